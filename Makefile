@@ -1,0 +1,50 @@
+# Two commands do everything on a machine with Python 3.11+ and make:
+#   make run     create .venv, install, run the main job and show its result
+#   make test    create .venv, install, run linters, types, import rules, doctests and all tests
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format bench clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+run: .venv/runs  ## plan a default setting and watch 2,000 rounds of ensemble sampling
+	$(BIN)/ensample plan
+	$(BIN)/ensample demo
+
+test: lint  ## linters, types, import rules, doctests and all tests
+	$(BIN)/pytest
+
+lint: .venv/develops  ## ruff, mypy and the import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/develops  ## put the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/develops  ## speed as ratios, measured side by side
+	$(BIN)/python benchmarks/live.py
+
+clean:  ## remove the environment and everything compiled
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "ensample needs Python 3.11 or later; set PYTHON=/path/to/python"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/runs: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+.venv/develops: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[dev]'
+	@touch $@ .venv/runs

@@ -1,0 +1,84 @@
+"""Ensemble sampling for decisions.
+
+Keep many models of the reward, each trained on slightly perturbed data; each round act greedily on one of them.
+
+>>> import numpy as np
+>>> import ensample as es
+>>> policy = es.EnsembleSampling(size=100, scale=0.3).start(es.FiniteArms(np.eye(3)), seed=0)
+>>> decision = policy.decide()
+>>> policy.update(decision, reward=1.0)
+
+Recipes: `EnsembleSampling`, `PerturbedHistory` (LinPHE). What the paper prescribes: `theory`, `Setting`.
+"""
+
+from ensample import theory
+from ensample.arms import Arms, Box, ChangingArms, FiniteArms, OracleArms, UnitBall
+from ensample.errors import (
+    AssumptionError,
+    DecisionError,
+    EnsampleError,
+    InvalidArgument,
+    PropensityError,
+    SnapshotError,
+    WrongType,
+)
+from ensample.members import MemberRule, OptimisticMember, RoundRobin, UniformMember
+from ensample.perturbations import (
+    CenteredBinomial,
+    Gaussian,
+    InitialLaw,
+    Perturbation,
+    Rademacher,
+    Sphere,
+    Uniform,
+)
+from ensample.policies import (
+    Decision,
+    Diagnostics,
+    EnsembleSampling,
+    Log,
+    PerturbedHistory,
+    Policy,
+    Recipe,
+    load,
+)
+from ensample.theory import Setting
+from ensample.version import __version__
+
+__all__ = [
+    "Arms",
+    "AssumptionError",
+    "Box",
+    "CenteredBinomial",
+    "ChangingArms",
+    "Decision",
+    "DecisionError",
+    "Diagnostics",
+    "EnsampleError",
+    "EnsembleSampling",
+    "FiniteArms",
+    "Gaussian",
+    "InitialLaw",
+    "InvalidArgument",
+    "Log",
+    "MemberRule",
+    "OptimisticMember",
+    "OracleArms",
+    "Perturbation",
+    "PerturbedHistory",
+    "Policy",
+    "PropensityError",
+    "Rademacher",
+    "Recipe",
+    "RoundRobin",
+    "Setting",
+    "SnapshotError",
+    "Sphere",
+    "Uniform",
+    "UniformMember",
+    "UnitBall",
+    "WrongType",
+    "__version__",
+    "load",
+    "theory",
+]

@@ -1,0 +1,173 @@
+"""Arms: what can be chosen. A set of arms answers one question, which arm maximises x'theta.
+
+A linear oracle turns any combinatorial set into arms. Here, all perfect matchings of three workers to three jobs,
+with one feature a pair and the cheapest solver there is:
+
+>>> import numpy as np
+>>> from scipy.optimize import linear_sum_assignment
+>>> def best_matching(theta):
+...     rows, columns = linear_sum_assignment(theta.reshape(3, 3), maximize=True)
+...     chosen = np.zeros((3, 3))
+...     chosen[rows, columns] = 1 / 3**0.5
+...     return chosen.ravel()
+>>> arms = OracleArms(dim=9, best=best_matching)
+>>> arm, x = arms.best(np.array([9.0, 0, 0, 0, 0, 8, 0, 7, 0]))
+>>> (x.reshape(3, 3) > 0).astype(int).tolist()
+[[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from ensample.checks import matrix, vector, whole
+from ensample.errors import InvalidArgument, WrongType
+from ensample.types import ArrayLike, FloatArray
+
+__all__ = ["Arms", "Box", "ChangingArms", "FiniteArms", "OracleArms", "UnitBall"]
+
+
+class Arms(ABC):
+    """A closed set of feature vectors in R^dim."""
+
+    dim: int
+
+    @abstractmethod
+    def best(self, theta: FloatArray) -> tuple[int | None, FloatArray]:
+        """(index, features) of argmax_x x'theta; the index is None where arms are not numbered."""
+
+    @property
+    def largest_norm(self) -> float | None:
+        """max |x|, or None where it is not known."""
+        return None
+
+    @property
+    def parameters(self) -> "dict[str, int | FloatArray] | None":
+        """The arguments that make these arms again; None where they cannot be written down."""
+        return None
+
+    def promises(self, thetas: FloatArray) -> FloatArray:
+        """max_x x'theta for each row of `thetas` [m, dim]: [m]."""
+        return np.array([self.best(theta)[1] @ theta for theta in thetas])
+
+
+class FiniteArms(Arms):
+    """K arms, the rows of a K x d array. Of arms with equal scores the lowest index wins.
+
+    >>> FiniteArms([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]).best(np.array([0.2, 0.5]))
+    (1, array([0., 1.]))
+    """
+
+    def __init__(self, features: ArrayLike) -> None:
+        self.features = matrix("features", features)
+        self.by_coordinate = np.ascontiguousarray(self.features.T)  # [d, K], as the kernels read it
+        self.features.setflags(write=False)
+        self.by_coordinate.setflags(write=False)
+        self.dim = self.features.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __repr__(self) -> str:
+        return f"FiniteArms({len(self)} arms, dim={self.dim})"
+
+    @property
+    def largest_norm(self) -> float:
+        return float(np.linalg.norm(self.features, axis=1).max())
+
+    @property
+    def parameters(self) -> dict[str, int | FloatArray]:
+        return {"features": self.features}
+
+    def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
+        # Coordinates are added in order, so that equal arms have equal scores to the last bit.
+        arm = int(np.argmax(np.add.reduce(self.by_coordinate * theta[:, None], axis=0)))
+        return arm, self.features[arm]
+
+
+class UnitBall(Arms):
+    """All x with |x| <= 1. For theta = 0, where every arm is best, the first basis vector is chosen."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = whole("dim", dim, 1)
+
+    def __repr__(self) -> str:
+        return f"UnitBall({self.dim})"
+
+    @property
+    def largest_norm(self) -> float:
+        return 1.0
+
+    @property
+    def parameters(self) -> dict[str, int | FloatArray]:
+        return {"dim": self.dim}
+
+    def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
+        largest = np.abs(theta).max()
+        direction = theta / largest if largest > 0.0 else np.eye(1, self.dim)[0]  # its norm cannot over- or underflow
+        return None, direction / np.linalg.norm(direction)
+
+
+class Box(Arms):
+    """All x with low <= x <= high, coordinate by coordinate. A coordinate with theta_i = 0 stays low.
+
+    >>> Box([0, 0, -1], [1, 1, 1]).best(np.array([2.0, -1.0, 0.0]))[1].tolist()
+    [1.0, 0.0, -1.0]
+    """
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        self.low = vector("low", low)
+        self.dim = self.low.size
+        self.high = vector("high", high, self.dim)
+        if np.any(self.low > self.high):
+            raise InvalidArgument("high", self.high, f"entries >= those of low = {self.low}")
+        self.low.setflags(write=False)
+        self.high.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return f"Box({self.low.tolist()}, {self.high.tolist()})"
+
+    @property
+    def largest_norm(self) -> float:
+        return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
+
+    @property
+    def parameters(self) -> dict[str, int | FloatArray]:
+        return {"low": self.low, "high": self.high}
+
+    def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
+        return None, np.where(theta > 0.0, self.high, self.low)
+
+
+class OracleArms(Arms):
+    """Arms known through a linear oracle: `best(theta)` returns the x that maximises x'theta."""
+
+    def __init__(self, dim: int, best: Callable[[FloatArray], ArrayLike]) -> None:
+        self.dim = whole("dim", dim, 1)
+        if not callable(best):
+            raise WrongType("best", best, "a function theta -> x")
+        self._best = best
+
+    def __repr__(self) -> str:
+        return f"OracleArms({self.dim}, {self._best!r})"
+
+    def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
+        return None, vector("best(theta)", self._best(theta.copy()), self.dim)
+
+
+class ChangingArms(Arms):
+    """No standing arms: each round brings its own, `policy.decide(features)` with a K_t x dim array."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = whole("dim", dim, 1)
+
+    def __repr__(self) -> str:
+        return f"ChangingArms({self.dim})"
+
+    @property
+    def parameters(self) -> dict[str, int | FloatArray]:
+        return {"dim": self.dim}
+
+    def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
+        raise InvalidArgument("features", None, f"the arms of this round, a K x {self.dim} array")

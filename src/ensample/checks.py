@@ -1,0 +1,101 @@
+"""Checks of arguments: each returns the value in the type used inside, or raises a named error."""
+
+import math
+import operator
+from types import UnionType
+from typing import Any
+
+import numpy as np
+
+from ensample.errors import InvalidArgument, WrongType
+from ensample.types import FloatArray
+
+__all__ = ["LARGEST", "array", "boolean", "instance", "matrix", "number", "vector", "whole"]
+
+LARGEST = 1e100
+"""The largest magnitude accepted in features, rewards and perturbations: squares and sums stay finite."""
+
+
+def whole(argument: str, value: object, least: int, most: int | None = None) -> int:
+    """A whole number >= `least` (and <= `most`): Python or NumPy integers, no booleans."""
+    expected = f"a whole number >= {least}" if most is None else f"a whole number from {least} to {most}"
+    if isinstance(value, bool | np.bool_):
+        raise WrongType(argument, value, expected)
+    try:
+        result = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise WrongType(argument, value, expected) from None
+    if result < least or (most is not None and result > most):
+        raise InvalidArgument(argument, value, expected)
+    return result
+
+
+def number(
+    argument: str,
+    value: object,
+    least: float = -LARGEST,
+    most: float = LARGEST,
+    *,
+    above: float | None = None,
+) -> float:
+    """A finite real number in [least, most], strictly above `above` where that is given."""
+    if type(value) is float and least <= value <= most and above is None:
+        return value  # the usual case, at once
+    low = f">= {least:g}" if above is None else f"> {above:g}"
+    expected = f"a finite number {low} and <= {most:g}"
+    if isinstance(value, bool | np.bool_ | str | bytes | complex):
+        raise WrongType(argument, value, expected)
+    try:
+        result = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        raise InvalidArgument(argument, value, expected) from None
+    except (TypeError, ValueError):
+        raise WrongType(argument, value, expected) from None
+    if not math.isfinite(result) or not least <= result <= most or (above is not None and result <= above):
+        raise InvalidArgument(argument, value, expected)
+    return result
+
+
+def boolean(argument: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise WrongType(argument, value, "True or False")
+    return bool(value)
+
+
+def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -> Any:
+    """An object of the given kind; a class where an instance belongs is a common slip and is refused too."""
+    if not isinstance(value, kind):
+        raise WrongType(argument, value, expected)
+    return value
+
+
+def array(argument: str, value: object, expected: str) -> FloatArray:
+    """A new contiguous array of finite doubles."""
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        raise InvalidArgument(argument, value, expected) from None
+    if given.dtype.kind not in "iuf":
+        raise WrongType(argument, value, expected)
+    result = np.array(given, dtype=np.float64, order="C")
+    if not np.all(np.abs(result) <= LARGEST):  # false for NaN too
+        raise InvalidArgument(argument, value, f"{expected}, every entry finite and at most {LARGEST:g}")
+    return result
+
+
+def vector(argument: str, value: object, dim: int | None = None) -> FloatArray:
+    """A vector of finite doubles, of length `dim` where that is given."""
+    expected = "a vector of numbers" if dim is None else f"a vector of {dim} numbers"
+    result = array(argument, value, expected)
+    if result.ndim != 1 or result.size == 0 or (dim is not None and result.size != dim):
+        raise InvalidArgument(argument, value, f"{expected}, not shape {result.shape}")
+    return result
+
+
+def matrix(argument: str, value: object, dim: int | None = None) -> FloatArray:
+    """A non-empty matrix of finite doubles with `dim` columns where that is given."""
+    expected = "a K x d array" if dim is None else f"a K x {dim} array"
+    result = array(argument, value, expected)
+    if result.ndim != 2 or 0 in result.shape or (dim is not None and result.shape[1] != dim):
+        raise InvalidArgument(argument, value, f"{expected} with K >= 1, not shape {result.shape}")
+    return result

@@ -1,0 +1,50 @@
+"""`ensample`: the entry point."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ensample.cli.console import errors
+from ensample.cli.demo import demo
+from ensample.cli.plan import plan
+from ensample.errors import EnsampleError
+from ensample.version import __version__
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="ensample",
+    help="Ensemble sampling for decisions.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(plan)
+app.command()(demo)
+
+
+def show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ensample {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    """Ensemble sampling for decisions: keep many models, act greedily on one of them each round."""
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one line, not a traceback."""
+    try:
+        app()
+    except EnsampleError as error:
+        errors.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        errors.print("stopped")
+        sys.exit(130)

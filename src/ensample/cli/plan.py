@@ -1,0 +1,153 @@
+"""`ensample plan`: what the theorems prescribe for a setting, and what that is worth."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from ensample import theory
+from ensample.cli.console import output
+from ensample.errors import AssumptionError
+from ensample.perturbations import CenteredBinomial, Gaussian, Perturbation, Rademacher, Uniform
+from ensample.theory import Setting
+
+__all__ = ["plan"]
+
+
+class Law(StrEnum):
+    gaussian = "gaussian"
+    rademacher = "rademacher"
+    uniform = "uniform"
+    centered_binomial = "centered-binomial"
+
+
+LAWS: dict[Law, Perturbation] = {
+    Law.gaussian: Gaussian(),
+    Law.rademacher: Rademacher(),
+    Law.uniform: Uniform(),
+    Law.centered_binomial: CenteredBinomial(trials=4),
+}
+
+
+def plan(
+    dim: Annotated[int, typer.Option(help="d, the number of features")] = 5,
+    arms: Annotated[int, typer.Option(help="K, the number of arms; 0 for an infinite set")] = 20,
+    horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 10_000,
+    noise: Annotated[float, typer.Option(help="sigma, the subGaussian constant of the noise")] = 1.0,
+    norm: Annotated[float, typer.Option(help="S, an upper bound on |theta*|")] = 1.0,
+    regularization: Annotated[float, typer.Option(help="lam of the ridge estimate")] = 1.0,
+    delta: Annotated[float, typer.Option(help="the probability that a bound may fail, times 2 to 4")] = 0.05,
+    perturbation: Annotated[Law, typer.Option(help="the law of the perturbations")] = Law.gaussian,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
+) -> None:
+    """What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.
+
+    Example: `ensample plan --dim 5 --arms 20 --horizon 10000 --noise 1 --norm 1 --delta 0.05`
+
+    Example: `ensample plan --arms 0 --horizon 1000000 --json`
+    """
+    setting = Setting(dim, arms or None, horizon, noise, norm, regularization, delta)
+    answer = prescribe(setting, LAWS[perturbation])
+    if as_json:
+        typer.echo(json.dumps(answer, indent=2))
+    else:
+        show(setting, answer)
+
+
+def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
+    """Everything `plan` says, as data; what does not apply is None, with the reason in `not_applicable`."""
+    reasons: dict[str, str] = {}
+
+    def attempt(name: str, function: Callable[[], float | None]) -> float | None:
+        try:
+            return function()
+        except AssumptionError as error:
+            reasons[name] = str(error)
+            return None
+
+    bounds: dict[str, Callable[[Setting], float]] = {
+        "theorem": lambda s: theory.theorem_bound(s, law),
+        "phe": lambda s: theory.phe_bound(s, law),
+        "optimistic": theory.optimistic_bound,
+        "ucb": theory.ucb_bound,
+    }
+    answer: dict[str, Any] = {"setting": asdict(setting), "perturbation": repr(law)}
+    answer["radius"] = theory.radius(setting)
+    answer["scale"] = theory.perturbation_scale(setting, law)
+    answer["perturbation_radius"] = theory.perturbation_radius(setting, law)
+    answer["estimator_radius"] = theory.estimator_radius(setting, law)
+    answer["trivial_bound"] = 2.0 * setting.norm * setting.horizon
+    answer["ensemble_size"] = attempt("ensemble_size", lambda: theory.ensemble_size(setting, law))
+    answer["useful_size"] = min(answer["ensemble_size"] or setting.horizon, setting.horizon)
+    answer["optimistic_size"] = attempt("optimistic_size", lambda: theory.optimistic_size(setting))
+    answer["sublinear_horizon"] = attempt("sublinear_horizon", lambda: theory.sublinear_horizon(setting, law))
+    for name, bound in bounds.items():
+        value = attempt(name, lambda bound=bound: bound(setting))  # type: ignore[misc]
+        horizon = None if value is None else theory.informative_horizon(setting, bound)
+        answer[f"{name}_bound"] = value
+        answer[f"{name}_informative_horizon"] = horizon
+    answer["not_applicable"] = reasons
+    return answer
+
+
+def show(setting: Setting, answer: dict[str, Any]) -> None:
+    arms = "infinitely many" if setting.arms is None else f"{setting.arms:,}"
+    constants = Table(
+        title=f"d={setting.dim:,}, {arms} arms, T={setting.horizon:,}, sigma={setting.noise:g}, S={setting.norm:g}, "
+        f"lam={setting.regularization:g}, delta={setting.delta:g}, {answer['perturbation']}",
+        title_justify="left",
+    )
+    constants.add_column("constant")
+    constants.add_column("", style="dim")
+    constants.add_column("value", justify="right")
+    constants.add_row("radius", "beta_T, of the ridge estimate", number(answer["radius"]))
+    constants.add_row("scale", "of the reward perturbations; initial ones: times sqrt(lam)", number(answer["scale"]))
+    constants.add_row("perturbation radius", "gamma~_T", number(answer["perturbation_radius"]))
+    constants.add_row("estimator radius", "gamma_T", number(answer["estimator_radius"]))
+    constants.add_row("ensemble size", "m of Theorem 1, uniform member rule", number(answer["ensemble_size"]))
+    constants.add_row("", "m of the optimistic member rule", number(answer["optimistic_size"]))
+    output.print(constants)
+
+    bounds = Table(title="Regret over T rounds is at most", title_justify="left")
+    bounds.add_column("algorithm")
+    bounds.add_column("with probability", justify="right")
+    bounds.add_column("bound", justify="right")
+    bounds.add_column("below 2ST from T =", justify="right")
+    rows = {"theorem": ("ensemble sampling (Theorem 1)", 4), "phe": ("LinPHE (Corollary)", 3)}
+    rows |= {"optimistic": ("optimistic member rule (this library)", 3), "ucb": ("LinUCB (general theorem)", 2)}
+    for name, (label, failures) in rows.items():
+        confidence = f"{1.0 - failures * setting.delta:.4g}" if answer[f"{name}_bound"] is not None else ""
+        horizon = answer[f"{name}_informative_horizon"]
+        bounds.add_row(label, confidence, number(answer[f"{name}_bound"]), number(horizon))
+    bounds.add_row("anything (2ST)", "1", number(answer["trivial_bound"]), "")
+    output.print(bounds)
+    for sentence in remarks(setting, answer):
+        output.print(f"• {sentence}", highlight=False)
+
+
+def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
+    """What a user should know about these numbers."""
+    said = [f"not applicable: {reason}" for reason in dict.fromkeys(answer["not_applicable"].values())]
+    size, start = answer["ensemble_size"], answer["sublinear_horizon"]
+    if size is not None and size > setting.horizon:
+        said.append(
+            f"More than T = {setting.horizon:,} members are useless: T members, one a round, are LinPHE. "
+            f"Theorem 1's {size:,} members are at most T only from T = {start:,} on."
+        )
+    trivial = answer["trivial_bound"]
+    vacuous = [name for name in ("theorem", "phe", "ucb") if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0]
+    if vacuous:
+        said.append("A bound above 2ST says nothing yet at this horizon.")
+    return said
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}" if value < 10**9 else f"{value:.3g}"
+    return f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}" if value < 1e9 else f"{value:.3g}"

@@ -1,0 +1,92 @@
+"""Everything that ensample raises on purpose.
+
+    EnsampleError
+    ├── InvalidArgument     (also ValueError) an argument, the value it got, what was expected
+    │   ├── WrongType       (also TypeError)  an object of the wrong type
+    │   └── DecisionError   a decision that is not open: unknown here, or rewarded before
+    ├── AssumptionError     (also ValueError) a theorem called outside its assumptions
+    ├── PropensityError     a propensity that is not known exactly
+    └── SnapshotError       (also ValueError) a snapshot that is damaged, foreign or too new
+
+A call that raises one of these has changed nothing.
+"""
+
+import reprlib
+
+import numpy as np
+
+__all__ = [
+    "AssumptionError",
+    "DecisionError",
+    "EnsampleError",
+    "InvalidArgument",
+    "PropensityError",
+    "SnapshotError",
+    "WrongType",
+]
+
+
+class EnsampleError(Exception):
+    """The root of the tree."""
+
+
+class InvalidArgument(EnsampleError, ValueError):
+    """An argument has a value that cannot be used.
+
+    >>> raise InvalidArgument("size", 0, "a whole number >= 1")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.InvalidArgument: size = 0: expected a whole number >= 1
+    """
+
+    def __init__(self, argument: str, value: object, expected: str) -> None:
+        super().__init__(argument, value, expected)
+        self.argument = argument
+        self.value = value
+        self.expected = expected
+
+    def __str__(self) -> str:
+        return f"{self.argument} = {show(self.value)}: expected {self.expected}"
+
+
+class WrongType(InvalidArgument, TypeError):
+    """An argument is an object of the wrong type."""
+
+    def __str__(self) -> str:
+        return f"{self.argument} = {show(self.value)} ({type(self.value).__name__}): expected {self.expected}"
+
+
+class DecisionError(InvalidArgument):
+    """A reward was offered for a decision that is not open."""
+
+
+class AssumptionError(EnsampleError, ValueError):
+    """A theorem was called outside its assumptions.
+
+    `assumption` is what the theorem asks, `found` what it was given.
+    """
+
+    def __init__(self, theorem: str, assumption: str, found: str) -> None:
+        super().__init__(theorem, assumption, found)
+        self.theorem = theorem
+        self.assumption = assumption
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{self.theorem} assumes {self.assumption}; here {self.found}"
+
+
+class PropensityError(EnsampleError):
+    """The probability of a decision is not known exactly, and a guess would be worse than none."""
+
+
+class SnapshotError(EnsampleError, ValueError):
+    """A snapshot cannot be read."""
+
+
+def show(value: object) -> str:
+    """A value short enough for a message: arrays by shape, type and first entries."""
+    if isinstance(value, np.ndarray) and value.size > 8:
+        head = np.array2string(value.ravel()[:3], precision=4, separator=", ")[1:-1]
+        return f"array of shape {value.shape}, type {value.dtype} [{head}, ...]"
+    return reprlib.repr(value)

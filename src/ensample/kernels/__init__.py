@@ -1,0 +1,1 @@
+"""Compiled loops over arrays. Each has a slow, obvious twin in tests/naive."""

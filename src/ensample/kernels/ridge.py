@@ -1,0 +1,160 @@
+"""Ridge regression one observation at a time, without drift.
+
+V = lam I + sum x x' and b = sum x y are kept to twice the digits of a double (`exact`). V^-1 and theta_hat = V^-1 b follow
+by Sherman-Morrison, O(d^2) a round; `polish` computes them anew from V and b now and then. Reductions are axpys over
+contiguous rows: nothing is reassociated, so every IEEE machine gives the same bits.
+"""
+
+import numpy as np
+
+from ensample.kernels.compile import inlined, kernel
+from ensample.kernels.exact import add_product
+from ensample.types import FloatArray
+
+__all__ = ["combine", "dot", "invert", "observe", "parts", "polish", "residual", "rotate", "times"]
+
+
+@inlined
+def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """V, its low part, V^-1 [d, d each], b, its low part, theta_hat [d each]: the rows of one [3d + 3, d] array.
+
+    One array, because a call from Python pays for each of its arguments.
+    """
+    d = state.shape[1]
+    return state[:d], state[d : 2 * d], state[2 * d : 3 * d], state[3 * d], state[3 * d + 1], state[3 * d + 2]
+
+
+@kernel
+def times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """matrix @ vector for a symmetric [d, d] matrix, as a sum of its rows in order."""
+    d = vector.size
+    out = np.zeros(d)
+    for row in range(d):
+        for i in range(d):
+            out[i] += matrix[row, i] * vector[row]
+    return out
+
+
+@kernel
+def dot(x: FloatArray, y: FloatArray) -> float:
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel
+def observe(state: FloatArray, x: FloatArray, y: float) -> float:
+    """Take in (x, y) and return x'V^-1 x as it was before, the leverage of x: Sherman-Morrison cancels its digits."""
+    d = x.size
+    gram, gram_low, inverse, target, target_low, mean = parts(state)
+    for i in range(d):
+        for k in range(d):
+            gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
+    for i in range(d):
+        target[i], target_low[i] = add_product(target[i], target_low[i], x[i], y)
+    u = times(inverse, x)
+    leverage = dot(u, x)
+    surprise = y - dot(mean, x)
+    for i in range(d):
+        gain = u[i] / (1.0 + leverage)
+        mean[i] += gain * surprise
+        for k in range(d):
+            inverse[i, k] -= gain * u[k]
+    return leverage
+
+
+@kernel
+def polish(state: FloatArray) -> bool:
+    """V^-1 and theta_hat anew from V and b: Cholesky, then corrections by residuals at twice the digits.
+
+    Where V is singular to working precision nothing changes and the answer is False.
+    """
+    gram, gram_low, inverse, target, target_low, mean = parts(state)
+    d = mean.size
+    fresh = invert(gram)
+    if fresh.size == 0:
+        return False
+    unit = np.zeros(d)
+    zero = np.zeros(d)
+    correction = np.zeros((d, d))
+    for i in range(d):
+        unit[i] = 1.0
+        correction[i] = times(fresh, residual(gram, gram_low, fresh[i], unit, zero))
+        unit[i] = 0.0
+    for i in range(d):
+        for k in range(d):
+            inverse[i, k] = fresh[i, k] + 0.5 * (correction[i, k] + correction[k, i])
+    mean[:] = times(inverse, target)
+    for _ in range(2):
+        mean += times(inverse, residual(gram, gram_low, mean, target, target_low))
+    return True
+
+
+@kernel
+def invert(matrix: FloatArray) -> FloatArray:
+    """The inverse of a symmetric positive definite matrix by Cholesky; empty if a pivot is not positive."""
+    d = matrix.shape[0]
+    factor = np.zeros((d, d))  # R, upper triangular, R'R = matrix
+    for i in range(d):
+        row = matrix[i].copy()
+        for k in range(i):
+            for j in range(i, d):
+                row[j] -= factor[k, i] * factor[k, j]
+        if not row[i] > 0.0:
+            return np.zeros((0, 0))
+        for j in range(i, d):
+            factor[i, j] = row[j] / np.sqrt(row[i])
+    root = np.zeros((d, d))  # R^-1
+    for i in range(d - 1, -1, -1):
+        root[i, i] = 1.0
+        for k in range(i + 1, d):
+            for j in range(k, d):
+                root[i, j] -= factor[i, k] * root[k, j]
+        for j in range(i, d):
+            root[i, j] /= factor[i, i]
+    inverse = np.zeros((d, d))
+    for i in range(d):
+        for k in range(i + 1):
+            inverse[i, k] = dot(root[i, i:], root[k, i:])
+            inverse[k, i] = inverse[i, k]
+    return inverse
+
+
+@kernel
+def residual(
+    gram: FloatArray, gram_low: FloatArray, vector: FloatArray, right: FloatArray, right_low: FloatArray
+) -> FloatArray:
+    """right - V vector, rounded once at the end: [d]."""
+    d = vector.size
+    high = right.copy()
+    low = right_low.copy()
+    for row in range(d):
+        for i in range(d):
+            low[i] -= gram_low[row, i] * vector[row]
+            high[i], low[i] = add_product(high[i], low[i], gram[row, i], -vector[row])
+    return high + low
+
+
+@kernel
+def rotate(factor: FloatArray, x: FloatArray) -> None:
+    """Turn R into the R with R'R + x x' by Givens rotations, O(d^2); R is upper triangular and may start at 0."""
+    d = x.size
+    rest = x.copy()
+    for i in range(d):
+        length = np.hypot(factor[i, i], rest[i])
+        if length > 0.0:
+            cosine = factor[i, i] / length
+            sine = rest[i] / length
+            for k in range(i, d):
+                kept = factor[i, k]
+                factor[i, k] = cosine * kept + sine * rest[k]
+                rest[k] = cosine * rest[k] - sine * kept
+
+
+@kernel
+def combine(total: FloatArray, rows: FloatArray, weights: FloatArray) -> None:
+    """total += sum_k weights[k] rows[k], in order."""
+    for k in range(weights.size):
+        for i in range(total.size):
+            total[i] += weights[k] * rows[k, i]

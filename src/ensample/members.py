@@ -1,0 +1,114 @@
+"""Member rules J_t: which member of the ensemble acts in a round.
+
+A rule is any callable `(round, size, rng) -> member`; rounds and members are counted from 0. The rules here also know
+their weights (the probability of each member, given the state), which is what makes propensities exact. A rule of
+your own gives exact propensities if it has a method `weights(round, size)` that returns one weight a member.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.checks import vector, whole
+from ensample.errors import InvalidArgument, PropensityError, WrongType
+from ensample.randomness import Address, Stream
+from ensample.types import FloatArray
+
+__all__ = ["UNIFORM_MEMBER", "MemberRule", "OptimisticMember", "RoundRobin", "UniformMember", "as_member_rule"]
+
+Promises = Callable[[], FloatArray]
+"""Gives max_x x'theta^j for every member j: [m]. A function, because most rules need not pay for it."""
+
+
+class MemberRule(ABC):
+    """Picks a member and knows the probability of each."""
+
+    @abstractmethod
+    def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
+        """The member that acts in `round`: a pure function of the seed, the round and the state."""
+
+    @abstractmethod
+    def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
+        """Weights proportional to the probability of each member in `round`: [m]."""
+
+
+@dataclass(frozen=True)
+class UniformMember(MemberRule):
+    """Every member with probability 1/m: the rule of Theorem 1."""
+
+    def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
+        return int(address.uniform(round) * size)
+
+    def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
+        return np.ones(size)
+
+
+UNIFORM_MEMBER = UniformMember()
+"""The rule unless another is named."""
+
+
+@dataclass(frozen=True)
+class RoundRobin(MemberRule):
+    """Member t mod m in round t. With m = T this is LinPHE (the Proposition); with m < T no bound is claimed."""
+
+    def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
+        return round % size
+
+    def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
+        return certainty(round % size, size)
+
+
+@dataclass(frozen=True)
+class OptimisticMember(MemberRule):
+    """The member that promises most, argmax_j max_x x'theta^j; the lowest index wins ties.
+
+    Every member is looked at in every round. Its constants are `theory.optimistic_size`, `optimistic_radius` and
+    `optimistic_bound`.
+    """
+
+    def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
+        return int(np.argmax(promises()))
+
+    def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
+        return certainty(int(np.argmax(promises())), size)
+
+
+@dataclass(frozen=True)
+class CustomMember(MemberRule):
+    """A rule of the user's own."""
+
+    function: Callable[[int, int, Generator], int]
+
+    def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
+        member = self.function(round, size, address.generator(Stream.MEMBER, round))
+        return whole("member", member, 0, size - 1)
+
+    def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
+        known = getattr(self.function, "weights", None)
+        if known is None:
+            raise PropensityError(
+                f"the weights of the member rule {self.function!r} are not known: give it a method "
+                "weights(round, size), or use UniformMember, RoundRobin or OptimisticMember"
+            )
+        weights = vector("weights", known(round, size), size)
+        if weights.min() < 0.0 or weights.sum() == 0.0:
+            raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
+        return weights
+
+
+def as_member_rule(value: object) -> MemberRule:
+    """The rule itself, or a callable wrapped as one."""
+    if isinstance(value, MemberRule):
+        return value
+    if callable(value) and not isinstance(value, type):
+        return CustomMember(value)
+    raise WrongType("member", value, "a member rule such as UniformMember() or a callable (round, size, rng) -> member")
+
+
+def certainty(member: int, size: int) -> FloatArray:
+    weights = np.zeros(size)
+    weights[member] = 1.0
+    return weights

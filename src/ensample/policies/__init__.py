@@ -1,0 +1,22 @@
+"""One algorithm a file: a recipe (frozen) and the policy it becomes."""
+
+from ensample.policies.decision import Decision, Log
+from ensample.policies.diagnostics import Diagnostics
+from ensample.policies.ensemble_sampling import EnsemblePolicy, EnsembleSampling
+from ensample.policies.loading import load
+from ensample.policies.perturbed_history import PerturbedHistory, PerturbedHistoryPolicy
+from ensample.policies.policy import Policy
+from ensample.policies.recipe import Recipe
+
+__all__ = [
+    "Decision",
+    "Diagnostics",
+    "EnsemblePolicy",
+    "EnsembleSampling",
+    "Log",
+    "PerturbedHistory",
+    "PerturbedHistoryPolicy",
+    "Policy",
+    "Recipe",
+    "load",
+]

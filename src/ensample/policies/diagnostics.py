@@ -1,0 +1,91 @@
+"""What the analysis watches, measured on a live policy."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ensample.arms import ChangingArms
+from ensample.checks import instance, vector
+from ensample.errors import InvalidArgument
+from ensample.theory import Setting, radius
+from ensample.theory.radii import spread
+from ensample.types import ArrayLike, BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from ensample.policies.policy import Policy
+
+__all__ = ["Diagnostics", "diagnose"]
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """The state before the next round, in the paper's terms. The last four need the true parameter.
+
+    The events are judged with beta_t and gamma~_T of a setting: the one given, else the one of `from_theorem`, else none is
+    known and beta is the recipe's own scale, T the rounds so far and delta 0.05.
+    """
+
+    round: int
+    perturbation_norms: FloatArray  # |theta~^j|_V of each member [m]
+    disagreement: float | None  # entropy of the members' votes in nats; None where there are none to count
+    condition: float  # of V
+    ridge_error: float | None = None  # |theta_hat - theta*|_V
+    e_hat: bool | None = None  # E^: ridge_error <= beta_t
+    e_1: BoolArray | None = None  # E~1, were j drawn: |theta~^j|_V <= gamma~ [m]
+    optimism_share: float | None = None  # I_t: share of members with x*'theta~^j >= beta_t |x*|_{V^-1} and E~1
+
+
+def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | None) -> Diagnostics:
+    """Measure a policy; see `Diagnostics`."""
+    if setting is not None:
+        instance("setting", setting, Setting, "a Setting")
+        if setting.dim != policy.arms.dim:
+            raise InvalidArgument("setting", setting, f"a Setting of dim {policy.arms.dim}")
+    truth = None if theta_star is None else vector("theta_star", theta_star, policy.arms.dim)
+    V, theta_hat = policy.gram, policy.mean
+    theta_tilde = policy.estimates - theta_hat
+    norms = np.sqrt(np.maximum(0.0, np.einsum("ji,ik,jk->j", theta_tilde, V, theta_tilde)))
+    eigenvalues = np.linalg.eigvalsh(V)
+    plain = Diagnostics(
+        round=policy.round,
+        perturbation_norms=norms,
+        disagreement=vote_entropy(policy.votes()),
+        condition=float(eigenvalues[-1] / eigenvalues[0]),
+    )
+    if truth is None:
+        return plain
+    if isinstance(policy.arms, ChangingArms):
+        raise InvalidArgument("theta_star", truth, "None: without standing arms there is no best arm to compare with")
+    beta, gamma = radii(policy, setting)
+    error = math.sqrt((theta_hat - truth) @ V @ (theta_hat - truth))
+    _, best = policy.arms.best(truth)
+    width = math.sqrt(best @ np.linalg.solve(V, best))
+    concentrated = norms <= gamma
+    return replace(
+        plain,
+        ridge_error=error,
+        e_hat=error <= beta,
+        e_1=concentrated,
+        optimism_share=float(np.mean((theta_tilde @ best >= beta * width) & concentrated)),
+    )
+
+
+def radii(policy: "Policy", setting: Setting | None) -> tuple[float, float]:
+    """(beta_t, gamma~_T) to judge the events by."""
+    law = policy.recipe.reward_law
+    setting = setting or policy.recipe.setting
+    if setting is None:
+        lam = policy.recipe.regularization
+        norm = policy.recipe.scale / math.sqrt(lam)  # noiseless, so that beta is the scale itself
+        setting = Setting(policy.arms.dim, None, max(1, policy.round), noise=0.0, norm=norm, regularization=lam)
+    log_failure = math.log(setting.delta) - math.log(2.0 * setting.horizon)
+    return radius(setting, policy.version), law.scale * spread(setting, log_failure, law)
+
+
+def vote_entropy(votes: IntArray | None) -> float | None:
+    if votes is None:
+        return None
+    shares = np.unique(votes, return_counts=True)[1] / votes.size
+    return float(-np.sum(shares * np.log(shares)) + 0.0)

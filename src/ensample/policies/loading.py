@@ -1,0 +1,77 @@
+"""From a snapshot back to a live policy."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ensample.arms import Arms
+from ensample.checks import instance
+from ensample.errors import InvalidArgument, SnapshotError
+from ensample.policies.decision import Decision
+from ensample.policies.describe import ARMS, PARTS, describe, rebuild
+from ensample.policies.ensemble_sampling import EnsembleSampling
+from ensample.policies.perturbed_history import PerturbedHistory
+from ensample.policies.policy import Policy
+from ensample.policies.recipe import Recipe
+from ensample.policies.snapshot import NO_ARM, Tensors, read
+
+__all__ = ["load"]
+
+UNKNOWN = -1  # the version of a decision taken before the snapshot
+KINDS = PARTS | {kind.__name__: kind for kind in (EnsembleSampling, PerturbedHistory)}
+
+
+def load(path: str | os.PathLike[str], *, recipe: Recipe | None = None, arms: Arms | None = None) -> Policy:
+    """The policy of a snapshot: it goes on bit for bit as the saved one would have.
+
+    A law or member rule of your own, and `OracleArms`, cannot be stored: hand them in again as `recipe` and `arms`.
+    """
+    content, tensors = read(path)
+    if recipe is None:
+        recipe = rebuild(content["recipe"], KINDS)
+    elif describe(instance("recipe", recipe, Recipe, "a recipe")) != content["recipe"]:
+        raise InvalidArgument("recipe", recipe, f"the saved recipe, {content['recipe']}")
+    policy = recipe.start(restored_arms(content["arms"], tensors, arms), content["seed"])
+    for name, values in policy._arrays().items():
+        values[...] = tensors[f"state.{name}"]
+    for name, column in policy._log_columns().items():
+        column.frombytes(tensors[f"log.{name}"].tobytes())
+    for row in range(len(tensors["open.round"])):
+        decision = open_decision(policy, tensors, row)
+        policy._open[decision.round] = decision
+    policy._round = content["round"]
+    return policy
+
+
+def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | None) -> Arms:
+    kind = ARMS.get(description["kind"])
+    if kind is None and given is None:
+        raise SnapshotError(f"{description['kind']} cannot be stored: hand them to load(path, arms=...)")
+    stored = {name.removeprefix("arms."): values for name, values in tensors.items() if name.startswith("arms.")}
+    if given is None:
+        assert kind is not None
+        return kind(**(stored or {"dim": description["dim"]}))  # type: ignore[no-any-return]
+    instance("arms", given, Arms, "arms")
+    same = type(given).__name__ == description["kind"] and given.dim == description["dim"]
+    parameters = given.parameters or {}
+    if not same or not all(np.array_equal(values, parameters[name]) for name, values in stored.items()):
+        raise InvalidArgument("arms", given, f"the saved arms, {description['kind']} of dim {description['dim']}")
+    return given
+
+
+def open_decision(policy: Policy, tensors: Tensors, row: int) -> Decision:
+    """A decision that was waiting when the snapshot was taken."""
+    arm, propensity = int(tensors["open.arm"][row]), float(tensors["open.propensity"][row])
+    standing = bool(tensors["open.standing"][row])
+    decision = Decision(
+        policy,
+        UNKNOWN,
+        policy.arms if standing else None,
+        int(tensors["open.round"][row]),
+        int(tensors["open.member"][row]),
+        None if arm == NO_ARM else arm,
+        tensors["open.features"][row].copy(),
+    )
+    decision._propensity = None if np.isnan(propensity) else propensity
+    return decision

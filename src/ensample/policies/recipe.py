@@ -1,0 +1,108 @@
+"""A recipe is a frozen description of an algorithm; at work it is a policy."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ensample.arms import Arms, ChangingArms, FiniteArms
+from ensample.checks import instance, matrix, number, vector, whole
+from ensample.errors import AssumptionError, InvalidArgument, WrongType
+from ensample.perturbations import Gaussian, InitialLaw, Perturbation
+from ensample.policies.decision import Log
+from ensample.theory import Setting, perturbation_scale, radius
+
+if TYPE_CHECKING:
+    from ensample.policies.policy import Policy
+
+__all__ = ["PerturbationRecipe", "Recipe"]
+
+
+class Recipe(ABC):
+    """What `start` and `replay` need to know of an algorithm."""
+
+    regularization: float
+    setting: Setting | None  # the setting of the theorem that the recipe follows, if it follows one
+
+    @abstractmethod
+    def start(self, arms: Arms, seed: int = 0) -> "Policy":
+        """A live policy on these arms."""
+
+    def replay(self, arms: Arms, log: Log, seed: int = 0) -> "Policy":
+        """The policy whose log this is, with the same state to the last bit."""
+        policy = self.start(arms, seed)
+        policy.absorb(checked_log(log, arms.dim))
+        return policy
+
+    def check(self, arms: Arms) -> None:
+        """Raise unless the arms fit the theorem that the recipe follows."""
+        instance("arms", arms, Arms, "arms such as FiniteArms(features)")
+        setting = self.setting
+        if setting is None:
+            return
+        theorem = f"{type(self).__name__}.from_theorem"
+        if isinstance(arms, ChangingArms):
+            raise AssumptionError(theorem, "one set of arms for all rounds", f"arms = {arms!r}")
+        if arms.dim != setting.dim:
+            raise AssumptionError(theorem, f"arms of dim {setting.dim}, as in its setting", f"dim = {arms.dim}")
+        if setting.arms is not None and not (isinstance(arms, FiniteArms) and len(arms) <= setting.arms):
+            raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
+        norm = arms.largest_norm
+        if norm is not None and norm > 1.0 + 1e-12:
+            raise AssumptionError(theorem, "arms of norm <= 1", f"the largest norm is {norm:.6g}")
+
+
+class PerturbationRecipe(Recipe):
+    """A recipe that perturbs rewards by Z ~ `reward` and starts from W ~ `initial`."""
+
+    scale: float
+    initial: InitialLaw | None
+    reward: Perturbation | None
+
+    @property
+    def initial_law(self) -> InitialLaw:
+        """P_I, the law of W."""
+        return self.initial or Gaussian(math.sqrt(self.regularization) * self.scale)
+
+    @property
+    def reward_law(self) -> Perturbation:
+        """P_R, the law of Z."""
+        return self.reward or Gaussian(self.scale)
+
+    def check_fields(self) -> None:
+        """Raise on a field that cannot be used."""
+        object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-100))
+        instance("initial", self.initial, InitialLaw | None, "an initial law such as Gaussian(1.0), or None")
+        instance("reward", self.reward, Perturbation | None, "a perturbation such as Gaussian(1.0), or None")
+        instance("setting", self.setting, Setting | None, "a Setting, or None")
+
+    @staticmethod
+    def theorem_fields(setting: Setting, perturbation: Perturbation) -> dict[str, Any]:
+        """The laws that the theorems prescribe: Z at `perturbation_scale`, W at sqrt(lam) times that."""
+        scale = perturbation_scale(setting, perturbation)
+        return {
+            "scale": radius(setting),
+            "regularization": setting.regularization,
+            "initial": perturbation.rescaled(math.sqrt(setting.regularization) * scale),
+            "reward": perturbation.rescaled(scale),
+            "setting": setting,
+        }
+
+
+def checked_log(log: object, dim: int) -> Log:
+    """A log of other hands, as arrays of the right types."""
+    if not isinstance(log, tuple) or len(log) != 3:
+        raise WrongType("log", log, "a Log of (round, features, reward)")
+    count = len(log[2])
+    if count == 0:
+        return Log(np.zeros(0, np.int64), np.zeros((0, dim)), np.zeros(0))
+    rounds = [whole("log.round", round, 0) for round in np.asarray(log[0]).tolist()]
+    features = matrix("log.features", log[1], dim)
+    rewards = vector("log.reward", log[2], count)
+    if len(rounds) != count or len(features) != count:
+        raise InvalidArgument("log", (len(rounds), len(features), count), "columns of the same length")
+    if len(set(rounds)) != count:
+        raise InvalidArgument("log.round", log[0], "each round at most once")
+    return Log(np.array(rounds), features, rewards)

@@ -1,0 +1,64 @@
+"""Random numbers with an address: a pure function of (seed, stream, index).
+
+A live policy never walks along a generator. What it draws in round t it can draw again at any time, in any order and on any
+machine, so its state is a fold of its log and nothing about a generator needs saving.
+
+An address is a jump of NumPy's PCG64DXSM: as `PCG64DXSM.jumped`, index i lies i times 2^128 divided by the golden ratio
+along the stream's cycle of 2^128 numbers, which keeps the first n indices more than 2^126 / n numbers apart.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+from ensample.checks import whole
+
+__all__ = ["Address", "Stream"]
+
+PERIOD = 1 << 128
+JUMP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd, next to 2^128 / golden ratio
+UNIFORMS = 1024  # uniforms drawn together: moving the generator costs more than drawing one
+
+
+class Stream(IntEnum):
+    """What a random number is for. Streams start at independent points and have increments of their own."""
+
+    INITIAL = 1
+    PERTURBATION = 2
+    MEMBER = 3
+
+
+class Address:
+    """The random numbers of one seed.
+
+    >>> address = Address(0)
+    >>> first = address.generator(Stream.PERTURBATION, 7).random()
+    >>> other = address.generator(Stream.PERTURBATION, 8).random()
+    >>> first == address.generator(Stream.PERTURBATION, 7).random() != other
+    True
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = whole("seed", seed, 0)
+        self._origins = {
+            stream: np.random.PCG64DXSM(np.random.SeedSequence(self.seed, spawn_key=(stream,))).state for stream in Stream
+        }
+        self._bits = np.random.PCG64DXSM(0)
+        self._generator = np.random.Generator(self._bits)
+        self._first = 0
+        self._uniforms: list[float] = []
+
+    def generator(self, stream: Stream, index: int) -> np.random.Generator:
+        """The one generator, moved to (stream, index): draw from it before the next call."""
+        self._bits.state = self._origins[stream]
+        self._bits.advance(index * JUMP % PERIOD)
+        return self._generator
+
+    def uniform(self, index: int) -> float:
+        """Number `index` of the MEMBER stream's uniform numbers in [0, 1)."""
+        offset = index - self._first
+        if not 0 <= offset < len(self._uniforms):
+            block, offset = divmod(index, UNIFORMS)
+            self._uniforms = self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist()
+            self._first = block * UNIFORMS
+        return self._uniforms[offset]

@@ -1,0 +1,56 @@
+"""The paper's constants and bounds as functions of a `Setting`.
+
+Radii and sizes: `radius` (beta_t), `perturbation_scale`, `perturbation_radius` (gamma~_T), `estimator_radius` (gamma_T),
+`ensemble_size` (m), `elliptical_potential_bound`. Bounds on the regret: `regret_bound` (the general theorem),
+`theorem_bound`, `phe_bound`, `ucb_bound`, and for the optimistic member rule `optimistic_size`, `optimistic_radius`,
+`optimistic_bound`. What to make of them: `informative_horizon`, `sublinear_horizon`, `prior_work`.
+
+Where a perturbation may be given, a non-Gaussian law brings the generalised constants of the appendix: scale
+3 beta_T, p = 0.01. A theorem called outside its assumptions raises `AssumptionError`.
+
+Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024.
+"""
+
+from ensample.perturbations import P_N
+from ensample.theory.bounds import (
+    optimistic_bound,
+    optimistic_radius,
+    optimistic_size,
+    phe_bound,
+    regret_bound,
+    theorem_bound,
+    ucb_bound,
+)
+from ensample.theory.horizons import informative_horizon, sublinear_horizon
+from ensample.theory.prior import Work, prior_work
+from ensample.theory.radii import (
+    elliptical_potential_bound,
+    ensemble_size,
+    estimator_radius,
+    perturbation_radius,
+    perturbation_scale,
+    radius,
+)
+from ensample.theory.setting import Setting
+
+__all__ = [
+    "P_N",
+    "Setting",
+    "Work",
+    "elliptical_potential_bound",
+    "ensemble_size",
+    "estimator_radius",
+    "informative_horizon",
+    "optimistic_bound",
+    "optimistic_radius",
+    "optimistic_size",
+    "perturbation_radius",
+    "perturbation_scale",
+    "phe_bound",
+    "prior_work",
+    "radius",
+    "regret_bound",
+    "sublinear_horizon",
+    "theorem_bound",
+    "ucb_bound",
+]

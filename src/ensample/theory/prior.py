@@ -1,0 +1,109 @@
+"""What is known about ensemble sampling for linear bandits, as data."""
+
+import math
+from dataclasses import dataclass
+
+from ensample.theory.radii import ensemble_size
+from ensample.theory.setting import Setting
+
+__all__ = ["Work", "prior_work"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One row of the comparison. `regret_order` and `size_order` leave out constants and, in the regret, logarithms."""
+
+    work: str
+    year: int
+    algorithm: str
+    kind: str  # Frequentist or Bayesian regret
+    regret: str | None  # None: withdrawn
+    regret_order: float | None
+    size: str | None
+    size_order: float | None  # None where K is infinite or the claim was withdrawn
+    prescribed_size: int | None  # with the published constants, where there are any
+    note: str
+
+
+def prior_work(setting: Setting) -> tuple[Work, ...]:
+    """The paper's comparison table and the two results of 2026, evaluated at a setting.
+
+    >>> [row.work for row in prior_work(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))]
+    ['Lu & Van Roy', 'Qin et al.', 'Janz et al.', 'Lee & Oh', 'Janz, Akhavan & Szepesvari', 'Hwang & Oh']
+    """
+    d, K, T = setting.dim, setting.arms, setting.horizon
+    log_T = math.log(max(T, 2))
+    return (
+        Work(
+            work="Lu & Van Roy",
+            year=2017,
+            algorithm="uniform member, N(0, sigma^2) reward perturbations, W from the prior",
+            kind="Frequentist",
+            regret=None,
+            regret_order=None,
+            size=None,
+            size_order=None,
+            prescribed_size=None,
+            note="the analysis was withdrawn by its authors",
+        ),
+        Work(
+            work="Qin et al.",
+            year=2022,
+            algorithm="as Lu & Van Roy",
+            kind="Bayesian",
+            regret="sqrt(d T log K)",
+            regret_order=None if K is None else math.sqrt(d * T * math.log(K)),
+            size="K T",
+            size_order=None if K is None else float(K * T),
+            prescribed_size=None,
+            note="Bayesian regret is the weaker notion",
+        ),
+        Work(
+            work="Janz et al.",
+            year=2024,
+            algorithm="theta_hat + xi_t r_t V^-1 S^J with a random sign xi_t each round",
+            kind="Frequentist",
+            regret="d^(5/2) sqrt(T)",
+            regret_order=d**2.5 * math.sqrt(T),
+            size="d log T",
+            size_order=d * log_T,
+            prescribed_size=None,
+            note="symmetrised; the bound grows with the ensemble size",
+        ),
+        Work(
+            work="Lee & Oh",
+            year=2024,
+            algorithm="Algorithm 1",
+            kind="Frequentist",
+            regret="d^(3/2) sqrt(T)",
+            regret_order=d**1.5 * math.sqrt(T),
+            size="K log T",
+            size_order=None if K is None else K * log_T,
+            prescribed_size=None if K is None else ensemble_size(setting),
+            note="the paper of this library; no dependence of the bound on K or m",
+        ),
+        Work(
+            work="Janz, Akhavan & Szepesvari",
+            year=2026,
+            algorithm="Algorithm 1 with unscaled sums; gamma beta_{t-1} (determinant form) applied when choosing",
+            kind="Frequentist",
+            regret="d^(3/2) sqrt(T)",
+            regret_order=d**1.5 * math.sqrt(T),
+            size="d log T",
+            size_order=d * log_T,
+            prescribed_size=math.ceil(2000.0 * d * (math.log(T) - math.log(setting.delta))),
+            note="any arm set; 2000 d log(T/delta) members, lam >= 80, gamma = 40; on the unit ball m <= d/2 fails",
+        ),
+        Work(
+            work="Hwang & Oh",
+            year=2026,
+            algorithm="the ensemble is refreshed when det V has grown by a factor",
+            kind="Frequentist",
+            regret="d^(3/2) sqrt(T)",
+            regret_order=d**1.5 * math.sqrt(T),
+            size="d log d + d log log T",
+            size_order=d * math.log(d) + d * math.log(max(log_T, 1.0)),
+            prescribed_size=None,
+            note="",
+        ),
+    )

@@ -1,0 +1,40 @@
+"""The constants of a problem."""
+
+from dataclasses import dataclass
+
+from ensample.checks import number, whole
+
+__all__ = ["LONGEST", "Setting"]
+
+LONGEST = 10**30
+"""The largest dim, number of arms and horizon: beyond any use, within what doubles hold."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """d, K, T, sigma, S, lam and delta; `arms=None` stands for an infinite set.
+
+    >>> Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
+    Setting(dim=5, arms=20, horizon=10000, noise=1.0, norm=1.0, regularization=1.0, delta=0.05)
+    """
+
+    dim: int  # d
+    arms: int | None  # K
+    horizon: int  # T
+    noise: float  # sigma, the subGaussian constant of the reward noise
+    norm: float  # S >= |theta*|
+    regularization: float = 1.0  # lam
+    delta: float = 0.05
+
+    def __post_init__(self) -> None:
+        checked = {
+            "dim": whole("dim", self.dim, 1, LONGEST),
+            "arms": None if self.arms is None else whole("arms", self.arms, 1, LONGEST),
+            "horizon": whole("horizon", self.horizon, 1, LONGEST),
+            "noise": number("noise", self.noise, 0.0),
+            "norm": number("norm", self.norm, 0.0),
+            "regularization": number("regularization", self.regularization, 1e-100),
+            "delta": number("delta", self.delta, most=1.0, above=0.0),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)

@@ -1,0 +1,15 @@
+"""Names for the types that appear in signatures."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ArrayLike", "BoolArray", "FloatArray", "IntArray", "Shape"]
+
+FloatArray: TypeAlias = NDArray[np.float64]
+IntArray: TypeAlias = NDArray[np.int64]
+BoolArray: TypeAlias = NDArray[np.bool_]
+ArrayLike: TypeAlias = NDArray[Any] | Sequence[Any]
+Shape: TypeAlias = int | tuple[int, ...]
