@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Sequence
 from types import UnionType
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from ensample.errors import InvalidArgument, WrongType
 from ensample.types import FloatArray
 
-__all__ = ["LARGEST", "array", "boolean", "instance", "matrix", "number", "vector", "whole"]
+__all__ = ["LARGEST", "array", "boolean", "instance", "matrix", "number", "sequence", "vector", "whole"]
 
 LARGEST = 1e100
 """The largest magnitude accepted in features, rewards and perturbations: squares and sums stay finite."""
@@ -39,8 +40,8 @@ def number(
     above: float | None = None,
 ) -> float:
     """A finite real number in [least, most], strictly above `above` where that is given."""
-    if type(value) is float and least <= value <= most and above is None:
-        return value  # the usual case, at once
+    if isinstance(value, float) and least <= value <= most and above is None:
+        return float(value)  # the usual case, at once
     low = f">= {least:g}" if above is None else f"> {above:g}"
     expected = f"a finite number {low} and <= {most:g}"
     if isinstance(value, bool | np.bool_ | str | bytes | complex):
@@ -60,6 +61,15 @@ def boolean(argument: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise WrongType(argument, value, "True or False")
     return bool(value)
+
+
+def sequence(argument: str, value: object, expected: str) -> list[Any]:
+    """The items of a list, tuple or array."""
+    if isinstance(value, np.ndarray) and value.ndim > 0:
+        return value.tolist() if value.ndim == 1 else list(value)
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return list(value)
+    raise WrongType(argument, value, expected)
 
 
 def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Arms, FiniteArms
-from ensample.checks import boolean, instance, number, vector, whole
+from ensample.checks import boolean, instance, number, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
 from ensample.policies.decision import Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
@@ -107,16 +107,17 @@ class Policy(ABC):
 
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
-        if not isinstance(decisions, Sequence | np.ndarray):
-            raise WrongType("decisions", decisions, "a sequence of decisions or arms")
-        ys = vector("rewards", rewards, len(decisions)) if len(decisions) else np.zeros(0)
+        items = sequence("decisions", decisions, "a sequence of decisions or arms")
+        ys = [number("rewards", reward) for reward in sequence("rewards", rewards, "a sequence of numbers")]
+        if len(ys) != len(items):
+            raise InvalidArgument("rewards", rewards, f"{len(items)} numbers, one a decision")
         claims: dict[int, FloatArray] = {}
         fresh = self._round
-        for decision in decisions:
+        for decision in items:
             round, x = self._resolve(decision, fresh, claims)
             claims[round] = x
             fresh = max(fresh, round + 1)
-        self._absorb(list(claims), list(claims.values()), ys.tolist())
+        self._absorb(list(claims), list(claims.values()), ys)
 
     def forget(self, decision: Decision) -> None:
         """Close a decision whose reward will never come."""

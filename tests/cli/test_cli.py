@@ -1,0 +1,115 @@
+"""The command line, as a person and as a program sees it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ensample as es
+from ensample import theory
+
+ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
+
+
+def run(*arguments: str, width: int = 120) -> subprocess.CompletedProcess:
+    environment = os.environ | {"COLUMNS": str(width), "NO_COLOR": "1", "TERM": "dumb"}
+    return subprocess.run([*ENSAMPLE, *arguments], capture_output=True, text=True, env=environment, check=False)
+
+
+def test_plan_for_programs() -> None:
+    shown = run("plan", "--dim", "5", "--arms", "20", "--horizon", "10000", "--noise", "1", "--norm", "1", "--json")
+    assert shown.returncode == 0 and shown.stderr == ""
+    plan = json.loads(shown.stdout)
+    setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
+    assert plan["radius"] == theory.radius(setting) and plan["scale"] == plan["radius"]
+    assert plan["ensemble_size"] == 59_497 and plan["useful_size"] == 10_000
+    assert plan["theorem_bound"] == theory.theorem_bound(setting)
+    assert plan["theorem_informative_horizon"] == theory.informative_horizon(setting)
+    assert plan["sublinear_horizon"] == 72_050 and plan["not_applicable"] == {}
+
+
+def test_plan_for_people() -> None:
+    shown = run("plan", "--delta", "0.05").stdout
+    for text in ("7.633", "59,497", "1,084", "6,347,334", "3,227,916", "43,667", "20,000", "1.24e+10", "72,050"):
+        assert text in shown, text
+    assert "More than T = 10,000 members are useless" in shown
+
+
+def test_plan_says_what_does_not_apply() -> None:
+    shown = run("plan", "--arms", "0", "--json")
+    plan = json.loads(shown.stdout)
+    assert plan["theorem_bound"] is None and "finitely many arms" in plan["not_applicable"]["theorem"]
+    assert plan["phe_bound"] > 0
+    assert "finitely many arms" in run("plan", "--arms", "0").stdout
+    assert "delta < 0.25" in run("plan", "--delta", "0.3").stdout
+    assert "regularization >= 1" in run("plan", "--regularization", "0.5").stdout
+
+
+def test_plan_for_other_laws() -> None:
+    plan = json.loads(run("plan", "--perturbation", "rademacher", "--json").stdout)
+    assert plan["scale"] == pytest.approx(3 * plan["radius"])
+
+
+def test_plan_fits_a_narrow_terminal() -> None:
+    assert max(map(len, run("plan", width=80).stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("plan", "--dim", "0"), "dim = 0: expected a whole number"),
+        (("plan", "--delta", "2"), "delta = 2.0: expected"),
+        (("plan", "--noise", "nan"), "noise = nan: expected"),
+        (("plan", "--arms", "-1"), "arms = -1: expected"),
+        (("demo", "--size", "0"), "size = 0: expected"),
+        (("demo", "--horizon", "-5"), "horizon = -5: expected"),
+        (("demo", "--scale", "-1"), "scale = -1.0: expected"),
+    ],
+)
+def test_errors_are_one_line(arguments: tuple[str, ...], said: str) -> None:
+    shown = run(*arguments)
+    assert shown.returncode == 2 and shown.stdout == ""
+    assert shown.stderr.startswith("error: ") and said in shown.stderr and "Traceback" not in shown.stderr
+
+
+def test_a_wrong_option_is_explained() -> None:
+    shown = run("plan", "--dimension", "5")
+    assert shown.returncode == 2 and "No such option" in shown.stderr and "--dim" in shown.stderr
+
+
+def test_help_has_examples() -> None:
+    for command in ("plan", "demo"):
+        assert f"ensample {command} --" in run(command, "--help").stdout
+    shown = run("--help").stdout
+    assert "plan" in shown and "demo" in shown
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"ensample {es.__version__}\n"
+
+
+def test_demo_learns_and_is_reproducible() -> None:
+    arguments = ("demo", "--horizon", "400", "--dim", "5", "--arms", "10", "--json")
+    first, second = json.loads(run(*arguments).stdout), json.loads(run(*arguments).stdout)
+    assert first["regret"] == second["regret"] < 0.3 * first["random_regret"]
+    assert "regret so far" in run(*arguments[:-1]).stdout
+
+
+def test_interrupted_demo_ends_quietly() -> None:
+    process = subprocess.Popen(
+        [*ENSAMPLE, "demo", "--horizon", "100000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    assert process.returncode == 130 and output == "" and "Traceback" not in errors
+
+
+def test_the_installed_script() -> None:
+    script = Path(sys.executable).parent / "ensample"
+    assert subprocess.run([script, "--version"], capture_output=True, check=True).stdout

@@ -1,0 +1,65 @@
+"""Every kind of live policy, for tests that walk them all."""
+
+import numpy as np
+
+import ensample as es
+
+FEATURES = np.random.default_rng(0).standard_normal((7, 3)) / 2
+FEATURES[5] = FEATURES[2]  # equal arms
+
+ARMS = {
+    "finite": lambda: es.FiniteArms(FEATURES),
+    "ball": lambda: es.UnitBall(3),
+    "box": lambda: es.Box([-1, 0, 0], [1, 1, 0.5]),
+    "oracle": lambda: es.OracleArms(3, best_row),
+    "changing": lambda: es.ChangingArms(3),
+}
+RECIPES = {
+    "ensemble": es.EnsembleSampling(size=12, scale=0.5),
+    "ensemble, round robin": es.EnsembleSampling(size=12, scale=0.5, member=es.RoundRobin()),
+    "ensemble, optimistic": es.EnsembleSampling(size=12, scale=0.5, member=es.OptimisticMember()),
+    "ensemble, other laws": es.EnsembleSampling(
+        size=12, scale=0.5, regularization=2.0, initial=es.Sphere(0.5), reward=es.Rademacher(0.5)
+    ),
+    "LinPHE": es.PerturbedHistory(scale=0.5),
+    "LinPHE, Rademacher": es.PerturbedHistory(scale=0.5, reward=es.Rademacher(0.5)),
+    "LinPHE, uniform": es.PerturbedHistory(scale=0.5, initial=es.Sphere(0.5), reward=es.Uniform(0.5)),
+}
+EVERY = [(recipe, arms) for recipe in RECIPES for arms in ARMS]
+
+
+def best_row(theta: np.ndarray) -> np.ndarray:
+    return FEATURES[np.argmax(FEATURES @ theta)]
+
+
+def start(recipe: str, arms: str, seed: int = 0) -> es.Policy:
+    return RECIPES[recipe].start(ARMS[arms](), seed)
+
+
+def offered(policy: es.Policy, t: int) -> np.ndarray | None:
+    """Arms for a round: those of the policy or, where they change, some of its own."""
+    if isinstance(policy.arms, es.ChangingArms):
+        return np.random.default_rng(t).standard_normal((4, 3))
+    return None
+
+
+def play(policy: es.Policy, rounds: int, first: int = 0) -> list[es.Decision]:
+    """Decide and learn at once; rewards depend on (round, features) only."""
+    decisions = []
+    for t in range(first, first + rounds):
+        decision = policy.decide(offered(policy, t))
+        policy.update(decision, reward(t, decision))
+        decisions.append(decision)
+    return decisions
+
+
+def reward(t: int, decision: es.Decision) -> float:
+    return float(decision.features @ [0.5, -0.2, 0.3] + np.random.default_rng(t).normal(0, 0.2))
+
+
+def fingerprint(policy: es.Policy) -> bytes:
+    """Every bit of a policy's state."""
+    parts = [values.tobytes() for values in policy._arrays().values()]
+    parts += [column.tobytes() for column in policy._log_columns().values()]
+    waiting = [(d.round, d.arm, d.member, d.features.tobytes(), d._propensity) for d in policy.open_decisions]
+    return b"|".join([*parts, repr((policy.round, waiting)).encode()])

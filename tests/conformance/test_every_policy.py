@@ -1,0 +1,182 @@
+"""Laws that hold for every recipe on every kind of arms."""
+
+import numpy as np
+import pytest
+
+import ensample as es
+from conformance.policies import ARMS, EVERY, FEATURES, RECIPES, fingerprint, offered, play, reward, start
+
+every_policy = pytest.mark.parametrize(("recipe", "arms"), EVERY)
+
+
+@every_policy
+def test_seeding_decides_everything(recipe: str, arms: str) -> None:
+    one, same, other = start(recipe, arms, 1), start(recipe, arms, 1), start(recipe, arms, 2)
+    decisions = play(one, 30)
+    assert decisions == play(same, 30)
+    assert fingerprint(one) == fingerprint(same)
+    assert any(mine != theirs for mine, theirs in zip(decisions, play(other, 30), strict=True))
+
+
+@every_policy
+def test_looking_changes_nothing(recipe: str, arms: str) -> None:
+    watched, left_alone = start(recipe, arms), start(recipe, arms)
+    for t in range(20):
+        before = fingerprint(watched)
+        _ = watched.estimates, watched.mean, watched.gram, watched.log(), watched.votes(), repr(watched.arms)
+        watched.diagnostics(None if arms == "changing" else [0.5, -0.2, 0.3])
+        assert fingerprint(watched) == before
+        assert play(watched, 1, t) == play(left_alone, 1, t)
+    assert fingerprint(watched) == fingerprint(left_alone)
+
+
+@every_policy
+def test_replay_is_bit_identical(recipe: str, arms: str) -> None:
+    policy = start(recipe, arms, 3)
+    play(policy, 40)
+    again = RECIPES[recipe].replay(policy.arms, policy.log(), seed=3)
+    assert fingerprint(again) == fingerprint(policy)
+    assert play(again, 20, 40) == play(policy, 20, 40)
+    assert fingerprint(again) == fingerprint(policy)
+
+
+@every_policy
+def test_save_and_load_are_bit_identical(recipe: str, arms: str, tmp_path) -> None:
+    policy = start(recipe, arms, 4)
+    play(policy, 25)
+    early = policy.decide(offered(policy, 25))
+    policy.decide(offered(policy, 26))
+    policy.save(tmp_path / "policy.safetensors")
+    loaded = es.load(tmp_path / "policy.safetensors", arms=policy.arms if arms == "oracle" else None)
+    assert type(loaded) is type(policy) and loaded.recipe == policy.recipe and loaded.seed == 4
+    assert fingerprint(loaded) == fingerprint(policy)
+    for one in (policy, loaded):
+        one.update(early, 0.25)
+        one.update(one.open_decisions[0], -0.5)
+    assert play(loaded, 300, 27) == play(policy, 300, 27)  # past a polishing of the inverse
+    assert fingerprint(loaded) == fingerprint(policy)
+
+
+@every_policy
+def test_late_rewards_in_any_order_give_the_same_model(recipe: str, arms: str) -> None:
+    policy = start(recipe, arms, 5)
+    decisions = [policy.decide(offered(policy, t)) for t in range(15)]
+    rewards = [reward(t, decision) for t, decision in enumerate(decisions)]
+    order = np.random.default_rng(0).permutation(15)
+    shuffled = start(recipe, arms, 5)
+    assert [shuffled.decide(offered(shuffled, t)) for t in range(15)] == decisions
+    for decision, value in zip(decisions, rewards, strict=True):
+        policy.update(decision, value)
+    for t in order:
+        shuffled.update(decisions[t], rewards[t])
+    np.testing.assert_allclose(shuffled.mean, policy.mean, atol=1e-12)
+    np.testing.assert_allclose(shuffled.gram, policy.gram, atol=1e-12)
+    if not recipe.startswith("LinPHE"):
+        np.testing.assert_allclose(shuffled.estimates, policy.estimates, atol=1e-12)
+    # The fold goes in the order of the updates: the log says so, and replaying it gives the same bits.
+    assert shuffled.log().round.tolist() == order.tolist()
+    again = RECIPES[recipe].replay(policy.arms, shuffled.log(), seed=5)
+    assert fingerprint(again) == fingerprint(shuffled)
+
+
+@every_policy
+def test_many_updates_are_one_after_the_other(recipe: str, arms: str) -> None:
+    together, singly = start(recipe, arms), start(recipe, arms)
+    decisions = [together.decide(offered(together, t)) for t in range(9)]
+    for t in range(9):
+        singly.decide(offered(singly, t))
+    order, rewards = [4, 0, 8, 2, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
+    together.update_many([decisions[t] for t in order], rewards)
+    for t, value in zip(order, rewards, strict=True):
+        singly.update(decisions[t], value)
+    assert fingerprint(together) == fingerprint(singly)
+    assert [decision.round for decision in together.open_decisions] == [3, 5, 6, 7]
+    together.update_many([], [])
+    assert fingerprint(together) == fingerprint(singly)
+
+
+@every_policy
+def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
+    policy = start(recipe, arms)
+    for t in range(20):
+        choice = offered(policy, t)
+        decision = policy.decide(choice)
+        rows = FEATURES if choice is None else choice
+        if arms in ("finite", "changing"):
+            np.testing.assert_array_equal(decision.features, rows[decision.arm])
+        else:
+            assert decision.arm is None
+        members = 12 if recipe.startswith("ensemble") else policy.round
+        assert 0 <= decision.member < members and decision.round == t
+        if arms == "finite":
+            assert decision.arm != 5, "of equal arms the lowest index wins"
+        if recipe.startswith("ensemble"):
+            theta = policy.estimates[decision.member]
+            best = policy.arms.best(theta)[1] if choice is None else rows[np.argmax(rows @ theta)]
+            assert decision.features @ theta == pytest.approx(best @ theta)
+        policy.update(decision, reward(t, decision))
+
+
+@every_policy
+def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
+    policy = start(recipe, arms)
+    decisions = play(policy, 10)
+    policy.update([0.1, 0.2, 0.3], 1.5)
+    rounds, features, rewards = policy.log()
+    assert rounds.tolist() == list(range(11)) and policy.round == 11
+    np.testing.assert_array_equal(features[:-1], [decision.features for decision in decisions])
+    assert features[-1].tolist() == [0.1, 0.2, 0.3] and rewards[-1] == 1.5
+    V = policy.recipe.regularization * np.eye(3) + features.T @ features
+    np.testing.assert_allclose(policy.gram, V, rtol=1e-12)
+    np.testing.assert_allclose(policy.mean, np.linalg.solve(V, features.T @ rewards), rtol=1e-9)
+
+
+@every_policy
+def test_what_is_returned_is_the_callers(recipe: str, arms: str) -> None:
+    policy = start(recipe, arms)
+    play(policy, 5)
+    before = fingerprint(policy)
+    for values in (policy.estimates, policy.mean, policy.gram, *policy.log()):
+        values[...] = 9
+    assert fingerprint(policy) == before
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_an_arm_number_rewards_the_oldest_open_decision(recipe: str) -> None:
+    by_decision, by_number = start(recipe, "finite"), start(recipe, "finite")
+    for t in range(30):
+        decision = by_decision.decide()
+        assert by_number.decide() == decision
+        by_decision.update(decision, reward(t, decision))
+        by_number.update(decision.arm, reward(t, decision))
+    assert fingerprint(by_decision) == fingerprint(by_number)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_an_arm_number_without_a_decision_is_a_round_of_its_own(recipe: str) -> None:
+    policy = start(recipe, "finite")
+    policy.update(3, 1.0)
+    policy.update(np.int64(3), 2.0)
+    policy.update_many([0, 0, 1], [1, 2, 3])
+    assert policy.round == 5 and policy.log().round.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_standing_arms_and_others_may_mix(recipe: str) -> None:
+    policy = start(recipe, "finite", 6)
+    for t in range(30):
+        decision = policy.decide() if t % 2 else policy.decide(np.random.default_rng(t).standard_normal((3, 3)))
+        policy.update(decision, reward(t, decision))
+    again = RECIPES[recipe].replay(ARMS["finite"](), policy.log(), seed=6)
+    assert fingerprint(again) == fingerprint(policy)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_forgotten_decisions_take_no_reward(recipe: str) -> None:
+    policy = start(recipe, "finite")
+    decision = policy.decide()
+    policy.forget(decision)
+    assert policy.open_decisions == []
+    for call in (lambda: policy.update(decision, 1.0), lambda: policy.forget(decision)):
+        with pytest.raises(es.DecisionError):
+            call()

@@ -1,0 +1,129 @@
+"""Kernels against slow twins."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ensample.kernels import ensemble, exact, ridge
+from naive import textbook
+
+finite = st.floats(-1e50, 1e50).filter(lambda x: x == 0 or abs(x) > 1e-50)
+
+
+@given(a=finite, b=finite)
+def test_two_sum_and_two_product_are_exact(a: float, b: float) -> None:
+    total, error = exact.two_sum(a, b)
+    assert Fraction(total) + Fraction(error) == Fraction(a) + Fraction(b)
+    product, error = exact.two_product(a, b)
+    assert Fraction(product) + Fraction(error) == Fraction(a) * Fraction(b)
+
+
+def state_after(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
+    d = X.shape[1]
+    state = np.zeros((3 * d + 3, d))
+    state[:d] = lam * np.eye(d)
+    state[2 * d : 3 * d] = np.eye(d) / lam
+    for x, reward in zip(X, y, strict=True):
+        ridge.observe(state, x, reward)
+    return state
+
+
+@pytest.mark.parametrize("d", [1, 3, 20])
+def test_observe_is_ridge_regression(d: int) -> None:
+    rng = np.random.default_rng(d)
+    X, y = rng.standard_normal((200, d)), rng.standard_normal(200)
+    state = state_after(X, y, 0.5)
+    V = 0.5 * np.eye(d) + X.T @ X
+    gram, _, inverse, target, _, mean = ridge.parts(state)
+    np.testing.assert_allclose(gram, V, rtol=1e-13)
+    np.testing.assert_allclose(target, X.T @ y, atol=1e-12)
+    np.testing.assert_allclose(inverse @ V, np.eye(d), atol=1e-11)
+    np.testing.assert_allclose(mean, np.linalg.solve(V, X.T @ y), rtol=1e-10)
+    assert ridge.observe(state, X[0], 0.0) == pytest.approx(X[0] @ np.linalg.solve(V, X[0]))
+
+
+def test_sums_are_kept_to_twice_the_digits() -> None:
+    """A term that a double would swallow is not lost: V = 1 + 1e10 * 1e-20 + 1e20."""
+    state = state_after(np.array([[1e10]] + [[1e-10]] * 1000), np.zeros(1001), 1.0)
+    gram, low, *_ = ridge.parts(state)
+    total = Fraction(gram[0, 0]) + Fraction(low[0, 0])
+    truth = 1 + Fraction(1e10) ** 2 + 1000 * Fraction(1e-10) ** 2
+    assert abs(total - truth) / truth < Fraction(1, 10**30)
+
+
+def test_polish_repairs_a_spoilt_inverse() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
+    state = state_after(X, y, 1.0)
+    gram, _, inverse, _, _, mean = ridge.parts(state)
+    good = mean.copy()
+    inverse *= 1.001
+    mean += 1e-3
+    assert ridge.polish(state)
+    np.testing.assert_allclose(mean, good, rtol=1e-12)
+    np.testing.assert_allclose(inverse, np.linalg.inv(gram), rtol=1e-10)
+
+
+def test_polish_leaves_a_singular_matrix_alone() -> None:
+    state = state_after(np.array([[1.0, 1.0]]), np.ones(1), 1e-20)
+    before = state.copy()
+    assert not ridge.polish(state)
+    np.testing.assert_array_equal(state, before)
+
+
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_invert(d: int) -> None:
+    A = np.random.default_rng(d).standard_normal((d + 2, d))
+    np.testing.assert_allclose(ridge.invert(A.T @ A), np.linalg.inv(A.T @ A), rtol=1e-9)
+    assert ridge.invert(-np.eye(d)).size == 0
+    assert ridge.invert(np.full((d, d), np.nan)).size == 0
+
+
+def test_rotate_keeps_a_triangular_root() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 5))
+    X[3] = 0.0
+    X[:, 4] = X[:, 0]  # never of full rank
+    factor = np.zeros((5, 5))
+    for n, x in enumerate(X, 1):
+        ridge.rotate(factor, x)
+        np.testing.assert_allclose(factor.T @ factor, X[:n].T @ X[:n], atol=1e-12)
+    assert (np.tril(factor, -1) == 0.0).all()
+
+
+def test_one_member_and_all_members_agree_to_the_bit() -> None:
+    rng = np.random.default_rng(1)
+    d, m, K = 7, 600, 40
+    X = rng.standard_normal((K, d))
+    X[11] = X[3]  # a tie in every round
+    state = state_after(rng.standard_normal((30, d)), rng.standard_normal(30), 1.0)
+    sums = np.ascontiguousarray(rng.standard_normal((d, m)))
+    by_coordinate = np.ascontiguousarray(X.T)
+    thetas = ensemble.estimates(state, sums)
+    votes, promises = ensemble.votes(thetas, by_coordinate)
+    for j in range(m):
+        theta = ensemble.estimate(state, sums[:, j].copy())
+        np.testing.assert_array_equal(theta, thetas[:, j])
+        assert ensemble.choose(state, sums, j, by_coordinate) == votes[j] == ensemble.greedy(theta, by_coordinate)
+    assert votes.tolist() == textbook.votes(X, thetas.T)
+    assert 11 not in votes
+    np.testing.assert_allclose(promises, (X @ thetas).max(axis=0), rtol=1e-13)
+
+
+def test_learn_perturbs_every_member() -> None:
+    rng = np.random.default_rng(2)
+    state, sums = state_after(np.zeros((0, 3)), np.zeros(0), 1.0), rng.standard_normal((3, 9))
+    x, z, before = rng.standard_normal(3), rng.standard_normal(9), sums.copy()
+    ensemble.learn(state, sums, x, 0.5, z)
+    np.testing.assert_array_equal(sums, before + np.outer(x, z))
+
+
+def test_combine_adds_rows() -> None:
+    rng = np.random.default_rng(3)
+    total, rows, weights = rng.standard_normal(4), rng.standard_normal((6, 4)), rng.standard_normal(6)
+    expected = total + weights @ rows
+    ridge.combine(total, rows, weights)
+    np.testing.assert_allclose(total, expected)

@@ -1,0 +1,204 @@
+"""Bad input raises a named error and leaves every bit of the state as it was."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+import ensample as es
+from conformance.policies import EVERY, FEATURES, RECIPES, fingerprint, offered, play, start
+
+NOT_NUMBERS = st.one_of(
+    st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e101, -1e200, None, "1.0", b"1", 1j, True, [1.0], {}]),
+    st.just(10**400),
+    st.builds(object),
+    st.text(max_size=3),
+)
+NOT_FEATURES = st.one_of(
+    st.sampled_from([[], [[]], [1.0, 2.0, 3.0], [[1.0, 2.0]], "abc", 3, [[None] * 3], [[1.0, 2.0, 3.0], [1.0]], {}, object()]),
+    arrays(float, array_shapes(min_dims=1, max_dims=3, max_side=4)).filter(
+        lambda a: a.ndim != 2 or a.shape[1] != 3 or not np.all(np.abs(a) <= 1e100)
+    ),
+)
+NOT_DECISIONS = st.one_of(
+    st.integers(7, 10**20),
+    st.integers(-(10**20), -1),
+    st.sampled_from([None, "0", b"0", 1.0, 2.5, float("nan"), True, [1.0, 2.0], [float("nan")] * 3, [[0.0] * 3], {}, object()]),
+)
+
+
+@pytest.fixture(scope="module")
+def policies() -> dict[tuple[str, str], es.Policy]:
+    """One policy of each kind with a decision open and one rewarded."""
+    made = {}
+    for kind in EVERY:
+        made[kind] = start(*kind)
+        play(made[kind], 5)
+        made[kind].decide(offered(made[kind], 5))
+    return made
+
+
+def refused(policy: es.Policy, call, error: type[Exception] = es.InvalidArgument) -> None:
+    before = fingerprint(policy)
+    with pytest.raises(error) as caught:
+        call()
+    assert fingerprint(policy) == before
+    if isinstance(caught.value, es.InvalidArgument):
+        assert str(caught.value).startswith(f"{caught.value.argument} = ") and "expected" in str(caught.value)
+
+
+every_kind = given(kind=st.sampled_from(EVERY), data=st.data())
+few = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@few
+@every_kind
+def test_bad_rewards(policies, kind, data) -> None:
+    policy, reward = policies[kind], data.draw(NOT_NUMBERS)
+    decision = policy.open_decisions[0]
+    refused(policy, lambda: policy.update(decision, reward))
+    refused(policy, lambda: policy.update([0.1, 0.2, 0.3], reward))
+    refused(policy, lambda: policy.update_many([decision], [reward]))
+    refused(policy, lambda: policy.update_many([decision, [0.0, 0.0, 0.0]], [0.5, reward]))
+
+
+@few
+@every_kind
+def test_bad_decisions(policies, kind, data) -> None:
+    policy, decision = policies[kind], data.draw(NOT_DECISIONS)
+    refused(policy, lambda: policy.update(decision, 1.0))
+    refused(policy, lambda: policy.update_many([[0.1, 0.2, 0.3], decision], [1.0, 1.0]))
+    refused(policy, lambda: policy.forget(decision))
+
+
+@few
+@every_kind
+def test_bad_features(policies, kind, data) -> None:
+    policy, features = policies[kind], data.draw(NOT_FEATURES)
+    refused(policy, lambda: policy.decide(features))
+    if kind[0].startswith("ensemble"):
+        refused(policy, lambda: policy.propensities(features))
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_reward_comes_once(kind) -> None:
+    policy = start(*kind)
+    decision, other = policy.decide(offered(policy, 0)), start(*kind, seed=9).decide(offered(policy, 1))
+    refused(policy, lambda: policy.update_many([decision, decision], [1.0, 2.0]), es.DecisionError)
+    policy.update(decision, 1.0)
+    refused(policy, lambda: policy.update(decision, 1.0), es.DecisionError)
+    refused(policy, lambda: policy.update_many([[0.0, 0.1, 0.2], decision], [1.0, 1.0]), es.DecisionError)
+    refused(policy, lambda: policy.update(other, 1.0), es.DecisionError)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_wrong_lengths(kind) -> None:
+    policy = start(*kind)
+    decision = policy.decide(offered(policy, 0))
+    for decisions, rewards in [([decision], [1.0, 2.0]), ([decision], []), ([], [1.0]), (decision, [1.0]), (None, [1.0])]:
+        if not (isinstance(decisions, list) and len(decisions) == 0):
+            refused(policy, lambda decisions=decisions, rewards=rewards: policy.update_many(decisions, rewards))
+    refused(policy, lambda: policy.update_many([decision], [[1.0]]))
+    refused(policy, lambda: policy.update_many([], [1.0]))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_changing_arms_need_features(recipe: str) -> None:
+    policy = start(recipe, "changing")
+    refused(policy, policy.decide)
+    for value in (1, 0, "yes", None, np.ones(2)):
+        refused(policy, lambda value=value: policy.decide(FEATURES, propensity=value))
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_an_oracle_that_fails_changes_nothing(recipe: str) -> None:
+    answers = iter([[0.1, 0.2, 0.3]] * 40)
+
+    def flaky(theta: np.ndarray):
+        return next(answers, [float("nan")] * 3)
+
+    policy = RECIPES[recipe].start(es.OracleArms(3, flaky))
+    with pytest.raises(es.InvalidArgument, match=r"^best\(theta\) = "):
+        while True:
+            before = fingerprint(policy)
+            policy.decide()
+    assert fingerprint(policy) == before
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e150, "shape", "type", "error"])
+def test_a_law_that_fails_changes_nothing(bad: object) -> None:
+    class Broken(es.Uniform):
+        def draw(self, rng, shape):
+            if bad == "error":
+                raise ZeroDivisionError
+            draws = super().draw(rng, shape)
+            if bad == "type":
+                return draws.astype(np.float32)
+            if bad == "shape":
+                return draws[..., :-1]
+            draws[-1] = bad
+            return draws
+
+    expected = ZeroDivisionError if bad == "error" else es.InvalidArgument
+    policy = es.EnsembleSampling(size=100, reward=Broken()).start(es.FiniteArms(FEATURES))
+    refused(policy, lambda: policy.update_many([0] * 500, [1.0] * 500), expected)
+    history = es.PerturbedHistory(reward=Broken()).start(es.ChangingArms(3))
+    history.update([1.0, 2.0, 3.0], 1.0)
+    refused(history, lambda: history.decide(FEATURES), expected)
+    with pytest.raises(expected):
+        es.EnsembleSampling(size=2, initial=Broken()).start(es.FiniteArms(FEATURES))
+
+
+@pytest.mark.parametrize("member", [-1, 12, 1.5, "0", None, True])
+def test_a_rule_that_answers_no_member_changes_nothing(member: object) -> None:
+    policy = es.EnsembleSampling(size=12, member=lambda t, m, rng: member).start(es.FiniteArms(FEATURES))
+    refused(policy, policy.decide)
+
+
+def test_an_interrupted_batch_leaves_nothing() -> None:
+    calls = []
+
+    class Interrupted(es.Rademacher):
+        def draw(self, rng, shape):
+            calls.append(shape)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            return super().draw(rng, shape)
+
+    policy = es.EnsembleSampling(size=5000, reward=Interrupted()).start(es.FiniteArms(FEATURES))
+    refused(policy, lambda: policy.update_many([0, 1, 2, 3] * 5, [1.0] * 20), KeyboardInterrupt)
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        *((lambda v=v: es.EnsembleSampling(size=v), "size") for v in (0, -1, 2.0, "3", None, True)),
+        *((lambda v=v: es.EnsembleSampling(3, scale=v), "scale") for v in (-0.1, float("nan"), "1", None)),
+        *((lambda v=v: es.EnsembleSampling(3, regularization=v), "regularization") for v in (0, -1, float("nan"))),
+        *((lambda v=v: es.EnsembleSampling(3, initial=v), "initial") for v in (1.0, "gaussian", es.Gaussian)),
+        *((lambda v=v: es.EnsembleSampling(3, reward=v), "reward") for v in (1.0, es.Sphere(), es.Gaussian)),
+        *((lambda v=v: es.EnsembleSampling(3, member=v), "member") for v in (None, 0, "uniform", es.UniformMember)),
+        *((lambda v=v: es.EnsembleSampling(3, setting=v), "setting") for v in (1, {})),
+        *((lambda v=v: es.PerturbedHistory(scale=v), "scale") for v in (-1, float("inf"))),
+        *((lambda v=v: es.PerturbedHistory(reward=v), "reward") for v in (es.Sphere(), 3)),
+        *((lambda v=v: es.EnsembleSampling(3).start(v), "arms") for v in (FEATURES, None, 3, es.FiniteArms)),
+        *((lambda v=v: es.EnsembleSampling(3).start(es.UnitBall(2), v), "seed") for v in (-1, 1.5, None, "x")),
+        *((lambda v=v: es.EnsembleSampling.from_theorem(v), "setting") for v in (None, 3)),
+        *(
+            (lambda v=v: es.PerturbedHistory.from_theorem(es.Setting(2, 3, 9, 1, 1), v), "perturbation")
+            for v in (None, es.Sphere())
+        ),
+        *((lambda v=v: es.EnsembleSampling(3).replay(es.UnitBall(2), v), "log") for v in (None, [], (1, 2))),
+        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0, 0], np.ones((2, 2)), [1, 1])), "log.round"),
+        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([-1], np.ones((1, 2)), [1])), "log.round"),
+        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0], np.ones((1, 3)), [1])), "log.features"),
+        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0], np.ones((1, 2)), [float("nan")])), "log.reward"),
+        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0, 1], np.ones((1, 2)), [1])), "log"),
+    ],
+)
+def test_bad_recipes_are_named(make, argument: str) -> None:
+    with pytest.raises(es.InvalidArgument) as caught:
+        make()
+    assert caught.value.argument == argument
+    assert str(caught.value).startswith(f"{argument} = ")

@@ -1,0 +1,171 @@
+"""Propensities are exact."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ensample as es
+from ensample.randomness import Address
+from evidence import FALSE_ALARM
+from naive import textbook
+
+REDRAWS = 200_000
+UNIFORM = es.UniformMember()
+
+
+def trained(member=UNIFORM, rounds: int = 40, size: int = 50) -> es.Policy:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8, 4))
+    policy = es.EnsembleSampling(size=size, scale=0.8, member=member).start(es.FiniteArms(X), seed=1)
+    for _ in range(rounds):
+        policy.update(policy.decide(), rng.standard_normal())
+    return policy
+
+
+def binomial_interval_contains(count: int, total: int, p: float, tests: int) -> bool:
+    """The exact interval at FALSE_ALARM shared by `tests` comparisons."""
+    if p in (0.0, 1.0):
+        return count == total * p
+    low, high = stats.binom.interval(1 - FALSE_ALARM / tests, total, p)
+    return bool(low <= count <= high)
+
+
+def test_uniform_propensities_are_the_frequencies_of_redrawn_members() -> None:
+    policy = trained()
+    propensities, votes = policy.propensities(), policy.votes()
+    assert propensities.sum() == pytest.approx(1.0, abs=1e-12)
+    np.testing.assert_array_equal(propensities, np.bincount(votes, minlength=8) / 50)
+    assert (propensities > 0).sum() >= 3
+    address, rule = Address(99), es.UniformMember()
+    members = [rule.choose(round, 50, address, lambda: np.zeros(50)) for round in range(REDRAWS)]
+    counts = np.bincount(votes[members], minlength=8)
+    assert all(binomial_interval_contains(*pair, 8) for pair in zip(counts, [REDRAWS] * 8, propensities, strict=True))
+    wrong = np.roll(propensities, 1)
+    assert not all(binomial_interval_contains(*pair, 8) for pair in zip(counts, [REDRAWS] * 8, wrong, strict=True))
+
+
+def test_a_policy_plays_with_its_propensities() -> None:
+    """Decisions that are never rewarded leave the state, and with it the propensities, as they are."""
+    policy = trained()
+    propensities = policy.propensities()
+    counts = np.zeros(8, int)
+    for _ in range(20_000):
+        decision = policy.decide()
+        policy.forget(decision)
+        counts[decision.arm] += 1
+    assert all(binomial_interval_contains(c, 20_000, p, 8) for c, p in zip(counts, propensities, strict=True))
+
+
+def test_round_robin_and_optimistic_rules_are_certain() -> None:
+    for rule in (es.RoundRobin(), es.OptimisticMember()):
+        policy = trained(rule)
+        for _ in range(60):
+            propensities = policy.propensities()
+            decision = policy.decide()
+            assert propensities[decision.arm] == 1.0 and propensities.sum() == 1.0
+            assert decision.propensity == 1.0
+            policy.update(decision, 0.3)
+
+
+def test_the_optimistic_member_promises_most() -> None:
+    policy = trained(es.OptimisticMember())
+    promises = (policy.estimates @ policy.arms.features.T).max(axis=1)
+    assert policy.decide().member == int(np.argmax(promises))
+
+
+def test_a_callable_rule_has_propensities_only_if_it_knows_its_weights() -> None:
+    def favourite(round: int, size: int, rng: np.random.Generator) -> int:
+        return 0 if rng.random() < 0.7 else 1
+
+    policy = trained(favourite)
+    with pytest.raises(es.PropensityError, match="weights"):
+        policy.propensities()
+    with pytest.raises(es.PropensityError, match="weights"):
+        policy.decide(propensity=True)
+    decision = policy.decide()
+    with pytest.raises(es.PropensityError, match="weights"):
+        _ = decision.propensity
+
+    class Favourite:
+        def __call__(self, round: int, size: int, rng: np.random.Generator) -> int:
+            return favourite(round, size, rng)
+
+        def weights(self, round: int, size: int) -> list[float]:
+            return [0.7, 0.3] + [0.0] * (size - 2)
+
+    policy = trained(Favourite())
+    expected = np.zeros(8)
+    np.add.at(expected, policy.votes(), Favourite().weights(0, 50))
+    np.testing.assert_allclose(policy.propensities(), expected, rtol=1e-15)
+    counts = np.zeros(8, int)
+    for _ in range(20_000):
+        decision = policy.decide()
+        policy.forget(decision)
+        counts[decision.arm] += 1
+    assert all(binomial_interval_contains(c, 20_000, p, 8) for c, p in zip(counts, expected, strict=True))
+
+
+@pytest.mark.parametrize("weights", [[1.0], [-1.0] + [1.0] * 49, [0.0] * 50, ["a"] * 50, None])
+def test_weights_that_are_no_weights_are_refused(weights: object) -> None:
+    class Broken:
+        def __call__(self, round, size, rng):
+            return 0
+
+        def weights(self, round, size):
+            return weights
+
+    with pytest.raises(es.InvalidArgument, match=r"^weights = "):
+        trained(Broken()).propensities()
+
+
+def test_caching_changes_nothing() -> None:
+    cached, fresh = trained(rounds=0), trained(rounds=0)
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        fresh._voted = None
+        np.testing.assert_array_equal(cached.propensities(), cached.propensities())
+        np.testing.assert_array_equal(cached.propensities(), fresh.propensities())
+        reward = rng.standard_normal()
+        for policy in (cached, fresh):
+            decision = policy.decide()
+            fresh._voted = None
+            assert decision.propensity == policy.propensities()[decision.arm]
+            policy.update(decision, reward)
+        expected = textbook.votes(cached.arms.features, cached.estimates)
+        np.testing.assert_array_equal(cached.propensities(), np.bincount(expected, minlength=8) / 50)
+
+
+def test_a_returned_array_is_the_callers() -> None:
+    policy = trained()
+    first = policy.propensities()
+    first[:] = 7.0
+    assert policy.propensities().sum() == pytest.approx(1.0)
+
+
+def test_a_propensity_is_filled_when_asked_for() -> None:
+    policy = trained()
+    early, late = policy.decide(propensity=True), policy.decide()
+    assert "propensity" in repr(early) and "propensity" not in repr(late)
+    expected = policy.propensities()[late.arm]
+    policy.update(early, 1.0)
+    assert early.propensity > 0
+    with pytest.raises(es.PropensityError, match="before the next update"):
+        _ = late.propensity
+    assert expected > 0
+
+
+def test_propensities_of_changing_arms() -> None:
+    policy = es.EnsembleSampling(size=30).start(es.ChangingArms(3))
+    features = np.random.default_rng(0).standard_normal((5, 3))
+    propensities = policy.propensities(features)
+    decision = policy.decide(features, propensity=True)
+    assert decision.propensity == propensities[decision.arm]
+    other = policy.decide(features[::-1])
+    assert other.propensity == pytest.approx(policy.propensities(features[::-1])[other.arm])
+
+
+def test_there_are_none_for_infinite_arms_and_linphe() -> None:
+    with pytest.raises(es.PropensityError, match="finitely many arms"):
+        es.EnsembleSampling(3).start(es.UnitBall(2)).propensities()
+    with pytest.raises(es.PropensityError, match="closed form"):
+        es.PerturbedHistory().start(es.FiniteArms(np.eye(2))).propensities()

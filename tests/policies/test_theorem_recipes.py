@@ -1,0 +1,91 @@
+"""from_theorem prescribes the constants of Theorem 1 and the Corollary, and holds users to their assumptions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ensample as es
+from ensample import theory
+
+SETTING = es.Setting(dim=3, arms=4, horizon=1000, noise=0.5, norm=1.0, regularization=4.0)
+UNIT = np.vstack([np.eye(3), np.ones(3) / 3**0.5])
+
+
+def test_theorem_one() -> None:
+    recipe = es.EnsembleSampling.from_theorem(SETTING)
+    beta = theory.radius(SETTING)
+    assert recipe.size == theory.ensemble_size(SETTING)
+    assert recipe.regularization == 4.0 and recipe.member == es.UniformMember() and recipe.scale == beta
+    assert recipe.reward_law == es.Gaussian(beta) and recipe.initial_law == es.Gaussian(2 * beta)
+
+
+def test_the_corollary() -> None:
+    recipe = es.PerturbedHistory.from_theorem(replace(SETTING, arms=None))
+    beta = theory.radius(SETTING)
+    assert recipe.reward_law == es.Gaussian(beta) and recipe.initial_law == es.Gaussian(2 * beta)
+
+
+def test_other_laws_are_three_times_as_wide() -> None:
+    recipe = es.EnsembleSampling.from_theorem(SETTING, es.Rademacher(0.123))
+    assert recipe.reward_law == es.Rademacher(3 * theory.radius(SETTING) / 1.0)
+    assert recipe.size == theory.ensemble_size(SETTING, es.Rademacher())
+
+
+def test_the_optimistic_rule() -> None:
+    recipe = es.EnsembleSampling.from_theorem(SETTING, member=es.OptimisticMember())
+    assert recipe.size == theory.optimistic_size(SETTING) and recipe.member == es.OptimisticMember()
+
+
+@pytest.mark.parametrize(
+    ("perturbation", "member"),
+    [
+        (es.Gaussian(), es.RoundRobin()),
+        (es.Gaussian(), lambda t, m, rng: 0),
+        (es.Rademacher(), es.OptimisticMember()),
+    ],
+)
+def test_no_theorem_for_other_rules(perturbation, member) -> None:
+    with pytest.raises(es.AssumptionError, match="UniformMember"):
+        es.EnsembleSampling.from_theorem(SETTING, perturbation, member)
+
+
+@pytest.mark.parametrize(
+    ("arms", "assumption"),
+    [
+        (es.FiniteArms(1.01 * UNIT), "norm <= 1"),
+        (es.FiniteArms(np.vstack([UNIT, UNIT])), "at most 4 arms"),
+        (es.FiniteArms(np.eye(2)), "dim 3"),
+        (es.UnitBall(3), "at most 4 arms"),
+        (es.ChangingArms(3), "one set of arms"),
+    ],
+)
+def test_arms_outside_the_assumptions(arms: es.Arms, assumption: str) -> None:
+    with pytest.raises(es.AssumptionError, match=assumption):
+        es.EnsembleSampling.from_theorem(SETTING).start(arms)
+    es.EnsembleSampling(size=3).start(arms)  # the plain algorithm does not care
+
+
+def test_a_theorem_has_one_set_of_arms() -> None:
+    policy = es.PerturbedHistory.from_theorem(SETTING).start(es.FiniteArms(UNIT))
+    policy.update(policy.decide(), 1.0)
+    with pytest.raises(es.AssumptionError, match="one set of arms"):
+        policy.decide(UNIT)
+
+
+def test_the_corollary_covers_the_ball() -> None:
+    es.PerturbedHistory.from_theorem(replace(SETTING, arms=None)).start(es.UnitBall(3)).decide()
+
+
+def test_default_laws_follow_the_scale() -> None:
+    recipe = es.EnsembleSampling(size=10, scale=0.5, regularization=9.0)
+    assert recipe.reward_law == es.Gaussian(0.5) and recipe.initial_law == es.Gaussian(1.5)
+    wider = replace(recipe, scale=1.0)
+    assert wider.reward_law == es.Gaussian(1.0) and wider.initial_law == es.Gaussian(3.0)
+
+
+def test_recipes_are_values() -> None:
+    assert es.EnsembleSampling(size=10) == es.EnsembleSampling(10, 1.0, 1.0, None, None, es.UniformMember())
+    assert hash(es.EnsembleSampling(size=10)) == hash(es.EnsembleSampling(size=10))
+    with pytest.raises(AttributeError):
+        es.EnsembleSampling(size=10).size = 3

@@ -1,0 +1,62 @@
+"""Random numbers are a pure function of their address."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ensample as es
+from ensample.randomness import UNIFORMS, Address, Stream
+from evidence import holds
+
+
+def test_an_address_gives_the_same_numbers_in_any_order() -> None:
+    address = Address(5)
+    forward = [address.generator(Stream.PERTURBATION, i).standard_normal(7) for i in range(20)]
+    backward = [Address(5).generator(Stream.PERTURBATION, i).standard_normal(7) for i in reversed(range(20))]
+    np.testing.assert_array_equal(forward, backward[::-1])
+
+
+def test_an_address_is_a_jump() -> None:
+    """Index i of a stream is `jumped(i)` of the stream's generator."""
+    origin = np.random.PCG64DXSM(np.random.SeedSequence(5, spawn_key=(Stream.MEMBER,)))
+    expected = np.random.Generator(origin.jumped(12)).random(3)
+    np.testing.assert_array_equal(Address(5).generator(Stream.MEMBER, 12).random(3), expected)
+
+
+def test_half_used_words_do_not_leak() -> None:
+    """A 32-bit draw leaves half a word behind, which the next address must not see."""
+    address = Address(1)
+    clean = address.generator(Stream.INITIAL, 3).integers(0, 2, 5, np.int32)
+    address.generator(Stream.INITIAL, 2).integers(0, 2, 1, np.int32)
+    np.testing.assert_array_equal(address.generator(Stream.INITIAL, 3).integers(0, 2, 5, np.int32), clean)
+
+
+def test_seeds_streams_and_indices_differ() -> None:
+    heads = {
+        Address(seed).generator(stream, index).random()
+        for seed in (0, 1, 2**70)
+        for stream in Stream
+        for index in (0, 1, 2, 10**12)
+    }
+    assert len(heads) == 3 * len(Stream) * 4
+
+
+def test_uniforms_are_pure_and_uniform() -> None:
+    address = Address(2)
+    numbers = [address.uniform(i) for i in range(3 * UNIFORMS)]
+    shuffled = np.random.default_rng(0).permutation(3 * UNIFORMS)[:50]
+    assert [Address(2).uniform(int(i)) for i in shuffled] == [numbers[i] for i in shuffled]
+    assert holds(stats.kstest(numbers, "uniform").pvalue)
+
+
+def test_neighbouring_indices_are_uncorrelated() -> None:
+    address = Address(3)
+    rows = np.array([address.generator(Stream.PERTURBATION, i).standard_normal(500) for i in range(60)])
+    correlations = np.corrcoef(rows)[np.triu_indices(60, 1)]
+    assert holds(stats.chi2.sf(500 * (correlations**2).sum(), correlations.size))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "0", None, True])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    with pytest.raises(es.InvalidArgument, match=r"^seed = "):
+        Address(seed)
