@@ -42,7 +42,7 @@ clean:  ## remove the environment and everything compiled
 	$(PYTHON) -m venv .venv
 
 .venv/runs: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable .
+	$(PIP) --editable '.[lab]'
 	@touch $@
 
 .venv/develops: .venv/bin/python pyproject.toml constraints.txt

@@ -10,6 +10,8 @@ NAMES = {
     "EnsembleSampling FiniteArms Gaussian InitialLaw InvalidArgument Log MemberRule OptimisticMember OracleArms",
     "Perturbation PerturbedHistory Policy PropensityError Rademacher Recipe RoundRobin Setting SnapshotError Sphere",
     "Uniform UniformMember UnitBall WrongType __version__ load theory",
+    "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
+    "problem simulate",
 }
 THEORY = {
     "P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",

@@ -42,15 +42,27 @@ from ensample.policies import (
     Recipe,
     load,
 )
+from ensample.problems import (
+    BernoulliNoise,
+    ContextualLinearProblem,
+    GaussianNoise,
+    HeteroscedasticNoise,
+    LinearProblem,
+    RademacherNoise,
+    problem,
+)
+from ensample.simulation import Runs, simulate
 from ensample.theory import Setting
 from ensample.version import __version__
 
 __all__ = [
     "Arms",
     "AssumptionError",
+    "BernoulliNoise",
     "Box",
     "CenteredBinomial",
     "ChangingArms",
+    "ContextualLinearProblem",
     "Decision",
     "DecisionError",
     "Diagnostics",
@@ -58,8 +70,11 @@ __all__ = [
     "EnsembleSampling",
     "FiniteArms",
     "Gaussian",
+    "GaussianNoise",
+    "HeteroscedasticNoise",
     "InitialLaw",
     "InvalidArgument",
+    "LinearProblem",
     "Log",
     "MemberRule",
     "OptimisticMember",
@@ -69,8 +84,10 @@ __all__ = [
     "Policy",
     "PropensityError",
     "Rademacher",
+    "RademacherNoise",
     "Recipe",
     "RoundRobin",
+    "Runs",
     "Setting",
     "SnapshotError",
     "Sphere",
@@ -80,5 +97,7 @@ __all__ = [
     "WrongType",
     "__version__",
     "load",
+    "problem",
+    "simulate",
     "theory",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ensample.checks import whole
 
-__all__ = ["Address", "Stream"]
+__all__ = ["Address", "RunStream", "Stream", "run_generator"]
 
 PERIOD = 1 << 128
 JUMP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd, next to 2^128 / golden ratio
@@ -62,3 +62,18 @@ class Address:
             self._uniforms = self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist()
             self._first = block * UNIFORMS
         return self._uniforms[offset]
+
+
+class RunStream(IntEnum):
+    """What a random number of a simulated run is for."""
+
+    NOISE = 0
+    MEMBER = 1
+    PERTURBATION = 2
+    PROBLEM = 3
+    CONTEXT = 4
+
+
+def run_generator(seed: int, cell: int, replicate: int, stream: RunStream) -> np.random.Generator:
+    """The generator of one stream of one replicate. All recipes get the same: common random numbers."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(cell, replicate, stream)))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.ridge import observe, parts, times
+from ensample.kernels.rows import add_rows, argmax
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["choose", "estimate", "estimates", "greedy", "learn", "votes"]
@@ -38,16 +39,9 @@ def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
 @kernel
 def greedy(theta: FloatArray, by_coordinate: FloatArray) -> int:
     """argmax_k x_k'theta, the lowest index on ties; `by_coordinate` is [d, K]."""
-    d, arms = by_coordinate.shape
-    scores = np.zeros(arms)
-    for i in range(d):
-        for k in range(arms):
-            scores[k] += by_coordinate[i, k] * theta[i]
-    best = 0
-    for k in range(1, arms):
-        if scores[k] > scores[best]:
-            best = k
-    return best
+    scores = np.zeros(by_coordinate.shape[1])
+    add_rows(scores, by_coordinate, theta)
+    return argmax(scores)
 
 
 @kernel

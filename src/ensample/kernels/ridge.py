@@ -9,9 +9,10 @@ import numpy as np
 
 from ensample.kernels.compile import inlined, kernel
 from ensample.kernels.exact import add_product
+from ensample.kernels.rows import add_rows
 from ensample.types import FloatArray
 
-__all__ = ["combine", "dot", "invert", "observe", "parts", "polish", "residual", "rotate", "times"]
+__all__ = ["dot", "invert", "observe", "parts", "polish", "residual", "rotate", "times"]
 
 
 @inlined
@@ -27,11 +28,8 @@ def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatA
 @kernel
 def times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     """matrix @ vector for a symmetric [d, d] matrix, as a sum of its rows in order."""
-    d = vector.size
-    out = np.zeros(d)
-    for row in range(d):
-        for i in range(d):
-            out[i] += matrix[row, i] * vector[row]
+    out = np.zeros(vector.size)
+    add_rows(out, matrix, vector)
     return out
 
 
@@ -150,11 +148,3 @@ def rotate(factor: FloatArray, x: FloatArray) -> None:
                 kept = factor[i, k]
                 factor[i, k] = cosine * kept + sine * rest[k]
                 rest[k] = cosine * rest[k] - sine * kept
-
-
-@kernel
-def combine(total: FloatArray, rows: FloatArray, weights: FloatArray) -> None:
-    """total += sum_k weights[k] rows[k], in order."""
-    for k in range(weights.size):
-        for i in range(total.size):
-            total[i] += weights[k] * rows[k, i]

@@ -13,10 +13,13 @@ from ensample.arms import Arms, FiniteArms
 from ensample.checks import instance, whole
 from ensample.errors import AssumptionError, PropensityError
 from ensample.kernels import ensemble
-from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
+from ensample.kernels.eager import OPTIMISTIC, ROUND_ROBIN, UNIFORM, eager_ensemble
+from ensample.kernels.lazy import run_lazily
+from ensample.kernels.world import Track, World
+from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, RoundRobin, as_member_rule
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import PerturbationRecipe
+from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
 from ensample.randomness import Stream
 from ensample.theory import Setting
 from ensample.theory.bounds import require_theorem
@@ -25,6 +28,7 @@ from ensample.types import FloatArray, IntArray
 __all__ = ["EnsemblePolicy", "EnsembleSampling"]
 
 ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
+RULES = {UNIFORM_MEMBER: UNIFORM, RoundRobin(): ROUND_ROBIN, OptimisticMember(): OPTIMISTIC}  # as kernels know them
 KEPT_BLOCKS = 32  # blocks kept at hand for rewards that come out of order
 
 
@@ -99,6 +103,22 @@ class EnsembleSampling(PerturbationRecipe):
 
     def start(self, arms: Arms, seed: int = 0) -> "EnsemblePolicy":
         return EnsemblePolicy(self, arms, seed)
+
+    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
+        if not has_code(self.initial_law, self.reward_law) or self.member not in RULES:
+            return pick(asked, (Evaluation.LIVE,), self)
+        if self.member == OptimisticMember():
+            return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
+        return pick(asked, (Evaluation.LAZY, Evaluation.EAGER, Evaluation.LIVE), self)
+
+    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
+        rule = RULES[as_member_rule(self.member)]
+        codes = law_code(self.initial_law), law_code(self.reward_law)
+        rngs = streams.noise, streams.member, streams.perturbation
+        if way is Evaluation.EAGER:
+            eager_ensemble(world, track, self.size, rule, *codes, *rngs)
+        else:
+            run_lazily(world, track, self.size, rule == ROUND_ROBIN, *codes, *rngs)
 
 
 class EnsemblePolicy(Policy):

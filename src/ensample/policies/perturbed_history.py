@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms, FiniteArms
 from ensample.checks import instance
-from ensample.errors import PropensityError
 from ensample.kernels import ensemble, ridge
+from ensample.kernels.history import gaussian_history, summed_history
+from ensample.kernels.lazy import PLAIN
+from ensample.kernels.rows import add_rows
+from ensample.kernels.world import Track, World
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
-from ensample.policies.policy import Policy
-from ensample.policies.recipe import PerturbationRecipe
+from ensample.policies.model import ModelPolicy
+from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
 from ensample.randomness import Stream
 from ensample.theory import Setting
 from ensample.theory.bounds import require_corollary
@@ -74,9 +77,21 @@ class PerturbedHistory(PerturbationRecipe):
     def start(self, arms: Arms, seed: int = 0) -> "PerturbedHistoryPolicy":
         return PerturbedHistoryPolicy(self, arms, seed)
 
+    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
+        if not has_code(self.initial_law, self.reward_law):
+            return pick(asked, (Evaluation.LIVE,), self)
+        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
 
-class PerturbedHistoryPolicy(Policy):
-    """LinPHE at work. Its one member in round t is model number t."""
+    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
+        initial, law = law_code(self.initial_law), law_code(self.reward_law)
+        if isinstance(self.reward_law, Gaussian):
+            gaussian_history(world, track, initial, self.reward_law.scale, PLAIN, streams.noise, streams.perturbation)
+        else:
+            summed_history(world, track, initial, law, streams.noise, streams.perturbation)
+
+
+class PerturbedHistoryPolicy(ModelPolicy):
+    """LinPHE at work."""
 
     recipe: PerturbedHistory
 
@@ -86,19 +101,6 @@ class PerturbedHistoryPolicy(Policy):
         self._law = recipe.reward_law
         self._factor = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i', kept for Gaussian laws
         self._pulls = np.zeros(len(arms) if isinstance(arms, FiniteArms) else 0, np.int64)  # of standing arms
-        self._coming: tuple[int, int, FloatArray] | None = None
-
-    @property
-    def estimates(self) -> FloatArray:
-        """The model of the coming round: [1, d]."""
-        return self._estimate(self.round)[None].copy()
-
-    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        theta = self._estimate(round)
-        if isinstance(offered, FiniteArms):
-            arm = ensemble.greedy(theta, offered.by_coordinate)
-            return round, arm, offered.features[arm]
-        return round, *offered.best(theta)
 
     def _learn(self, round: int, x: FloatArray, y: float) -> None:
         leverage = ridge.observe(self._ridge.state, x, y)
@@ -109,32 +111,23 @@ class PerturbedHistoryPolicy(Policy):
             self._pulls[arm] += 1
         self._ridge.tend(self.version + 1, leverage)
 
-    def _weights(self, round: int, offered: Arms) -> FloatArray:
-        raise PropensityError(
-            "the propensities of LinPHE have no closed form: use EnsembleSampling, whose propensities are exact"
-        )
-
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super()._arrays(), "factor": self._factor, "pulls": self._pulls}
 
-    def _estimate(self, round: int) -> FloatArray:
-        """theta_t, a pure function of (seed, round) and what was learned, kept until one of them changes."""
-        if self._coming is None or self._coming[:2] != (round, self.version):
-            rng = self._address.generator(Stream.PERTURBATION, round)
-            total = drawn(self._initial, self._initial.draw_vectors(rng, 1, self.arms.dim), (1, self.arms.dim))[0]
-            self._perturb(total, rng)
-            theta = ensemble.estimate(self._ridge.state, total)
-            self._coming = round, self.version, theta
-        return self._coming[2]
+    def _model(self, round: int) -> FloatArray:
+        rng = self._address.generator(Stream.PERTURBATION, round)
+        total = drawn(self._initial, self._initial.draw_vectors(rng, 1, self.arms.dim), (1, self.arms.dim))[0]
+        self._perturb(total, rng)
+        return ensemble.estimate(self._ridge.state, total)
 
     def _perturb(self, total: FloatArray, rng: Generator) -> None:
         """total += sum_i X_i Z_i."""
         if isinstance(self._law, Gaussian):
-            ridge.combine(total, self._factor, self._law.draw(rng, total.shape))
+            add_rows(total, self._factor, self._law.draw(rng, total.shape))
             return
         if isinstance(self.arms, FiniteArms):
             sums = drawn(self._law, self._law.draw_sum(rng, self._pulls), self._pulls.shape)
-            ridge.combine(total, self.arms.features, sums)
+            add_rows(total, self.arms.features, sums)
         others = self._other_features()
         if len(others):
-            ridge.combine(total, others, drawn(self._law, self._law.draw(rng, len(others)), (len(others),)))
+            add_rows(total, others, drawn(self._law, self._law.draw(rng, len(others)), (len(others),)))

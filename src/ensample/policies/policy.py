@@ -13,7 +13,7 @@ from ensample.checks import boolean, instance, number, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
 from ensample.policies.decision import Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
-from ensample.policies.recipe import PerturbationRecipe
+from ensample.policies.recipe import Recipe
 from ensample.policies.ridge import Ridge
 from ensample.policies.snapshot import save
 from ensample.randomness import Address
@@ -33,7 +33,7 @@ class Policy(ABC):
     give the same model but for the rounding of sums.
     """
 
-    def __init__(self, recipe: PerturbationRecipe, arms: Arms, seed: int) -> None:
+    def __init__(self, recipe: Recipe, arms: Arms, seed: int) -> None:
         recipe.check(arms)
         self.recipe = recipe
         self.arms = arms

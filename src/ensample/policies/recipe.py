@@ -2,28 +2,56 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from ensample.arms import Arms, ChangingArms, FiniteArms
 from ensample.checks import instance, matrix, number, vector, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
-from ensample.perturbations import Gaussian, InitialLaw, Perturbation
+from ensample.kernels import draws
+from ensample.kernels.draws import Code
+from ensample.kernels.world import Track, World
+from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
 from ensample.policies.decision import Log
 from ensample.theory import Setting, perturbation_scale, radius
 
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["PerturbationRecipe", "Recipe"]
+__all__ = ["Evaluation", "PerturbationRecipe", "Recipe", "Streams", "has_code", "law_code", "pick"]
+
+
+class Evaluation(StrEnum):
+    """How a simulation evaluates a recipe."""
+
+    LAZY = "lazy"  # only the member that acts
+    EAGER = "eager"  # all members, or an algorithm without members
+    LIVE = "live"  # the live policy, in Python
+
+
+class Streams(NamedTuple):
+    """The random numbers of one simulated run, by what they are for."""
+
+    noise: Generator
+    member: Generator
+    perturbation: Generator
+    context: Generator
 
 
 class Recipe(ABC):
     """What `start` and `replay` need to know of an algorithm."""
 
     regularization: float
-    setting: Setting | None  # the setting of the theorem that the recipe follows, if it follows one
+    scale: float  # of its randomness; 0 for algorithms without
+    setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
+
+    @property
+    def reward_law(self) -> Perturbation:
+        """The law to judge its randomness by."""
+        return Gaussian(self.scale)
 
     @abstractmethod
     def start(self, arms: Arms, seed: int = 0) -> "Policy":
@@ -34,6 +62,16 @@ class Recipe(ABC):
         policy = self.start(arms, seed)
         policy.absorb(checked_log(log, arms.dim))
         return policy
+
+    def evaluation_on_finite_arms(self, asked: str) -> "Evaluation":
+        """How a simulation on finite arms runs this recipe; `asked` is auto, lazy, eager or live."""
+        if asked not in ("auto", "live"):
+            raise InvalidArgument("evaluation", asked, f"'auto' or 'live' for {self!r}")
+        return Evaluation.LIVE
+
+    def run_on_finite_arms(self, world: World, track: Track, streams: "Streams", way: "Evaluation") -> None:
+        """One simulated run by this recipe's kernel, which writes to `track`."""
+        raise AssertionError(f"{type(self).__name__} has no kernel")
 
     def check(self, arms: Arms) -> None:
         """Raise unless the arms fit the theorem that the recipe follows."""
@@ -89,6 +127,35 @@ class PerturbationRecipe(Recipe):
             "reward": perturbation.rescaled(scale),
             "setting": setting,
         }
+
+
+def pick(asked: str, possible: tuple[Evaluation, ...], recipe: Recipe) -> Evaluation:
+    """The first possible way, or the one asked for if it is possible."""
+    if asked == "auto":
+        return possible[0]
+    if asked not in possible:
+        names = ", ".join(repr(way.value) for way in possible)
+        raise InvalidArgument("evaluation", asked, f"'auto' or one of {names} for {recipe!r}")
+    return Evaluation(asked)
+
+
+CODES = {
+    Gaussian: draws.GAUSSIAN,
+    Uniform: draws.UNIFORM,
+    Rademacher: draws.BINOMIAL,
+    CenteredBinomial: draws.BINOMIAL,
+    Sphere: draws.SPHERE,
+}
+
+
+def has_code(*laws: InitialLaw) -> bool:
+    """Whether kernels know all of these laws; a law of the user's own they do not."""
+    return all(type(law) in CODES for law in laws)
+
+
+def law_code(law: InitialLaw) -> Code:
+    """(kind, trials, scale), by which kernels know a law."""
+    return CODES[type(law)], law.trials if isinstance(law, CenteredBinomial) else 1, law.scale
 
 
 def checked_log(log: object, dim: int) -> Log:

@@ -1,0 +1,116 @@
+"""Ensemble sampling on finitely many arms with every member kept up to date, as the textbook has it."""
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.kernels.compile import kernel
+from ensample.kernels.draws import Code, draw_sum, draw_vector
+from ensample.kernels.lazy import perturbed
+from ensample.kernels.rows import add_rows
+from ensample.kernels.world import REFRESH, STEEP, Track, World, begin, greedy_arm, pull, stopped
+from ensample.types import FloatArray
+
+__all__ = ["OPTIMISTIC", "ROUND_ROBIN", "UNIFORM", "eager_ensemble"]
+
+UNIFORM, ROUND_ROBIN, OPTIMISTIC = 0, 1, 2
+
+
+@kernel
+def eager_ensemble(
+    world: World,
+    track: Track,
+    size: int,
+    rule: int,
+    initial: Code,
+    law: Code,
+    noise_rng: Generator,
+    member_rng: Generator,
+    rng: Generator,
+) -> None:
+    """Algorithm 1. Draws W member by member, then a row of Z each round."""
+    rows, d = world.features.shape
+    sums = np.empty((d, size))
+    z = np.empty(size)
+    theta = np.zeros(d)
+    for j in range(size):
+        draw_vector(initial[0], initial[1], initial[2], theta, rng)
+        sums[:, j] = theta
+    first = begin(world, track, noise_rng)
+    for k in range(rows):
+        for _ in range(track.pulls[k]):
+            perturb(sums, world.features[k], z, law, rng)
+    scores = np.zeros((world.means.size, size))
+    if rule == OPTIMISTIC:
+        score_all(world, track, sums, scores)
+    for t in range(first, track.checkpoints[-1]):
+        if stopped(track, t):
+            return
+        if rule == OPTIMISTIC:
+            arm = promising_arm(world, track, scores)
+        else:
+            member = t % size if rule == ROUND_ROBIN else int(member_rng.random() * size)
+            perturbed(track, sums[:, member].copy(), 1.0, theta)
+            arm = greedy_arm(world, track, theta)
+        y = pull(world, track, t, arm, noise_rng)
+        perturb(sums, world.features[arm], z, law, rng)
+        if rule == OPTIMISTIC:
+            if (t + 1) % REFRESH == 0 or track.sums[4] > STEEP:
+                score_all(world, track, sums, scores)
+            else:
+                update_scores(world, track, scores, arm, y, z)
+
+
+@kernel
+def perturb(sums: FloatArray, x: FloatArray, z: FloatArray, law: Code, rng: Generator) -> None:
+    """S^j += x Z^j for a fresh row Z."""
+    for j in range(z.size):
+        z[j] = draw_sum(law[0], law[1], law[2], 1, rng)
+    for i in range(x.size):
+        weight = x[i]
+        row = sums[i]
+        for j in range(z.size):
+            row[j] += weight * z[j]
+
+
+@kernel
+def score_all(world: World, track: Track, sums: FloatArray, scores: FloatArray) -> None:
+    """scores[k, j] = x_k'theta^j from scratch."""
+    rows, d = world.features.shape
+    for k in range(rows):
+        x = world.features[k]
+        u = np.zeros(d)
+        add_rows(u, track.inverse, x)
+        base = 0.0
+        for i in range(d):
+            base += x[i] * track.mean[i]
+        scores[k] = base
+        add_rows(scores[k], sums, u)
+
+
+@kernel
+def update_scores(world: World, track: Track, scores: FloatArray, arm: int, y: float, z: FloatArray) -> None:
+    """After (x, y + z_j): theta^j += V^-1 x (y + z_j - x'theta^j), so scores change by a rank-one term."""
+    rows, d = world.features.shape
+    surprise = np.empty(z.size)
+    for j in range(z.size):
+        surprise[j] = y + z[j] - scores[arm, j]
+    for k in range(rows):
+        weight = 0.0
+        for i in range(d):
+            weight += world.features[k, i] * track.gain[i]
+        weight /= 1.0 + track.sums[4]
+        row = scores[k]
+        for j in range(z.size):
+            row[j] += weight * surprise[j]
+
+
+@kernel
+def promising_arm(world: World, track: Track, scores: FloatArray) -> int:
+    """The greedy arm of the member that promises most; lowest member, then lowest arm, on ties."""
+    best, best_member, top = 0, 0, -np.inf
+    for k in range(world.by_coordinate.shape[1]):
+        row = scores[k]
+        for j in range(row.size):
+            if row[j] > top or (row[j] == top and j < best_member):
+                best, best_member, top = k, j, row[j]
+    return best

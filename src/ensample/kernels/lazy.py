@@ -1,0 +1,140 @@
+"""Ensemble sampling on finitely many arms that touches only the member that acts.
+
+Between two rounds in which member j acts, its perturbations sum_i X_i Z_i^j matter to nobody. When it acts again they are
+drawn at once: for each arm the sum of n = N_k(now) - N_k(then) draws, whose law is known. This is exact in law, given all that
+was seen, and costs the same for any number of members; memory is that of min(m, T) members.
+"""
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.kernels.compile import kernel
+from ensample.kernels.draws import Code, draw_sum, draw_vector
+from ensample.kernels.rows import add_rows
+from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["PLAIN", "Inflation", "find_slot", "inflation", "lazy_ensemble", "perturbed", "run_lazily"]
+
+EMPTY = -1
+PLAIN = 1.0, 0.0, 0.0, False
+"""No inflation: the scale is in the perturbations."""
+
+Inflation = tuple[float, float, float, bool]  # base, width, tail, determinant form: see `inflation`
+
+
+def run_lazily(
+    world: World,
+    track: Track,
+    size: int,
+    round_robin: bool,
+    initial: Code,
+    law: Code,
+    noise_rng: Generator,
+    member_rng: Generator,
+    rng: Generator,
+    *,
+    symmetric: bool = False,
+    factor: Inflation = PLAIN,
+    growth: float = np.inf,
+) -> None:
+    """`lazy_ensemble` with a hash table of the right size for the members that can be touched."""
+    places = table_size(min(size, int(track.checkpoints[-1])))
+    keys, slots = np.full(places, EMPTY), np.zeros(places, np.int64)
+    rngs = noise_rng, member_rng, rng
+    lazy_ensemble(world, track, size, round_robin, initial, law, symmetric, factor, growth, keys, slots, *rngs)
+
+
+def table_size(members: int) -> int:
+    """A power of two, at least twice the number of members that can be touched."""
+    return 1 << (2 * members - 1).bit_length()
+
+
+@kernel
+def find_slot(keys: IntArray, slots: IntArray, used: int, member: int) -> int:
+    """Where a member is kept, `used` if it is new (and then it is entered): a hash table with linear probing."""
+    mask = keys.size - 1
+    place = (member * 0x9E3779B1) & mask
+    while keys[place] != EMPTY and keys[place] != member:
+        place = (place + 1) & mask
+    if keys[place] == EMPTY:
+        keys[place] = member
+        slots[place] = used
+    return slots[place]
+
+
+@kernel
+def lazy_ensemble(
+    world: World,
+    track: Track,
+    size: int,
+    round_robin: bool,
+    initial: Code,
+    law: Code,
+    symmetric: bool,  # a random sign each round
+    factor: Inflation,  # what multiplies V^-1 S^j
+    growth: float,  # log of the growth of det V after which the ensemble is drawn anew; inf: never
+    keys: IntArray,  # [table_size] of EMPTY
+    slots: IntArray,
+    noise_rng: Generator,
+    member_rng: Generator,
+    rng: Generator,
+) -> None:
+    """Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j."""
+    rows, d = world.features.shape
+    horizon = track.checkpoints[-1]
+    capacity = min(size, horizon)
+    sums = np.empty((capacity, d))
+    seen = np.zeros((capacity, rows), np.int64)
+    epochs = np.zeros(capacity, np.int64)
+    theta = np.zeros(d)
+    used = 0
+    epoch = 1
+    redraw_at = growth
+    for t in range(begin(world, track, noise_rng), horizon):
+        if stopped(track, t):
+            return
+        if track.sums[1] > redraw_at:
+            epoch += 1
+            redraw_at = track.sums[1] + growth
+        member = t % size if round_robin else int(member_rng.random() * size)
+        slot = find_slot(keys, slots, used, member)
+        if slot == used:
+            used += 1
+        total = sums[slot]
+        counts = seen[slot]
+        if epochs[slot] != epoch:
+            epochs[slot] = epoch
+            counts[:] = 0
+            draw_vector(initial[0], initial[1], initial[2], total, rng)
+        for k in range(rows):
+            n = track.pulls[k] - counts[k]
+            if n > 0:
+                counts[k] = track.pulls[k]
+                weight = draw_sum(law[0], law[1], law[2], n, rng)
+                for i in range(d):
+                    total[i] += weight * world.features[k, i]
+        scale = inflation(factor, track, t, d)
+        if symmetric and member_rng.random() < 0.5:
+            scale = -scale
+        perturbed(track, total, scale, theta)
+        pull(world, track, t, greedy_arm(world, track, theta), noise_rng)
+
+
+@kernel
+def inflation(factor: Inflation, track: Track, t: int, d: int) -> float:
+    """base + width sqrt(information + tail), the information being log(det V / lam^d) or d log(1 + t/(d lam))."""
+    base, width, tail, determinant = factor
+    if width == 0.0:
+        return base
+    information = track.sums[1] if determinant else d * np.log1p(t / d / track.lam)
+    return base + width * np.sqrt(information + tail)
+
+
+@kernel
+def perturbed(track: Track, total: FloatArray, scale: float, theta: FloatArray) -> None:
+    """theta = theta_hat + scale V^-1 total."""
+    theta[:] = 0.0
+    add_rows(theta, track.inverse, total)
+    for i in range(theta.size):
+        theta[i] = track.mean[i] + scale * theta[i]

@@ -1,0 +1,173 @@
+"""A simulated run on finitely many arms: what it faces, what it keeps, and one round of it.
+
+Every algorithm's kernel is a loop around `pull`. V is lam I + sum_k N_k x_k x_k' with whole pull counts N_k, so V^-1, which
+follows by Sherman-Morrison, can be recomputed from the counts now and then and does not drift.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.kernels.compile import kernel
+from ensample.kernels.ridge import invert
+from ensample.kernels.rows import add_rows, argmax
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["BERNOULLI", "GAUSSIAN", "SIGNS", "Track", "World", "begin", "greedy_arm", "new_track", "pull", "stopped"]
+
+GAUSSIAN, BERNOULLI, SIGNS = 0, 1, 2  # kinds of noise
+REFRESH = 2048  # observations between two recomputations of V^-1
+STEEP = 1e4  # or at once where Sherman-Morrison would cancel four digits
+
+
+class World(NamedTuple):
+    """A problem as arrays. Rows of `features` past K are seen in the warm-up only and never on offer."""
+
+    features: FloatArray  # [K + W, d]
+    by_coordinate: FloatArray  # [d, K]
+    means: FloatArray  # [K + W]
+    spreads: FloatArray  # [K + W] standard deviation of the noise
+    noise: int  # GAUSSIAN, BERNOULLI or SIGNS
+    best: float  # the largest mean on offer
+    warmup: IntArray  # rows of `features` observed before the first round
+    opening: IntArray  # arms that the first rounds must play
+
+
+class Track(NamedTuple):
+    """A run's ridge estimate and its record."""
+
+    lam: float
+    inverse: FloatArray  # V^-1 [d, d]
+    mean: FloatArray  # theta_hat [d]
+    target: FloatArray  # b [d]
+    pulls: IntArray  # [K + W]
+    gain: FloatArray  # V^-1 x of the last observation, as it was before it [d]
+    sums: FloatArray  # regret, log(det V / lam^d), sum of rewards, of their squares, leverage of the last x
+    checkpoints: IntArray  # [C] rounds after which the regret is noted
+    regret: FloatArray  # [C]
+    scores: FloatArray  # scratch [K]
+    stop: IntArray  # [1] not 0: give up, the user has had enough
+
+
+def new_track(world: World, lam: float, checkpoints: IntArray, stop: IntArray) -> Track:
+    """A run before its first round."""
+    rows, d = world.features.shape
+    return Track(
+        lam=lam,
+        inverse=np.eye(d) / lam,
+        mean=np.zeros(d),
+        target=np.zeros(d),
+        pulls=np.zeros(rows, np.int64),
+        gain=np.zeros(d),
+        sums=np.zeros(5),
+        checkpoints=checkpoints,
+        regret=np.full(checkpoints.size, np.nan),
+        scores=np.zeros(world.by_coordinate.shape[1]),
+        stop=stop,
+    )
+
+
+@kernel
+def draw_reward(world: World, arm: int, rng: Generator) -> float:
+    if world.noise == BERNOULLI:
+        return 1.0 if rng.random() < world.means[arm] else 0.0
+    if world.noise == SIGNS:
+        return world.means[arm] + (world.spreads[arm] if rng.random() < 0.5 else -world.spreads[arm])
+    return world.means[arm] + world.spreads[arm] * rng.standard_normal()
+
+
+@kernel
+def observe(world: World, track: Track, arm: int, y: float) -> None:
+    """V += x x', b += x y; V^-1 and theta_hat by Sherman-Morrison."""
+    x = world.features[arm]
+    inverse, mean, gain = track.inverse, track.mean, track.gain
+    d = x.size
+    gain[:] = 0.0
+    add_rows(gain, inverse, x)
+    leverage = 0.0
+    surprise = y
+    for i in range(d):
+        leverage += gain[i] * x[i]
+        surprise -= mean[i] * x[i]
+    weight = 1.0 / (1.0 + leverage)
+    for i in range(d):
+        track.target[i] += x[i] * y
+        mean[i] += gain[i] * weight * surprise
+    for i in range(d):
+        share = gain[i] * weight
+        row = inverse[i]
+        for k in range(d):
+            row[k] -= share * gain[k]
+    track.pulls[arm] += 1
+    track.sums[1] += np.log1p(leverage)
+    track.sums[2] += y
+    track.sums[3] += y * y
+    track.sums[4] = leverage
+
+
+@kernel
+def refresh(world: World, track: Track) -> None:
+    """V^-1 and theta_hat anew from the pull counts and b."""
+    rows, d = world.features.shape
+    gram = np.zeros((d, d))
+    for k in range(rows):
+        if track.pulls[k] > 0:
+            for i in range(d):
+                weight = track.pulls[k] * world.features[k, i]
+                for j in range(d):
+                    gram[i, j] += weight * world.features[k, j]
+    for i in range(d):
+        gram[i, i] += track.lam
+    fresh = invert(gram)
+    if fresh.size == 0:
+        return
+    track.inverse[:] = fresh
+    track.mean[:] = 0.0
+    add_rows(track.mean, fresh, track.target)
+
+
+@kernel
+def note(track: Track, t: int) -> None:
+    """Write down the regret after round t if a checkpoint is there. Checkpoints ascend and end with the horizon."""
+    place = np.searchsorted(track.checkpoints, t + 1)
+    if track.checkpoints[place] == t + 1:
+        track.regret[place] = track.sums[0]
+
+
+@kernel
+def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
+    """Play an arm in round t and learn from it; returns the reward."""
+    y = draw_reward(world, arm, rng)
+    observe(world, track, arm, y)
+    if (t + 1) % REFRESH == 0 or track.sums[4] > STEEP:
+        refresh(world, track)
+    track.sums[0] += world.best - world.means[arm]
+    note(track, t)
+    return y
+
+
+@kernel
+def begin(world: World, track: Track, rng: Generator) -> int:
+    """The warm-up and the opening; returns the first round in which the algorithm may choose."""
+    for row in world.warmup:
+        observe(world, track, row, draw_reward(world, row, rng))
+        if track.sums[4] > STEEP:
+            refresh(world, track)
+    for t in range(min(world.opening.size, track.checkpoints[-1])):
+        pull(world, track, t, world.opening[t], rng)
+    return min(world.opening.size, track.checkpoints[-1])
+
+
+@kernel
+def stopped(track: Track, t: int) -> bool:
+    """Whether the user has had enough; looked up now and then."""
+    return t % 1024 == 0 and track.stop[0] != 0
+
+
+@kernel
+def greedy_arm(world: World, track: Track, theta: FloatArray) -> int:
+    """argmax_k x_k'theta among the arms on offer, the lowest index on ties."""
+    track.scores[:] = 0.0
+    add_rows(track.scores, world.by_coordinate, theta)
+    return argmax(track.scores)

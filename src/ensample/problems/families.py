@@ -1,0 +1,201 @@
+"""Named families of problems; each replicate of a simulation draws its own."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.arms import FiniteArms, UnitBall
+from ensample.checks import number, whole
+from ensample.problems.linear import ContextualLinearProblem, LinearProblem
+from ensample.problems.noise import BernoulliNoise, Noise, as_noise
+from ensample.types import FloatArray
+
+__all__ = [
+    "AdversarialDuplicates",
+    "Ball",
+    "Contextual",
+    "Family",
+    "Kveton",
+    "LinReBoot",
+    "RandomSphere",
+    "Trap",
+    "TwoArms",
+]
+
+
+class Family(ABC):
+    """A law of problems."""
+
+    dim: int
+
+    @abstractmethod
+    def draw(self, rng: Generator) -> LinearProblem | ContextualLinearProblem:
+        """A problem."""
+
+
+def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
+    rows = rng.standard_normal((count, dim))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+@dataclass(frozen=True)
+class RandomSphere(Family):
+    """`sphere`: arms and parameter are unit vectors in random directions."""
+
+    dim: int = 20
+    arms: int = 100
+    noise: float | Noise = 0.3
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, 1)
+        whole("arms", self.arms, 1)
+        as_noise(self.noise)
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        return LinearProblem(FiniteArms(unit_rows(rng, self.arms, self.dim)), unit_rows(rng, 1, self.dim)[0], self.noise)
+
+
+@dataclass(frozen=True)
+class LinReBoot(Family):
+    """`linreboot`: arms ~ U(0, 1)^d and theta ~ U(-.5, .5)^d, normalised; noise variance 0.1; each arm is played once first.
+
+    Reference: the "SLB" instances of Wu, Wang & Li, "Residual bootstrap exploration for stochastic linear bandit", UAI 2022.
+    """
+
+    dim: int = 10
+    arms: int = 100
+    noise: float | Noise = 0.1**0.5
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, 1)
+        whole("arms", self.arms, 1)
+        as_noise(self.noise)
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        features = rng.random((self.arms, self.dim))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        theta = rng.random(self.dim) - 0.5
+        theta /= np.linalg.norm(theta)
+        return LinearProblem(FiniteArms(features), theta, self.noise, opening=np.arange(self.arms))
+
+
+@dataclass(frozen=True)
+class Kveton(Family):
+    """`kveton`: d - 1 features on the unit sphere and a bias, Bernoulli rewards with means in [0, 1].
+
+    The first d arms are basis vectors with bias (the last of them the bias alone). Features are divided by sqrt 2 and theta
+    multiplied by it, so that norms are at most 1.
+
+    Reference: Kveton et al., "Perturbed-history exploration in stochastic linear bandits", UAI 2020.
+    """
+
+    dim: int = 10
+    arms: int = 100
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, 2)
+        whole("arms", self.arms, self.dim)
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        d = self.dim
+        features = np.ones((self.arms, d))
+        features[:, : d - 1] = unit_rows(rng, self.arms, d - 1)
+        features[:d, : d - 1] = np.eye(d)[:, : d - 1]
+        theta = np.append(0.5 * unit_rows(rng, 1, d - 1)[0], 0.5)
+        return LinearProblem(FiniteArms(features / 2**0.5), theta * 2**0.5, BernoulliNoise())
+
+
+@dataclass(frozen=True)
+class TwoArms(Family):
+    """`two-arms`: arms e1 and e2, theta = (5, 6): a scale below beta gets stuck on the wrong arm in many runs."""
+
+    noise: float | Noise = 1.0
+    dim = 2
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        return LinearProblem(FiniteArms(np.eye(2)), [5.0, 6.0], self.noise)
+
+
+@dataclass(frozen=True)
+class Trap(Family):
+    """`trap`: why the scale is inflated. Dimension dim + 1; e_0 is seen 200 times and each e_i once, then {0, A} are on offer.
+
+    theta = (0.75 mu sqrt d, mu, ..., mu) with mu = 2; A = (-1, 1/sqrt d, ..., 1/sqrt d) / sqrt 2 has a positive mean, which the
+    shrinkage of the d directions seen once hides.
+
+    Reference: in the spirit of Hamidi & Bayati, "On frequentist regret of linear Thompson sampling", 2020.
+    """
+
+    dim: int = 50
+    noise: float | Noise = 1.0
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, 1)
+        as_noise(self.noise)
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        d = self.dim
+        theta = np.append(0.75 * 2.0 * d**0.5, np.full(d, 2.0))
+        arm = np.append(-1.0, np.full(d, d**-0.5)) / 2**0.5
+        basis = np.eye(d + 1)
+        warmup = np.vstack([np.tile(basis[0], (200, 1)), basis[1:]])
+        return LinearProblem(FiniteArms(np.vstack([np.zeros(d + 1), arm])), theta, self.noise, warmup=warmup)
+
+
+@dataclass(frozen=True)
+class Ball(Family):
+    """`ball`: every x with |x| <= 1 is an arm; theta is a unit vector in a random direction."""
+
+    dim: int = 10
+    noise: float | Noise = 0.3
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, 1)
+        as_noise(self.noise)
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        return LinearProblem(UnitBall(self.dim), unit_rows(rng, 1, self.dim)[0], self.noise)
+
+
+@dataclass(frozen=True)
+class AdversarialDuplicates(Family):
+    """`adversarial-duplicates`: thousands of arms that are near-copies of a few, none much better than its neighbours."""
+
+    dim: int = 10
+    arms: int = 5000
+    centres: int = 10
+    spread: float = 0.01
+    noise: float | Noise = 0.3
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, 1)
+        whole("arms", self.arms, 1)
+        whole("centres", self.centres, 1, self.arms)
+        number("spread", self.spread, 0.0)
+        as_noise(self.noise)
+
+    def draw(self, rng: Generator) -> LinearProblem:
+        centres = unit_rows(rng, self.centres, self.dim)
+        features = centres[np.arange(self.arms) % self.centres] + self.spread * rng.standard_normal((self.arms, self.dim))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        return LinearProblem(FiniteArms(features), unit_rows(rng, 1, self.dim)[0], self.noise)
+
+
+@dataclass(frozen=True)
+class Contextual(Family):
+    """`contextual`: every round offers new unit vectors in random directions."""
+
+    dim: int = 20
+    arms: int = 20
+    noise: float | Noise = 0.3
+
+    def __post_init__(self) -> None:
+        whole("dim", self.dim, 1)
+        whole("arms", self.arms, 1)
+        as_noise(self.noise)
+
+    def draw(self, rng: Generator) -> ContextualLinearProblem:
+        return ContextualLinearProblem(self.arms, unit_rows(rng, 1, self.dim)[0], self.noise)

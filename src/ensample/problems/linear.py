@@ -1,0 +1,127 @@
+"""Linear problems: environments with known truth."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.arms import Arms, ChangingArms, FiniteArms
+from ensample.checks import instance, matrix, sequence, vector, whole
+from ensample.errors import InvalidArgument
+from ensample.kernels.world import World
+from ensample.problems.noise import Noise, as_noise
+from ensample.theory import Setting
+from ensample.types import ArrayLike, FloatArray
+
+__all__ = ["ContextualLinearProblem", "LinearProblem", "Problem"]
+
+
+class Problem(ABC):
+    """Rewards with mean x'theta and noise. Mean, best mean and noisy reward are separate questions."""
+
+    def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float) -> None:
+        self.arms: Arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")
+        self.theta = vector("theta", theta, arms.dim)
+        self.noise = as_noise(noise)
+
+    @abstractmethod
+    def offer(self, rng: Generator) -> FloatArray | None:
+        """The arms of a round, [K_t, d]; None where they are always the same."""
+
+    @abstractmethod
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        """The largest mean on offer."""
+
+    def mean(self, x: FloatArray) -> float:
+        """E[Y | x]."""
+        return float(x @ self.theta)
+
+    def reward(self, x: FloatArray, rng: Generator) -> float:
+        """A noisy reward."""
+        mean = self.mean(x)
+        return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
+
+    def setting(self, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
+        """The constants of this problem, for the theorems."""
+        arms = len(self.arms) if isinstance(self.arms, FiniteArms) else None
+        norm = float(np.linalg.norm(self.theta))
+        return Setting(self.arms.dim, arms, horizon, self.noise.subgaussian, norm, regularization, delta)
+
+
+class LinearProblem(Problem):
+    """One set of arms for all rounds.
+
+    `warmup` are features observed before the first round (no choice, no regret); `opening` are arms that the first rounds must
+    play (their regret counts).
+
+    >>> problem = LinearProblem(FiniteArms(np.eye(2)), theta=[0.2, 0.9], noise=0.1)
+    >>> problem.mean(problem.arms.features[0]), problem.best_mean()
+    (0.2, 0.9)
+    """
+
+    def __init__(
+        self,
+        arms: Arms,
+        theta: ArrayLike,
+        noise: Noise | float,
+        *,
+        warmup: ArrayLike | None = None,
+        opening: ArrayLike = (),
+    ) -> None:
+        super().__init__(arms, theta, noise)
+        if isinstance(arms, ChangingArms):
+            raise InvalidArgument("arms", arms, "a fixed set of arms (see ContextualLinearProblem)")
+        self.warmup = np.zeros((0, arms.dim)) if warmup is None else matrix("warmup", warmup, arms.dim)
+        forced = sequence("opening", opening, "arms by number")
+        last = len(arms) - 1 if isinstance(arms, FiniteArms) else -1
+        self.opening = np.array([whole("opening", arm, 0, last) for arm in forced], np.int64)
+        self._best_mean = self.mean(arms.best(self.theta)[1])
+        if isinstance(arms, FiniteArms):
+            self.noise.check(arms.features @ self.theta)
+
+    def __repr__(self) -> str:
+        return f"LinearProblem({self.arms!r}, noise={self.noise!r})"
+
+    def offer(self, rng: Generator) -> None:
+        return None
+
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        return self._best_mean
+
+    def world(self) -> World:
+        """The problem as arrays, for the kernels; finite arms only."""
+        assert isinstance(self.arms, FiniteArms)
+        extra, rows = np.unique(self.warmup, axis=0, return_inverse=True)
+        features = np.ascontiguousarray(np.vstack([self.arms.features, extra]))
+        means = features @ self.theta
+        return World(
+            features=features,
+            by_coordinate=self.arms.by_coordinate.copy(),
+            means=means,
+            spreads=self.noise.spreads(means),
+            noise=self.noise.kind,
+            best=float(means[: len(self.arms)].max()),
+            warmup=len(self.arms) + rows.ravel().astype(np.int64),
+            opening=self.opening,
+        )
+
+
+class ContextualLinearProblem(Problem):
+    """Arms that change: each round offers `count` unit vectors in random directions."""
+
+    def __init__(self, count: int, theta: ArrayLike, noise: Noise | float) -> None:
+        super().__init__(ChangingArms(vector("theta", theta).size), theta, noise)
+        self.count = whole("count", count, 1)
+
+    def __repr__(self) -> str:
+        return f"ContextualLinearProblem({self.count} arms a round, dim={self.arms.dim}, noise={self.noise!r})"
+
+    def offer(self, rng: Generator) -> FloatArray:
+        features = rng.standard_normal((self.count, self.arms.dim))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        return features
+
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        if offered is None:
+            raise InvalidArgument("offered", offered, "the arms of a round")
+        return float((offered @ self.theta).max())

@@ -1,0 +1,6 @@
+"""Many replicates of a policy on a problem, as fast as the algorithm allows."""
+
+from ensample.simulation.runs import Runs
+from ensample.simulation.simulate import simulate
+
+__all__ = ["Runs", "simulate"]

@@ -1,0 +1,43 @@
+"""A replicate by the live policy itself: any recipe, any arms, at Python's pace."""
+
+import numpy as np
+
+from ensample.arms import FiniteArms
+from ensample.policies.recipe import Recipe, Streams
+from ensample.problems import LinearProblem, Problem
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["run_live"]
+
+
+def run_live(
+    recipe: Recipe, problem: Problem, marks: IntArray, streams: Streams, stop: IntArray
+) -> tuple[FloatArray, IntArray | None]:
+    """(regret at the checkpoints, pulls); the policy's seed comes from the PERTURBATION stream."""
+    policy = recipe.start(problem.arms, int(streams.perturbation.integers(1 << 62)))
+    pulls = np.zeros(len(problem.arms), np.int64) if isinstance(problem.arms, FiniteArms) else None
+    opening: list[int] = []
+    if isinstance(problem, LinearProblem):
+        opening = problem.opening.tolist()
+        for x in problem.warmup:
+            policy.update(x, problem.reward(x, streams.noise))
+    regret, record, place = 0.0, np.full(marks.size, np.nan), 0
+    for t in range(int(marks[-1])):
+        if stop[0]:
+            break
+        offered = problem.offer(streams.context)
+        if t < len(opening) and isinstance(problem.arms, FiniteArms):
+            arm: int | None = opening[t]
+            x = problem.arms.features[opening[t]]
+            policy.update(opening[t], problem.reward(x, streams.noise))
+        else:
+            decision = policy.decide(offered)
+            arm, x = decision.arm, decision.features
+            policy.update(decision, problem.reward(x, streams.noise))
+        regret += problem.best_mean(offered) - problem.mean(x)
+        if pulls is not None:
+            pulls[arm] += 1
+        if t + 1 == marks[place]:
+            record[place] = regret
+            place += 1
+    return record, pulls
