@@ -7,7 +7,7 @@ from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import perturbed
 from ensample.kernels.rows import add_rows
-from ensample.kernels.world import REFRESH, STEEP, Track, World, begin, greedy_arm, pull, stopped
+from ensample.kernels.world import Track, World, begin, due, greedy_arm, pull, stopped
 from ensample.types import FloatArray
 
 __all__ = ["OPTIMISTIC", "ROUND_ROBIN", "UNIFORM", "eager_ensemble"]
@@ -54,7 +54,7 @@ def eager_ensemble(
         y = pull(world, track, t, arm, noise_rng)
         perturb(sums, world.features[arm], z, law, rng)
         if rule == OPTIMISTIC:
-            if (t + 1) % REFRESH == 0 or track.sums[4] > STEEP:
+            if due(track, t):
                 score_all(world, track, sums, scores)
             else:
                 update_scores(world, track, scores, arm, y, z)

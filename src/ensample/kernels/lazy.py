@@ -14,7 +14,7 @@ from ensample.kernels.rows import add_rows
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["PLAIN", "Inflation", "find_slot", "inflation", "lazy_ensemble", "perturbed", "run_lazily"]
+__all__ = ["EMPTY", "PLAIN", "Inflation", "find_slot", "inflation", "lazy_ensemble", "perturbed", "run_lazily", "table_size"]
 
 EMPTY = -1
 PLAIN = 1.0, 0.0, 0.0, False

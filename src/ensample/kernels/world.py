@@ -14,7 +14,22 @@ from ensample.kernels.ridge import invert
 from ensample.kernels.rows import add_rows, argmax
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["BERNOULLI", "GAUSSIAN", "SIGNS", "Track", "World", "begin", "greedy_arm", "new_track", "pull", "stopped"]
+__all__ = [
+    "BERNOULLI",
+    "GAUSSIAN",
+    "SIGNS",
+    "Track",
+    "World",
+    "adopt",
+    "begin",
+    "due",
+    "greedy_arm",
+    "new_track",
+    "note",
+    "observe",
+    "pull",
+    "stopped",
+]
 
 GAUSSIAN, BERNOULLI, SIGNS = 0, 1, 2  # kinds of noise
 REFRESH = 2048  # observations between two recomputations of V^-1
@@ -50,20 +65,19 @@ class Track(NamedTuple):
     stop: IntArray  # [1] not 0: give up, the user has had enough
 
 
-def new_track(world: World, lam: float, checkpoints: IntArray, stop: IntArray) -> Track:
-    """A run before its first round."""
-    rows, d = world.features.shape
+def new_track(dim: int, rows: int, arms: int, lam: float, checkpoints: IntArray, stop: IntArray) -> Track:
+    """A run before its first round, on `arms` arms on offer and `rows` in all."""
     return Track(
         lam=lam,
-        inverse=np.eye(d) / lam,
-        mean=np.zeros(d),
-        target=np.zeros(d),
+        inverse=np.eye(dim) / lam,
+        mean=np.zeros(dim),
+        target=np.zeros(dim),
         pulls=np.zeros(rows, np.int64),
-        gain=np.zeros(d),
+        gain=np.zeros(dim),
         sums=np.zeros(5),
         checkpoints=checkpoints,
         regret=np.full(checkpoints.size, np.nan),
-        scores=np.zeros(world.by_coordinate.shape[1]),
+        scores=np.zeros(arms),
         stop=stop,
     )
 
@@ -78,9 +92,8 @@ def draw_reward(world: World, arm: int, rng: Generator) -> float:
 
 
 @kernel
-def observe(world: World, track: Track, arm: int, y: float) -> None:
+def observe(track: Track, x: FloatArray, y: float) -> None:
     """V += x x', b += x y; V^-1 and theta_hat by Sherman-Morrison."""
-    x = world.features[arm]
     inverse, mean, gain = track.inverse, track.mean, track.gain
     d = x.size
     gain[:] = 0.0
@@ -99,11 +112,26 @@ def observe(world: World, track: Track, arm: int, y: float) -> None:
         row = inverse[i]
         for k in range(d):
             row[k] -= share * gain[k]
-    track.pulls[arm] += 1
     track.sums[1] += np.log1p(leverage)
     track.sums[2] += y
     track.sums[3] += y * y
     track.sums[4] = leverage
+
+
+@kernel
+def due(track: Track, t: int) -> bool:
+    """Whether V^-1 is to be recomputed after round t."""
+    return (t + 1) % REFRESH == 0 or track.sums[4] > STEEP
+
+
+@kernel
+def adopt(track: Track, gram: FloatArray) -> None:
+    """V^-1 and theta_hat anew from V and b; nothing changes where V is singular to working precision."""
+    fresh = invert(gram)
+    if fresh.size > 0:
+        track.inverse[:] = fresh
+        track.mean[:] = 0.0
+        add_rows(track.mean, fresh, track.target)
 
 
 @kernel
@@ -119,12 +147,7 @@ def refresh(world: World, track: Track) -> None:
                     gram[i, j] += weight * world.features[k, j]
     for i in range(d):
         gram[i, i] += track.lam
-    fresh = invert(gram)
-    if fresh.size == 0:
-        return
-    track.inverse[:] = fresh
-    track.mean[:] = 0.0
-    add_rows(track.mean, fresh, track.target)
+    adopt(track, gram)
 
 
 @kernel
@@ -139,8 +162,9 @@ def note(track: Track, t: int) -> None:
 def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
     """Play an arm in round t and learn from it; returns the reward."""
     y = draw_reward(world, arm, rng)
-    observe(world, track, arm, y)
-    if (t + 1) % REFRESH == 0 or track.sums[4] > STEEP:
+    observe(track, world.features[arm], y)
+    track.pulls[arm] += 1
+    if due(track, t):
         refresh(world, track)
     track.sums[0] += world.best - world.means[arm]
     note(track, t)
@@ -151,7 +175,8 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
 def begin(world: World, track: Track, rng: Generator) -> int:
     """The warm-up and the opening; returns the first round in which the algorithm may choose."""
     for row in world.warmup:
-        observe(world, track, row, draw_reward(world, row, rng))
+        observe(track, world.features[row], draw_reward(world, row, rng))
+        track.pulls[row] += 1
         if track.sums[4] > STEEP:
             refresh(world, track)
     for t in range(min(world.opening.size, track.checkpoints[-1])):

@@ -15,6 +15,7 @@ from ensample.errors import AssumptionError, PropensityError
 from ensample.kernels import ensemble
 from ensample.kernels.eager import OPTIMISTIC, ROUND_ROBIN, UNIFORM, eager_ensemble
 from ensample.kernels.lazy import run_lazily
+from ensample.kernels.moving import Scene, moving_ensemble, run_moving_lazily
 from ensample.kernels.world import Track, World
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, RoundRobin, as_member_rule
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
@@ -119,6 +120,21 @@ class EnsembleSampling(PerturbationRecipe):
             eager_ensemble(world, track, self.size, rule, *codes, *rngs)
         else:
             run_lazily(world, track, self.size, rule == ROUND_ROBIN, *codes, *rngs)
+
+    def evaluation_on_moving_arms(self, asked: str) -> Evaluation:
+        if not has_code(self.initial_law, self.reward_law) or self.member not in (UNIFORM_MEMBER, RoundRobin()):
+            return pick(asked, (Evaluation.LIVE,), self)
+        if not isinstance(self.reward_law, Gaussian):
+            return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
+        return pick(asked, (Evaluation.LAZY, Evaluation.EAGER, Evaluation.LIVE), self)
+
+    def run_on_moving_arms(self, scene: Scene, track: Track, streams: Streams, way: Evaluation) -> None:
+        in_turn, initial = self.member == RoundRobin(), law_code(self.initial_law)
+        rngs = streams.noise, streams.member, streams.context, streams.perturbation
+        if way is Evaluation.EAGER:
+            moving_ensemble(scene, track, self.size, in_turn, initial, law_code(self.reward_law), *rngs)
+        else:
+            run_moving_lazily(scene, track, self.size, in_turn, initial, self.reward_law.scale, *rngs)
 
 
 class EnsemblePolicy(Policy):

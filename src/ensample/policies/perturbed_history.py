@@ -12,6 +12,7 @@ from ensample.checks import instance
 from ensample.kernels import ensemble, ridge
 from ensample.kernels.history import gaussian_history, summed_history
 from ensample.kernels.lazy import PLAIN
+from ensample.kernels.moving import Scene, moving_history
 from ensample.kernels.rows import add_rows
 from ensample.kernels.world import Track, World
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
@@ -88,6 +89,15 @@ class PerturbedHistory(PerturbationRecipe):
             gaussian_history(world, track, initial, self.reward_law.scale, PLAIN, streams.noise, streams.perturbation)
         else:
             summed_history(world, track, initial, law, streams.noise, streams.perturbation)
+
+    def evaluation_on_moving_arms(self, asked: str) -> Evaluation:
+        if not has_code(self.initial_law) or not isinstance(self.reward_law, Gaussian):
+            return pick(asked, (Evaluation.LIVE,), self)
+        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
+
+    def run_on_moving_arms(self, scene: Scene, track: Track, streams: Streams, way: Evaluation) -> None:
+        rngs = streams.noise, streams.context, streams.perturbation
+        moving_history(scene, track, law_code(self.initial_law), self.reward_law.scale, PLAIN, *rngs)
 
 
 class PerturbedHistoryPolicy(ModelPolicy):

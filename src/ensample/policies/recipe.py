@@ -13,6 +13,7 @@ from ensample.checks import instance, matrix, number, vector, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.kernels import draws
 from ensample.kernels.draws import Code
+from ensample.kernels.moving import Scene
 from ensample.kernels.world import Track, World
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
 from ensample.policies.decision import Log
@@ -65,11 +66,17 @@ class Recipe(ABC):
 
     def evaluation_on_finite_arms(self, asked: str) -> "Evaluation":
         """How a simulation on finite arms runs this recipe; `asked` is auto, lazy, eager or live."""
-        if asked not in ("auto", "live"):
-            raise InvalidArgument("evaluation", asked, f"'auto' or 'live' for {self!r}")
-        return Evaluation.LIVE
+        return pick(asked, (Evaluation.LIVE,), self)
 
     def run_on_finite_arms(self, world: World, track: Track, streams: "Streams", way: "Evaluation") -> None:
+        """One simulated run by this recipe's kernel, which writes to `track`."""
+        raise AssertionError(f"{type(self).__name__} has no kernel")
+
+    def evaluation_on_moving_arms(self, asked: str) -> "Evaluation":
+        """The same for arms that change every round and for the unit ball."""
+        return pick(asked, (Evaluation.LIVE,), self)
+
+    def run_on_moving_arms(self, scene: Scene, track: Track, streams: "Streams", way: "Evaluation") -> None:
         """One simulated run by this recipe's kernel, which writes to `track`."""
         raise AssertionError(f"{type(self).__name__} has no kernel")
 

@@ -5,9 +5,10 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.random import Generator
 
-from ensample.arms import Arms, ChangingArms, FiniteArms
+from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import instance, matrix, sequence, vector, whole
 from ensample.errors import InvalidArgument
+from ensample.kernels.moving import Scene
 from ensample.kernels.world import World
 from ensample.problems.noise import Noise, as_noise
 from ensample.theory import Setting
@@ -40,6 +41,10 @@ class Problem(ABC):
         """A noisy reward."""
         mean = self.mean(x)
         return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
+
+    def scene(self) -> Scene | None:
+        """The problem as kernels on moving arms see it; None where they do not know the arms."""
+        return None
 
     def setting(self, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
         """The constants of this problem, for the theorems."""
@@ -88,6 +93,10 @@ class LinearProblem(Problem):
     def best_mean(self, offered: FloatArray | None = None) -> float:
         return self._best_mean
 
+    def scene(self) -> Scene | None:
+        plain = not len(self.warmup) and isinstance(self.arms, UnitBall)
+        return Scene(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
+
     def world(self) -> World:
         """The problem as arrays, for the kernels; finite arms only."""
         assert isinstance(self.arms, FiniteArms)
@@ -120,6 +129,9 @@ class ContextualLinearProblem(Problem):
         features = rng.standard_normal((self.count, self.arms.dim))
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         return features
+
+    def scene(self) -> Scene:
+        return Scene(self.theta, self.count, self.noise.kind, *self.noise.range)
 
     def best_mean(self, offered: FloatArray | None = None) -> float:
         if offered is None:

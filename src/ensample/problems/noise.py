@@ -28,6 +28,11 @@ class Noise(ABC):
     def spreads(self, means: FloatArray) -> FloatArray:
         """The standard deviation (or size) of the noise at each mean."""
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """(low, high) with spread low + (high - low) min(1, |mean|), as kernels on moving arms compute it."""
+        return self.subgaussian, self.subgaussian
+
     def check(self, means: FloatArray) -> None:
         """Raise if these means cannot have this noise."""
         return
@@ -90,6 +95,11 @@ class BernoulliNoise(Noise):
     def spreads(self, means: FloatArray) -> FloatArray:
         return np.sqrt(np.clip(means * (1.0 - means), 0.0, None))
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """(low, high) with spread low + (high - low) min(1, |mean|), as kernels on moving arms compute it."""
+        return self.subgaussian, self.subgaussian
+
     def check(self, means: FloatArray) -> None:
         if np.min(means) < -1e-12 or np.max(means) > 1.0 + 1e-12:
             raise InvalidArgument("theta", means, "means in [0, 1] for Bernoulli rewards")
@@ -110,6 +120,10 @@ class HeteroscedasticNoise(Noise):
     @property
     def subgaussian(self) -> float:
         return self.high
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.low, self.high
 
     def spreads(self, means: FloatArray) -> FloatArray:
         return self.low + (self.high - self.low) * np.minimum(1.0, np.abs(means))

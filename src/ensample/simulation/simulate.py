@@ -11,7 +11,7 @@ from ensample.arms import FiniteArms
 from ensample.checks import instance, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.kernels.world import new_track
-from ensample.policies.recipe import Evaluation, Recipe, Streams
+from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
 from ensample.problems import Family, LinearProblem, Problem
 from ensample.randomness import RunStream, run_generator
 from ensample.simulation.live import run_live
@@ -76,17 +76,23 @@ def run(
     recipe: Recipe, problem: Problem, marks: IntArray, streams: Streams, evaluation: str, stop: IntArray
 ) -> tuple[str, FloatArray, IntArray | None]:
     """One replicate: (evaluation used, regret at the checkpoints, pulls)."""
+    recipe.check(problem.arms)
+    dim, lam = problem.arms.dim, recipe.regularization
     if isinstance(problem, LinearProblem) and isinstance(problem.arms, FiniteArms):
-        recipe.check(problem.arms)
         way = recipe.evaluation_on_finite_arms(evaluation)
         if way is not Evaluation.LIVE:
-            world = problem.world()
-            track = new_track(world, recipe.regularization, marks, stop)
+            world, arms = problem.world(), len(problem.arms)
+            track = new_track(dim, len(world.features), arms, lam, marks, stop)
             recipe.run_on_finite_arms(world, track, streams, way)
-            return way.value, track.regret, track.pulls[: len(problem.arms)]
-    elif evaluation in ("lazy", "eager"):
-        raise InvalidArgument("evaluation", evaluation, f"'auto' or 'live' on {problem!r}")
-    return "live", *run_live(recipe, problem, marks, streams, stop)
+            return way.value, track.regret, track.pulls[:arms]
+        return "live", *run_live(recipe, problem, marks, streams, stop)
+    scene = problem.scene()
+    way = recipe.evaluation_on_moving_arms(evaluation) if scene is not None else pick(evaluation, (Evaluation.LIVE,), recipe)
+    if scene is None or way is Evaluation.LIVE:
+        return "live", *run_live(recipe, problem, marks, streams, stop)
+    track = new_track(dim, 0, scene.offered, lam, marks, stop)
+    recipe.run_on_moving_arms(scene, track, streams, way)
+    return way.value, track.regret, None
 
 
 def run_all(
