@@ -35,10 +35,16 @@ def pmf_p_value(values: np.ndarray, support: np.ndarray, probabilities: np.ndarr
     observed = np.array([(values == point).sum() for point in support])
     if observed.sum() < len(values):
         return 0.0  # a value that the law cannot take
-    cells = np.minimum(np.cumsum(expected) // 10, np.ceil(expected.sum() / 10) - 1).astype(int)
-    pooled_expected = np.bincount(cells, expected)
-    pooled_observed = np.bincount(cells, observed)
-    kept = pooled_expected > 0
-    if kept.sum() == 1:
+    pooled: list[list[float]] = [[0.0, 0.0]]
+    for count, mean in zip(observed, expected, strict=True):
+        pooled[-1][0] += count
+        pooled[-1][1] += mean
+        if pooled[-1][1] >= 10:
+            pooled.append([0.0, 0.0])
+    count, mean = pooled.pop()  # what is left over joins the last full cell
+    pooled[-1][0] += count
+    pooled[-1][1] += mean
+    if len(pooled) == 1:
         return 1.0
-    return float(stats.chisquare(pooled_observed[kept], pooled_expected[kept], sum_check=False).pvalue)
+    counts, means = np.array(pooled).T
+    return float(stats.chisquare(counts, means, sum_check=False).pvalue)

@@ -60,3 +60,15 @@ def test_neighbouring_indices_are_uncorrelated() -> None:
 def test_a_seed_is_a_whole_number(seed: object) -> None:
     with pytest.raises(es.InvalidArgument, match=r"^seed = "):
         Address(seed)
+
+
+def test_initial_vectors_and_perturbations_are_independent() -> None:
+    """W and the first rows of Z of a policy share no address."""
+    policy = es.EnsembleSampling(size=2000, scale=1.0).start(es.UnitBall(4))
+    W = policy.estimates  # lam = 1, so theta^j = W^j at the start
+    Z = np.array([policy._perturbations(t) for t in range(8)])
+    correlations = np.corrcoef(np.vstack([W.T, Z]))[:4, 4:]
+    assert holds(stats.chi2.sf(2000 * (correlations**2).sum(), correlations.size))
+    assert not set(W.ravel()) & set(Z.ravel()), "no number is used twice"
+    shared = np.corrcoef(np.vstack([W.T, W.T]))[:4, 4:]
+    assert not holds(stats.chi2.sf(2000 * (shared**2).sum(), shared.size)), "negative control: the same numbers"

@@ -2,7 +2,9 @@
 
 import math
 import operator
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from types import UnionType
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 from ensample.errors import InvalidArgument, WrongType
 from ensample.types import FloatArray
 
-__all__ = ["LARGEST", "array", "boolean", "instance", "matrix", "number", "sequence", "vector", "whole"]
+__all__ = ["LARGEST", "array", "boolean", "file_path", "instance", "matrix", "number", "sequence", "vector", "whole"]
 
 LARGEST = 1e100
 """The largest magnitude accepted in features, rewards and perturbations: squares and sums stay finite."""
@@ -44,7 +46,7 @@ def number(
         return float(value)  # the usual case, at once
     low = f">= {least:g}" if above is None else f"> {above:g}"
     expected = f"a finite number {low} and <= {most:g}"
-    if isinstance(value, bool | np.bool_ | str | bytes | complex):
+    if isinstance(value, bool | np.bool_ | str | bytes | complex | np.complexfloating):
         raise WrongType(argument, value, expected)
     try:
         result = float(value)  # type: ignore[arg-type]
@@ -55,6 +57,13 @@ def number(
     if not math.isfinite(result) or not least <= result <= most or (above is not None and result <= above):
         raise InvalidArgument(argument, value, expected)
     return result
+
+
+def file_path(argument: str, value: object) -> Path:
+    """A path to a file, as text or path object."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise WrongType(argument, value, "the path of a file")
+    return Path(value)
 
 
 def boolean(argument: str, value: object) -> bool:
@@ -82,10 +91,10 @@ def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -
 def array(argument: str, value: object, expected: str) -> FloatArray:
     """A new contiguous array of finite doubles."""
     try:
-        given = np.asarray(value)
+        given = np.asanyarray(value)
     except ValueError:
         raise InvalidArgument(argument, value, expected) from None
-    if given.dtype.kind not in "iuf":
+    if given.dtype.kind not in "iuf" or isinstance(given, np.ma.MaskedArray):
         raise WrongType(argument, value, expected)
     result = np.array(given, dtype=np.float64, order="C")
     if not np.all(np.abs(result) <= LARGEST):  # false for NaN too

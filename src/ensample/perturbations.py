@@ -33,8 +33,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.checks import LARGEST, number, whole
-from ensample.errors import InvalidArgument
-from ensample.types import FloatArray, IntArray, Shape
+from ensample.errors import InvalidArgument, WrongType
+from ensample.types import ArrayLike, FloatArray, IntArray, Shape
 
 __all__ = [
     "GAUSSIAN",
@@ -78,7 +78,7 @@ class InitialLaw(ABC):
         """(c, p) with P(u'W >= c |u|) >= p for every u; (1/3, 0.01) of the appendix unless the law knows better."""
         return self.subgaussian / 3.0, 0.01
 
-    def log_norm_bound(self, dim: int, log_delta: float) -> float:
+    def norm_bound(self, dim: int, log_delta: float) -> float:
         """A length that |W| exceeds with probability at most delta = exp(log_delta) (appendix, norm lemma)."""
         return self.subgaussian * math.sqrt(2.0 * dim - 4.0 * log_delta)
 
@@ -101,15 +101,17 @@ class Perturbation(InitialLaw):
     def draw(self, rng: Generator, shape: Shape) -> FloatArray:
         """Independent draws in an array of the given shape."""
 
-    def draw_sum(self, rng: Generator, counts: IntArray) -> FloatArray:
+    def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
         """For each n in `counts`, the sum of n independent draws. Here: draw them all and add, O(sum of counts)."""
+        counts = whole_counts(counts)
         ends = np.cumsum(counts.ravel())
         total = int(ends[-1]) if ends.size else 0
         sums = np.zeros(ends.size)
         for start in range(0, total, CHUNK):
             stop = min(start + CHUNK, total)
             owners = np.searchsorted(ends, np.arange(start, stop), side="right")
-            sums += np.bincount(owners, self.draw(rng, stop - start), minlength=ends.size)
+            draws = drawn(self, self.draw(rng, stop - start), (stop - start,))
+            sums += np.bincount(owners, draws, minlength=ends.size)
         return sums.reshape(counts.shape)
 
     def draw_vectors(self, rng: Generator, size: int, dim: int) -> FloatArray:
@@ -134,7 +136,7 @@ class Gaussian(Perturbation):
     def anticoncentration(self) -> tuple[float, float]:
         return self.scale, P_N
 
-    def log_norm_bound(self, dim: int, log_delta: float) -> float:
+    def norm_bound(self, dim: int, log_delta: float) -> float:
         return self.scale * (math.sqrt(dim) + math.sqrt(-2.0 * log_delta))
 
     def draw(self, rng: Generator, shape: Shape) -> FloatArray:
@@ -142,7 +144,8 @@ class Gaussian(Perturbation):
         draws *= self.scale
         return draws
 
-    def draw_sum(self, rng: Generator, counts: IntArray) -> FloatArray:
+    def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
+        counts = whole_counts(counts)
         return self.scale * np.sqrt(counts) * rng.standard_normal(counts.shape)
 
 
@@ -166,7 +169,8 @@ class Rademacher(Perturbation):
         signs -= self.scale
         return signs
 
-    def draw_sum(self, rng: Generator, counts: IntArray) -> FloatArray:
+    def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
+        counts = whole_counts(counts)
         return centred(rng.binomial(counts, 0.5), counts, self.scale)
 
 
@@ -210,8 +214,8 @@ class CenteredBinomial(Perturbation):
     def draw(self, rng: Generator, shape: Shape) -> FloatArray:
         return centred(rng.binomial(self.trials, 0.5, shape), self.trials, self.scale / math.sqrt(self.trials))
 
-    def draw_sum(self, rng: Generator, counts: IntArray) -> FloatArray:
-        trials = self.trials * counts
+    def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
+        trials = self.trials * whole_counts(counts)
         return centred(rng.binomial(trials, 0.5), trials, self.scale / math.sqrt(self.trials))
 
 
@@ -230,7 +234,7 @@ class Sphere(InitialLaw):
     def subgaussian(self) -> float:
         return self.scale
 
-    def log_norm_bound(self, dim: int, log_delta: float) -> float:
+    def norm_bound(self, dim: int, log_delta: float) -> float:
         return self.scale * math.sqrt(dim)
 
     def draw_vectors(self, rng: Generator, size: int, dim: int) -> FloatArray:
@@ -248,10 +252,20 @@ GAUSSIAN = Gaussian()
 """The law that the theorems assume unless another is named."""
 
 
+def whole_counts(counts: ArrayLike | int) -> IntArray:
+    """Numbers of draws: whole and >= 0."""
+    given = np.asarray(counts)
+    if given.dtype.kind not in "iu":
+        raise WrongType("counts", counts, "whole numbers >= 0")
+    if given.size and given.min() < 0:
+        raise InvalidArgument("counts", counts, "whole numbers >= 0")
+    return given.astype(np.int64)
+
+
 def drawn(law: InitialLaw, values: object, shape: tuple[int, ...]) -> FloatArray:
     """What a law drew, once it is seen to be usable: a law may be the user's own."""
     if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != np.float64:
         raise InvalidArgument(f"draws of {law!r}", values, f"an array of doubles of shape {shape}")
     if values.size and not (values.min() >= -LARGEST and values.max() <= LARGEST):  # false for NaN too
         raise InvalidArgument(f"draws of {law!r}", values, f"finite numbers of at most {LARGEST:g}")
-    return values
+    return values if type(law).__module__ == __name__ else values.copy()  # a user's law may use its array again

@@ -131,7 +131,7 @@ def test_norm_bound(law: es.InitialLaw) -> None:
     for dim in (1, 4, 30):
         norms = np.linalg.norm(law.draw_vectors(np.random.default_rng(dim), 20_000, dim), axis=1)
         for delta in (0.5, 0.1, 0.01):
-            exceed = int((norms > law.log_norm_bound(dim, np.log(delta)) * (1 + 1e-12)).sum())
+            exceed = int((norms > law.norm_bound(dim, np.log(delta)) * (1 + 1e-12)).sum())
             assert holds(stats.binomtest(exceed, len(norms), delta, alternative="greater").pvalue)
 
 

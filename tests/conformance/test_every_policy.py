@@ -1,5 +1,8 @@
 """Laws that hold for every recipe on every kind of arms."""
 
+import copy
+from array import array
+
 import numpy as np
 import pytest
 
@@ -180,3 +183,92 @@ def test_forgotten_decisions_take_no_reward(recipe: str) -> None:
     for call in (lambda: policy.update(decision, 1.0), lambda: policy.forget(decision)):
         with pytest.raises(es.DecisionError):
             call()
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_of_two_open_decisions_for_an_arm_the_older_is_rewarded(recipe: str) -> None:
+    policy = RECIPES[recipe].start(es.FiniteArms([[0.3, 0.2, 0.1]]))
+    first, second = policy.decide(), policy.decide()
+    policy.update(0, 1.0)
+    assert policy.open_decisions == [second]
+    assert policy.log().round.tolist() == [first.round]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_an_arm_number_is_one_of_the_standing_arms(recipe: str) -> None:
+    policy = start(recipe, "finite")
+    offered = policy.decide(np.eye(3))
+    policy.update(offered.arm, 1.0)
+    assert policy.open_decisions == [offered]
+    np.testing.assert_array_equal(policy.log().features[0], FEATURES[offered.arm])
+
+
+@every_policy
+def test_replay_goes_on_where_it_is_told(recipe: str, arms: str) -> None:
+    """Rounds that were begun and never rewarded are in no log."""
+    policy = start(recipe, arms, 7)
+    play(policy, 5)
+    policy.forget(policy.decide(offered(policy, 5)))
+    policy.decide(offered(policy, 6))
+    log = policy.log()
+    assert RECIPES[recipe].replay(policy.arms, log, seed=7).round == 5
+    again = RECIPES[recipe].replay(policy.arms, log, seed=7, round=7)
+    assert again.decide(offered(policy, 7)) == policy.decide(offered(policy, 7))
+
+
+@every_policy
+def test_copies_are_independent(recipe: str, arms: str) -> None:
+    policy = start(recipe, arms)
+    play(policy, 3)
+    twin = copy.deepcopy(policy)
+    before = fingerprint(policy)
+    assert fingerprint(twin) == before
+    play(twin, 3, 3)
+    assert fingerprint(policy) == before
+    assert not np.array_equal(twin.mean, policy.mean)
+    play(policy, 3, 3)
+    assert fingerprint(twin) == fingerprint(policy)
+    np.testing.assert_array_equal(twin.mean, policy.mean)
+
+
+@pytest.mark.parametrize("step", ["_learn", "_record", "tend", "half"])
+@every_policy
+def test_an_interrupt_at_any_moment_leaves_a_whole_update(recipe: str, arms: str, step: str, monkeypatch) -> None:
+    """Ctrl-C right after each step of an update in turn: the observation is in everything or in nothing."""
+    policy, expected = start(recipe, arms), start(recipe, arms)
+    for one in (policy, expected):
+        play(one, 4)
+        decision = one.decide(offered(one, 4))
+    untouched = fingerprint(policy)
+    expected.update(decision, 0.5)
+    with monkeypatch.context() as patch:
+        interrupt(patch, policy, step)
+        with pytest.raises(KeyboardInterrupt):
+            policy.update(policy.open_decisions[0], 0.5)
+    assert fingerprint(policy) in (untouched, fingerprint(expected))
+
+
+def interrupt(patch: pytest.MonkeyPatch, policy: es.Policy, step: str) -> None:
+    """Raise KeyboardInterrupt once, right after a step."""
+    armed = [True]
+
+    def then_stop(function):
+        def wrapped(*arguments):
+            result = function(*arguments)
+            if armed and armed.pop():
+                raise KeyboardInterrupt
+            return result
+
+        return wrapped
+
+    if step == "tend":
+        patch.setattr(policy._ridge, "tend", then_stop(policy._ridge.tend))
+    elif step == "half":
+        policy._log_rewards = InterruptedColumn("d", policy._log_rewards)
+        policy._log_rewards.append = then_stop(policy._log_rewards.append)
+    else:
+        patch.setattr(policy, step, then_stop(getattr(policy, step)))
+
+
+class InterruptedColumn(array):
+    """A column of the log whose `append` can be replaced."""

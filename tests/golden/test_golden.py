@@ -68,10 +68,15 @@ def most_promising(X: np.ndarray, thetas: np.ndarray, chosen: int) -> int:
 
 def test_the_comparison_can_fail() -> None:
     """Negative control: one perturbation off by 1e-6 in round 1,000 is seen."""
-    X, j = NOISE["X_3"], NOISE["j"]
+    X, j, W = NOISE["X_3"], NOISE["j"], NOISE["W_gaussian_3"]
     Z = NOISE["Z_gaussian"].astype(float)
     wrong = Z.copy()
     wrong[1000, 2] += 1e-6
-    _, right = textbook.ensemble_sampling(X, 1.0, NOISE["W_gaussian_3"], Z, lambda t, k: 0.0, lambda t, _: int(j[t]))
-    _, other = textbook.ensemble_sampling(X, 1.0, NOISE["W_gaussian_3"], wrong, lambda t, k: 0.0, lambda t, _: int(j[t]))
-    assert np.abs(right - other).max() > 1e-9
+    recipe = es.EnsembleSampling(8, initial=StoredVectors(W), reward=StoredRows(wrong), member=lambda t, m, rng: int(j[t]))
+    policy = recipe.start(es.FiniteArms(X))
+    for _ in range(1001):
+        policy.update(policy.decide(), 0.0)
+    _, expected = textbook.ensemble_sampling(X, 1.0, W, Z[:1001], lambda t, k: 0.0, lambda t, _: int(j[t]))
+    error = np.abs(policy.estimates - expected[-1]).max(axis=1)
+    assert error[2] > 1e-9
+    assert np.delete(error, 2).max() < 1e-9

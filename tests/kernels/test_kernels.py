@@ -11,6 +11,8 @@ from ensample.kernels import ensemble, exact, ridge
 from ensample.kernels import rows as rows_kernel
 from naive import textbook
 
+exact.two_sum(1.0, 2.0)  # helpers are compiled anew in every process: not on hypothesis' clock
+exact.two_product(1.0, 2.0)
 finite = st.floats(-1e50, 1e50).filter(lambda x: x == 0 or abs(x) > 1e-50)
 
 
@@ -24,7 +26,7 @@ def test_two_sum_and_two_product_are_exact(a: float, b: float) -> None:
 
 def state_after(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
     d = X.shape[1]
-    state = np.zeros((3 * d + 3, d))
+    state = np.zeros((3 * d + 4, d))
     state[:d] = lam * np.eye(d)
     state[2 * d : 3 * d] = np.eye(d) / lam
     for x, reward in zip(X, y, strict=True):
@@ -38,12 +40,13 @@ def test_observe_is_ridge_regression(d: int) -> None:
     X, y = rng.standard_normal((200, d)), rng.standard_normal(200)
     state = state_after(X, y, 0.5)
     V = 0.5 * np.eye(d) + X.T @ X
-    gram, _, inverse, target, _, mean = ridge.parts(state)
+    gram, _, inverse, target, _, mean, notes = ridge.parts(state)
     np.testing.assert_allclose(gram, V, rtol=1e-13)
     np.testing.assert_allclose(target, X.T @ y, atol=1e-12)
     np.testing.assert_allclose(inverse @ V, np.eye(d), atol=1e-11)
     np.testing.assert_allclose(mean, np.linalg.solve(V, X.T @ y), rtol=1e-10)
-    assert ridge.observe(state, X[0], 0.0) == pytest.approx(X[0] @ np.linalg.solve(V, X[0]))
+    assert notes[0] == 200
+    assert ridge.stiffness(state) <= np.linalg.cond(V) * (1 + 1e-9) <= d**2 * ridge.stiffness(state) * (1 + 1e-6)
 
 
 def test_sums_are_kept_to_twice_the_digits() -> None:
@@ -59,7 +62,7 @@ def test_polish_repairs_a_spoilt_inverse() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
     state = state_after(X, y, 1.0)
-    gram, _, inverse, _, _, mean = ridge.parts(state)
+    gram, _, inverse, _, _, mean, _ = ridge.parts(state)
     good = mean.copy()
     inverse *= 1.001
     mean += 1e-3
@@ -128,3 +131,18 @@ def test_add_rows() -> None:
     expected = total + weights @ rows
     rows_kernel.add_rows(total, rows, weights)
     np.testing.assert_allclose(total, expected)
+
+
+def test_polish_is_exact_however_stiff() -> None:
+    """Condition number 1e14: a plain Cholesky has two digits left."""
+    rng = np.random.default_rng(4)
+    X = np.ones((40, 3)) + 1e-6 * rng.standard_normal((40, 3))
+    state = state_after(1e4 * X, rng.standard_normal(40), 1e-6)
+    assert ridge.polish(state)
+    gram, low, inverse, *_ = ridge.parts(state)
+    V = [[Fraction(float(gram[k, j])) + Fraction(float(low[k, j])) for j in range(3)] for k in range(3)]
+    for i in range(3):
+        column = [Fraction(float(value)) for value in inverse[i]]
+        error = [sum(V[k][j] * column[j] for j in range(3)) - (k == i) for k in range(3)]
+        size = max(abs(entry) for row in V for entry in row) * max(map(abs, column))
+        assert max(map(abs, error)) < size / 10**15

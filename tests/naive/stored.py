@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ensample import InitialLaw, Perturbation
+from ensample import Gaussian, InitialLaw, Perturbation
 
 
 @dataclass(frozen=True)
@@ -63,3 +63,14 @@ class StoredVectors(InitialLaw):
         start = self.position[0]
         self.position[0] += size
         return self.vectors[start : start + size].copy()
+
+
+@dataclass(frozen=True)
+class Recording(Gaussian):
+    """Gaussian draws that a test can read afterwards."""
+
+    drawn: list = field(default_factory=list, repr=False)
+
+    def draw(self, rng, shape):
+        self.drawn.append(super().draw(rng, shape))
+        return self.drawn[-1]

@@ -9,6 +9,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 import ensample as es
 from conformance.policies import EVERY, FEATURES, RECIPES, fingerprint, offered, play, start
 
+REPLAY = es.EnsembleSampling(3).replay
+SMALL = es.Setting(2, 3, 9, 1, 1)
 NOT_NUMBERS = st.one_of(
     st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e101, -1e200, None, "1.0", b"1", 1j, True, [1.0], {}]),
     st.just(10**400),
@@ -189,12 +191,32 @@ def test_an_interrupted_batch_leaves_nothing() -> None:
             (lambda v=v: es.PerturbedHistory.from_theorem(es.Setting(2, 3, 9, 1, 1), v), "perturbation")
             for v in (None, es.Sphere())
         ),
-        *((lambda v=v: es.EnsembleSampling(3).replay(es.UnitBall(2), v), "log") for v in (None, [], (1, 2))),
-        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0, 0], np.ones((2, 2)), [1, 1])), "log.round"),
-        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([-1], np.ones((1, 2)), [1])), "log.round"),
-        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0], np.ones((1, 3)), [1])), "log.features"),
-        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0], np.ones((1, 2)), [float("nan")])), "log.reward"),
-        (lambda: es.EnsembleSampling(3).replay(es.UnitBall(2), ([0, 1], np.ones((1, 2)), [1])), "log"),
+        *((lambda v=v: REPLAY(es.UnitBall(2), v), "log") for v in (None, [], (1, 2))),
+        *((lambda v=v: REPLAY(es.UnitBall(2), (v, [[1, 2]], [1])), "log.round") for v in (1, None, [2**63])),
+        *((lambda v=v: REPLAY(es.UnitBall(2), ([0], [[1, 2]], v)), "log.reward") for v in (1, None, "a")),
+        (lambda: REPLAY(es.UnitBall(2), ([0, 1], np.eye(2), [])), "log"),
+        (lambda: REPLAY(es.UnitBall(2), ([4], [[1, 2]], [1]), round=3), "round"),
+        *(
+            (lambda v=v: es.EnsembleSampling(3).start(es.UnitBall(2)).save(v), "path")
+            for v in (None, 3, b"x", "/", "no/such/dir")
+        ),
+        *((lambda v=v: es.load(v), "path") for v in (None, 3, b"x")),
+        *((lambda v=v: es.Gaussian().draw_sum(np.random.default_rng(0), v), "counts") for v in (-1, 1.5, "a", [-1, 2])),
+        *((lambda v=v: es.theory.radius(v), "setting") for v in (None, 3, es.Setting)),
+        *((lambda v=v: es.theory.theorem_bound(v), "setting") for v in (None, "x")),
+        *(
+            (lambda v=v: es.theory.ensemble_size(es.Setting(2, 3, 9, 1, 1), v), "perturbation")
+            for v in (None, es.Sphere(), "x")
+        ),
+        (lambda: es.theory.optimistic_radius(es.Setting(2, 3, 9, 1, 1), 1.5), "size"),
+        (lambda: es.EnsembleSampling(3, scale=1e60), "scale"),
+        (lambda: es.EnsembleSampling(3).start(es.UnitBall(2)).update([1.0, 2.0], np.complex64(1 + 2j)), "reward"),
+        (lambda: es.FiniteArms(np.ma.masked_array(np.eye(2), mask=np.eye(2))), "features"),
+        (lambda: REPLAY(es.UnitBall(2), ([0, 0], np.ones((2, 2)), [1, 1])), "log.round"),
+        (lambda: REPLAY(es.UnitBall(2), ([-1], np.ones((1, 2)), [1])), "log.round"),
+        (lambda: REPLAY(es.UnitBall(2), ([0], np.ones((1, 3)), [1])), "log.features"),
+        (lambda: REPLAY(es.UnitBall(2), ([0], np.ones((1, 2)), [float("nan")])), "log.reward"),
+        (lambda: REPLAY(es.UnitBall(2), ([0, 1], np.ones((1, 2)), [1])), "log"),
     ],
 )
 def test_bad_recipes_are_named(make, argument: str) -> None:
@@ -202,3 +224,80 @@ def test_bad_recipes_are_named(make, argument: str) -> None:
         make()
     assert caught.value.argument == argument
     assert str(caught.value).startswith(f"{argument} = ")
+
+
+class Ruled(es.MemberRule):
+    """A member rule that answers what it is told."""
+
+    def __init__(self, member: object = 0, weights: object = None) -> None:
+        self.member, self.answer = member, weights
+
+    def choose(self, round, size, address, promises):
+        return self.member
+
+    def weights(self, round, size, promises):
+        return self.answer
+
+
+@pytest.mark.parametrize("member", [10**9, -1, 3, 1.5, None, True])
+def test_a_member_rule_of_ones_own_is_checked(member: object) -> None:
+    policy = es.EnsembleSampling(3, member=Ruled(member)).start(es.FiniteArms(FEATURES))
+    refused(policy, policy.decide)
+
+
+@pytest.mark.parametrize("weights", [None, [1.0], [0.0] * 3, [-1.0, 1.0, 1.0], "abc", np.full(3, np.nan)])
+def test_the_weights_of_ones_own_rule_are_checked(weights: object) -> None:
+    policy = es.EnsembleSampling(3, member=Ruled(0, weights)).start(es.FiniteArms(FEATURES))
+    refused(policy, policy.propensities)
+
+
+@pytest.mark.parametrize("recipe", [name for name in RECIPES if "optimistic" not in name])
+@pytest.mark.parametrize("x", [np.ones(500), np.ones(2), [np.nan] * 3, None, "abc", np.ones((3, 3))])
+def test_arms_of_ones_own_are_checked(recipe: str, x: object) -> None:
+    class Own(es.Arms):
+        dim = 3
+
+        def best(self, theta):
+            return None, x
+
+    policy = RECIPES[recipe].start(Own())
+    refused(policy, policy.decide)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_decision_cannot_be_changed(kind) -> None:
+    policy = start(*kind)
+    decision = policy.decide(offered(policy, 0))
+    with pytest.raises(ValueError, match="read-only"):
+        decision.features[0] = np.nan
+    for name, value in [("features", np.ones(3)), ("arm", 1), ("round", 5), ("member", 1), ("propensity", 0.5)]:
+        with pytest.raises(AttributeError):
+            setattr(decision, name, value)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_another_policys_decision_is_refused(recipe: str) -> None:
+    """Even where it looks the same: with one arm every decision does."""
+    arms = es.FiniteArms([[0.1, 0.2, 0.3]])
+    mine, theirs = RECIPES[recipe].start(arms, 0), RECIPES[recipe].start(arms, 1)
+    mine.decide()
+    foreign = theirs.decide()
+    refused(mine, lambda: mine.update(foreign, 1.0), es.DecisionError)
+
+
+def test_a_law_that_uses_its_array_again() -> None:
+    class Thrifty(es.Uniform):
+        kept = np.zeros((16384 // 1000, 1000))
+
+        def draw(self, rng, shape):
+            self.kept[:] = super().draw(rng, shape)
+            return self.kept
+
+    class Plain(es.Uniform):
+        pass
+
+    policies = [es.EnsembleSampling(1000, reward=law).start(es.FiniteArms(FEATURES)) for law in (Thrifty(), Plain())]
+    for policy in policies:
+        decisions = [policy.decide() for _ in range(40)]
+        policy.update_many([decisions[t] for t in (0, 20, 1, 39, 2)], [0.1, 0.2, 0.3, 0.4, 0.5])
+    np.testing.assert_array_equal(policies[0].estimates, policies[1].estimates)

@@ -5,30 +5,31 @@ import pytest
 
 import ensample as es
 from ensample import theory
-from naive.stored import StoredRows, StoredVectors
+from naive.stored import Recording
 
 THETA = np.array([0.6, -0.3, 0.2])
 
 
 def test_diagnostics_are_the_papers_quantities() -> None:
-    """Phi, Z and U are built as matrices; the policy has never seen them."""
+    """Phi, Z and U are built as matrices; the policy has never seen them. Its scale is so large that members miss gamma~."""
     rng = np.random.default_rng(0)
-    setting = es.Setting(dim=3, arms=6, horizon=50, noise=0.1, norm=1.0, regularization=2.0)
-    beta, size = theory.radius(setting), 200
+    setting = es.Setting(dim=3, arms=6, horizon=50, noise=0.1, norm=0.5, regularization=2.0, delta=0.2)
+    scale, size = 6.0 * theory.radius(setting), 200
     X = rng.standard_normal((6, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    W, Z = rng.normal(0, 2**0.5 * beta, (size, 3)), rng.normal(0, beta, (50, size))
-    recipe = es.EnsembleSampling(size, beta, 2.0, StoredVectors(W), StoredRows(Z), setting=setting)
-    policy = recipe.start(es.FiniteArms(X))
+    initial, reward = Recording(2**0.5 * scale), Recording(scale)
+    policy = es.EnsembleSampling(size, scale, 2.0, initial, reward).start(es.FiniteArms(X))
+    W, shares = initial.drawn[0], []
+    policy.decide()  # never rewarded: rounds and rewards differ from here on
     for t in range(30):
         decision = policy.decide()
         policy.update(decision, float(decision.features @ THETA + rng.normal(0, 0.1)))
-        measured = policy.diagnostics(THETA)
+        measured = policy.diagnostics(THETA, setting)
 
-        played = policy.log().features
-        Phi = np.hstack([2**0.5 * np.eye(3), played.T])
+        Z = np.concatenate(reward.drawn)[1 : t + 2]
+        Phi = np.hstack([2**0.5 * np.eye(3), policy.log().features.T])
         V = Phi @ Phi.T
-        stacked = np.hstack([W / 2**0.5, Z[: t + 1].T])  # Z_t^j, a row a member
+        stacked = np.hstack([W / 2**0.5, Z.T])  # Z_t^j, a row a member
         theta_tilde = np.linalg.solve(V, Phi @ stacked.T).T
         norms = np.sqrt(np.einsum("ji,ik,jk->j", theta_tilde, V, theta_tilde))
         best = X[np.argmax(X @ THETA)]
@@ -36,6 +37,7 @@ def test_diagnostics_are_the_papers_quantities() -> None:
         error = np.sqrt((policy.mean - THETA) @ V @ (policy.mean - THETA))
         concentrated = norms <= theory.perturbation_radius(setting)
         optimistic = stacked @ U >= theory.radius(setting, t + 1) * np.linalg.norm(U)
+        shares.append(concentrated.mean())
 
         np.testing.assert_allclose(measured.perturbation_norms, norms, rtol=1e-8)
         np.testing.assert_array_equal(measured.e_1, concentrated)
@@ -43,10 +45,11 @@ def test_diagnostics_are_the_papers_quantities() -> None:
         assert measured.ridge_error == pytest.approx(error)
         assert measured.e_hat == (error <= theory.radius(setting, t + 1))
         assert measured.condition == pytest.approx(np.linalg.cond(V))
-        shares = policy.propensities()
-        shares = shares[shares > 0]
-        assert measured.disagreement == pytest.approx(-(shares * np.log(shares)).sum(), abs=1e-12)
-        assert measured.round == t + 1
+        votes = policy.propensities()
+        votes = votes[votes > 0]
+        assert measured.disagreement == pytest.approx(-(votes * np.log(votes)).sum(), abs=1e-12)
+        assert measured.round == t + 2
+    assert 0.05 < min(shares) < max(shares) < 0.95, "the event must be one that can fail"
 
 
 def test_events_are_judged_by_the_setting() -> None:

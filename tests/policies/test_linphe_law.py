@@ -68,16 +68,22 @@ def test_with_its_default_laws_it_is_thompson_sampling() -> None:
 
 @pytest.mark.parametrize("law", [es.Rademacher(0.4), es.CenteredBinomial(3, 0.4), es.Uniform(0.4)], ids=repr)
 def test_sums_by_arm_have_the_law_of_single_perturbations(law: es.Perturbation) -> None:
-    """Standing arms (sums by arm) against the same features as arms of their own (one draw a reward)."""
+    """Standing arms (sums by arm) against the same features as arms of their own (one draw a reward), and their size."""
     X, played, rewards = history(7)
     recipe = es.PerturbedHistory(scale=0.4, initial=es.Sphere(0.4), reward=law)
-    _, fast = draws(recipe, es.FiniteArms(X), X, played, rewards, seed=8)
+    policy, fast = draws(recipe, es.FiniteArms(X), X, played, rewards, seed=8)
     _, slow = draws(recipe, es.ChangingArms(DIM), X, played, rewards, seed=9)
-    other = es.PerturbedHistory(scale=0.4, initial=es.Sphere(0.4), reward=law.rescaled(0.6))
-    _, wrong = draws(other, es.ChangingArms(DIM), X, played, rewards, seed=10)
     directions = np.vstack([np.eye(DIM), X])
     assert all(holds(stats.ks_2samp(fast @ u, slow @ u).pvalue * len(directions)) for u in directions)
-    assert not all(holds(stats.ks_2samp(fast @ u, wrong @ u).pvalue * len(directions)) for u in directions)
+    # The mean of |whitened theta|^2 is d; its spread is estimated from the draws themselves.
+    for theta in (fast, slow):
+        assert holds(size_p_value(whitened(theta, policy, X, played, 0.4, 0.4)))
+        assert not holds(size_p_value(whitened(theta, policy, X, played, 0.42, 0.42))), "5% off must be seen"
+
+
+def size_p_value(rows: np.ndarray) -> float:
+    squares = (rows**2).sum(axis=1)
+    return float(2 * stats.norm.sf(abs(squares.mean() - DIM) / (squares.std() / len(squares) ** 0.5)))
 
 
 def test_a_round_does_not_grow_with_the_history_for_gaussian_laws() -> None:

@@ -1,7 +1,6 @@
 """Every estimate minimises lam |theta - W/lam|^2 + sum (x'theta - y - z)^2, also after a million ill-conditioned rounds."""
 
 import math
-from dataclasses import dataclass, field
 
 import mpmath as mp
 import numpy as np
@@ -9,17 +8,7 @@ import pytest
 
 import ensample as es
 from naive import textbook
-
-
-@dataclass(frozen=True)
-class Recording(es.Gaussian):
-    """Gaussian draws that the test can read afterwards."""
-
-    drawn: list = field(default_factory=list, repr=False)
-
-    def draw(self, rng, shape):
-        self.drawn.append(super().draw(rng, shape))
-        return self.drawn[-1]
+from naive.stored import Recording
 
 
 def relative_error(estimates: np.ndarray, truth: np.ndarray) -> float:
@@ -87,13 +76,19 @@ def test_a_million_nearly_collinear_rounds_do_not_drift(spread: float) -> None:
         assert relative_error(drifted[0], ridge) > 1e-8
 
 
-def test_tiny_regularization_is_exact_from_the_first_round() -> None:
-    """An observation in a new direction cancels twelve digits of the inverse; it is recomputed at once."""
+@pytest.mark.parametrize(("lam", "length"), [(1e-12, 1.0), (1.0, 1e4), (1e-6, 1e3)])
+def test_every_round_is_exact_however_ill_conditioned(lam: float, length: float) -> None:
+    """New directions cancel digits of V^-1 and long features make V stiff: condition numbers up to 1e13."""
     rng = np.random.default_rng(2)
-    X = rng.standard_normal((6, 6))
-    policy = es.EnsembleSampling(size=2, scale=0.0, regularization=1e-12).start(es.FiniteArms(X))
-    Y = rng.standard_normal(6)
-    for k in range(6):
-        policy.update(k, Y[k])
-        truth = exact_solution(X, 1e-12, np.arange(k + 1), np.zeros(6), Y[: k + 1])
-        assert relative_error(policy.mean, truth) < 1e-8
+    X = length * rng.standard_normal((6, 6))
+    X[4:] = X[:2] + 1e-3 * length * rng.standard_normal((2, 6))
+    Y, arms = rng.standard_normal(40), np.append(np.arange(6), rng.integers(0, 6, 34))
+    reward, initial = Recording(1.0), Recording(lam**0.5)
+    recipe = es.EnsembleSampling(size=2, scale=1.0, regularization=lam, reward=reward, initial=initial)
+    policy = recipe.start(es.FiniteArms(X))
+    for n, k in enumerate(arms, 1):
+        policy.update(int(k), Y[n - 1])
+        assert relative_error(policy.mean, exact_solution(X, lam, arms[:n], np.zeros(6), Y[:n])) < 1e-8
+        Z = np.concatenate(reward.drawn)[:n]
+        truth = [exact_solution(X, lam, arms[:n], initial.drawn[0][j], Y[:n] + Z[:, j]) for j in range(2)]
+        assert relative_error(policy.estimates, np.array(truth)) < 1e-8

@@ -42,12 +42,16 @@ def test_the_optimistic_rule() -> None:
     [
         (es.Gaussian(), es.RoundRobin()),
         (es.Gaussian(), lambda t, m, rng: 0),
-        (es.Rademacher(), es.OptimisticMember()),
     ],
 )
 def test_no_theorem_for_other_rules(perturbation, member) -> None:
     with pytest.raises(es.AssumptionError, match="UniformMember"):
         es.EnsembleSampling.from_theorem(SETTING, perturbation, member)
+
+
+def test_the_optimistic_rule_is_for_gaussian_laws() -> None:
+    with pytest.raises(es.AssumptionError, match="Gaussian perturbations"):
+        es.EnsembleSampling.from_theorem(SETTING, es.Rademacher(), es.OptimisticMember())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,8 @@ def test_a_theorem_has_one_set_of_arms() -> None:
 
 
 def test_the_corollary_covers_the_ball() -> None:
-    es.PerturbedHistory.from_theorem(replace(SETTING, arms=None)).start(es.UnitBall(3)).decide()
+    for arms in (None, 2):  # its bound has no number of arms
+        es.PerturbedHistory.from_theorem(replace(SETTING, arms=arms)).start(es.UnitBall(3)).decide()
 
 
 def test_default_laws_follow_the_scale() -> None:

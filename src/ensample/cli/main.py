@@ -1,7 +1,7 @@
 """`ensample`: the entry point."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -38,13 +38,20 @@ def options(
     """Ensemble sampling for decisions: keep many models, act greedily on one of them each round."""
 
 
+def complain(message: str) -> NoReturn:
+    errors.print("error:", style="bold red", end=" ")
+    errors.print(message, markup=False, highlight=False, soft_wrap=True)
+    sys.exit(2)
+
+
 def main() -> None:
     """Run the command line; an error of ours is one line, not a traceback."""
     try:
         app()
     except EnsampleError as error:
-        errors.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
-        sys.exit(2)
+        complain(str(error))
+    except (MemoryError, OSError) as error:
+        complain(str(error) or "not enough memory for this")
     except KeyboardInterrupt:
         errors.print("stopped")
         sys.exit(130)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from rich.padding import Padding
 from rich.table import Table
 
 from ensample import theory
@@ -14,6 +15,7 @@ from ensample.cli.console import output
 from ensample.errors import AssumptionError
 from ensample.perturbations import CenteredBinomial, Gaussian, Perturbation, Rademacher, Uniform
 from ensample.theory import Setting
+from ensample.theory.assumptions import require_optimistic
 
 __all__ = ["plan"]
 
@@ -40,7 +42,7 @@ def plan(
     noise: Annotated[float, typer.Option(help="sigma, the subGaussian constant of the noise")] = 1.0,
     norm: Annotated[float, typer.Option(help="S, an upper bound on |theta*|")] = 1.0,
     regularization: Annotated[float, typer.Option(help="lam of the ridge estimate")] = 1.0,
-    delta: Annotated[float, typer.Option(help="the probability that a bound may fail, times 2 to 4")] = 0.05,
+    delta: Annotated[float, typer.Option(help="a bound may fail with 2 to 4 times this probability")] = 0.05,
     perturbation: Annotated[Law, typer.Option(help="the law of the perturbations")] = Law.gaussian,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
 ) -> None:
@@ -72,7 +74,7 @@ def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
     bounds: dict[str, Callable[[Setting], float]] = {
         "theorem": lambda s: theory.theorem_bound(s, law),
         "phe": lambda s: theory.phe_bound(s, law),
-        "optimistic": theory.optimistic_bound,
+        "optimistic": lambda s: gaussian_only(s, law, theory.optimistic_bound),
         "ucb": theory.ucb_bound,
     }
     answer: dict[str, Any] = {"setting": asdict(setting), "perturbation": repr(law)}
@@ -83,7 +85,7 @@ def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
     answer["trivial_bound"] = 2.0 * setting.norm * setting.horizon
     answer["ensemble_size"] = attempt("ensemble_size", lambda: theory.ensemble_size(setting, law))
     answer["useful_size"] = min(answer["ensemble_size"] or setting.horizon, setting.horizon)
-    answer["optimistic_size"] = attempt("optimistic_size", lambda: theory.optimistic_size(setting))
+    answer["optimistic_size"] = attempt("optimistic_size", lambda: gaussian_only(setting, law, theory.optimistic_size))
     answer["sublinear_horizon"] = attempt("sublinear_horizon", lambda: theory.sublinear_horizon(setting, law))
     for name, bound in bounds.items():
         value = attempt(name, lambda bound=bound: bound(setting))  # type: ignore[misc]
@@ -92,6 +94,12 @@ def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
         answer[f"{name}_informative_horizon"] = horizon
     answer["not_applicable"] = reasons
     return answer
+
+
+def gaussian_only(setting: Setting, law: Perturbation, function: Callable[[Setting], float]) -> float:
+    """The optimistic rule's constants are for Gaussian laws."""
+    require_optimistic(setting, law)
+    return function(setting)
 
 
 def show(setting: Setting, answer: dict[str, Any]) -> None:
@@ -120,13 +128,13 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
     rows = {"theorem": ("ensemble sampling (Theorem 1)", 4), "phe": ("LinPHE (Corollary)", 3)}
     rows |= {"optimistic": ("optimistic member rule (this library)", 3), "ucb": ("LinUCB (general theorem)", 2)}
     for name, (label, failures) in rows.items():
-        confidence = f"{1.0 - failures * setting.delta:.4g}" if answer[f"{name}_bound"] is not None else ""
+        confidence = probability(failures * setting.delta) if answer[f"{name}_bound"] is not None else ""
         horizon = answer[f"{name}_informative_horizon"]
         bounds.add_row(label, confidence, number(answer[f"{name}_bound"]), number(horizon))
     bounds.add_row("anything (2ST)", "1", number(answer["trivial_bound"]), "")
     output.print(bounds)
     for sentence in remarks(setting, answer):
-        output.print(f"• {sentence}", highlight=False)
+        output.print(Padding(sentence, (0, 0, 0, 2)), highlight=False)
 
 
 def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
@@ -136,13 +144,17 @@ def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
     if size is not None and size > setting.horizon:
         said.append(
             f"More than T = {setting.horizon:,} members are useless: T members, one a round, are LinPHE. "
-            f"Theorem 1's {size:,} members are at most T only from T = {start:,} on."
+            f"Theorem 1's {number(size)} members are at most T only from T = {number(start)} on."
         )
     trivial = answer["trivial_bound"]
-    vacuous = [name for name in ("theorem", "phe", "ucb") if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0]
+    vacuous = [name for name in ("theorem", "phe", "optimistic", "ucb") if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0]
     if vacuous:
         said.append("A bound above 2ST says nothing yet at this horizon.")
     return said
+
+
+def probability(failure: float) -> str:
+    return f"{1.0 - failure:.4g}" if failure >= 1e-4 else f"1 - {failure:.2g}"
 
 
 def number(value: float | None) -> str:

@@ -12,7 +12,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile a function of arrays and numbers on its first call."""
-    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
+    try:
+        return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
+    except RuntimeError:  # numba finds no folder that it may write to: compile in every process
+        return cast(Function, njit(nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: Function) -> Function:

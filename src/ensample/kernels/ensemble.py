@@ -18,7 +18,7 @@ BLOCK = 256  # members handled together: their scores stay in the first cache
 
 @kernel
 def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> float:
-    """One round of Algorithm 1: observe (x, y) and perturb member j by x z_j. Returns the leverage of x."""
+    """One round of Algorithm 1: perturb member j by x z_j and observe (x, y); returns how stiff V has become."""
     d, m = sums.shape
     for i in range(d):
         for j in range(m):
@@ -29,7 +29,7 @@ def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: Float
 @kernel
 def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
     """theta = theta_hat + V^-1 total: [d]."""
-    _, _, inverse, _, _, mean = parts(state)
+    _, _, inverse, _, _, mean, _ = parts(state)
     theta = times(inverse, total)
     for i in range(theta.size):
         theta[i] += mean[i]
@@ -53,7 +53,7 @@ def choose(state: FloatArray, sums: FloatArray, member: int, by_coordinate: Floa
 @kernel
 def estimates(state: FloatArray, sums: FloatArray) -> FloatArray:
     """theta^j of every member: [d, m]."""
-    _, _, inverse, _, _, mean = parts(state)
+    _, _, inverse, _, _, mean, _ = parts(state)
     d, m = sums.shape
     thetas = np.zeros((d, m))
     for i in range(d):

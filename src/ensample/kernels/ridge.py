@@ -10,19 +10,20 @@ import numpy as np
 from ensample.kernels.compile import inlined, kernel
 from ensample.kernels.exact import add_product
 from ensample.kernels.rows import add_rows
-from ensample.types import FloatArray
+from ensample.types import FloatArray, IntArray
 
-__all__ = ["dot", "invert", "observe", "parts", "polish", "residual", "rotate", "times"]
+__all__ = ["dot", "invert", "observe", "parts", "polish", "remember", "residual", "rotate", "stiffness", "times"]
 
 
 @inlined
-def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """V, its low part, V^-1 [d, d each], b, its low part, theta_hat [d each]: the rows of one [3d + 3, d] array.
+def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """V, its low part, V^-1 [d, d each], b, its low part, theta_hat, notes [d each]: the rows of one [3d + 4, d] array.
 
-    One array, because a call from Python pays for each of its arguments.
+    One array, because a call from Python pays for each of its arguments. The first note is the number of observations.
     """
     d = state.shape[1]
-    return state[:d], state[d : 2 * d], state[2 * d : 3 * d], state[3 * d], state[3 * d + 1], state[3 * d + 2]
+    vectors = state[3 * d : 3 * d + 4]
+    return state[:d], state[d : 2 * d], state[2 * d : 3 * d], vectors[0], vectors[1], vectors[2], vectors[3]
 
 
 @kernel
@@ -43,32 +44,45 @@ def dot(x: FloatArray, y: FloatArray) -> float:
 
 @kernel
 def observe(state: FloatArray, x: FloatArray, y: float) -> float:
-    """Take in (x, y) and return x'V^-1 x as it was before, the leverage of x: Sherman-Morrison cancels its digits."""
+    """Take in (x, y); returns how stiff V has become."""
     d = x.size
-    gram, gram_low, inverse, target, target_low, mean = parts(state)
+    gram, gram_low, inverse, target, target_low, mean, notes = parts(state)
     for i in range(d):
         for k in range(d):
             gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
     for i in range(d):
         target[i], target_low[i] = add_product(target[i], target_low[i], x[i], y)
     u = times(inverse, x)
-    leverage = dot(u, x)
+    weight = 1.0 / (1.0 + dot(u, x))
     surprise = y - dot(mean, x)
     for i in range(d):
-        gain = u[i] / (1.0 + leverage)
+        gain = u[i] * weight
         mean[i] += gain * surprise
         for k in range(d):
             inverse[i, k] -= gain * u[k]
-    return leverage
+    notes[0] += 1.0
+    return stiffness(state)
+
+
+@kernel
+def stiffness(state: FloatArray) -> float:
+    """max diag V times max diag V^-1, a lower bound on the condition number of V that is within d^2 of it."""
+    gram, _, inverse, _, _, _, _ = parts(state)
+    largest = widest = 0.0
+    for i in range(gram.shape[0]):
+        largest = max(largest, gram[i, i])
+        widest = max(widest, inverse[i, i])
+    return largest * widest
 
 
 @kernel
 def polish(state: FloatArray) -> bool:
     """V^-1 and theta_hat anew from V and b: Cholesky, then corrections by residuals at twice the digits.
 
-    Where V is singular to working precision nothing changes and the answer is False.
+    Each correction squares the error of V^-1, so three of them mend any Cholesky that came through. Where V is singular to
+    working precision nothing changes and the answer is False.
     """
-    gram, gram_low, inverse, target, target_low, mean = parts(state)
+    gram, gram_low, inverse, target, target_low, mean, _ = parts(state)
     d = mean.size
     fresh = invert(gram)
     if fresh.size == 0:
@@ -76,15 +90,24 @@ def polish(state: FloatArray) -> bool:
     unit = np.zeros(d)
     zero = np.zeros(d)
     correction = np.zeros((d, d))
-    for i in range(d):
-        unit[i] = 1.0
-        correction[i] = times(fresh, residual(gram, gram_low, fresh[i], unit, zero))
-        unit[i] = 0.0
-    for i in range(d):
-        for k in range(d):
-            inverse[i, k] = fresh[i, k] + 0.5 * (correction[i, k] + correction[k, i])
+    for _ in range(3):
+        for i in range(d):
+            unit[i] = 1.0
+            correction[i] = times(fresh, residual(gram, gram_low, fresh[i], unit, zero))
+            unit[i] = 0.0
+        largest = step = 0.0
+        for i in range(d):
+            for k in range(i + 1):
+                change = 0.5 * (correction[i, k] + correction[k, i])
+                fresh[i, k] += change
+                fresh[k, i] = fresh[i, k]
+                largest = max(largest, abs(fresh[i, k]))
+                step = max(step, abs(change))
+        if step < 1e-13 * largest:
+            break
+    inverse[:] = fresh
     mean[:] = times(inverse, target)
-    for _ in range(2):
+    for _ in range(3):
         mean += times(inverse, residual(gram, gram_low, mean, target, target_low))
     return True
 
@@ -140,7 +163,7 @@ def rotate(factor: FloatArray, x: FloatArray) -> None:
     d = x.size
     rest = x.copy()
     for i in range(d):
-        length = np.hypot(factor[i, i], rest[i])
+        length = np.sqrt(factor[i, i] * factor[i, i] + rest[i] * rest[i])
         if length > 0.0:
             cosine = factor[i, i] / length
             sine = rest[i] / length
@@ -148,3 +171,12 @@ def rotate(factor: FloatArray, x: FloatArray) -> None:
                 kept = factor[i, k]
                 factor[i, k] = cosine * kept + sine * rest[k]
                 rest[k] = cosine * rest[k] - sine * kept
+
+
+@kernel
+def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> float:
+    """Take in (x, y) for a policy that draws its models afresh: also a root of sum x x', and arm counts (arm < 0: none)."""
+    rotate(factor, x)
+    if arm >= 0:
+        pulls[arm] += 1
+    return observe(state, x, y)

@@ -1,6 +1,6 @@
 """Recipes, laws, rules and settings as plain data, and back."""
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ensample.arms import Box, ChangingArms, FiniteArms, UnitBall
@@ -24,12 +24,14 @@ ARMS: dict[str, type[Any]] = {kind.__name__: kind for kind in (FiniteArms, UnitB
 
 
 def describe(value: object) -> Any:
-    """Numbers and None as they are, parts of this library as {"kind": name, field: ...}, anything else by its name."""
+    """As plain data: parts of this library as {"kind": name, field: ...}, anything else by its name (and fields, if shown)."""
     if value is None or isinstance(value, int | float):
         return value
     kind = type(value)
     if PARTS.get(kind.__name__) is kind or isinstance(value, Recipe):
         return {"kind": kind.__name__} | {item.name: describe(getattr(value, item.name)) for item in fields(value)}  # type: ignore[arg-type]
+    if is_dataclass(value):
+        return {"own": repr(value)}
     return {"own": getattr(value, "__qualname__", kind.__qualname__)}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ensample.arms import ChangingArms
 from ensample.checks import instance, vector
 from ensample.errors import InvalidArgument
-from ensample.theory import Setting, radius
+from ensample.theory import Setting, perturbation_radius, radius
 from ensample.theory.radii import spread
 from ensample.types import ArrayLike, BoolArray, FloatArray, IntArray
 
@@ -23,8 +23,8 @@ __all__ = ["Diagnostics", "diagnose"]
 class Diagnostics:
     """The state before the next round, in the paper's terms. The last four need the true parameter.
 
-    The events are judged with beta_t and gamma~_T of a setting: the one given, else the one of `from_theorem`, else none is
-    known and beta is the recipe's own scale, T the rounds so far and delta 0.05.
+    The events are judged by beta_t and gamma~_T of a setting: the one given, else that of `from_theorem`. Where none is known,
+    beta is the recipe's own scale, and gamma~ follows from its perturbations' scale, the rounds so far and delta = 0.05.
     """
 
     round: int
@@ -47,12 +47,12 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
     V, theta_hat = policy.gram, policy.mean
     theta_tilde = policy.estimates - theta_hat
     norms = np.sqrt(np.maximum(0.0, np.einsum("ji,ik,jk->j", theta_tilde, V, theta_tilde)))
-    eigenvalues = np.linalg.eigvalsh(V)
+    smallest, *_, largest = np.linalg.eigvalsh(V)[[0, 0, -1]]
     plain = Diagnostics(
         round=policy.round,
         perturbation_norms=norms,
         disagreement=vote_entropy(policy.votes()),
-        condition=float(eigenvalues[-1] / eigenvalues[0]),
+        condition=float(largest / smallest) if smallest > 0.0 else math.inf,
     )
     if truth is None:
         return plain
@@ -61,7 +61,7 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
     beta, gamma = radii(policy, setting)
     error = math.sqrt((theta_hat - truth) @ V @ (theta_hat - truth))
     _, best = policy.arms.best(truth)
-    width = math.sqrt(best @ np.linalg.solve(V, best))
+    width = math.sqrt(max(0.0, float(best @ policy._ridge.inverse @ best)))
     concentrated = norms <= gamma
     return replace(
         plain,
@@ -74,14 +74,13 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
 
 def radii(policy: "Policy", setting: Setting | None) -> tuple[float, float]:
     """(beta_t, gamma~_T) to judge the events by."""
-    law = policy.recipe.reward_law
-    setting = setting or policy.recipe.setting
-    if setting is None:
-        lam = policy.recipe.regularization
-        norm = policy.recipe.scale / math.sqrt(lam)  # noiseless, so that beta is the scale itself
-        setting = Setting(policy.arms.dim, None, max(1, policy.round), noise=0.0, norm=norm, regularization=lam)
-    log_failure = math.log(setting.delta) - math.log(2.0 * setting.horizon)
-    return radius(setting, policy.version), law.scale * spread(setting, log_failure, law)
+    recipe = policy.recipe
+    setting = setting or recipe.setting
+    if setting is not None:
+        return radius(setting, policy.version), perturbation_radius(setting, recipe.reward_law)
+    own = Setting(policy.arms.dim, None, max(1, policy.round), 0.0, 0.0, recipe.regularization)
+    log_failure = math.log(own.delta) - math.log(2.0 * own.horizon)
+    return recipe.scale, recipe.reward_law.scale * spread(own, log_failure, recipe.reward_law)
 
 
 def vote_entropy(votes: IntArray | None) -> float | None:

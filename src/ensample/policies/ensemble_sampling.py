@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ensample import theory
 from ensample.arms import Arms, FiniteArms
-from ensample.checks import instance, whole
-from ensample.errors import AssumptionError, PropensityError
+from ensample.checks import instance, vector, whole
+from ensample.errors import AssumptionError, InvalidArgument, PropensityError
 from ensample.kernels import ensemble
 from ensample.kernels.eager import OPTIMISTIC, ROUND_ROBIN, UNIFORM, eager_ensemble
 from ensample.kernels.lazy import run_lazily
@@ -23,14 +23,15 @@ from ensample.policies.policy import Policy
 from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
 from ensample.randomness import Stream
 from ensample.theory import Setting
-from ensample.theory.bounds import require_theorem
+from ensample.theory.assumptions import require_optimistic, require_theorem
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["EnsemblePolicy", "EnsembleSampling"]
 
+LARGEST_SIZE = 1 << 40
 ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
 RULES = {UNIFORM_MEMBER: UNIFORM, RoundRobin(): ROUND_ROBIN, OptimisticMember(): OPTIMISTIC}  # as kernels know them
-KEPT_BLOCKS = 32  # blocks kept at hand for rewards that come out of order
+KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,10 @@ class EnsembleSampling(PerturbationRecipe):
     reward: Perturbation | None = None
     member: MemberRule | Callable[[int, int, Generator], int] = UNIFORM_MEMBER
     setting: Setting | None = field(default=None, kw_only=True)
+    theorem_counts_arms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, 1))
+        object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
         self.check_fields()
         as_member_rule(self.member)
 
@@ -91,14 +93,14 @@ class EnsembleSampling(PerturbationRecipe):
         if member == UNIFORM_MEMBER:
             require_theorem(setting, perturbation)
             size = theory.ensemble_size(setting, perturbation)
-        elif member == OptimisticMember() and isinstance(perturbation, Gaussian):
-            theory.optimistic_bound(setting)
+        elif member == OptimisticMember():
+            require_optimistic(setting, perturbation)
             size = theory.optimistic_size(setting)
         else:
             raise AssumptionError(
                 "from_theorem",
-                "UniformMember() (Theorem 1) or OptimisticMember() with Gaussian laws",
-                f"member = {member!r}, perturbation = {perturbation!r}",
+                "UniformMember() (Theorem 1) or OptimisticMember()",
+                f"member = {member!r}",
             )
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
 
@@ -164,19 +166,23 @@ class EnsemblePolicy(Policy):
 
     def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
         member = self._rule.choose(round, self.recipe.size, self._address, lambda: self._votes(offered)[1])
+        if type(member) is not int or not 0 <= member < self.recipe.size:  # a rule may be the user's own
+            member = whole("member", member, 0, self.recipe.size - 1)
         if isinstance(offered, FiniteArms):
             arm = ensemble.choose(self._ridge.state, self._sums, member, offered.by_coordinate)
             return member, arm, offered.features[arm]
-        return member, *offered.best(ensemble.estimate(self._ridge.state, self._sums[:, member].copy()))
+        return member, *self._best(ensemble.estimate(self._ridge.state, self._sums[:, member].copy()), offered)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> None:
-        leverage = ensemble.learn(self._ridge.state, self._sums, x, y, self._perturbations(round))
-        self._ridge.tend(len(self._log_rounds) + 1, leverage)
+    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+        return ensemble.learn(self._ridge.state, self._sums, x, y, self._perturbations(round))
 
     def _weights(self, round: int, offered: Arms) -> FloatArray:
         if not isinstance(offered, FiniteArms):
-            raise PropensityError(f"propensities need finitely many arms; here {offered!r}")
-        weights = self._rule.weights(round, self.recipe.size, lambda: self._votes(offered)[1])
+            raise PropensityError(f"propensities need finitely many arms, here {offered!r}; give the features of the round")
+        size = self.recipe.size
+        weights = vector("weights", self._rule.weights(round, size, lambda: self._votes(offered)[1]), size)
+        if weights.min() < 0.0 or weights.sum() == 0.0:
+            raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
         shares: FloatArray = np.bincount(self._votes(offered)[0], weights, len(offered)) / weights.sum()
         return shares
 
@@ -202,7 +208,7 @@ class EnsemblePolicy(Policy):
             shape = self._rows_per_block, self.recipe.size
             rng = self._address.generator(Stream.PERTURBATION, block)
             rows = list(drawn(self._law, self._law.draw(rng, shape), shape))
-            if len(self._blocks) == KEPT_BLOCKS:
-                del self._blocks[next(iter(self._blocks))]
+            if len(self._blocks) * self._rows_per_block * self.recipe.size >= KEPT:
+                self._blocks.clear()
             self._blocks[block] = rows
         return rows[offset]

@@ -12,13 +12,12 @@ from ensample.policies.decision import Decision
 from ensample.policies.describe import ARMS, PARTS, describe, rebuild
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.perturbed_history import PerturbedHistory
-from ensample.policies.policy import Policy
+from ensample.policies.policy import UNKNOWN, Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.snapshot import NO_ARM, Tensors, read
 
 __all__ = ["load"]
 
-UNKNOWN = -1  # the version of a decision taken before the snapshot
 KINDS = PARTS | {kind.__name__: kind for kind in (EnsembleSampling, PerturbedHistory)}
 
 
@@ -62,6 +61,8 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
 
 def open_decision(policy: Policy, tensors: Tensors, row: int) -> Decision:
     """A decision that was waiting when the snapshot was taken."""
+    features = tensors["open.features"][row].copy()
+    features.setflags(write=False)
     arm, propensity = int(tensors["open.arm"][row]), float(tensors["open.propensity"][row])
     standing = bool(tensors["open.standing"][row])
     decision = Decision(
@@ -71,7 +72,7 @@ def open_decision(policy: Policy, tensors: Tensors, row: int) -> Decision:
         int(tensors["open.round"][row]),
         int(tensors["open.member"][row]),
         None if arm == NO_ARM else arm,
-        tensors["open.features"][row].copy(),
+        features,
     )
     decision._propensity = None if np.isnan(propensity) else propensity
     return decision

@@ -36,7 +36,7 @@ class ModelPolicy(Policy):
         if isinstance(offered, FiniteArms):
             arm = ensemble.greedy(theta, offered.by_coordinate)
             return round, arm, offered.features[arm]
-        return round, *offered.best(theta)
+        return round, *self._best(theta, offered)
 
     def _weights(self, round: int, offered: Arms) -> FloatArray:
         name = type(self.recipe).__name__

@@ -17,10 +17,11 @@ from ensample.kernels.rows import add_rows
 from ensample.kernels.world import Track, World
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.model import ModelPolicy
+from ensample.policies.policy import UNNUMBERED
 from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
 from ensample.randomness import Stream
 from ensample.theory import Setting
-from ensample.theory.bounds import require_corollary
+from ensample.theory.assumptions import require_corollary
 from ensample.types import FloatArray
 
 __all__ = ["PerturbedHistory", "PerturbedHistoryPolicy"]
@@ -109,17 +110,12 @@ class PerturbedHistoryPolicy(ModelPolicy):
         super().__init__(recipe, arms, seed)
         self._initial = recipe.initial_law
         self._law = recipe.reward_law
-        self._factor = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i', kept for Gaussian laws
+        self._factor = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i'
         self._pulls = np.zeros(len(arms) if isinstance(arms, FiniteArms) else 0, np.int64)  # of standing arms
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> None:
-        leverage = ridge.observe(self._ridge.state, x, y)
-        arm = self._numbers.get(x.tobytes())
-        if isinstance(self._law, Gaussian):
-            ridge.rotate(self._factor, x)
-        elif arm is not None:
-            self._pulls[arm] += 1
-        self._ridge.tend(self.version + 1, leverage)
+    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+        arm = self._numbers.get(x.tobytes(), UNNUMBERED)
+        return ridge.remember(self._ridge.state, self._factor, self._pulls, arm, x, y)
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super()._arrays(), "factor": self._factor, "pulls": self._pulls}

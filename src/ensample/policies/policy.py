@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ensample.arms import Arms, FiniteArms
 from ensample.checks import boolean, instance, number, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
+from ensample.kernels import ridge
 from ensample.policies.decision import Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
 from ensample.policies.recipe import Recipe
@@ -22,15 +23,16 @@ from ensample.types import ArrayLike, FloatArray, IntArray
 
 __all__ = ["Policy"]
 
+UNKNOWN = -1  # the version of a decision taken before a snapshot
 UNNUMBERED = -1  # in the log: features that are no row of the standing arms
 
 
 class Policy(ABC):
     """A recipe at work.
 
-    Its state is a fold over its log of (round, features, reward), in the order of the updates; what is drawn for a round
-    depends on (seed, round) only. Rewards may come late, in any order and many at a time. Two orders of the same rewards
-    give the same model but for the rounding of sums.
+    What it has learned is a fold over its log of (round, features, reward), in the order of the updates; what is drawn for a
+    round depends on (seed, round) only. Rewards may come late, in any order and many at a time. Two orders of the same rewards
+    give the same model but for the rounding of sums. One thread at a time: a policy has no lock.
     """
 
     def __init__(self, recipe: Recipe, arms: Arms, seed: int) -> None:
@@ -46,6 +48,9 @@ class Policy(ABC):
         self._log_others = array("d")
         self._log_rewards = array("d")
         self._numbers = number_rows(arms)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.recipe!r}, {self.arms!r}, seed={self.seed}, round={self.round})"
 
     @property
     def seed(self) -> int:
@@ -102,8 +107,15 @@ class Policy(ABC):
         """
         y = number("reward", reward)
         round, x = self._resolve(decision, self._round, ())
-        self._learn(round, x, y)
-        self._record(round, x, y)
+        try:
+            self._ridge.tend(self._learn(round, x, y))
+            self._record(round, x, y)
+        except BaseException:  # Ctrl-C may come between two of these; what the kernel has learned is carried to its end
+            if self._ridge.count > self.version:
+                self._ridge.tend(ridge.stiffness(self._ridge.state))
+                self._truncate(self.version)
+                self._record(round, x, y)
+            raise
 
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
@@ -133,15 +145,6 @@ class Policy(ABC):
         """Each member's greedy arm: [m]; None for policies and arms without members or numbers."""
         return None
 
-    def propensity_of(self, decision: Decision) -> float:
-        """The probability of a decision, while the state is still the one it was taken in."""
-        if decision.version != self.version or decision.policy is not self or decision.offered is None:
-            raise PropensityError(
-                f"the policy has learned since {decision!r}: ask for its propensity before the next update, "
-                "or use decide(propensity=True)"
-            )
-        return float(self._weights(decision.round, decision.offered)[decision.arm])
-
     def log(self) -> Log:
         """All observations so far, in the order of the fold."""
         arms = np.array(self._log_arms, dtype=np.int64)
@@ -150,10 +153,6 @@ class Policy(ABC):
             features[:] = self.arms.features[arms]  # rows of UNNUMBERED are overwritten next
         features[arms == UNNUMBERED] = self._other_features()
         return Log(np.array(self._log_rounds, dtype=np.int64), features, np.array(self._log_rewards, dtype=np.float64))
-
-    def absorb(self, log: Log) -> None:
-        """Take in the observations of a log: all of them or, on any error, none."""
-        self._absorb(log.round.tolist(), list(log.features), log.reward.tolist())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a snapshot for `ensample.load`: complete or not at all."""
@@ -168,8 +167,8 @@ class Policy(ABC):
         """(member, arm, features) for a round; changes nothing."""
 
     @abstractmethod
-    def _learn(self, round: int, x: FloatArray, y: float) -> None:
-        """Take in one observation, or raise and change nothing."""
+    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+        """Take in one observation by one call of a kernel, or raise and change nothing; returns how stiff V has become."""
 
     @abstractmethod
     def _weights(self, round: int, offered: Arms) -> FloatArray:
@@ -186,26 +185,48 @@ class Policy(ABC):
             )
         offered = FiniteArms(features)
         if offered.dim != self.arms.dim:
-            raise InvalidArgument("features", offered.features, f"a K x {self.arms.dim} array")
+            raise InvalidArgument("features", features, f"a K x {self.arms.dim} array, not shape {offered.features.shape}")
         return offered
 
     def _resolve(self, decision: object, fresh: int, taken: Collection[int]) -> tuple[int, FloatArray]:
         """(round, features) that a reward is for; `fresh` is the next free round, `taken` are rounds already claimed."""
         if isinstance(decision, Decision):
-            known = self._open.get(decision.round)
-            if (known is not decision and known != decision) or decision.round in taken:
+            known = self._open.get(decision._round)
+            if known is None or not (known is decision or self._twin(known, decision)) or decision._round in taken:
                 raise DecisionError("decision", decision, "an open decision of this policy, rewarded once")
-            return decision.round, decision.features
+            return known._round, known._features
         if isinstance(decision, int | np.integer) and isinstance(self.arms, FiniteArms):
             arm = whole("arm", decision, 0, len(self.arms) - 1)
             for round, waiting in self._open.items():
-                if waiting.arm == arm and waiting.offered is self.arms and round not in taken:
-                    return round, waiting.features
+                if waiting._arm == arm and waiting._offered is self.arms and round not in taken:
+                    return round, waiting._features
             return fresh, self.arms.features[arm]
         if isinstance(decision, Sequence | np.ndarray) and not isinstance(decision, str | bytes):
             return fresh, vector("arm", decision, self.arms.dim)
         kinds = "a decision, the index of an arm" if isinstance(self.arms, FiniteArms) else "a decision"
         raise WrongType("decision", decision, f"{kinds} or a vector of {self.arms.dim} features")
+
+    def _twin(self, known: Decision, decision: Decision) -> bool:
+        """Whether a decision is this policy's own, taken before a snapshot or by a replica: same recipe, seed and answer."""
+        theirs = decision._policy
+        return theirs.seed == self.seed and theirs.recipe == self.recipe and known == decision
+
+    def _best(self, theta: FloatArray, offered: Arms) -> tuple[int | None, FloatArray]:
+        """What arms answer that are not a list; they may be the user's own."""
+        arm, x = offered.best(theta)
+        x = vector("best(theta)", x, self.arms.dim)
+        x.setflags(write=False)
+        return arm if arm is None else whole("best(theta)", arm, 0), x
+
+    def _propensity_of(self, decision: Decision) -> float:
+        if decision._version == UNKNOWN:
+            raise PropensityError(f"the propensity of {decision!r} was not asked for before the snapshot was taken")
+        if decision._version != self.version or decision._offered is None:
+            raise PropensityError(
+                f"the policy has learned since {decision!r}: ask for its propensity before the next update, "
+                "or use decide(propensity=True)"
+            )
+        return float(self._weights(decision._round, decision._offered)[decision._arm])
 
     def _record(self, round: int, x: FloatArray, y: float) -> None:
         content = x.tobytes()
@@ -220,20 +241,26 @@ class Policy(ABC):
             self._round = round + 1
 
     def _absorb(self, rounds: list[int], features: list[FloatArray], rewards: list[float]) -> None:
+        """Take in observations: all of them or, on any error, none."""
         before = {name: values.copy() for name, values in self._arrays().items()}
-        columns = [(column, len(column)) for column in self._log_columns().values()]
-        opened, begun = dict(self._open), self._round
+        version, opened, begun = self.version, dict(self._open), self._round
         try:
             for round, x, y in zip(rounds, features, rewards, strict=True):
-                self._learn(round, x, y)
+                self._ridge.tend(self._learn(round, x, y))
                 self._record(round, x, y)
         except BaseException:  # Ctrl-C too
             for name, values in self._arrays().items():
                 values[...] = before[name]
-            for column, length in columns:
-                del column[length:]
+            self._truncate(version)
             self._open, self._round = opened, begun
             raise
+
+    def _truncate(self, version: int) -> None:
+        """Cut the log back to a number of observations, also where the last was noted by half."""
+        del self._log_rounds[version:]
+        del self._log_rewards[version:]
+        del self._log_arms[version:]
+        del self._log_others[self.arms.dim * sum(arm == UNNUMBERED for arm in self._log_arms) :]
 
     def _log_columns(self) -> dict[str, "array[int] | array[float]"]:
         return {

@@ -3,13 +3,13 @@
 import math
 from abc import ABC, abstractmethod
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import Arms, ChangingArms, FiniteArms
-from ensample.checks import instance, matrix, number, vector, whole
+from ensample.checks import instance, matrix, number, sequence, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.kernels import draws
 from ensample.kernels.draws import Code
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
 __all__ = ["Evaluation", "PerturbationRecipe", "Recipe", "Streams", "has_code", "law_code", "pick"]
+
+LAST_ROUND = 1 << 62
 
 
 class Evaluation(StrEnum):
@@ -48,6 +50,7 @@ class Recipe(ABC):
     regularization: float
     scale: float  # of its randomness; 0 for algorithms without
     setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
+    theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
 
     @property
     def reward_law(self) -> Perturbation:
@@ -58,10 +61,16 @@ class Recipe(ABC):
     def start(self, arms: Arms, seed: int = 0) -> "Policy":
         """A live policy on these arms."""
 
-    def replay(self, arms: Arms, log: Log, seed: int = 0) -> "Policy":
-        """The policy whose log this is, with the same state to the last bit."""
+    def replay(self, arms: Arms, log: Log, seed: int = 0, *, round: int | None = None) -> "Policy":
+        """The policy whose log this is, with the same learned state to the last bit.
+
+        Rounds go on after the last one in the log; where later ones were begun and never rewarded, say with which `round`.
+        """
         policy = self.start(arms, seed)
-        policy.absorb(checked_log(log, arms.dim))
+        checked = checked_log(log, arms.dim)
+        policy._absorb(checked.round.tolist(), list(checked.features), checked.reward.tolist())
+        if round is not None:
+            policy._round = whole("round", round, policy.round, LAST_ROUND)
         return policy
 
     def evaluation_on_finite_arms(self, asked: str) -> "Evaluation":
@@ -91,7 +100,7 @@ class Recipe(ABC):
             raise AssumptionError(theorem, "one set of arms for all rounds", f"arms = {arms!r}")
         if arms.dim != setting.dim:
             raise AssumptionError(theorem, f"arms of dim {setting.dim}, as in its setting", f"dim = {arms.dim}")
-        if setting.arms is not None and not (isinstance(arms, FiniteArms) and len(arms) <= setting.arms):
+        if self.theorem_counts_arms and not (isinstance(arms, FiniteArms) and len(arms) <= (setting.arms or 0)):
             raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
         norm = arms.largest_norm
         if norm is not None and norm > 1.0 + 1e-12:
@@ -117,8 +126,8 @@ class PerturbationRecipe(Recipe):
 
     def check_fields(self) -> None:
         """Raise on a field that cannot be used."""
-        object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-100))
+        object.__setattr__(self, "scale", number("scale", self.scale, 0.0, 1e50))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
         instance("initial", self.initial, InitialLaw | None, "an initial law such as Gaussian(1.0), or None")
         instance("reward", self.reward, Perturbation | None, "a perturbation such as Gaussian(1.0), or None")
         instance("setting", self.setting, Setting | None, "a Setting, or None")
@@ -169,14 +178,11 @@ def checked_log(log: object, dim: int) -> Log:
     """A log of other hands, as arrays of the right types."""
     if not isinstance(log, tuple) or len(log) != 3:
         raise WrongType("log", log, "a Log of (round, features, reward)")
-    count = len(log[2])
-    if count == 0:
-        return Log(np.zeros(0, np.int64), np.zeros((0, dim)), np.zeros(0))
-    rounds = [whole("log.round", round, 0) for round in np.asarray(log[0]).tolist()]
-    features = matrix("log.features", log[1], dim)
-    rewards = vector("log.reward", log[2], count)
-    if len(rounds) != count or len(features) != count:
-        raise InvalidArgument("log", (len(rounds), len(features), count), "columns of the same length")
-    if len(set(rounds)) != count:
+    rounds = [whole("log.round", item, 0, LAST_ROUND) for item in sequence("log.round", log[0], "whole numbers")]
+    rewards = [number("log.reward", item) for item in sequence("log.reward", log[2], "numbers")]
+    features = matrix("log.features", log[1], dim) if len(rewards) else np.zeros((len(np.atleast_1d(log[1])), dim))
+    if not len(rounds) == len(features) == len(rewards):
+        raise InvalidArgument("log", (len(rounds), len(features), len(rewards)), "columns of the same length")
+    if len(set(rounds)) != len(rounds):
         raise InvalidArgument("log.round", log[0], "each round at most once")
-    return Log(np.array(rounds), features, rewards)
+    return Log(np.array(rounds, np.int64), features, np.array(rewards, np.float64))

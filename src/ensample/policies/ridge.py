@@ -8,22 +8,43 @@ from ensample.types import FloatArray
 __all__ = ["Ridge"]
 
 INTERVAL = 256  # observations between two polishings (or d, where that is more: O(d^3) once in d rounds)
-STEEP = 1e4  # an observation that shrinks its own variance this many times costs Sherman-Morrison four digits
+STIFF = 1e7  # a V so ill-conditioned is polished at every observation, before rank-one updates lose a ninth digit
 
 
 class Ridge:
     """theta_hat = V^-1 b, with V and b to twice the digits of a double. The kernels change `state` in place."""
 
     def __init__(self, dim: int, regularization: float) -> None:
-        self.state = np.zeros((3 * dim + 3, dim))  # as `kernels.ridge.parts` reads it
-        self.gram: FloatArray = self.state[:dim]
-        self.mean: FloatArray = self.state[-1]
-        inverse = self.state[2 * dim : 3 * dim]
+        self.state = np.zeros((3 * dim + 4, dim))  # as `kernels.ridge.parts` reads it
         np.fill_diagonal(self.gram, regularization)
-        np.fill_diagonal(inverse, 1.0 / regularization)
-        self._interval = max(INTERVAL, dim)
+        np.fill_diagonal(self.inverse, 1.0 / regularization)
 
-    def tend(self, count: int, leverage: float) -> None:
-        """After observation number `count`, compute V^-1 and theta_hat anew if that is due."""
-        if leverage > STEEP or count % self._interval == 0:
+    @property
+    def dim(self) -> int:
+        return self.state.shape[1]
+
+    @property
+    def gram(self) -> FloatArray:
+        """V [d, d]: a view."""
+        return self.state[: self.dim]
+
+    @property
+    def inverse(self) -> FloatArray:
+        """V^-1 [d, d]: a view."""
+        return self.state[2 * self.dim : 3 * self.dim]
+
+    @property
+    def mean(self) -> FloatArray:
+        """theta_hat [d]: a view."""
+        mean: FloatArray = self.state[3 * self.dim + 2]
+        return mean
+
+    @property
+    def count(self) -> int:
+        """The number of observations taken in."""
+        return int(self.state[-1, 0])
+
+    def tend(self, stiffness: float) -> None:
+        """After an observation, compute V^-1 and theta_hat anew if that is due. Doing it twice changes nothing."""
+        if stiffness > STIFF or self.state[-1, 0] % max(INTERVAL, self.state.shape[1]) == 0:
             ridge.polish(self.state)

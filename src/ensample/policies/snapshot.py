@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from ensample.errors import SnapshotError
+from ensample.checks import file_path
+from ensample.errors import InvalidArgument, SnapshotError
 from ensample.policies.describe import describe
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ Tensors = dict[str, NDArray[Any]]
 
 def save(policy: "Policy", path: str | os.PathLike[str]) -> None:
     """Write the learned state, the log and the open decisions."""
+    file = file_path("path", path)
+    if not file.parent.is_dir() or file.is_dir():
+        raise InvalidArgument("path", os.fspath(file), "a file in a folder that exists")
     waiting = policy.open_decisions
     tensors: Tensors = {f"state.{name}": values for name, values in policy._arrays().items()}
     tensors |= {f"log.{name}": np.array(column) for name, column in policy._log_columns().items()}
@@ -36,9 +40,9 @@ def save(policy: "Policy", path: str | os.PathLike[str]) -> None:
         "open.round": np.array([decision.round for decision in waiting], np.int64),
         "open.member": np.array([decision.member for decision in waiting], np.int64),
         "open.arm": np.array([NO_ARM if decision.arm is None else decision.arm for decision in waiting], np.int64),
-        "open.standing": np.array([decision.offered is policy.arms for decision in waiting], np.bool_),
+        "open.standing": np.array([decision._offered is policy.arms for decision in waiting], np.bool_),
         "open.features": np.array([decision.features for decision in waiting]).reshape(-1, policy.arms.dim),
-        "open.propensity": np.array([decision._propensity or np.nan for decision in waiting], np.float64),
+        "open.propensity": np.array([np.nan if d._propensity is None else d._propensity for d in waiting], np.float64),
     }
     arms: dict[str, Any] = {"kind": type(policy.arms).__name__, "dim": policy.arms.dim}
     for name, value in (policy.arms.parameters or {}).items():
@@ -49,7 +53,7 @@ def save(policy: "Policy", path: str | os.PathLike[str]) -> None:
     )
     tensors = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
     write(
-        Path(path),
+        file,
         tensors,
         {"format": FORMAT, "version": str(VERSION), "content": content, "checksum": checksum(content, tensors)},
     )
@@ -57,7 +61,7 @@ def save(policy: "Policy", path: str | os.PathLike[str]) -> None:
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     """(content, tensors) of a snapshot that is whole, of this format and of a known version."""
-    if not Path(path).is_file():
+    if not file_path("path", path).is_file():
         raise SnapshotError(f"path = {os.fspath(path)!r}: expected a snapshot file, there is none")
     try:
         with safe_open(path, framework="np") as file:
@@ -78,14 +82,23 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
 
 def write(path: Path, tensors: Tensors, metadata: dict[str, str]) -> None:
     """Under another name first, so that an interrupted write leaves the old file as it was."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    path = path.resolve()  # a link stays a link
+    half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        save_file(tensors, name, metadata)
-        os.fsync(descriptor)
-        os.replace(name, path)
+        save_file(tensors, half, metadata)
+        sync(half)
+        os.replace(half, path)
+        sync(path.parent)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        half.unlink(missing_ok=True)
         raise
+
+
+def sync(path: Path) -> None:
+    """Make sure that a file, or a folder's list of files, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)
 

@@ -2,21 +2,17 @@
 
 import math
 
-from ensample.checks import number
+from ensample.checks import number, whole
 from ensample.perturbations import GAUSSIAN, P_N, Perturbation
-from ensample.theory.radii import (
-    elliptical_potential_bound,
-    ensemble_size,
-    estimator_radius,
-    log_histories,
-    radius,
+from ensample.theory.assumptions import (
     require_confidence,
+    require_corollary,
     require_finite,
-    require_regularization,
-    require_small_delta,
-    spread,
+    require_optimistic,
+    require_theorem,
     unit_anticoncentration,
 )
+from ensample.theory.radii import elliptical_potential_bound, estimator_radius, log_histories, radius, spread
 from ensample.theory.setting import Setting
 
 __all__ = [
@@ -38,7 +34,7 @@ def regret_bound(gamma: float, p: float, setting: Setting) -> float:
 
     Reference: Lee & Oh 2024, "General regret bound for linear bandit algorithm".
     """
-    gamma = number("gamma", gamma, 0.0)
+    gamma = number("gamma", gamma, 0.0, math.inf)
     p = number("p", p, most=1.0, above=0.0)
     require_confidence("the general theorem", setting, 1)
     walk = math.sqrt(setting.horizon * elliptical_potential_bound(setting))
@@ -97,7 +93,7 @@ def optimistic_radius(setting: Setting, size: int | None = None) -> float:
     beta_T + beta_T (sqrt(d log(1 + T/(d lam)) + 2 log(2m/delta)) + sqrt(d) + sqrt(2 log(2m/delta))).
     """
     size = optimistic_size(setting) if size is None else size
-    log_failure = math.log(setting.delta) - math.log(2.0 * number("size", size, 1.0))
+    log_failure = math.log(setting.delta) - math.log(2.0 * whole("size", size, 1))
     return radius(setting) * (1.0 + spread(setting, log_failure, GAUSSIAN))
 
 
@@ -107,22 +103,5 @@ def optimistic_bound(setting: Setting) -> float:
     gamma_opt sqrt(2 d T log(1 + T/(d lam))) with probability 1 - 3 delta. Derived for this library from the paper's
     lemmas: Theorem 1's factor 1 + 8/p_N = 51.4 becomes 1 and its second term goes. Not a result of the paper.
     """
-    require_finite("the optimistic member rule", setting)
-    require_confidence("the optimistic member rule", setting, 3)
+    require_optimistic(setting)
     return optimistic_radius(setting) * math.sqrt(setting.horizon * elliptical_potential_bound(setting))
-
-
-def require_theorem(setting: Setting, perturbation: Perturbation) -> None:
-    """Raise unless Theorem 1 applies."""
-    require_finite("Theorem 1", setting)
-    require_regularization("Theorem 1", setting)
-    require_confidence("Theorem 1", setting, 4)
-    require_small_delta("Theorem 1", setting, perturbation)
-    ensemble_size(setting, perturbation)
-
-
-def require_corollary(setting: Setting, perturbation: Perturbation) -> None:
-    """Raise unless LinPHE's Corollary applies."""
-    require_regularization("the Corollary for LinPHE", setting)
-    require_confidence("the Corollary for LinPHE", setting, 3)
-    require_small_delta("the Corollary for LinPHE", setting, perturbation)

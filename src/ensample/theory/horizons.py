@@ -6,8 +6,8 @@ from dataclasses import replace
 from ensample.errors import AssumptionError
 from ensample.perturbations import GAUSSIAN, Perturbation
 from ensample.theory.bounds import theorem_bound
-from ensample.theory.radii import ensemble_size, require_finite
-from ensample.theory.setting import Setting
+from ensample.theory.radii import ensemble_size
+from ensample.theory.setting import LONGEST, Setting
 
 __all__ = ["informative_horizon", "sublinear_horizon"]
 
@@ -20,7 +20,7 @@ def informative_horizon(setting: Setting, bound: Callable[[Setting], float] = th
     >>> informative_horizon(Setting(dim=2, arms=10, horizon=1000, noise=1, norm=1)) > 10**9
     True
     """
-    bound(setting)  # outside the theorem's assumptions there is no bound at any horizon
+    bound(replace(setting, horizon=LONGEST))  # what fails there fails at every horizon
 
     def says_something(horizon: int) -> bool:
         return bound(replace(setting, horizon=horizon)) < 2.0 * setting.norm * horizon
@@ -34,7 +34,7 @@ def sublinear_horizon(setting: Setting, perturbation: Perturbation = GAUSSIAN) -
     >>> sublinear_horizon(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))
     72050
     """
-    require_finite("Theorem 1", setting)
+    ensemble_size(replace(setting, horizon=LONGEST), perturbation)
     return last_start(lambda horizon: ensemble_size(replace(setting, horizon=horizon), perturbation) <= horizon)
 
 

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from ensample.checks import instance
+from ensample.errors import AssumptionError
 from ensample.theory.radii import ensemble_size
 from ensample.theory.setting import Setting
 
@@ -25,12 +27,20 @@ class Work:
     note: str
 
 
+def theorem_size(setting: Setting) -> int | None:
+    try:
+        return ensemble_size(setting)
+    except AssumptionError:
+        return None
+
+
 def prior_work(setting: Setting) -> tuple[Work, ...]:
     """The paper's comparison table and the two results of 2026, evaluated at a setting.
 
     >>> [row.work for row in prior_work(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))]
     ['Lu & Van Roy', 'Qin et al.', 'Janz et al.', 'Lee & Oh', 'Janz, Akhavan & Szepesvari', 'Hwang & Oh']
     """
+    instance("setting", setting, Setting, "a Setting")
     d, K, T = setting.dim, setting.arms, setting.horizon
     log_T = math.log(max(T, 2))
     return (
@@ -79,7 +89,7 @@ def prior_work(setting: Setting) -> tuple[Work, ...]:
             regret_order=d**1.5 * math.sqrt(T),
             size="K log T",
             size_order=None if K is None else K * log_T,
-            prescribed_size=None if K is None else ensemble_size(setting),
+            prescribed_size=theorem_size(setting),
             note="the paper of this library; no dependence of the bound on K or m",
         ),
         Work(

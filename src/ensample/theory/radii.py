@@ -2,9 +2,9 @@
 
 import math
 
-from ensample.checks import number, whole
-from ensample.errors import AssumptionError
+from ensample.checks import instance, whole
 from ensample.perturbations import GAUSSIAN, Perturbation
+from ensample.theory.assumptions import require_regularization, require_theorem, unit_anticoncentration
 from ensample.theory.setting import LONGEST, Setting
 
 __all__ = [
@@ -28,6 +28,7 @@ def radius(setting: Setting, t: int | None = None) -> float:
 
     Reference: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2.
     """
+    instance("setting", setting, Setting, "a Setting")
     t = setting.horizon if t is None else whole("t", t, 0, LONGEST)
     width = math.sqrt(information(setting, t) - 2.0 * math.log(setting.delta))
     return setting.noise * width + math.sqrt(setting.regularization) * setting.norm
@@ -65,8 +66,7 @@ def ensemble_size(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> in
     >>> ensemble_size(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))
     59497
     """
-    require_finite("Theorem 1", setting)
-    require_small_delta("Theorem 1", setting, perturbation)
+    require_theorem(setting, perturbation)
     _, p = unit_anticoncentration(perturbation)
     return max(1, math.ceil(8.0 / p**2 * log_histories(setting)))
 
@@ -95,47 +95,4 @@ def spread(setting: Setting, log_failure: float, perturbation: Perturbation) -> 
     """A bound on |theta~|_V at scale 1 that fails with probability at most 2 exp(log_failure)."""
     unit = perturbation.rescaled(1.0)
     rewards = unit.subgaussian * math.sqrt(information(setting, setting.horizon) - 2.0 * log_failure)
-    return rewards + unit.log_norm_bound(setting.dim, log_failure)
-
-
-def unit_anticoncentration(perturbation: Perturbation) -> tuple[float, float]:
-    """(c, p) of the law at scale 1, if the appendix admits the law."""
-    unit = perturbation.rescaled(1.0)
-    c, p = unit.anticoncentration
-    number("c", c, above=0.0)
-    number("p", p, most=1.0, above=0.0)
-    if unit.variance < 0.5 * unit.subgaussian**2:
-        raise AssumptionError(
-            "the anti-concentration lemma",
-            "variance >= 1/2 of the squared subGaussian constant",
-            f"{perturbation!r} has {unit.variance / unit.subgaussian**2:.3g}",
-        )
-    return c, p
-
-
-def require_finite(theorem: str, setting: Setting) -> None:
-    if setting.arms is None:
-        raise AssumptionError(theorem, "finitely many arms", "arms = None (LinPHE's Corollary covers infinite sets)")
-
-
-def require_regularization(theorem: str, setting: Setting) -> None:
-    if setting.regularization < 1.0:
-        raise AssumptionError(theorem, "regularization >= 1", f"regularization = {setting.regularization:g}")
-
-
-def require_small_delta(theorem: str, setting: Setting, perturbation: Perturbation) -> None:
-    _, p = unit_anticoncentration(perturbation)
-    if setting.delta / setting.horizon > p / 2.0:
-        raise AssumptionError(
-            theorem, f"delta/horizon <= {p / 2.0:.4g}", f"delta/horizon = {setting.delta / setting.horizon:.4g}"
-        )
-
-
-def require_confidence(theorem: str, setting: Setting, failures: int) -> None:
-    """A theorem that holds with probability 1 - failures * delta says nothing for delta >= 1/failures."""
-    if failures * setting.delta >= 1.0:
-        raise AssumptionError(
-            theorem,
-            f"delta < {1 / failures:.4g} (it holds with probability 1 - {failures} delta)",
-            f"delta = {setting.delta:g}",
-        )
+    return rewards + unit.norm_bound(setting.dim, log_failure)

@@ -31,9 +31,9 @@ class Setting:
             "dim": whole("dim", self.dim, 1, LONGEST),
             "arms": None if self.arms is None else whole("arms", self.arms, 1, LONGEST),
             "horizon": whole("horizon", self.horizon, 1, LONGEST),
-            "noise": number("noise", self.noise, 0.0),
-            "norm": number("norm", self.norm, 0.0),
-            "regularization": number("regularization", self.regularization, 1e-100),
+            "noise": number("noise", self.noise, 0.0, 1e50),
+            "norm": number("norm", self.norm, 0.0, 1e50),
+            "regularization": number("regularization", self.regularization, 1e-50, 1e50),
             "delta": number("delta", self.delta, most=1.0, above=0.0),
         }
         for name, value in checked.items():
