@@ -24,8 +24,8 @@ ARMS: dict[str, type[Any]] = {kind.__name__: kind for kind in (FiniteArms, UnitB
 
 
 def describe(value: object) -> Any:
-    """Numbers and None as they are, parts of this library as {"kind": name, field: ...}, anything else by its name."""
-    if value is None or isinstance(value, int | float):
+    """Numbers, words and None as they are, parts of this library as {"kind": name, field: ...}, anything else by its name."""
+    if value is None or isinstance(value, int | float | str):
         return value
     kind = type(value)
     if PARTS.get(kind.__name__) is kind or isinstance(value, Recipe):
