@@ -24,8 +24,21 @@ RECIPES = {
     "LinPHE": es.PerturbedHistory(scale=0.5),
     "LinPHE, Rademacher": es.PerturbedHistory(scale=0.5, reward=es.Rademacher(0.5)),
     "LinPHE, uniform": es.PerturbedHistory(scale=0.5, initial=es.Sphere(0.5), reward=es.Uniform(0.5)),
+    "Thompson sampling": es.ThompsonSampling(scale=0.5),
+    "Thompson sampling, adaptive": es.ThompsonSampling(adaptive=True),
+    "LinUCB": es.LinUCB(radius=0.5),
+    "LinUCB, watched norm": es.LinUCB(form="determinant", norm=None),
+    "greedy": es.Greedy(),
+    "epsilon-greedy": es.EpsilonGreedy(epsilon=0.3),
 }
-EVERY = [(recipe, arms) for recipe in RECIPES for arms in ARMS]
+ENUMERATED = ("LinUCB", "LinUCB, watched norm", "epsilon-greedy")  # need arms they can list
+EVERY = [
+    (recipe, arms)
+    for recipe in RECIPES
+    for arms in ARMS
+    if recipe not in ENUMERATED or arms in ("finite", "changing") or (arms == "ball" and recipe.startswith("LinUCB"))
+]
+CERTAIN = ("LinUCB", "LinUCB, watched norm", "greedy")  # nothing is random
 
 
 def best_row(theta: np.ndarray) -> np.ndarray:

@@ -6,10 +6,12 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import Inflation, inflation, perturbed
+from ensample.kernels.ridge import observe as ridge_observe
 from ensample.kernels.ridge import rotate
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
+from ensample.types import FloatArray
 
-__all__ = ["gaussian_history", "summed_history"]
+__all__ = ["gaussian_history", "remember_rewards", "summed_history"]
 
 
 @kernel
@@ -21,8 +23,13 @@ def gaussian_history(
     factor: Inflation,
     noise_rng: Generator,
     rng: Generator,
+    adaptive: bool = False,
 ) -> None:
-    """theta = theta_hat + factor_t V^-1 (W + scale R'g), g ~ N(0, I), R'R = sum x x': O(d^2) a round."""
+    """theta = theta_hat + factor_t V^-1 (W + scale R'g), g ~ N(0, I), R'R = sum x x': O(d^2) a round.
+
+    The t of factor_t is the number of observations, the warm-up's included. `adaptive` multiplies it by the standard deviation
+    of the rewards so far.
+    """
     rows, d = world.features.shape
     root = np.zeros((d, d))
     total = np.zeros(d)
@@ -39,10 +46,21 @@ def gaussian_history(
             weight = scale * rng.standard_normal()
             for k in range(i, d):
                 total[k] += weight * root[i, k]
-        perturbed(track, total, inflation(factor, track, t, d), theta)
+        seen = world.warmup.size + t
+        size = inflation(factor, track, seen, d)
+        perturbed(track, total, size * reward_spread(track, seen) if adaptive else size, theta)
         arm = greedy_arm(world, track, theta)
         pull(world, track, t, arm, noise_rng)
         rotate(root, world.features[arm])
+
+
+@kernel
+def reward_spread(track: Track, n: int) -> float:
+    """The standard deviation of the n rewards so far, n in its denominator; 0 for none."""
+    if n == 0:
+        return 0.0
+    mean = track.sums[2] / n
+    return np.sqrt(max(0.0, track.sums[3] / n - mean * mean))
 
 
 @kernel
@@ -69,3 +87,14 @@ def summed_history(
                     total[i] += weight * world.features[k, i]
         perturbed(track, total, 1.0, theta)
         pull(world, track, t, greedy_arm(world, track, theta), noise_rng)
+
+
+@kernel
+def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x: FloatArray, y: float) -> float:
+    """Take in (x, y) for a live policy: a root of V, and number, mean and squared deviations of the rewards (Welford)."""
+    rotate(root, x)
+    step = (y - rewards[1]) / (rewards[0] + 1.0)
+    rewards[2] += (y - rewards[1]) * (y - rewards[1] - step)
+    rewards[1] += step
+    rewards[0] += 1.0
+    return ridge_observe(state, x, y)

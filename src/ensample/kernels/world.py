@@ -29,6 +29,7 @@ __all__ = [
     "observe",
     "pull",
     "stopped",
+    "warm",
 ]
 
 GAUSSIAN, BERNOULLI, SIGNS = 0, 1, 2  # kinds of noise
@@ -172,13 +173,19 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
 
 
 @kernel
+def warm(world: World, track: Track, row: int, rng: Generator) -> None:
+    """One observation of the warm-up."""
+    observe(track, world.features[row], draw_reward(world, row, rng))
+    track.pulls[row] += 1
+    if track.sums[4] > STEEP:
+        refresh(world, track)
+
+
+@kernel
 def begin(world: World, track: Track, rng: Generator) -> int:
     """The warm-up and the opening; returns the first round in which the algorithm may choose."""
     for row in world.warmup:
-        observe(track, world.features[row], draw_reward(world, row, rng))
-        track.pulls[row] += 1
-        if track.sums[4] > STEEP:
-            refresh(world, track)
+        warm(world, track, row, rng)
     for t in range(min(world.opening.size, track.checkpoints[-1])):
         pull(world, track, t, world.opening[t], rng)
     return min(world.opening.size, track.checkpoints[-1])

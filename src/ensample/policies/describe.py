@@ -25,7 +25,7 @@ ARMS: dict[str, type[Any]] = {kind.__name__: kind for kind in (FiniteArms, UnitB
 
 def describe(value: object) -> Any:
     """As plain data: parts of this library as {"kind": name, field: ...}, anything else by its name (and fields, if shown)."""
-    if value is None or isinstance(value, int | float):
+    if value is None or isinstance(value, int | float | str):
         return value
     kind = type(value)
     if PARTS.get(kind.__name__) is kind or isinstance(value, Recipe):

@@ -11,14 +11,19 @@ from ensample.errors import InvalidArgument, SnapshotError
 from ensample.policies.decision import Decision
 from ensample.policies.describe import ARMS, PARTS, describe, rebuild
 from ensample.policies.ensemble_sampling import EnsembleSampling
+from ensample.policies.epsilon_greedy import EpsilonGreedy
+from ensample.policies.greedy import Greedy
+from ensample.policies.linucb import LinUCB
 from ensample.policies.perturbed_history import PerturbedHistory
 from ensample.policies.policy import UNKNOWN, Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.snapshot import NO_ARM, Tensors, read
+from ensample.policies.thompson_sampling import ThompsonSampling
 
 __all__ = ["load"]
 
-KINDS = PARTS | {kind.__name__: kind for kind in (EnsembleSampling, PerturbedHistory)}
+RECIPES = (EnsembleSampling, PerturbedHistory, ThompsonSampling, LinUCB, Greedy, EpsilonGreedy)
+KINDS = PARTS | {kind.__name__: kind for kind in RECIPES}
 
 
 def load(path: str | os.PathLike[str], *, recipe: Recipe | None = None, arms: Arms | None = None) -> Policy:

@@ -1,0 +1,212 @@
+"""LinUCB, also known as OFUL: optimism in the face of uncertainty."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
+from ensample.checks import instance, number
+from ensample.errors import InvalidArgument, PropensityError
+from ensample.kernels import ridge
+from ensample.kernels.lazy import Inflation
+from ensample.kernels.linucb import linucb, optimistic_arm, watch
+from ensample.kernels.world import Track, World
+from ensample.policies.policy import Policy
+from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.theory import Setting, ucb_bound
+from ensample.types import FloatArray
+
+__all__ = ["LinUCB", "LinUCBPolicy", "farthest_point"]
+
+FORMS = ("constant", "closed", "determinant")
+STEPS = 100  # of Newton's method; it needs about five
+
+
+@dataclass(frozen=True)
+class LinUCB(Recipe):
+    """Play the arm that promises most within the confidence ellipsoid: argmax_x x'theta_hat + beta_t |x|_{V^-1}.
+
+    `form` decides beta_t after t rewards:
+    constant: radius;
+    closed: noise sqrt(d log(1 + t/(d lam)) + 2 log(1/delta)) + sqrt(lam) norm;
+    determinant: noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm, which is never larger for arms of norm <= 1.
+    With `norm=None` the largest |theta_hat| so far stands for the unknown norm (no guarantee then, and the order of late
+    rewards matters).
+
+    Nothing is random, so a propensity is 0 or 1. Finite and changing arms, O(K d^2) a round for the live policy and O(K d) in
+    a simulation; the unit ball, exactly, by one eigendecomposition a round (`farthest_point`).
+
+    >>> import numpy as np
+    >>> from ensample.arms import FiniteArms
+    >>> from ensample.policies.linucb import LinUCB
+    >>> policy = LinUCB(radius=0.5).start(FiniteArms(np.eye(3)))
+    >>> for _ in range(100):
+    ...     decision = policy.decide()
+    ...     policy.update(decision, reward=[0.2, 0.9, 0.1][decision.arm])
+    >>> policy.propensities().tolist()
+    [0.0, 1.0, 0.0]
+
+    Proved for `from_theorem` (see `ensample.theory.ucb_bound`): regret of order d sqrt(T), logarithms aside.
+
+    Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS 2011.
+    """
+
+    radius: float = 1.0
+    regularization: float = 1.0
+    form: str = "constant"
+    noise: float = 1.0
+    norm: float | None = 1.0
+    delta: float = 0.05
+    setting: Setting | None = field(default=None, kw_only=True)
+    scale = 0.0
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise InvalidArgument("form", self.form, f"one of {', '.join(map(repr, FORMS))}")
+        checked = {
+            "radius": number("radius", self.radius, 0.0),
+            "regularization": number("regularization", self.regularization, 1e-50, 1e50),
+            "noise": number("noise", self.noise, 0.0),
+            "norm": None if self.norm is None else number("norm", self.norm, 0.0),
+            "delta": number("delta", self.delta, most=1.0, above=0.0),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        instance("setting", self.setting, Setting | None, "a Setting, or None")
+
+    @classmethod
+    def from_theorem(cls, setting: Setting) -> Self:
+        """The closed form with the constants of a setting.
+
+        >>> from ensample.theory import Setting
+        >>> recipe = LinUCB.from_theorem(Setting(dim=5, arms=20, horizon=10_000, noise=0.5, norm=1))
+        >>> recipe.form, recipe.noise, recipe.norm, recipe.delta
+        ('closed', 0.5, 1.0, 0.05)
+        """
+        instance("setting", setting, Setting, "a Setting")
+        ucb_bound(setting)
+        constants = {"noise": setting.noise, "norm": setting.norm, "delta": setting.delta}
+        return cls(regularization=setting.regularization, form="closed", setting=setting, **constants)
+
+    def check(self, arms: Arms) -> None:
+        super().check(arms)
+        if not isinstance(arms, FiniteArms | ChangingArms | UnitBall):
+            kinds = "FiniteArms, ChangingArms or UnitBall"
+            raise InvalidArgument("arms", arms, f"{kinds}: LinUCB needs arms it can enumerate, or the ball")
+
+    def start(self, arms: Arms, seed: int = 0) -> "LinUCBPolicy":
+        return LinUCBPolicy(self, arms, seed)
+
+    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
+        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
+
+    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
+        watched = self.norm is None and self.form != "constant"
+        linucb(world, track, self._factor(), watched, streams.noise)
+
+    def _factor(self) -> Inflation:
+        """beta_t as kernels know it; without the norm's part where that is watched."""
+        if self.form == "constant":
+            return self.radius, 0.0, 0.0, False
+        base = math.sqrt(self.regularization) * (self.norm or 0.0)
+        return base, self.noise, -2.0 * math.log(self.delta), self.form == "determinant"
+
+
+class LinUCBPolicy(Policy):
+    """LinUCB at work."""
+
+    recipe: LinUCB
+
+    def __init__(self, recipe: LinUCB, arms: Arms, seed: int) -> None:
+        super().__init__(recipe, arms, seed)
+        self._seen = np.zeros(2)  # log(det V / lam^d) and the largest |theta_hat|
+
+    @property
+    def beta(self) -> float:
+        """beta_t, the radius of the confidence ellipsoid."""
+        base, width, tail, determinant = self.recipe._factor()
+        if self.recipe.form == "constant":
+            return base
+        d, lam = self.arms.dim, self.recipe.regularization
+        information, largest = self._seen.tolist()
+        if not determinant:
+            information = d * math.log1p(self.version / d / lam)
+        unknown = math.sqrt(lam) * largest if self.recipe.norm is None else 0.0
+        return base + width * math.sqrt(information + tail) + unknown
+
+    @property
+    def estimates(self) -> FloatArray:
+        """The optimistic parameter theta~ = theta_hat + beta V^-1 x / |x|_{V^-1} of the coming round's x: [1, d].
+
+        It is theta_hat where arms change, as the coming ones are not known.
+        """
+        theta = self.mean
+        if not isinstance(self.arms, ChangingArms):
+            _, _, x = self._choose(self.round, self.arms)
+            gain = ridge.times(self._ridge.inverse, x)
+            width = math.sqrt(max(0.0, ridge.dot(gain, x)))
+            if width > 0.0:
+                theta += self.beta / width * gain
+        return theta[None]
+
+    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
+        if isinstance(offered, FiniteArms):
+            arm = optimistic_arm(self._ridge.state, offered.by_coordinate, self.beta)
+            return round, arm, offered.features[arm]
+        theta = self.mean
+        if isinstance(offered, UnitBall):  # max_x x'y = |y|: look for the longest y of the ellipsoid
+            theta = farthest_point(theta, self.gram, self.beta, self.recipe.regularization)
+        return round, *self._best(theta, offered)
+
+    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+        return watch(self._ridge.state, self._seen, x, y)
+
+    def _weights(self, round: int, offered: Arms) -> FloatArray:
+        if not isinstance(offered, FiniteArms):
+            raise PropensityError(f"propensities need finitely many arms, here {offered!r}; give the features of the round")
+        weights = np.zeros(len(offered))
+        weights[optimistic_arm(self._ridge.state, offered.by_coordinate, self.beta)] = 1.0
+        return weights
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super()._arrays(), "seen": self._seen}
+
+
+def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:
+    """The longest y with |y - centre|_V <= radius: [d]. `least` is a lower bound on the eigenvalues of V.
+
+    A trust-region problem. In the eigenbasis of V, with b_i = radius^2 / v_i, the solution is y_i = mu c_i / (mu - b_i) where
+    mu >= max b solves the secular equation sum_i b_i c_i^2 / (mu - b_i)^2 = 1. The inverse root of that sum is increasing and
+    concave in mu, so that Newton's method climbs to the solution from the left. Where the centre has no part in the least known
+    direction there may be none: then mu = max b and that direction takes what is left of the radius, to its positive side.
+
+    >>> farthest_point(np.array([0.0, 2.0]), np.diag([1.0, 1.0]), 0.5, 1.0)
+    array([0. , 2.5])
+    """
+    if radius == 0.0:
+        return centre
+    values, vectors = np.linalg.eigh(V)  # ascending: the least known direction comes first
+    b = radius**2 / np.maximum(values, least)
+    c = centre @ vectors
+    gaps, reach = b[0] - b, np.sqrt(b) * np.abs(c)
+    s = max(0.0, float((reach - gaps).max()))  # mu - max b, at most the root's
+    for _ in range(STEPS):
+        shares = divide(reach, s + gaps)
+        total = float(shares @ shares)
+        step = total * (math.sqrt(total) - 1.0) / float(divide(shares**2, s + gaps).sum()) if total > 1.0 else 0.0
+        if not s + step > s:
+            break
+        s += step
+    y = divide((b[0] + s) * c, s + gaps)
+    if s == 0.0:
+        side = vectors[np.argmax(np.abs(vectors[:, 0])), 0]
+        y[0] = math.copysign(math.sqrt(b[0] * max(0.0, 1.0 - total)), side)
+    return np.asarray(vectors @ y)
+
+
+def divide(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """top / bottom, 0 where both are."""
+    return np.divide(top, bottom, out=np.zeros(top.size), where=bottom > 0.0)

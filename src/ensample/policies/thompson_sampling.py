@@ -1,0 +1,151 @@
+"""Linear Thompson sampling (LinTS)."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.arms import Arms
+from ensample.checks import boolean, instance, number
+from ensample.errors import InvalidArgument
+from ensample.kernels import draws, ensemble
+from ensample.kernels.history import gaussian_history, remember_rewards
+from ensample.kernels.lazy import Inflation
+from ensample.kernels.moving import Scene, moving_history
+from ensample.kernels.rows import add_rows
+from ensample.kernels.world import Track, World
+from ensample.perturbations import Gaussian
+from ensample.policies.model import ModelPolicy
+from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.randomness import Stream
+from ensample.theory import Setting, radius
+from ensample.theory.assumptions import require_confidence, require_regularization
+from ensample.types import FloatArray
+
+__all__ = ["ThompsonPolicy", "ThompsonSampling"]
+
+
+@dataclass(frozen=True)
+class ThompsonSampling(Recipe):
+    """Each round draw a parameter around the ridge estimate and act greedily on it.
+
+    theta_t ~ N(theta_hat, scale_t^2 V^-1). `scale` is scale_t itself, or what multiplies it:
+    with `adaptive`, the standard deviation of the rewards so far (with n, not n - 1, in its denominator; 0 before two rewards
+    differ, so that the first choices are greedy); with the setting of `from_theorem`, beta_t(delta / (4T)), the radius of
+    `ensample.theory.radius` after t rewards at that smaller delta. O(d^2) a round beyond the arms, which may be any.
+
+    >>> import numpy as np
+    >>> from ensample.arms import UnitBall
+    >>> from ensample.policies.thompson_sampling import ThompsonSampling
+    >>> policy = ThompsonSampling(scale=0.3).start(UnitBall(2), seed=0)
+    >>> for _ in range(200):
+    ...     decision = policy.decide()
+    ...     policy.update(decision, reward=decision.features @ [0.6, 0.8])
+    >>> bool(decision.features @ [0.6, 0.8] > 0.95)
+    True
+
+    Proved for `from_theorem`, on any one set of arms of norm <= 1: regret of order d^(3/2) sqrt(T), logarithms aside. The scale
+    of Bayes, sigma, has a guarantee on average over its prior only, and can fail for good (the problem `trap`).
+
+    Reference: M. Abeille and A. Lazaric, "Linear Thompson Sampling Revisited", AISTATS 2017; `adaptive` is the LinTS of
+    S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for Stochastic Linear Bandit", UAI 2022.
+    """
+
+    scale: float = 1.0
+    regularization: float = 1.0
+    adaptive: bool = False
+    setting: Setting | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
+        object.__setattr__(self, "adaptive", boolean("adaptive", self.adaptive))
+        instance("setting", self.setting, Setting | None, "a Setting, or None")
+        if self.setting is not None and self.adaptive:
+            raise InvalidArgument("adaptive", True, "False with a setting, whose theorem decides the scale")
+        if self.setting is not None and self.setting.regularization != self.regularization:
+            raise InvalidArgument("regularization", self.regularization, f"{self.setting.regularization:g}, as in the setting")
+
+    @classmethod
+    def from_theorem(cls, setting: Setting) -> Self:
+        """scale_t = beta_t(delta / (4T)); `scale` is 1 and multiplies it.
+
+        >>> from ensample.theory import Setting
+        >>> recipe = ThompsonSampling.from_theorem(Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1))
+        >>> round(recipe.scale_after(0), 3), round(recipe.scale_after(10_000), 3)
+        (6.214, 9.074)
+        """
+        instance("setting", setting, Setting, "a Setting")
+        require_regularization("ThompsonSampling.from_theorem", setting)
+        require_confidence("ThompsonSampling.from_theorem", setting, 1)
+        return cls(regularization=setting.regularization, setting=setting)
+
+    @property
+    def reward_law(self) -> Gaussian:
+        """The law to judge its randomness by: of the last round's scale where a theorem decides it."""
+        return Gaussian(self.scale if self.setting is None else self.scale_after(self.setting.horizon))
+
+    def scale_after(self, count: int) -> float:
+        """scale_t after `count` rewards; of an adaptive recipe, what multiplies their standard deviation."""
+        setting = self.setting
+        if setting is None:
+            return self.scale
+        return self.scale * radius(replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count)
+
+    def start(self, arms: Arms, seed: int = 0) -> "ThompsonPolicy":
+        return ThompsonPolicy(self, arms, seed)
+
+    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
+        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
+
+    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
+        initial = draws.GAUSSIAN, 1, math.sqrt(self.regularization)
+        rngs = streams.noise, streams.perturbation
+        gaussian_history(world, track, initial, 1.0, self._factor(), *rngs, self.adaptive)
+
+    def evaluation_on_moving_arms(self, asked: str) -> Evaluation:
+        return pick(asked, (Evaluation.LIVE,) if self.adaptive else (Evaluation.EAGER, Evaluation.LIVE), self)
+
+    def run_on_moving_arms(self, scene: Scene, track: Track, streams: Streams, way: Evaluation) -> None:
+        initial = draws.GAUSSIAN, 1, math.sqrt(self.regularization)
+        moving_history(scene, track, initial, 1.0, self._factor(), streams.noise, streams.context, streams.perturbation)
+
+    def _factor(self) -> Inflation:
+        """`scale_after` as kernels know it."""
+        setting = self.setting
+        if setting is None:
+            return self.scale, 0.0, 0.0, False
+        tail = 2.0 * math.log(4.0 * setting.horizon / setting.delta)
+        return self.scale * math.sqrt(setting.regularization) * setting.norm, self.scale * setting.noise, tail, False
+
+
+class ThompsonPolicy(ModelPolicy):
+    """Thompson sampling at work."""
+
+    recipe: ThompsonSampling
+
+    def __init__(self, recipe: ThompsonSampling, arms: Arms, seed: int) -> None:
+        super().__init__(recipe, arms, seed)
+        self._root = math.sqrt(recipe.regularization) * np.eye(arms.dim)  # R, upper triangular, R'R = V
+        self._rewards = np.zeros(3)  # their number, mean and sum of squared deviations from it
+
+    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+        return remember_rewards(self._ridge.state, self._root, self._rewards, x, y)
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super()._arrays(), "root": self._root, "rewards": self._rewards}
+
+    def _model(self, round: int) -> FloatArray:
+        g = self._address.generator(Stream.PERTURBATION, round).standard_normal(self.arms.dim)
+        total = np.zeros(self.arms.dim)
+        add_rows(total, self._root, self._scale() * g)  # V^-1 R'g ~ N(0, V^-1)
+        return ensemble.estimate(self._ridge.state, total)
+
+    def _scale(self) -> float:
+        scale = self.recipe.scale_after(self.version)
+        if not self.recipe.adaptive:
+            return scale
+        count, _, squares = self._rewards.tolist()
+        return scale * math.sqrt(squares / max(count, 1.0))
