@@ -78,10 +78,10 @@ def radii(policy: "Policy", setting: Setting | None) -> tuple[float, float]:
     setting = setting or policy.recipe.setting
     if setting is None:
         lam = policy.recipe.regularization
-        norm = policy.recipe.scale / math.sqrt(lam)  # noiseless, so that beta is the scale itself
+        norm = policy.inflation * policy.recipe.scale / math.sqrt(lam)  # noiseless, so that beta is the scale itself
         setting = Setting(policy.arms.dim, None, max(1, policy.round), noise=0.0, norm=norm, regularization=lam)
     log_failure = math.log(setting.delta) - math.log(2.0 * setting.horizon)
-    return radius(setting, policy.version), law.scale * spread(setting, log_failure, law)
+    return radius(setting, policy.version), policy.inflation * law.scale * spread(setting, log_failure, law)
 
 
 def vote_entropy(votes: IntArray | None) -> float | None:

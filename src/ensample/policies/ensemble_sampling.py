@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ensample import theory
 from ensample.arms import Arms, FiniteArms
-from ensample.checks import instance, whole
+from ensample.checks import instance
 from ensample.errors import AssumptionError, PropensityError
 from ensample.kernels import ensemble
 from ensample.kernels.eager import OPTIMISTIC, ROUND_ROBIN, UNIFORM, eager_ensemble
@@ -19,7 +19,7 @@ from ensample.kernels.world import Track, World
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, RoundRobin, as_member_rule
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, has_code, law_code, pick
 from ensample.randomness import Stream
 from ensample.theory import Setting
 from ensample.theory.bounds import require_theorem
@@ -33,7 +33,7 @@ KEPT_BLOCKS = 32  # blocks kept at hand for rewards that come out of order
 
 
 @dataclass(frozen=True)
-class EnsembleSampling(PerturbationRecipe):
+class EnsembleSampling(EnsembleRecipe):
     """Keep m models, each fitted to rewards with perturbations of its own; each round act greedily on one of them.
 
     theta^j = V^-1 (W^j + sum_i X_i (Y_i + Z_i^j)), which minimises
@@ -67,7 +67,6 @@ class EnsembleSampling(PerturbationRecipe):
     setting: Setting | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, 1))
         self.check_fields()
         as_member_rule(self.member)
 
@@ -124,14 +123,15 @@ class EnsembleSampling(PerturbationRecipe):
 class EnsemblePolicy(Policy):
     """Ensemble sampling at work: all members are kept up to date."""
 
-    recipe: EnsembleSampling
+    recipe: EnsembleRecipe
 
-    def __init__(self, recipe: EnsembleSampling, arms: Arms, seed: int) -> None:
+    def __init__(self, recipe: EnsembleRecipe, arms: Arms, seed: int) -> None:
         super().__init__(recipe, arms, seed)
         self._rule = as_member_rule(recipe.member)
         self._law = recipe.reward_law
         law, shape = recipe.initial_law, (recipe.size, arms.dim)
         W = drawn(law, law.draw_vectors(self._address.generator(Stream.INITIAL, 0), *shape), shape)
+        self._models = recipe.size  # how many models there are to choose from
         self._sums = np.ascontiguousarray(W.T)  # W^j + sum_i X_i Z_i^j, a column a member [d, m]
         self._rows_per_block = max(1, ROW_BLOCK // recipe.size)
         self._blocks: dict[int, list[FloatArray]] = {}
@@ -140,14 +140,14 @@ class EnsemblePolicy(Policy):
     @property
     def estimates(self) -> FloatArray:
         """theta^j of every member: [m, d]."""
-        return np.ascontiguousarray(ensemble.estimates(self._ridge.state, self._sums).T)
+        return np.ascontiguousarray(self._thetas().T)
 
     def votes(self) -> IntArray | None:
         """Each member's greedy arm: [m]; None where arms are not numbered."""
         return self._votes(self.arms)[0].copy() if isinstance(self.arms, FiniteArms) else None
 
     def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        member = self._rule.choose(round, self.recipe.size, self._address, lambda: self._votes(offered)[1])
+        member = self._rule.choose(round, self._models, self._address, lambda: self._votes(offered)[1])
         if isinstance(offered, FiniteArms):
             arm = ensemble.choose(self._ridge.state, self._sums, member, offered.by_coordinate)
             return member, arm, offered.features[arm]
@@ -160,17 +160,21 @@ class EnsemblePolicy(Policy):
     def _weights(self, round: int, offered: Arms) -> FloatArray:
         if not isinstance(offered, FiniteArms):
             raise PropensityError(f"propensities need finitely many arms; here {offered!r}")
-        weights = self._rule.weights(round, self.recipe.size, lambda: self._votes(offered)[1])
+        weights = self._rule.weights(round, self._models, lambda: self._votes(offered)[1])
         shares: FloatArray = np.bincount(self._votes(offered)[0], weights, len(offered)) / weights.sum()
         return shares
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super()._arrays(), "sums": self._sums}
 
+    def _thetas(self) -> FloatArray:
+        """theta^j of every member: [d, m]."""
+        return ensemble.estimates(self._ridge.state, self._sums)
+
     def _votes(self, offered: Arms) -> tuple[IntArray, FloatArray]:
         """Each member's greedy arm and what it promises, kept until the next update: ([m], [m])."""
         if self._voted is None or self._voted[:2] != (self.version, offered):
-            thetas = ensemble.estimates(self._ridge.state, self._sums)
+            thetas = self._thetas()
             if isinstance(offered, FiniteArms):
                 votes, promises = ensemble.votes(thetas, offered.by_coordinate)
             else:

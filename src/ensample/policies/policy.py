@@ -77,6 +77,11 @@ class Policy(ABC):
         """theta^j of every member: [m, d]."""
 
     @property
+    def inflation(self) -> float:
+        """What multiplies the perturbations when choosing: 1 where the scale is in the perturbations themselves."""
+        return 1.0
+
+    @property
     def open_decisions(self) -> list[Decision]:
         """Decisions that wait for their reward, the oldest first."""
         return list(self._open.values())
