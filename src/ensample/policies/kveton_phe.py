@@ -29,7 +29,8 @@ class KvetonPHE(Recipe):
 
     theta_t = V^-1 (b + sum_k x_k U_k) / (a + 1), U_k ~ Binomial(ceil(a N_k), 1/2) for an arm played N_k times, V = lam I +
     sum x x', b = sum x y. Nothing perturbs a direction that was never seen, so a basis of arms (the first ones that are
-    linearly independent) is played first. Pseudo-rewards are counted by arm: only finite standing arms will do. O(K d + d^2) a round.
+    linearly independent) is played first. Pseudo-rewards are counted by arm: only finite standing arms will do. A round costs
+    O(K d + d^2).
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.kveton_phe import KvetonPHE

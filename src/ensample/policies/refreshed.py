@@ -18,12 +18,14 @@ from ensample.types import FloatArray
 
 __all__ = ["RefreshedEnsembleSampling", "RefreshedPolicy"]
 
+SLACK = 1e-9  # so that rounding does not decide where det V doubles exactly, as it does for unit arms and lam = 1
+
 
 @dataclass(frozen=True)
 class RefreshedEnsembleSampling(EnsembleRecipe):
     """Ensemble sampling with Gaussian laws; all members are drawn anew whenever det V has grown by the factor `growth`.
 
-    theta^j = theta_hat + V^-1 S^j. As soon as det V > growth det V_last, S^j ~ N(0, scale^2 V) afresh for every j, which is
+    theta^j = theta_hat + V^-1 S^j. As soon as det V >= growth det V_last, S^j ~ N(0, scale^2 V) afresh for every j, which is
     what fresh perturbations of the whole history give; in between, S^j += x Z^j as in `EnsembleSampling`. There are at most
     log(det V / lam^d) / log(growth) refreshes. Which observations come before a refresh depends on their order: rewards that
     come in another order give another ensemble, of the same law.
@@ -35,7 +37,7 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
     ...     decision = policy.decide()
     ...     policy.update(decision, reward=[0.2, 0.9, 0.1][decision.arm])
     >>> int(policy.propensities().argmax()), policy.refreshes
-    (1, 5)
+    (1, 4)
 
     Proved: with size of order d log d + d log log T and a scale of the order of the confidence radius the regret is of order
     d^(3/2) sqrt(T) up to logarithms. The constants are not prescribed here.
@@ -52,6 +54,11 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
         self.check_fields()
         object.__setattr__(self, "growth", number("growth", self.growth, above=1.0))
 
+    @property
+    def threshold(self) -> float:
+        """The growth of log det V after which the ensemble is drawn anew."""
+        return math.log(self.growth) * (1.0 - SLACK)
+
     def start(self, arms: Arms, seed: int = 0) -> "RefreshedPolicy":
         return RefreshedPolicy(self, arms, seed)
 
@@ -61,7 +68,7 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
     def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
         codes = law_code(self.initial_law), law_code(self.reward_law)
         rngs = streams.noise, streams.member, streams.perturbation
-        run_lazily(world, track, self.size, False, *codes, *rngs, growth=math.log(self.growth))
+        run_lazily(world, track, self.size, False, *codes, *rngs, growth=self.threshold)
 
 
 class RefreshedPolicy(EnsemblePolicy):
@@ -84,7 +91,7 @@ class RefreshedPolicy(EnsemblePolicy):
         leverage = ensemble.learn(self._ridge.state, self._sums, x, y, self._perturbations(round))
         ridge.rotate(self._root, x)
         self._growth += math.log1p(leverage)
-        if self._growth[0] > math.log(self.recipe.growth):
+        if self._growth[0] > self.recipe.threshold:
             self._refresh()
         self._ridge.tend(self.version + 1, leverage)
 
