@@ -11,7 +11,8 @@ NAMES = {
     "Perturbation PerturbedHistory Policy PropensityError Rademacher Recipe RoundRobin Setting SnapshotError Sphere",
     "Uniform UniformMember UnitBall WrongType __version__ load theory",
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
-    "problem simulate EpsilonGreedy Greedy LinUCB ThompsonSampling",
+    "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
+    "InformationDirected problem simulate EpsilonGreedy Greedy LinUCB ThompsonSampling",
 }
 THEORY = {
     "P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",

@@ -28,16 +28,24 @@ RECIPES = {
     "Thompson sampling, adaptive": es.ThompsonSampling(adaptive=True),
     "LinUCB": es.LinUCB(radius=0.5),
     "LinUCB, watched norm": es.LinUCB(form="determinant", norm=None),
+    "ensemble, symmetrized": es.SymmetrizedEnsembleSampling(size=6, scale=0.5),
+    "ensemble, sharp": es.SharpEnsembleSampling(size=12, gamma=0.3),
+    "ensemble, refreshed": es.RefreshedEnsembleSampling(size=12, scale=0.5),
+    "Kveton's LinPHE": es.KvetonPHE(),
+    "Ensemble++": es.EnsemblePlusPlus(size=8, scale=0.5),
+    "information-directed": es.InformationDirected(size=12, scale=0.5),
     "greedy": es.Greedy(),
     "epsilon-greedy": es.EpsilonGreedy(epsilon=0.3),
 }
-ENUMERATED = ("LinUCB", "LinUCB, watched norm", "epsilon-greedy")  # need arms they can list
-EVERY = [
-    (recipe, arms)
-    for recipe in RECIPES
-    for arms in ARMS
-    if recipe not in ENUMERATED or arms in ("finite", "changing") or (arms == "ball" and recipe.startswith("LinUCB"))
-]
+ENUMERATED = {  # recipes that do not take all arms
+    "LinUCB": ("finite", "changing", "ball"),
+    "LinUCB, watched norm": ("finite", "changing", "ball"),
+    "epsilon-greedy": ("finite", "changing"),
+    "information-directed": ("finite", "changing"),
+    "Kveton's LinPHE": ("finite",),
+}
+EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
+MIXING = [recipe for recipe in RECIPES if recipe != "Kveton's LinPHE"]  # take features besides standing arms
 CERTAIN = ("LinUCB", "LinUCB, watched norm", "greedy")  # nothing is random
 
 

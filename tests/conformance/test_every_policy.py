@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ensample as es
-from conformance.policies import ARMS, CERTAIN, EVERY, FEATURES, RECIPES, fingerprint, offered, play, reward, start
+from conformance.policies import ARMS, CERTAIN, EVERY, FEATURES, MIXING, RECIPES, fingerprint, offered, play, reward, start
 
 every_policy = pytest.mark.parametrize(("recipe", "arms"), EVERY)
 
@@ -75,7 +75,7 @@ def test_late_rewards_in_any_order_give_the_same_model(recipe: str, arms: str) -
         shuffled.update(decisions[t], rewards[t])
     np.testing.assert_allclose(shuffled.mean, policy.mean, atol=1e-12)
     np.testing.assert_allclose(shuffled.gram, policy.gram, atol=1e-12)
-    if recipe.startswith("ensemble"):
+    if recipe.startswith("ensemble") and recipe != "ensemble, refreshed":  # whose refreshes depend on the order
         np.testing.assert_allclose(shuffled.estimates, policy.estimates, atol=1e-12)
     # The fold goes in the order of the updates: the log says so, and replaying it gives the same bits.
     assert shuffled.log().round.tolist() == order.tolist()
@@ -121,7 +121,7 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
         policy.update(decision, reward(t, decision))
 
 
-@every_policy
+@pytest.mark.parametrize(("recipe", "arms"), [kind for kind in EVERY if kind[0] in MIXING])
 def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
     policy = start(recipe, arms)
     decisions = play(policy, 10)
@@ -165,7 +165,7 @@ def test_an_arm_number_without_a_decision_is_a_round_of_its_own(recipe: str) -> 
     assert policy.round == 5 and policy.log().round.tolist() == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", MIXING)
 def test_standing_arms_and_others_may_mix(recipe: str) -> None:
     policy = start(recipe, "finite", 6)
     for t in range(30):
@@ -195,7 +195,7 @@ def test_of_two_open_decisions_for_an_arm_the_older_is_rewarded(recipe: str) -> 
     assert policy.log().round.tolist() == [first.round]
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", MIXING)
 def test_an_arm_number_is_one_of_the_standing_arms(recipe: str) -> None:
     policy = start(recipe, "finite")
     offered = policy.decide(np.eye(3))

@@ -26,7 +26,7 @@ def test_two_sum_and_two_product_are_exact(a: float, b: float) -> None:
 
 def state_after(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
     d = X.shape[1]
-    state = np.zeros((3 * d + 4, d))
+    state = np.zeros((3 * d + 5, d))
     state[:d] = lam * np.eye(d)
     state[2 * d : 3 * d] = np.eye(d) / lam
     for x, reward in zip(X, y, strict=True):
@@ -40,12 +40,13 @@ def test_observe_is_ridge_regression(d: int) -> None:
     X, y = rng.standard_normal((200, d)), rng.standard_normal(200)
     state = state_after(X, y, 0.5)
     V = 0.5 * np.eye(d) + X.T @ X
-    gram, _, inverse, target, _, mean, notes = ridge.parts(state)
+    gram, _, inverse, (target, _, mean, count, information) = ridge.parts(state)
     np.testing.assert_allclose(gram, V, rtol=1e-13)
     np.testing.assert_allclose(target, X.T @ y, atol=1e-12)
     np.testing.assert_allclose(inverse @ V, np.eye(d), atol=1e-11)
     np.testing.assert_allclose(mean, np.linalg.solve(V, X.T @ y), rtol=1e-10)
-    assert notes[0] == 200
+    assert count[0] == 200
+    assert information[0] == pytest.approx(np.linalg.slogdet(V)[1] - d * np.log(0.5))
     assert ridge.stiffness(state) <= np.linalg.cond(V) * (1 + 1e-9) <= d**2 * ridge.stiffness(state) * (1 + 1e-6)
 
 
@@ -62,7 +63,7 @@ def test_polish_repairs_a_spoilt_inverse() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
     state = state_after(X, y, 1.0)
-    gram, _, inverse, _, _, mean, _ = ridge.parts(state)
+    gram, _, inverse, (_, _, mean, _, _) = ridge.parts(state)
     good = mean.copy()
     inverse *= 1.001
     mean += 1e-3

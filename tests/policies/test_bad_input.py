@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import ensample as es
-from conformance.policies import ENUMERATED, EVERY, FEATURES, RECIPES, fingerprint, offered, play, start
+from conformance.policies import ENUMERATED, EVERY, FEATURES, MIXING, RECIPES, fingerprint, offered, play, start
 
 REPLAY = es.EnsembleSampling(3).replay
 SMALL = es.Setting(2, 3, 9, 1, 1)
@@ -106,7 +106,7 @@ def test_wrong_lengths(kind) -> None:
     refused(policy, lambda: policy.update_many([], [1.0]))
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", MIXING)
 def test_changing_arms_need_features(recipe: str) -> None:
     policy = start(recipe, "changing")
     refused(policy, policy.decide)

@@ -7,11 +7,11 @@ theta^j = theta_hat + V^-1 sums[:, j]. Whether one member is computed or all of 
 import numpy as np
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.ridge import observe, parts, times
+from ensample.kernels.ridge import MEAN, observe, parts, rotate, times
 from ensample.kernels.rows import add_rows, argmax
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["choose", "estimate", "estimates", "greedy", "learn", "votes"]
+__all__ = ["choose", "estimate", "estimates", "greedy", "learn", "learn_rooted", "votes"]
 
 BLOCK = 256  # members handled together: their scores stay in the first cache
 
@@ -27,9 +27,17 @@ def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: Float
 
 
 @kernel
+def learn_rooted(state: FloatArray, sums: FloatArray, root: FloatArray, x: FloatArray, y: float, z: FloatArray) -> float:
+    """`learn`, keeping also an upper triangular R with R'R = sum x x'."""
+    rotate(root, x)
+    return learn(state, sums, x, y, z)
+
+
+@kernel
 def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
     """theta = theta_hat + V^-1 total: [d]."""
-    _, _, inverse, _, _, mean, _ = parts(state)
+    _, _, inverse, vectors = parts(state)
+    mean = vectors[MEAN]
     theta = times(inverse, total)
     for i in range(theta.size):
         theta[i] += mean[i]
@@ -53,7 +61,8 @@ def choose(state: FloatArray, sums: FloatArray, member: int, by_coordinate: Floa
 @kernel
 def estimates(state: FloatArray, sums: FloatArray) -> FloatArray:
     """theta^j of every member: [d, m]."""
-    _, _, inverse, _, _, mean, _ = parts(state)
+    _, _, inverse, vectors = parts(state)
+    mean = vectors[MEAN]
     d, m = sums.shape
     thetas = np.zeros((d, m))
     for i in range(d):

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.lazy import Inflation, inflation
-from ensample.kernels.ridge import dot, observe, parts, times
+from ensample.kernels.ridge import MEAN, dot, observe, parts
 from ensample.kernels.rows import add_rows, argmax
 from ensample.kernels.world import Track, World, begin, due, pull, stopped, warm
 from ensample.types import FloatArray
@@ -20,21 +20,20 @@ __all__ = ["linucb", "optimistic_arm", "watch"]
 @kernel
 def optimistic_arm(state: FloatArray, by_coordinate: FloatArray, beta: float) -> int:
     """The arm of a live policy; `by_coordinate` is [d, K]. O(K d^2)."""
-    _, _, inverse, _, _, mean, _ = parts(state)
+    _, _, inverse, vectors = parts(state)
     scores = np.zeros(by_coordinate.shape[1])
     widths = np.zeros(by_coordinate.shape[1])
     square_widths(inverse, by_coordinate, widths)
-    add_rows(scores, by_coordinate, mean)
+    add_rows(scores, by_coordinate, vectors[MEAN])
     return most_promising(scores, widths, beta)
 
 
 @kernel
-def watch(state: FloatArray, seen: FloatArray, x: FloatArray, y: float) -> float:
-    """Take in (x, y) for a live policy: also log(det V / lam^d) and the largest |theta_hat|, which `seen` holds."""
-    _, _, inverse, _, _, mean, _ = parts(state)
-    seen[0] += np.log1p(dot(times(inverse, x), x))
+def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> float:
+    """Take in (x, y) for a live policy, and note the largest |theta_hat| so far."""
     stiffness = observe(state, x, y)
-    seen[1] = max(seen[1], np.sqrt(dot(mean, mean)))
+    mean = parts(state)[3][MEAN]
+    largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))
     return stiffness
 
 

@@ -12,18 +12,35 @@ from ensample.kernels.exact import add_product
 from ensample.kernels.rows import add_rows
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["dot", "invert", "observe", "parts", "polish", "remember", "residual", "rotate", "stiffness", "times"]
+__all__ = [
+    "COUNT",
+    "INFORMATION",
+    "MEAN",
+    "dot",
+    "invert",
+    "observe",
+    "parts",
+    "polish",
+    "remember",
+    "residual",
+    "rotate",
+    "stiffness",
+    "times",
+]
+
+
+TARGET, TARGET_LOW, MEAN, COUNT, INFORMATION = range(5)  # rows of `vectors` below
 
 
 @inlined
-def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """V, its low part, V^-1 [d, d each], b, its low part, theta_hat, notes [d each]: the rows of one [3d + 4, d] array.
+def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """V, its low part, V^-1 [d, d each] and vectors [5, d], the rows of one [3d + 5, d] array.
 
-    One array, because a call from Python pays for each of its arguments. The first note is the number of observations.
+    One array, because a call from Python pays for each of its arguments. The vectors are b, its low part and theta_hat; of the
+    last two only the first entry is used: the number of observations and log(det V / lam^d).
     """
     d = state.shape[1]
-    vectors = state[3 * d : 3 * d + 4]
-    return state[:d], state[d : 2 * d], state[2 * d : 3 * d], vectors[0], vectors[1], vectors[2], vectors[3]
+    return state[:d], state[d : 2 * d], state[2 * d : 3 * d], state[3 * d :]
 
 
 @kernel
@@ -46,28 +63,31 @@ def dot(x: FloatArray, y: FloatArray) -> float:
 def observe(state: FloatArray, x: FloatArray, y: float) -> float:
     """Take in (x, y); returns how stiff V has become."""
     d = x.size
-    gram, gram_low, inverse, target, target_low, mean, notes = parts(state)
+    gram, gram_low, inverse, vectors = parts(state)
+    target, target_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
     for i in range(d):
         for k in range(d):
             gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
     for i in range(d):
         target[i], target_low[i] = add_product(target[i], target_low[i], x[i], y)
     u = times(inverse, x)
-    weight = 1.0 / (1.0 + dot(u, x))
+    leverage = dot(u, x)
+    weight = 1.0 / (1.0 + leverage)
     surprise = y - dot(mean, x)
     for i in range(d):
         gain = u[i] * weight
         mean[i] += gain * surprise
         for k in range(d):
             inverse[i, k] -= gain * u[k]
-    notes[0] += 1.0
+    vectors[INFORMATION, 0] += np.log1p(leverage)
+    vectors[COUNT, 0] += 1.0
     return stiffness(state)
 
 
 @kernel
 def stiffness(state: FloatArray) -> float:
     """max diag V times max diag V^-1, a lower bound on the condition number of V that is within d^2 of it."""
-    gram, _, inverse, _, _, _, _ = parts(state)
+    gram, _, inverse, _ = parts(state)
     largest = widest = 0.0
     for i in range(gram.shape[0]):
         largest = max(largest, gram[i, i])
@@ -82,7 +102,8 @@ def polish(state: FloatArray) -> bool:
     Each correction squares the error of V^-1, so three of them mend any Cholesky that came through. Where V is singular to
     working precision nothing changes and the answer is False.
     """
-    gram, gram_low, inverse, target, target_low, mean, _ = parts(state)
+    gram, gram_low, inverse, vectors = parts(state)
+    target, target_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
     d = mean.size
     fresh = invert(gram)
     if fresh.size == 0:

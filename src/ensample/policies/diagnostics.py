@@ -80,7 +80,8 @@ def radii(policy: "Policy", setting: Setting | None) -> tuple[float, float]:
         return radius(setting, policy.version), perturbation_radius(setting, recipe.reward_law)
     own = Setting(policy.arms.dim, None, max(1, policy.round), 0.0, 0.0, recipe.regularization)
     log_failure = math.log(own.delta) - math.log(2.0 * own.horizon)
-    return recipe.scale, recipe.reward_law.scale * spread(own, log_failure, recipe.reward_law)
+    inflated = policy.inflation * recipe.reward_law.scale
+    return policy.inflation * recipe.scale, inflated * spread(own, log_failure, recipe.reward_law)
 
 
 def vote_entropy(votes: IntArray | None) -> float | None:

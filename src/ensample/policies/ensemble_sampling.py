@@ -20,7 +20,7 @@ from ensample.kernels.world import Track, World
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, RoundRobin, as_member_rule
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, has_code, law_code, pick
 from ensample.randomness import Stream
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
@@ -28,14 +28,13 @@ from ensample.types import FloatArray, IntArray
 
 __all__ = ["EnsemblePolicy", "EnsembleSampling"]
 
-LARGEST_SIZE = 1 << 40
 ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
 RULES = {UNIFORM_MEMBER: UNIFORM, RoundRobin(): ROUND_ROBIN, OptimisticMember(): OPTIMISTIC}  # as kernels know them
 KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
 
 
 @dataclass(frozen=True)
-class EnsembleSampling(PerturbationRecipe):
+class EnsembleSampling(EnsembleRecipe):
     """Keep m models, each fitted to rewards with perturbations of its own; each round act greedily on one of them.
 
     theta^j = V^-1 (W^j + sum_i X_i (Y_i + Z_i^j)), which minimises
@@ -70,7 +69,6 @@ class EnsembleSampling(PerturbationRecipe):
     theorem_counts_arms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
         self.check_fields()
         as_member_rule(self.member)
 
@@ -142,14 +140,15 @@ class EnsembleSampling(PerturbationRecipe):
 class EnsemblePolicy(Policy):
     """Ensemble sampling at work: all members are kept up to date."""
 
-    recipe: EnsembleSampling
+    recipe: EnsembleRecipe
 
-    def __init__(self, recipe: EnsembleSampling, arms: Arms, seed: int) -> None:
+    def __init__(self, recipe: EnsembleRecipe, arms: Arms, seed: int) -> None:
         super().__init__(recipe, arms, seed)
         self._rule = as_member_rule(recipe.member)
         self._law = recipe.reward_law
         law, shape = recipe.initial_law, (recipe.size, arms.dim)
         W = drawn(law, law.draw_vectors(self._address.generator(Stream.INITIAL, 0), *shape), shape)
+        self._models = recipe.size  # how many models there are to choose from
         self._sums = np.ascontiguousarray(W.T)  # W^j + sum_i X_i Z_i^j, a column a member [d, m]
         self._rows_per_block = max(1, ROW_BLOCK // recipe.size)
         self._blocks: dict[int, list[FloatArray]] = {}
@@ -158,20 +157,25 @@ class EnsemblePolicy(Policy):
     @property
     def estimates(self) -> FloatArray:
         """theta^j of every member: [m, d]."""
-        return np.ascontiguousarray(ensemble.estimates(self._ridge.state, self._sums).T)
+        return np.ascontiguousarray(self._thetas().T)
 
     def votes(self) -> IntArray | None:
         """Each member's greedy arm: [m]; None where arms are not numbered."""
         return self._votes(self.arms)[0].copy() if isinstance(self.arms, FiniteArms) else None
 
     def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        member = self._rule.choose(round, self.recipe.size, self._address, lambda: self._votes(offered)[1])
-        if type(member) is not int or not 0 <= member < self.recipe.size:  # a rule may be the user's own
-            member = whole("member", member, 0, self.recipe.size - 1)
+        member = self._member(round, offered)
         if isinstance(offered, FiniteArms):
             arm = ensemble.choose(self._ridge.state, self._sums, member, offered.by_coordinate)
             return member, arm, offered.features[arm]
         return member, *self._best(ensemble.estimate(self._ridge.state, self._sums[:, member].copy()), offered)
+
+    def _member(self, round: int, offered: Arms) -> int:
+        """The model that acts; a rule may be the user's own."""
+        member = self._rule.choose(round, self._models, self._address, lambda: self._votes(offered)[1])
+        if type(member) is int and 0 <= member < self._models:
+            return member
+        return whole("member", member, 0, self._models - 1)
 
     def _learn(self, round: int, x: FloatArray, y: float) -> float:
         return ensemble.learn(self._ridge.state, self._sums, x, y, self._perturbations(round))
@@ -179,7 +183,7 @@ class EnsemblePolicy(Policy):
     def _weights(self, round: int, offered: Arms) -> FloatArray:
         if not isinstance(offered, FiniteArms):
             raise PropensityError(f"propensities need finitely many arms, here {offered!r}; give the features of the round")
-        size = self.recipe.size
+        size = self._models
         weights = vector("weights", self._rule.weights(round, size, lambda: self._votes(offered)[1]), size)
         if weights.min() < 0.0 or weights.sum() == 0.0:
             raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
@@ -189,10 +193,14 @@ class EnsemblePolicy(Policy):
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super()._arrays(), "sums": self._sums}
 
+    def _thetas(self) -> FloatArray:
+        """theta^j of every member: [d, m]."""
+        return ensemble.estimates(self._ridge.state, self._sums)
+
     def _votes(self, offered: Arms) -> tuple[IntArray, FloatArray]:
         """Each member's greedy arm and what it promises, kept until the next update: ([m], [m])."""
         if self._voted is None or self._voted[:2] != (self.version, offered):
-            thetas = ensemble.estimates(self._ridge.state, self._sums)
+            thetas = self._thetas()
             if isinstance(offered, FiniteArms):
                 votes, promises = ensemble.votes(thetas, offered.by_coordinate)
             else:

@@ -122,7 +122,7 @@ class LinUCBPolicy(Policy):
 
     def __init__(self, recipe: LinUCB, arms: Arms, seed: int) -> None:
         super().__init__(recipe, arms, seed)
-        self._seen = np.zeros(2)  # log(det V / lam^d) and the largest |theta_hat|
+        self._largest = np.zeros(1)  # |theta_hat| so far
 
     @property
     def beta(self) -> float:
@@ -131,10 +131,8 @@ class LinUCBPolicy(Policy):
         if self.recipe.form == "constant":
             return base
         d, lam = self.arms.dim, self.recipe.regularization
-        information, largest = self._seen.tolist()
-        if not determinant:
-            information = d * math.log1p(self.version / d / lam)
-        unknown = math.sqrt(lam) * largest if self.recipe.norm is None else 0.0
+        information = self._ridge.information if determinant else d * math.log1p(self.version / d / lam)
+        unknown = math.sqrt(lam) * float(self._largest[0]) if self.recipe.norm is None else 0.0
         return base + width * math.sqrt(information + tail) + unknown
 
     @property
@@ -162,7 +160,7 @@ class LinUCBPolicy(Policy):
         return round, *self._best(theta, offered)
 
     def _learn(self, round: int, x: FloatArray, y: float) -> float:
-        return watch(self._ridge.state, self._seen, x, y)
+        return watch(self._ridge.state, self._largest, x, y)
 
     def _weights(self, round: int, offered: Arms) -> FloatArray:
         if not isinstance(offered, FiniteArms):
@@ -172,7 +170,7 @@ class LinUCBPolicy(Policy):
         return weights
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "seen": self._seen}
+        return {**super()._arrays(), "largest": self._largest}
 
 
 def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:

@@ -10,19 +10,29 @@ from ensample.checks import instance
 from ensample.errors import InvalidArgument, SnapshotError
 from ensample.policies.decision import Decision
 from ensample.policies.describe import ARMS, PARTS, describe, rebuild
+from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.epsilon_greedy import EpsilonGreedy
 from ensample.policies.greedy import Greedy
+from ensample.policies.information_directed import InformationDirected
+from ensample.policies.kveton_phe import KvetonPHE
 from ensample.policies.linucb import LinUCB
 from ensample.policies.perturbed_history import PerturbedHistory
 from ensample.policies.policy import UNKNOWN, Policy
 from ensample.policies.recipe import Recipe
+from ensample.policies.refreshed import RefreshedEnsembleSampling
+from ensample.policies.sharp import SharpEnsembleSampling
 from ensample.policies.snapshot import NO_ARM, Tensors, read
+from ensample.policies.symmetrized import SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling
 
 __all__ = ["load"]
 
-RECIPES = (EnsembleSampling, PerturbedHistory, ThompsonSampling, LinUCB, Greedy, EpsilonGreedy)
+RECIPES = (
+    *(EnsembleSampling, SymmetrizedEnsembleSampling, SharpEnsembleSampling, RefreshedEnsembleSampling),
+    *(PerturbedHistory, KvetonPHE, ThompsonSampling, EnsemblePlusPlus, InformationDirected),
+    *(LinUCB, Greedy, EpsilonGreedy),
+)
 KINDS = PARTS | {kind.__name__: kind for kind in RECIPES}
 
 

@@ -82,6 +82,11 @@ class Policy(ABC):
         """theta^j of every member: [m, d]."""
 
     @property
+    def inflation(self) -> float:
+        """What multiplies the perturbations when choosing: 1 where the scale is in the perturbations themselves."""
+        return 1.0
+
+    @property
     def open_decisions(self) -> list[Decision]:
         """Decisions that wait for their reward, the oldest first."""
         return list(self._open.values())
@@ -108,11 +113,11 @@ class Policy(ABC):
         y = number("reward", reward)
         round, x = self._resolve(decision, self._round, ())
         try:
-            self._ridge.tend(self._learn(round, x, y))
+            self._settle(self._learn(round, x, y))
             self._record(round, x, y)
         except BaseException:  # Ctrl-C may come between two of these; what the kernel has learned is carried to its end
             if self._ridge.count > self.version:
-                self._ridge.tend(ridge.stiffness(self._ridge.state))
+                self._settle(ridge.stiffness(self._ridge.state))
                 self._truncate(self.version)
                 self._record(round, x, y)
             raise
@@ -169,6 +174,10 @@ class Policy(ABC):
     @abstractmethod
     def _learn(self, round: int, x: FloatArray, y: float) -> float:
         """Take in one observation by one call of a kernel, or raise and change nothing; returns how stiff V has become."""
+
+    def _settle(self, stiffness: float) -> None:
+        """What is due after an observation; doing it twice changes nothing."""
+        self._ridge.tend(stiffness)
 
     @abstractmethod
     def _weights(self, round: int, offered: Arms) -> FloatArray:
@@ -246,7 +255,7 @@ class Policy(ABC):
         version, opened, begun = self.version, dict(self._open), self._round
         try:
             for round, x, y in zip(rounds, features, rewards, strict=True):
-                self._ridge.tend(self._learn(round, x, y))
+                self._settle(self._learn(round, x, y))
                 self._record(round, x, y)
         except BaseException:  # Ctrl-C too
             for name, values in self._arrays().items():

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -15,6 +16,7 @@ from ensample.kernels import draws
 from ensample.kernels.draws import Code
 from ensample.kernels.moving import Scene
 from ensample.kernels.world import Track, World
+from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
 from ensample.policies.decision import Log
 from ensample.theory import Setting, perturbation_scale, radius
@@ -22,9 +24,10 @@ from ensample.theory import Setting, perturbation_scale, radius
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["Evaluation", "PerturbationRecipe", "Recipe", "Streams", "has_code", "law_code", "pick"]
+__all__ = ["EnsembleRecipe", "Evaluation", "PerturbationRecipe", "Recipe", "Streams", "has_code", "law_code", "pick"]
 
 LAST_ROUND = 1 << 62
+LARGEST_SIZE = 1 << 40
 
 
 class Evaluation(StrEnum):
@@ -143,6 +146,19 @@ class PerturbationRecipe(Recipe):
             "reward": perturbation.rescaled(scale),
             "setting": setting,
         }
+
+
+class EnsembleRecipe(PerturbationRecipe):
+    """A recipe that keeps `size` members: with Gaussian laws and a uniform rule, unless it has fields that say otherwise."""
+
+    size: int
+    initial: InitialLaw | None = None
+    reward: Perturbation | None = None
+    member: MemberRule | Callable[[int, int, Generator], int] = UNIFORM_MEMBER
+
+    def check_fields(self) -> None:
+        object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
+        super().check_fields()
 
 
 def pick(asked: str, possible: tuple[Evaluation, ...], recipe: Recipe) -> Evaluation:

@@ -15,7 +15,7 @@ class Ridge:
     """theta_hat = V^-1 b, with V and b to twice the digits of a double. The kernels change `state` in place."""
 
     def __init__(self, dim: int, regularization: float) -> None:
-        self.state = np.zeros((3 * dim + 4, dim))  # as `kernels.ridge.parts` reads it
+        self.state = np.zeros((3 * dim + 5, dim))  # as `kernels.ridge.parts` reads it
         np.fill_diagonal(self.gram, regularization)
         np.fill_diagonal(self.inverse, 1.0 / regularization)
 
@@ -36,15 +36,21 @@ class Ridge:
     @property
     def mean(self) -> FloatArray:
         """theta_hat [d]: a view."""
-        mean: FloatArray = self.state[3 * self.dim + 2]
+        mean: FloatArray = self.state[3 * self.dim + ridge.MEAN]
         return mean
 
     @property
     def count(self) -> int:
         """The number of observations taken in."""
-        return int(self.state[-1, 0])
+        return int(self.state[3 * self.dim + ridge.COUNT, 0])
+
+    @property
+    def information(self) -> float:
+        """log(det V / lam^d)."""
+        return float(self.state[3 * self.dim + ridge.INFORMATION, 0])
 
     def tend(self, stiffness: float) -> None:
         """After an observation, compute V^-1 and theta_hat anew if that is due. Doing it twice changes nothing."""
-        if stiffness > STIFF or self.state[-1, 0] % max(INTERVAL, self.state.shape[1]) == 0:
+        d = self.state.shape[1]
+        if stiffness > STIFF or self.state[3 * d + ridge.COUNT, 0] % max(INTERVAL, d) == 0:
             ridge.polish(self.state)
