@@ -31,7 +31,7 @@ format: .venv/develops  ## put the code in the house style
 	$(BIN)/ruff format .
 
 bench: .venv/develops  ## speed as ratios, measured side by side
-	$(BIN)/python benchmarks/live.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench
 
 clean:  ## remove the environment and everything compiled
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -66,6 +66,8 @@ def test_plan_fits_a_narrow_terminal() -> None:
         (("plan", "--delta", "2"), "delta = 2.0: expected"),
         (("plan", "--noise", "nan"), "noise = nan: expected"),
         (("plan", "--arms", "-1"), "arms = -1: expected"),
+        (("bench", "--only", "everything"), "only = 'everything': expected one of simulated"),
+        (("bench", "--turns", "0"), "turns = 0: expected"),
         (("demo", "--size", "0"), "size = 0: expected"),
         (("demo", "--horizon", "-5"), "horizon = -5: expected"),
         (("demo", "--scale", "-1"), "scale = -1.0: expected"),
@@ -83,7 +85,7 @@ def test_a_wrong_option_is_explained() -> None:
 
 
 def test_help_has_examples() -> None:
-    for command in ("plan", "demo"):
+    for command in ("plan", "demo", "bench"):
         assert f"ensample {command} --" in run(command, "--help").stdout
     shown = run("--help").stdout
     assert "plan" in shown and "demo" in shown

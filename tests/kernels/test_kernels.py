@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensample.kernels import ensemble, exact, ridge
@@ -17,6 +17,7 @@ finite = st.floats(-1e50, 1e50).filter(lambda x: x == 0 or abs(x) > 1e-50)
 
 
 @given(a=finite, b=finite)
+@settings(deadline=None)  # the first call compiles
 def test_two_sum_and_two_product_are_exact(a: float, b: float) -> None:
     total, error = exact.two_sum(a, b)
     assert Fraction(total) + Fraction(error) == Fraction(a) + Fraction(b)
@@ -147,3 +148,24 @@ def test_polish_is_exact_however_stiff() -> None:
         error = [sum(V[k][j] * column[j] for j in range(3)) - (k == i) for k in range(3)]
         size = max(abs(entry) for row in V for entry in row) * max(map(abs, column))
         assert max(map(abs, error)) < size / 10**15
+
+
+def test_add_some_rows_is_add_rows_of_those() -> None:
+    rng = np.random.default_rng(4)
+    start, rows, weights = rng.standard_normal(5), rng.standard_normal((9, 5)), rng.standard_normal(9)
+    which = np.array([8, 0, 3, 3, 1, 7, 2])
+    for count in range(which.size + 1):
+        total, expected = start.copy(), start.copy()
+        rows_kernel.add_some_rows(total, rows, which, weights, count)
+        rows_kernel.add_rows(expected, rows[which[:count]], weights[:count])
+        np.testing.assert_array_equal(total, expected)
+
+
+@given(st.lists(st.sampled_from([-np.inf, -1.0, -0.0, 0.0, 2.0, np.inf, np.nan]), min_size=1, max_size=11))
+@settings(deadline=None)  # the first call compiles
+def test_argmax_is_the_plain_loop(scores: list[float]) -> None:
+    best = 0
+    for k, score in enumerate(scores):
+        if score > scores[best]:
+            best = k
+    assert rows_kernel.argmax(np.array(scores)) == best

@@ -5,6 +5,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from ensample.cli.bench import bench
 from ensample.cli.console import errors
 from ensample.cli.demo import demo
 from ensample.cli.plan import plan
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 app.command()(plan)
 app.command()(demo)
+app.command()(bench)
 
 
 def show_version(asked: bool) -> None:

@@ -5,12 +5,14 @@ drawn at once: for each arm the sum of n = N_k(now) - N_k(then) draws, whose law
 was seen, and costs the same for any number of members; memory is that of min(m, T) members.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.compile import kernel
+from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
-from ensample.kernels.rows import add_rows
+from ensample.kernels.rows import add_rows, add_some_rows
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
 from ensample.types import FloatArray, IntArray
 
@@ -21,6 +23,18 @@ PLAIN = 1.0, 0.0, 0.0, False
 """No inflation: the scale is in the perturbations."""
 
 Inflation = tuple[float, float, float, bool]  # base, width, tail, determinant form: see `inflation`
+
+
+class Members(NamedTuple):
+    """The members that have acted, in the order of their first time."""
+
+    keys: IntArray  # hash table [table_size]: a member or EMPTY
+    slots: IntArray  # [table_size] where that member is kept below
+    sums: FloatArray  # S^j [min(m, T), d]
+    seen: IntArray  # pull counts when the member last acted [min(m, T), K + W]
+    epochs: IntArray  # [min(m, T)] when its W was drawn; 0: not yet
+    which: IntArray  # scratch [K + W]
+    weights: FloatArray  # scratch [K + W]
 
 
 def run_lazily(
@@ -50,7 +64,7 @@ def table_size(members: int) -> int:
     return 1 << (2 * members - 1).bit_length()
 
 
-@kernel
+@borrowing
 def find_slot(keys: IntArray, slots: IntArray, used: int, member: int) -> int:
     """Where a member is kept, `used` if it is new (and then it is entered): a hash table with linear probing."""
     mask = keys.size - 1
@@ -82,46 +96,81 @@ def lazy_ensemble(
 ) -> None:
     """Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j."""
     rows, d = world.features.shape
-    horizon = track.checkpoints[-1]
-    capacity = min(size, horizon)
-    sums = np.empty((capacity, d))
-    seen = np.zeros((capacity, rows), np.int64)
-    epochs = np.zeros(capacity, np.int64)
+    capacity = min(size, track.checkpoints[-1])
+    members = Members(
+        keys,
+        slots,
+        np.empty((capacity, d)),
+        np.zeros((capacity, rows), np.int64),
+        np.zeros(capacity, np.int64),
+        np.empty(rows, np.int64),
+        np.empty(rows),
+    )
     theta = np.zeros(d)
+    rngs = noise_rng, member_rng, rng
+    lazy_rounds(world, track, members, theta, size, round_robin, initial, law, symmetric, factor, growth, *rngs)
+
+
+@borrowing
+def lazy_rounds(
+    world: World,
+    track: Track,
+    members: Members,
+    theta: FloatArray,
+    size: int,
+    round_robin: bool,
+    initial: Code,
+    law: Code,
+    symmetric: bool,
+    factor: Inflation,
+    growth: float,
+    noise_rng: Generator,
+    member_rng: Generator,
+    rng: Generator,
+) -> None:
+    """The rounds of `lazy_ensemble`."""
     used = 0
     epoch = 1
     redraw_at = growth
-    for t in range(begin(world, track, noise_rng), horizon):
+    for t in range(begin(world, track, noise_rng), track.checkpoints[-1]):
         if stopped(track, t):
             return
         if track.sums[1] > redraw_at:
             epoch += 1
             redraw_at = track.sums[1] + growth
         member = t % size if round_robin else int(member_rng.random() * size)
-        slot = find_slot(keys, slots, used, member)
+        slot = find_slot(members.keys, members.slots, used, member)
         if slot == used:
             used += 1
-        total = sums[slot]
-        counts = seen[slot]
-        if epochs[slot] != epoch:
-            epochs[slot] = epoch
-            counts[:] = 0
+        total = members.sums[slot]
+        if members.epochs[slot] != epoch:
+            members.epochs[slot] = epoch
+            members.seen[slot] = 0
             draw_vector(initial[0], initial[1], initial[2], total, rng)
-        for k in range(rows):
-            n = track.pulls[k] - counts[k]
-            if n > 0:
-                counts[k] = track.pulls[k]
-                weight = draw_sum(law[0], law[1], law[2], n, rng)
-                for i in range(d):
-                    total[i] += weight * world.features[k, i]
-        scale = inflation(factor, track, t, d)
+        catch_up(world, track, members, slot, law, rng)
+        scale = inflation(factor, track, t, theta.size)
         if symmetric and member_rng.random() < 0.5:
             scale = -scale
         perturbed(track, total, scale, theta)
         pull(world, track, t, greedy_arm(world, track, theta), noise_rng)
 
 
-@kernel
+@borrowing
+def catch_up(world: World, track: Track, members: Members, slot: int, law: Code, rng: Generator) -> None:
+    """Draw what a member has missed since it last acted: S^j += sum_k x_k (sum of n_k draws)."""
+    seen, which, weights = members.seen[slot], members.which, members.weights
+    count = 0
+    for k in range(seen.size):
+        n = track.pulls[k] - seen[k]
+        if n > 0:
+            seen[k] = track.pulls[k]
+            which[count] = k
+            weights[count] = draw_sum(law[0], law[1], law[2], n, rng)
+            count += 1
+    add_some_rows(members.sums[slot], world.features, which, weights, count)
+
+
+@borrowing
 def inflation(factor: Inflation, track: Track, t: int, d: int) -> float:
     """base + width sqrt(information + tail), the information being log(det V / lam^d) or d log(1 + t/(d lam))."""
     base, width, tail, determinant = factor
@@ -131,7 +180,7 @@ def inflation(factor: Inflation, track: Track, t: int, d: int) -> float:
     return base + width * np.sqrt(information + tail)
 
 
-@kernel
+@borrowing
 def perturbed(track: Track, total: FloatArray, scale: float, theta: FloatArray) -> None:
     """theta = theta_hat + scale V^-1 total."""
     theta[:] = 0.0

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.compile import kernel
+from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.ridge import invert
 from ensample.kernels.rows import add_rows, argmax
 from ensample.types import FloatArray, IntArray
@@ -62,6 +62,7 @@ class Track(NamedTuple):
     sums: FloatArray  # regret, log(det V / lam^d), sum of rewards, of their squares, leverage of the last x
     checkpoints: IntArray  # [C] rounds after which the regret is noted
     regret: FloatArray  # [C]
+    noted: IntArray  # [1] how many of them have been
     scores: FloatArray  # scratch [K]
     stop: IntArray  # [1] not 0: give up, the user has had enough
 
@@ -78,12 +79,13 @@ def new_track(dim: int, rows: int, arms: int, lam: float, checkpoints: IntArray,
         sums=np.zeros(5),
         checkpoints=checkpoints,
         regret=np.full(checkpoints.size, np.nan),
+        noted=np.zeros(1, np.int64),
         scores=np.zeros(arms),
         stop=stop,
     )
 
 
-@kernel
+@borrowing
 def draw_reward(world: World, arm: int, rng: Generator) -> float:
     if world.noise == BERNOULLI:
         return 1.0 if rng.random() < world.means[arm] else 0.0
@@ -92,7 +94,7 @@ def draw_reward(world: World, arm: int, rng: Generator) -> float:
     return world.means[arm] + world.spreads[arm] * rng.standard_normal()
 
 
-@kernel
+@borrowing
 def observe(track: Track, x: FloatArray, y: float) -> None:
     """V += x x', b += x y; V^-1 and theta_hat by Sherman-Morrison."""
     inverse, mean, gain = track.inverse, track.mean, track.gain
@@ -119,7 +121,7 @@ def observe(track: Track, x: FloatArray, y: float) -> None:
     track.sums[4] = leverage
 
 
-@kernel
+@borrowing
 def due(track: Track, t: int) -> bool:
     """Whether V^-1 is to be recomputed after round t."""
     return (t + 1) % REFRESH == 0 or track.sums[4] > STEEP
@@ -151,15 +153,16 @@ def refresh(world: World, track: Track) -> None:
     adopt(track, gram)
 
 
-@kernel
+@borrowing
 def note(track: Track, t: int) -> None:
     """Write down the regret after round t if a checkpoint is there. Checkpoints ascend and end with the horizon."""
-    place = np.searchsorted(track.checkpoints, t + 1)
+    place = track.noted[0]
     if track.checkpoints[place] == t + 1:
         track.regret[place] = track.sums[0]
+        track.noted[0] += 1
 
 
-@kernel
+@borrowing
 def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
     """Play an arm in round t and learn from it; returns the reward."""
     y = draw_reward(world, arm, rng)
@@ -172,7 +175,7 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
     return y
 
 
-@kernel
+@borrowing
 def warm(world: World, track: Track, row: int, rng: Generator) -> None:
     """One observation of the warm-up."""
     observe(track, world.features[row], draw_reward(world, row, rng))
@@ -181,7 +184,7 @@ def warm(world: World, track: Track, row: int, rng: Generator) -> None:
         refresh(world, track)
 
 
-@kernel
+@borrowing
 def begin(world: World, track: Track, rng: Generator) -> int:
     """The warm-up and the opening; returns the first round in which the algorithm may choose."""
     for row in world.warmup:
@@ -191,13 +194,13 @@ def begin(world: World, track: Track, rng: Generator) -> int:
     return min(world.opening.size, track.checkpoints[-1])
 
 
-@kernel
+@borrowing
 def stopped(track: Track, t: int) -> bool:
     """Whether the user has had enough; looked up now and then."""
     return t % 1024 == 0 and track.stop[0] != 0
 
 
-@kernel
+@borrowing
 def greedy_arm(world: World, track: Track, theta: FloatArray) -> int:
     """argmax_k x_k'theta among the arms on offer, the lowest index on ties."""
     track.scores[:] = 0.0

@@ -2,11 +2,15 @@
 
 import numpy as np
 
+from ensample.types import FloatArray
+
+__all__ = ["Textbook"]
+
 
 class Textbook:
     """All m estimates kept up to date by one outer product a round."""
 
-    def __init__(self, features: np.ndarray, size: int, scale: float, seed: int) -> None:
+    def __init__(self, features: FloatArray, size: int, scale: float, seed: int) -> None:
         self.features = features
         self.size = size
         self.scale = scale

@@ -1,0 +1,125 @@
+"""The rows of the benchmark: what was measured beside what is to be reached."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ensample.bench.contestants import DIM, HORIZON, SCALE, floored, live, peered, simulated, sphere, textbook, threaded
+from ensample.bench.floor import build_floor
+from ensample.bench.peers import PEERS
+from ensample.bench.race import Turn, median, race, ratio
+from ensample.policies import EnsembleSampling, PerturbedHistory
+from ensample.problems import problem
+
+__all__ = ["GROUPS", "Row", "measure"]
+
+SIZES = {100: 1_000, 1_000: 500, 29_000: 100}  # members: rounds of the textbook, whose cost a round is the same in all of them
+FASTER = {100: 40.0, 1_000: 90.0, 29_000: 2_000.0}
+FLOOR = {100: 1.6, 1_000: 1.6, 29_000: 1.5}
+LIVE_ROUNDS, PEER_ROUNDS = 2_000, 20
+
+
+@dataclass(frozen=True)
+class Row:
+    """One ratio. `measured` is None where it could not be taken; `note` says why, or the times behind it."""
+
+    name: str
+    measured: float | None
+    target: float | None
+    at_least: bool  # else at most
+    note: str
+
+    @property
+    def reached(self) -> bool | None:
+        """None where there is nothing to reach or nothing measured."""
+        if self.measured is None or self.target is None:
+            return None
+        return self.measured >= self.target if self.at_least else self.measured <= self.target
+
+
+Step = Callable[[], None]
+
+
+def ensemble(size: int) -> EnsembleSampling:
+    return EnsembleSampling(size=size, scale=SCALE)
+
+
+def compared(
+    name: str, over: Turn, under: Turn, target: float | None, at_least: bool, turns: int, step: Step, note: str = ""
+) -> Row:
+    """time(over) / time(under), with both times in the note."""
+    times = race({"over": over, "under": under}, turns, step)
+    said = f"{median(times, 'over'):.3g} us over {median(times, 'under'):.3g} us"
+    return Row(name, ratio(times, "over", "under"), target, at_least, f"{said}; {note}" if note else said)
+
+
+def against_others(turns: int, step: Step) -> Iterator[Row]:
+    """Our simulator against the textbook and the C floor."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = build_floor(Path(folder))
+        for size, rounds in SIZES.items():
+            contestants = {"ours": simulated(ensemble(size), sphere()), "textbook": textbook(size, rounds)}
+            if program is not None:
+                contestants["floor"] = floored(program, size)
+            times = race(contestants, turns, step)
+            ours = f"{median(times, 'ours'):.3g} us"
+            note = f"{median(times, 'textbook'):.3g} us over {ours}; the textbook over {rounds:,} rounds"
+            yield Row(f"textbook / simulated, m={size:,}", ratio(times, "textbook", "ours"), FASTER[size], True, note)
+            name = f"simulated / C floor, m={size:,}"
+            if program is None:
+                yield Row(name, None, FLOOR[size], False, "no C compiler (gcc or cc)")
+            else:
+                note = f"{ours} over {median(times, 'floor'):.3g} us"
+                yield Row(name, ratio(times, "ours", "floor"), FLOOR[size], False, note)
+
+
+def scaling(turns: int, step: Step) -> Iterator[Row]:
+    """Our simulator against itself: more members, more rounds, more threads."""
+    small = simulated(ensemble(100), sphere())
+    for size, target in ((29_000, 2.5), (1_000_000, 4.0)):
+        large = simulated(ensemble(size), sphere())
+        yield compared(f"m={size:,} / m=100", large, small, target, False, turns, step)
+    for name, recipe in (("ensemble, m=100", ensemble(100)), ("LinPHE", PerturbedHistory(scale=SCALE))):
+        long, short = simulated(recipe, sphere(), 100 * HORIZON, 1), simulated(recipe, sphere())
+        yield compared(f"T=1,000,000 / T=10,000, {name}", long, short, 1.3, False, turns, step)
+    contexts = problem("contextual", dim=DIM, arms=20)
+    large, small = (simulated(ensemble(size), contexts) for size in (29_000, 100))
+    yield compared("contextual, m=29,000 / m=100", large, small, 2.5, False, turns, step)
+    yield compared("one thread / two, 8 runs", threaded(ensemble(100), 1), threaded(ensemble(100), 2), 1.7, True, turns, step)
+
+
+def live_policies(turns: int, step: Step) -> Iterator[Row]:
+    """decide + update through the Python API against the textbook."""
+    for size in (100, 1_000):
+        ours = live(ensemble(size), LIVE_ROUNDS)
+        name = f"textbook / live, m={size:,}"
+        yield compared(name, textbook(size, LIVE_ROUNDS), ours, 2.5, True, turns, step)
+
+
+def peers(turns: int, step: Step) -> Iterator[Row]:
+    """decide + update of other libraries against our live ensemble of 100; bayesianbandits has a target."""
+    for name, make in PEERS.items():
+        target = 20.0 if name == "bayesianbandits" else None
+        title = f"{name} / live, m=100"
+        try:
+            other = peered(make, PEER_ROUNDS)
+        except ImportError:
+            yield Row(title, None, target, True, "not installed: pip install 'ensample[peers]'")
+            continue
+        note = "it shares nothing between arms" if name == "mabwiser" else ""
+        yield compared(title, other, live(ensemble(100), LIVE_ROUNDS), target, True, turns, step, note)
+
+
+GROUPS: dict[str, Callable[[int, Step], Iterator[Row]]] = {
+    "simulated": against_others,
+    "scaling": scaling,
+    "live": live_policies,
+    "peers": peers,
+}
+
+
+def measure(groups: list[str], turns: int, step: Step) -> Iterator[Row]:
+    """The rows of some GROUPS, as they are measured; `step` is called after each contestant's turn."""
+    for group in groups:
+        yield from GROUPS[group](turns, step)

@@ -1,0 +1,59 @@
+"""`ensample bench`: speed as ratios, every pair measured side by side."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from ensample.bench import GROUPS, Row, measure
+from ensample.checks import whole
+from ensample.cli.console import output, progress
+from ensample.errors import InvalidArgument
+
+__all__ = ["bench"]
+
+
+def bench(
+    only: Annotated[list[str] | None, typer.Option(help=f"a part: {', '.join(GROUPS)}; may be given again")] = None,
+    turns: Annotated[int, typer.Option(help="how often each contestant takes its turn; the result is the median")] = 9,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the rows to this file too")] = None,
+) -> None:
+    """Measure our speed against the NumPy textbook, a loop in C, other libraries and ourselves at other sizes.
+
+    d=20, K=100, sphere, noise 0.1, scale 0.3, T=10,000. Contestants take turns, so that a busy machine slows all of them. For
+    one thread each set OPENBLAS_NUM_THREADS=1, as `make bench` does.
+
+    Example: `ensample bench --only simulated --only live --turns 5 --json bench.json`
+    """
+    whole("turns", turns, 1)
+    for group in only or []:
+        if group not in GROUPS:
+            raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}")
+    rows: list[Row] = []
+    with progress() as bars:
+        task = bars.add_task("turns", total=None)
+        for row in measure(only or list(GROUPS), turns, lambda: bars.advance(task)):
+            rows.append(row)
+            bars.update(task, description=f"after {row.name}")
+    output.print(as_table(rows))
+    if json_file is not None:
+        json_file.write_text(json.dumps([asdict(row) | {"reached": row.reached} for row in rows], indent=1) + "\n")
+
+
+def as_table(rows: list[Row]) -> Table:
+    table = Table(title="One round's time over another's", title_justify="left")
+    table.add_column("ratio")
+    table.add_column("target", justify="right")
+    table.add_column("measured", justify="right")
+    table.add_column("")
+    table.add_column("time a round", style="dim")
+    for row in rows:
+        sign = ">=" if row.at_least else "<="
+        target = "" if row.target is None else f"{sign} {row.target:,g}"
+        measured = "-" if row.measured is None else f"{row.measured:,.3g}" if row.measured < 1e3 else f"{row.measured:,.0f}"
+        verdict = {None: "", True: "[green]yes", False: "[red]no"}[row.reached]
+        table.add_row(row.name, target, measured, verdict, row.note)
+    return table

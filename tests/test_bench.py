@@ -1,0 +1,41 @@
+"""The contestants of the benchmark solve the same problem, and the rows say what they must."""
+
+from pathlib import Path
+
+import pytest
+
+import ensample as es
+from ensample.bench import Row
+from ensample.bench.contestants import ARMS, DIM, NOISE, SCALE, looped, sphere
+from ensample.bench.floor import build_floor, run_floor
+from ensample.bench.race import race, ratio
+from ensample.bench.textbook import Textbook
+
+SIGMAS = 5.0  # a false alarm in two million
+
+
+def test_the_floor_has_our_regret(tmp_path: Path) -> None:
+    program = build_floor(tmp_path)
+    if program is None:
+        pytest.skip("no C compiler")
+    floor = run_floor(program, DIM, ARMS, 50, 1_000, NOISE, SCALE, repeats=400, seed=1)
+    ours = es.simulate(es.EnsembleSampling(size=50, scale=SCALE), sphere(), 1_000, runs=400).summary()
+    spread = (floor["standard_error"] ** 2 + ours["standard_error"] ** 2) ** 0.5
+    assert abs(floor["regret"] - ours["mean"]) < SIGMAS * spread < 0.2 * ours["mean"]
+    assert floor["seconds_per_round"] > 0.0
+
+
+def test_contestants_take_turns() -> None:
+    order: list[str] = []
+    times = race({name: lambda name=name: order.append(name) or float(len(order)) for name in "ab"}, 2, lambda: None)
+    assert order == list("ababab") and times == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
+    assert ratio(times, "b", "a") == pytest.approx((4 / 3 + 6 / 5) / 2)
+
+
+def test_a_row_knows_whether_it_is_reached() -> None:
+    assert Row("", 2.0, 1.5, True, "").reached and Row("", 2.0, 1.5, False, "").reached is False
+    assert Row("", None, 1.5, True, "").reached is None and Row("", 2.0, None, True, "").reached is None
+
+
+def test_the_loop_runs_the_textbook() -> None:
+    assert looped(lambda features: Textbook(features, 10, SCALE, seed=0), 50)() > 0.0
