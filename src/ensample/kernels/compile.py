@@ -28,10 +28,13 @@ def borrowing(function: Function) -> Function:
 
 
 def compiled(function: Function, counting: dict[str, Any]) -> Function:
-    try:
-        return cast(Function, njit(cache=True, nogil=True, error_model="numpy", **counting)(function))
-    except RuntimeError:  # numba finds no folder that it may write to: compile in every process
-        return cast(Function, njit(nogil=True, error_model="numpy", **counting)(function))
+    """Kept on disk where numba finds a folder it may write to; without the private option where numba has dropped it."""
+    for options in ({"cache": True, **counting}, counting, {"cache": True}):
+        try:
+            return cast(Function, njit(nogil=True, error_model="numpy", **options)(function))
+        except (KeyError, RuntimeError):
+            continue
+    return cast(Function, njit(nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: Function) -> Function:

@@ -1,0 +1,216 @@
+"""The simulator: the same bits for any threads, kernels that play as live policies do, and clear complaints."""
+
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import ensample as es
+from ensample.randomness import RunStream, run_generator
+from naive.stored import StoredRows, StoredVectors
+
+FAMILY = es.problem("sphere", dim=4, arms=8, noise=0.4)
+RECIPES = [
+    es.EnsembleSampling(size=20, scale=0.4),
+    es.EnsembleSampling(size=20, scale=0.4, member=es.OptimisticMember()),
+    es.PerturbedHistory(scale=0.4),
+    es.PerturbedHistory(scale=0.4, reward=es.Rademacher(0.4)),
+    es.ThompsonSampling(scale=0.4),
+    es.LinUCB(radius=0.8),
+    es.Greedy(),
+    es.EpsilonGreedy(),
+    es.SymmetrizedEnsembleSampling(size=10, scale=0.4),
+    es.SharpEnsembleSampling(size=10, gamma=0.3),
+    es.RefreshedEnsembleSampling(size=10, scale=0.4),
+    es.KvetonPHE(),
+    es.EnsemblePlusPlus(size=8, scale=0.4),
+    es.InformationDirected(size=10, scale=0.4),
+]
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: type(recipe).__name__)
+def test_the_same_bits_for_any_threads(recipe: es.Recipe) -> None:
+    one, two, three = (es.simulate(recipe, FAMILY, 300, 6, seed=3, threads=threads) for threads in (1, 2, 3))
+    np.testing.assert_array_equal(one.regret, two.regret)
+    np.testing.assert_array_equal(one.regret, three.regret)
+    np.testing.assert_array_equal(one.pulls, two.pulls)
+    assert one.evaluation != "live"
+    assert not np.array_equal(one.regret, es.simulate(recipe, FAMILY, 300, 6, seed=4).regret)
+
+
+def test_a_replicate_does_not_depend_on_how_many_there_are() -> None:
+    many, few = (es.simulate(RECIPES[0], FAMILY, 100, runs) for runs in (7, 3))
+    np.testing.assert_array_equal(many.regret[:3], few.regret)
+
+
+def test_all_recipes_face_the_same_problem_and_noise() -> None:
+    """Two deterministic recipes that agree on the arms see the same rewards."""
+    first = es.simulate(es.LinUCB(radius=0.0), FAMILY, 200, 5)
+    second = es.simulate(es.Greedy(), FAMILY, 200, 5)
+    np.testing.assert_array_equal(first.regret, second.regret)
+
+
+@pytest.mark.parametrize("rule", [es.UniformMember(), es.RoundRobin(), es.OptimisticMember()], ids=repr)
+@pytest.mark.parametrize("law", [es.Gaussian(0.6), es.Uniform(0.6)], ids=repr)
+def test_the_eager_kernel_plays_the_live_policys_arms(law: es.Perturbation, rule: es.MemberRule) -> None:
+    """The live policy is handed the numbers that the kernel drew."""
+    rounds, size, dim, seed = 400, 9, 3, 5
+    X = np.random.default_rng(0).standard_normal((7, dim)) / 2
+    problem = es.LinearProblem(es.FiniteArms(X), [0.5, -0.3, 0.4], 0.3)
+    recipe = es.EnsembleSampling(size=size, scale=0.6, reward=law, initial=law, member=rule)
+    simulated = es.simulate(recipe, problem, rounds, 1, seed, "eager", checkpoints=rounds)
+
+    perturbation, member, noise = (
+        run_generator(seed, 0, 0, stream) for stream in (RunStream.PERTURBATION, RunStream.MEMBER, RunStream.NOISE)
+    )
+    W, Z = law.draw(perturbation, (size, dim)), law.draw(perturbation, (rounds, size))
+    j = (member.random(rounds) * size).astype(int)
+    eta = 0.3 * noise.standard_normal(rounds)
+    stored = rule if rule != es.UniformMember() else (lambda t, m, rng: int(j[t]))
+    policy = es.EnsembleSampling(size, 0.6, 1.0, StoredVectors(W), StoredRows(Z), stored).start(problem.arms)
+    regret = 0.0
+    for t in range(rounds):
+        decision = policy.decide()
+        mean = problem.mean(decision.features)
+        policy.update(decision, mean + eta[t])
+        regret += problem.best_mean() - mean
+        assert simulated.regret[0, t] == pytest.approx(regret, abs=1e-9), f"another arm in round {t}"
+
+
+def test_checkpoints() -> None:
+    runs = es.simulate(es.Greedy(), FAMILY, 1000, 2, checkpoints=7)
+    assert runs.checkpoints[-1] == 1000 and runs.checkpoints.size == 7 and runs.regret.shape == (2, 7)
+    assert (np.diff(runs.regret, axis=1) >= 0).all()
+    assert es.simulate(es.Greedy(), FAMILY, 5, 1).checkpoints.tolist() == [1, 2, 3, 4, 5]
+    assert es.simulate(es.Greedy(), FAMILY, 1, 1, checkpoints=1).regret.shape == (1, 1)
+
+
+def test_runs_say_what_happened() -> None:
+    runs = es.simulate(RECIPES[0], FAMILY, 100, 8)
+    summary = runs.summary()
+    assert summary["mean"] == pytest.approx(runs.regret[:, -1].mean()) == pytest.approx(runs.mean[-1])
+    assert summary["standard_error"] == pytest.approx(runs.regret[:, -1].std(ddof=1) / 8**0.5)
+    assert summary["p90"] == pytest.approx(runs.quantile(0.9)[-1])
+    assert runs.pulls.sum(axis=1).tolist() == [100] * 8
+    frame = runs.to_frame()
+    assert frame.columns == ["run", "round", "regret"] and frame.height == 8 * 100
+    assert frame["regret"].to_numpy() == pytest.approx(runs.regret.ravel())
+    assert np.isnan(es.simulate(RECIPES[0], FAMILY, 10, 1).standard_error).all()
+    assert "8 runs" in repr(runs)
+
+
+def test_progress_is_told() -> None:
+    told: list[int] = []
+    es.simulate(es.Greedy(), FAMILY, 10, 5, progress=told.append)
+    assert told == [1, 2, 3, 4, 5]
+
+
+def test_memory_does_not_grow_with_the_ensemble() -> None:
+    """A billion members, of which a run of 200 rounds can meet 200."""
+    runs = es.simulate(es.EnsembleSampling(size=10**9, scale=0.4), FAMILY, 200, 2)
+    assert runs.evaluation == "lazy" and np.isfinite(runs.regret).all()
+
+
+@pytest.mark.parametrize("name", ["sphere", "linreboot", "kveton", "two-arms", "trap", "ball", "contextual"])
+def test_every_problem_can_be_played(name: str) -> None:
+    runs = es.simulate(es.PerturbedHistory(scale=0.5), es.problem(name), 120, 2)
+    assert np.isfinite(runs.regret).all() and (runs.regret >= -1e-9).all()
+
+
+def test_an_error_in_a_replicate_ends_the_simulation() -> None:
+    def broken(round, size, rng):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        es.simulate(es.EnsembleSampling(size=3, member=broken), FAMILY, 10, 20)
+
+
+def test_ctrl_c_stops_within_a_second() -> None:
+    code = (
+        "import ensample as es, signal, threading, os, time\n"
+        "es.simulate(es.EnsembleSampling(size=10, scale=0.3), es.problem('sphere'), 10, 1)\n"
+        "threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "start = time.monotonic()\n"
+        "try:\n"
+        "    es.simulate(es.EnsembleSampling(size=10, scale=0.3), es.problem('sphere'), 10**9, 4)\n"
+        "except KeyboardInterrupt:\n"
+        "    print(time.monotonic() - start)\n"
+    )
+    begun = time.monotonic()
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert 1.0 <= float(shown.stdout) < 2.5, shown.stderr
+    assert time.monotonic() - begun < 60
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        *(({"recipe": value}, "recipe") for value in (None, "greedy", es.Greedy)),
+        *(({"problem": value}, "problem") for value in (None, "sphere", 3)),
+        *(({"horizon": value}, "horizon") for value in (0, -1, 1.5, None)),
+        *(({"runs": value}, "runs") for value in (0, "2", 1.0)),
+        *(({"seed": value}, "seed") for value in (-1, None)),
+        *(({"evaluation": value}, "evaluation") for value in ("fast", None, "eager")),
+        *(({"checkpoints": value}, "checkpoints") for value in (0, 2.5)),
+        *(({"threads": value}, "threads") for value in (0, -1, "all")),
+    ],
+)
+def test_bad_arguments_are_named(change: dict, argument: str) -> None:
+    arguments = {"recipe": es.EnsembleSampling(size=3, reward=Own()), "problem": FAMILY, "horizon": 10, "runs": 1}
+    with pytest.raises(es.InvalidArgument) as caught:
+        es.simulate(**(arguments | change))
+    assert caught.value.argument == argument
+
+
+class Own(es.Uniform):
+    """A law that kernels do not know."""
+
+
+def test_unknown_names_list_the_known_ones() -> None:
+    with pytest.raises(es.InvalidArgument, match=r"did you mean 'sphere'\? one of sphere, linreboot"):
+        es.problem("spere")
+    with pytest.raises(es.InvalidArgument, match=r"^arm = 3: expected .*did you mean 'arms'"):
+        es.problem("sphere", arm=3)
+    with pytest.raises(es.InvalidArgument, match=r"^problem = 7"):
+        es.problem(7)
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: es.problem("sphere", dim=0), "dim"),
+        (lambda: es.problem("sphere", noise=-1), "noise"),
+        (lambda: es.problem("kveton", dim=10, arms=5), "arms"),
+        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0], 0.1), "theta"),
+        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, np.nan], 0.1), "theta"),
+        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [2.0, 0.5], es.BernoulliNoise()), "theta"),
+        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], "loud"), "noise"),
+        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], es.BernoulliNoise), "noise"),
+        (lambda: es.LinearProblem(es.ChangingArms(2), [1.0, 0.5], 0.1), "arms"),
+        (lambda: es.LinearProblem("arms", [1.0, 0.5], 0.1), "arms"),
+        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, opening=[2]), "opening"),
+        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[[1.0]]), "warmup"),
+        (lambda: es.HeteroscedasticNoise(0.5, 0.1), "high"),
+        (lambda: es.ContextualLinearProblem(0, [1.0], 0.1), "count"),
+    ],
+)
+def test_bad_problems_are_named(make, argument: str) -> None:
+    with pytest.raises(es.InvalidArgument) as caught:
+        make()
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize(
+    "noise", [es.GaussianNoise(0.3), es.RademacherNoise(0.3), es.BernoulliNoise(), es.HeteroscedasticNoise(0.1, 0.6)], ids=repr
+)
+def test_noise_has_its_mean_and_spread(noise) -> None:
+    problem = es.LinearProblem(es.FiniteArms([[0.6], [0.2]]), [1.0], noise)
+    rng = np.random.default_rng(0)
+    for x in problem.arms.features:
+        rewards = np.array([problem.reward(x, rng) for _ in range(20_000)])
+        spread = float(noise.spreads(x)[0])
+        assert rewards.mean() == pytest.approx(x[0], abs=6 * spread / 20_000**0.5)
+        assert rewards.std() == pytest.approx(spread, rel=0.05)
+        assert spread <= noise.subgaussian
