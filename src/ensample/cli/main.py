@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from ensample.cli.console import errors
-from ensample.cli.demo import demo
 from ensample.cli.plan import plan
+from ensample.cli.race import race
 from ensample.errors import EnsampleError
 from ensample.version import __version__
 
 __all__ = ["app", "main"]
+
+INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="ensample",
@@ -21,8 +23,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(race)
 app.command()(plan)
-app.command()(demo)
 
 
 def show_version(asked: bool) -> None:
@@ -45,6 +47,7 @@ def main() -> None:
     except EnsampleError as error:
         errors.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        errors.print("stopped")
-        sys.exit(130)
+    except SystemExit as ending:
+        if ending.code == INTERRUPTED:
+            errors.print("stopped")
+        raise
