@@ -43,7 +43,8 @@ def test_promises_are_what_the_best_arm_brings() -> None:
     thetas = np.random.default_rng(0).standard_normal((5, 3))
     features = np.random.default_rng(1).standard_normal((7, 3))
     np.testing.assert_allclose(es.FiniteArms(features).promises(thetas), (thetas @ features.T).max(axis=1))
-    np.testing.assert_allclose(es.UnitBall(3).promises(thetas), np.linalg.norm(thetas, axis=1))
+    for arms in (es.UnitBall(3), es.Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0])):
+        np.testing.assert_allclose(arms.promises(thetas), [arms.best(theta)[1] @ theta for theta in thetas])
 
 
 def test_an_oracle_is_asked_and_checked() -> None:

@@ -103,6 +103,9 @@ class UnitBall(Arms):
     def parameters(self) -> dict[str, int | FloatArray]:
         return {"dim": self.dim}
 
+    def promises(self, thetas: FloatArray) -> FloatArray:
+        return np.linalg.norm(thetas, axis=1)
+
     def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
         largest = np.abs(theta).max()
         direction = theta / largest if largest > 0.0 else np.eye(1, self.dim)[0]  # its norm cannot over- or underflow
@@ -135,6 +138,9 @@ class Box(Arms):
     @property
     def parameters(self) -> dict[str, int | FloatArray]:
         return {"low": self.low, "high": self.high}
+
+    def promises(self, thetas: FloatArray) -> FloatArray:
+        return np.maximum(thetas * self.low, thetas * self.high).sum(axis=1)
 
     def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
         return None, np.where(theta > 0.0, self.high, self.low)

@@ -2,10 +2,8 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -68,9 +66,9 @@ def test_plan_fits_a_narrow_terminal() -> None:
         (("plan", "--arms", "-1"), "arms = -1: expected"),
         (("bench", "--only", "everything"), "only = 'everything': expected one of simulated"),
         (("bench", "--turns", "0"), "turns = 0: expected"),
-        (("demo", "--size", "0"), "size = 0: expected"),
-        (("demo", "--horizon", "-5"), "horizon = -5: expected"),
-        (("demo", "--scale", "-1"), "scale = -1.0: expected"),
+        (("race", "--runs", "0"), "runs = 0: expected"),
+        (("race", "--horizon", "-5"), "horizon = -5: expected"),
+        (("race", "--noise", "-1"), "noise = -1.0: expected"),
     ],
 )
 def test_errors_are_one_line(arguments: tuple[str, ...], said: str) -> None:
@@ -85,31 +83,14 @@ def test_a_wrong_option_is_explained() -> None:
 
 
 def test_help_has_examples() -> None:
-    for command in ("plan", "demo", "bench"):
+    for command in ("plan", "race", "bench"):
         assert f"ensample {command} --" in run(command, "--help").stdout
     shown = run("--help").stdout
-    assert "plan" in shown and "demo" in shown
+    assert "plan" in shown and "race" in shown
 
 
 def test_version() -> None:
     assert run("--version").stdout == f"ensample {es.__version__}\n"
-
-
-def test_demo_learns_and_is_reproducible() -> None:
-    arguments = ("demo", "--horizon", "400", "--dim", "5", "--arms", "10", "--json")
-    first, second = json.loads(run(*arguments).stdout), json.loads(run(*arguments).stdout)
-    assert first["regret"] == second["regret"] < 0.3 * first["random_regret"]
-    assert "regret so far" in run(*arguments[:-1]).stdout
-
-
-def test_interrupted_demo_ends_quietly() -> None:
-    process = subprocess.Popen(
-        [*ENSAMPLE, "demo", "--horizon", "100000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    time.sleep(3)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=20)
-    assert process.returncode == 130 and output == "" and "Traceback" not in errors
 
 
 def test_the_installed_script() -> None:

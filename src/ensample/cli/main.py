@@ -7,12 +7,14 @@ import typer
 
 from ensample.cli.bench import bench
 from ensample.cli.console import errors
-from ensample.cli.demo import demo
 from ensample.cli.plan import plan
+from ensample.cli.race import race
 from ensample.errors import EnsampleError
 from ensample.version import __version__
 
 __all__ = ["app", "main"]
+
+INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="ensample",
@@ -22,8 +24,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(race)
 app.command()(plan)
-app.command()(demo)
 app.command()(bench)
 
 
@@ -54,6 +56,7 @@ def main() -> None:
         complain(str(error))
     except (MemoryError, OSError) as error:
         complain(str(error) or "not enough memory for this")
-    except KeyboardInterrupt:
-        errors.print("stopped")
-        sys.exit(130)
+    except SystemExit as ending:
+        if ending.code == INTERRUPTED:
+            errors.print("stopped")
+        raise

@@ -1,0 +1,173 @@
+"""`ensample race`: policies side by side on one problem."""
+
+import json
+import math
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.progress import TaskID
+from rich.table import Table
+
+from ensample.checks import whole
+from ensample.cli.console import output, progress
+from ensample.cli.policies import POLICIES, contender
+from ensample.errors import AssumptionError, InvalidArgument
+from ensample.policies import Recipe
+from ensample.problems import PROBLEMS, Family
+from ensample.problems import problem as problem_named
+from ensample.simulation import Runs, simulate
+
+__all__ = ["race"]
+
+CHECKPOINTS = 1000  # enough for a logarithmic axis to start early
+
+
+def race(
+    problem: Annotated[str, typer.Option(help=f"one of {', '.join(PROBLEMS)}")] = "sphere",
+    dim: Annotated[int | None, typer.Option(help="d, the number of features", show_default="the problem's own")] = None,
+    arms: Annotated[int | None, typer.Option(help="K, the number of arms", show_default="the problem's own")] = None,
+    noise: Annotated[float | None, typer.Option(help="sigma of the rewards", show_default="the problem's own")] = None,
+    horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 10_000,
+    runs: Annotated[int, typer.Option(help="replicates, each with a problem and noise of its own")] = 100,
+    policies: Annotated[str, typer.Option(help="names with commas between them")] = ",".join(POLICIES),
+    seed: Annotated[int, typer.Option(help="of everything random")] = 0,
+    out: Annotated[Path, typer.Option(help="the directory for the figure")] = Path("race"),
+    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
+) -> None:
+    """Race policies on one problem: a table of their regret and a figure.
+
+    Every policy faces the same problems and the same noise, so differences are the policies' own.
+
+    Example: `ensample race --problem ball --dim 10 --policies es-10,es-100,linphe`
+
+    Example: `ensample race --horizon 1000 --runs 20 --json`
+    """
+    whole("horizon", horizon, 1)
+    whole("runs", runs, 1)
+    whole("seed", seed, 0)
+    if threads is not None:
+        whole("threads", threads, 1)
+    family = problem_named(problem, **given(dim=dim, arms=arms, noise=noise))
+    recipes, skipped = prepare(policies, family, horizon)
+    check_writable(out)
+    try:  # now rather than when the work is done
+        from ensample.report.race import draw, save
+    except ImportError:
+        raise InvalidArgument("matplotlib", None, "the package matplotlib: pip install 'ensample[lab]'") from None
+
+    results = run(recipes, family, horizon, runs, seed, threads)
+    options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items())
+    title = f"{problem}: {options}; {horizon:,} rounds, {runs:,} runs, seed {seed}"
+    if not as_json:
+        show(title, results, skipped)
+    paths = save(draw({POLICIES[name].label: result for name, result in results.items()}, title), out, "race")
+    if as_json:
+        typer.echo(json.dumps(answer(problem, family, results, skipped, paths), indent=2, allow_nan=False))
+    else:
+        for path in paths:
+            output.print(str(path), highlight=False, soft_wrap=True, markup=False)
+
+
+def given(**options: float | None) -> dict[str, float]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def prepare(policies: str, family: Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
+    """The recipes to race, and why others do not apply."""
+    names = dict.fromkeys(name.strip() for name in policies.split(",") if name.strip())
+    contenders = {name: contender(name) for name in names}
+    drawn = family.draw(np.random.default_rng(0))  # every draw of a family has the same constants
+    setting = drawn.setting(horizon)
+    setting = replace(setting, norm=round(setting.norm, 12))  # |theta| = 1 up to rounding
+    recipes: dict[str, Recipe] = {}
+    skipped: dict[str, str] = {}
+    for name, entry in contenders.items():
+        try:
+            recipe = entry.recipe(setting)
+            recipe.check(drawn.arms)
+            recipes[name] = recipe
+        except AssumptionError as error:
+            skipped[name] = str(error)
+    if not recipes:
+        reasons = "".join(f"; {name} does not: {reason}" for name, reason in skipped.items())
+        raise InvalidArgument("policies", policies, f"at least one that applies to the problem{reasons}")
+    return recipes, skipped
+
+
+def check_writable(out: Path) -> None:
+    """Raise unless `out` is, or can become, a directory to write in; nothing is created before there is something to keep."""
+    nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise InvalidArgument("out", str(out), f"a directory one can write in, and {str(nearest)!r} is none")
+
+
+def run(recipes: dict[str, Recipe], family: Family, horizon: int, runs: int, seed: int, threads: int | None) -> dict[str, Runs]:
+    """One policy after the other, each with a progress bar."""
+    results: dict[str, Runs] = {}
+    with progress() as bars:
+        tasks = {name: bars.add_task(name, total=runs, start=False) for name in recipes}
+        for name, task in tasks.items():
+
+            def advance(done: int, task: TaskID = task) -> None:
+                bars.update(task, completed=done)
+
+            simulate(recipes[name], family, horizon=1)  # compile, so that the clock sees rounds only
+            bars.start_task(task)
+            results[name] = simulate(
+                recipes[name], family, horizon, runs, seed, checkpoints=CHECKPOINTS, threads=threads, progress=advance
+            )
+    return results
+
+
+def options_of(family: Family) -> dict[str, float]:
+    return asdict(family)  # type: ignore[call-overload, no-any-return]
+
+
+def ranked(results: dict[str, Runs]) -> list[tuple[str, Runs]]:
+    """The lowest regret first."""
+    return sorted(results.items(), key=lambda item: item[1].mean[-1])
+
+
+def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
+    table = Table(title=title, title_justify="left", caption="best first; speed is that of one thread", caption_justify="left")
+    table.add_column("policy")
+    for column in ("mean regret", "standard error", "90th percentile", "rounds/s"):
+        table.add_column(column, justify="right")
+    for place, (name, result) in enumerate(ranked(results)):
+        final = numbers(result)
+        cells = ("-" if final[key] is None else f"{final[key]:,.1f}" for key in ("mean", "standard_error", "p90"))
+        table.add_row(name, *cells, f"{final['rounds_per_second']:,.0f}", style=None if place else "bold")
+    output.print(table)
+    for name, reason in skipped.items():
+        output.print(f"{name} skipped: {reason}", highlight=False, markup=False)
+
+
+def answer(
+    problem: str, family: Family, results: dict[str, Runs], skipped: dict[str, str], paths: list[Path]
+) -> dict[str, Any]:
+    """The race as data, the best policy first."""
+    first = next(iter(results.values()))
+    return {
+        "problem": {"name": problem, **options_of(family)},
+        "horizon": first.horizon,
+        "runs": len(first.regret),
+        "seed": first.seed,
+        "policies": [
+            {"policy": name, "recipe": repr(result.recipe), "evaluation": result.evaluation, **numbers(result)}
+            for name, result in ranked(results)
+        ],
+        "skipped": skipped,
+        "figures": [str(path) for path in paths],
+    }
+
+
+def numbers(result: Runs) -> dict[str, float | None]:
+    """The summary; JSON has no NaN, which a single run's standard error is."""
+    final = result.summary()
+    del final["runs"]
+    return {key: None if math.isnan(value) else value for key, value in final.items()}

@@ -1,0 +1,1 @@
+"""Figures of results; nothing here simulates. Needs the extra `lab`."""

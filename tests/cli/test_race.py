@@ -1,0 +1,190 @@
+"""`ensample race`, small enough for a test."""
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ensample as es
+from ensample.cli.policies import POLICIES
+from ensample.report import race as report
+
+ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
+SMALL = ("--dim", "4", "--arms", "8", "--horizon", "200", "--runs", "4")
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    command = [*ENSAMPLE, "race", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+
+
+def answer(*arguments: str, folder: Path) -> dict[str, Any]:
+    """What `--json` prints, without the times."""
+    shown = run(*arguments, "--json", folder=folder)
+    assert shown.returncode == 0 and shown.stderr == "", shown.stderr
+    result: dict[str, Any] = json.loads(shown.stdout)
+    for policy in result["policies"]:
+        assert policy.pop("rounds_per_second") > 0
+    return result
+
+
+def small_runs() -> dict[str, es.Runs]:
+    problem = es.problem("sphere", dim=4, arms=8)
+    recipes = {"calm": es.EnsembleSampling(10, 0.3), "wild": es.EnsembleSampling(10, 30.0)}
+    return {name: es.simulate(recipe, problem, horizon=300, runs=3) for name, recipe in recipes.items()}
+
+
+@pytest.fixture(scope="module")
+def everyone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return answer(*SMALL, folder=tmp_path_factory.mktemp("everyone"))
+
+
+def test_for_programs(everyone: dict[str, Any]) -> None:
+    assert everyone["problem"] == {"name": "sphere", "dim": 4, "arms": 8, "noise": 0.3}
+    assert (everyone["horizon"], everyone["runs"], everyone["seed"], everyone["skipped"]) == (200, 4, 0, {})
+    policies = {policy["policy"]: policy for policy in everyone["policies"]}
+    assert set(policies) == set(POLICIES)
+    means = [policy["mean"] for policy in everyone["policies"]]
+    assert means == sorted(means) and means[0] > 0
+    assert policies["theorem"]["evaluation"] == "lazy"
+    theorem = es.EnsembleSampling.from_theorem(es.Setting(dim=4, arms=8, horizon=200, noise=0.3, norm=1))
+    assert policies["theorem"]["recipe"] == repr(theorem)
+
+
+def test_the_numbers_are_those_of_simulate(everyone: dict[str, Any]) -> None:
+    runs = es.simulate(es.EnsembleSampling(10, 0.3), es.problem("sphere", dim=4, arms=8), horizon=200, runs=4)
+    (shown,) = (policy for policy in everyone["policies"] if policy["policy"] == "es-10")
+    assert shown["mean"] == runs.summary()["mean"] and shown["p90"] == runs.summary()["p90"]
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_threads_and_the_choice_of_policies_change_no_number(threads: str, everyone: dict[str, Any], tmp_path: Path) -> None:
+    some = answer(*SMALL, "--policies", "linphe, theorem,es-100", "--threads", threads, folder=tmp_path)
+    assert len(some["policies"]) == 3 and all(policy in everyone["policies"] for policy in some["policies"])
+
+
+def test_seeds_differ(everyone: dict[str, Any], tmp_path: Path) -> None:
+    other = answer(*SMALL, "--policies", "linphe", "--seed", "1", folder=tmp_path)
+    assert other["policies"][0] not in everyone["policies"]
+
+
+def test_for_people(tmp_path: Path) -> None:
+    shown = run(*SMALL, "--policies", "es-10,linphe", folder=tmp_path)
+    assert shown.returncode == 0 and shown.stderr == ""
+    for text in ("es-10", "linphe", "mean regret", "standard error", "90th percentile", "race/race.png", "race/race.svg"):
+        assert text in shown.stdout, text
+    assert (tmp_path / "race/race.png").read_bytes().startswith(b"\x89PNG")
+    assert "</svg>" in (tmp_path / "race/race.svg").read_text()
+    assert len(list(tmp_path.rglob("*"))) == 3
+
+
+def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
+    options = ("--problem", "ball", "--dim", "3", "--horizon", "50", "--runs", "1", "--policies", "linphe,theorem")
+    ball = answer(*options, folder=tmp_path)
+    assert [policy["policy"] for policy in ball["policies"]] == ["linphe"]
+    assert ball["policies"][0]["standard_error"] is None  # of one run
+    assert "finitely many arms" in ball["skipped"]["theorem"]
+    assert "theorem skipped: Theorem 1 assumes finitely many arms" in run(*options, folder=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--problem", "spere"), "did you mean 'sphere'?"),
+        (("--policies", "es-10,linpeh"), "policy = 'linpeh': expected did you mean 'linphe'? one of es-10, es-100"),
+        (("--policies", ","), "at least one"),
+        (("--problem", "ball", "--arms", "5"), "arms = 5: expected an option of 'ball': one of dim, noise"),
+        (("--problem", "two-arms", "--dim", "5"), "dim = 5: expected an option of 'two-arms'"),
+        (("--problem", "kveton", "--noise", "1"), "noise = 1.0: expected an option of 'kveton'"),
+        (("--problem", "ball", "--policies", "theorem"), "theorem does not: Theorem 1 assumes finitely many arms"),
+        (("--arms", "0"), "arms = 0: expected"),
+        (("--threads", "0"), "threads = 0: expected"),
+        (("--seed", "-1"), "seed = -1: expected"),
+        (("--out", __file__), "expected a directory"),
+    ],
+)
+def test_impossible_wishes(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    shown = run(*arguments, folder=tmp_path)
+    assert shown.returncode == 2 and shown.stdout == "" and said in shown.stderr and "Traceback" not in shown.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_ends_in_a_line_and_leaves_nothing(tmp_path: Path) -> None:
+    options = ("--policies", "es-10", "--runs", "4")
+    run(*options, "--horizon", "5", "--out", str(tmp_path / "warm"), folder=tmp_path)  # compiles
+    (tmp_path / "cold").mkdir()
+    terminal, inside = pty.openpty()
+    command = [*ENSAMPLE, "race", *options, "--horizon", "1000000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inside, cwd=tmp_path / "cold")
+    os.close(inside)
+    shown = [os.read(terminal, 4096)]  # a bar: it is under way
+    reader = threading.Thread(target=read_on, args=(terminal, shown))  # a terminal that nobody reads blocks its writer
+    reader.start()
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    start = time.perf_counter()
+    output, _ = process.communicate(timeout=60)
+    assert time.perf_counter() - start < 5.0  # under one second on a machine of one's own
+    reader.join()
+    os.close(terminal)
+    assert process.returncode == 130 and output == b"" and list((tmp_path / "cold").iterdir()) == []
+    said = b"".join(shown)
+    assert b"es-10" in said and said.rstrip().endswith(b"stopped") and b"Traceback" not in said
+
+
+def read_on(terminal: int, shown: list[bytes]) -> None:
+    with contextlib.suppress(OSError):  # how Linux reports that the other end is closed
+        while block := os.read(terminal, 4096):
+            shown.append(block)
+
+
+def test_an_interrupted_figure_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "race.png").write_text("old")
+    figure = report.draw(small_runs(), "a race")
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        report.save(figure, tmp_path, "race")
+    assert [path.name for path in tmp_path.iterdir()] == ["race.png"] and (tmp_path / "race.png").read_text() == "old"
+
+
+def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    runs = small_runs()
+    first = report.save(report.draw(runs, "a race"), tmp_path, "first")
+    second = report.save(report.draw(runs, "a race"), tmp_path, "second")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_the_linear_panel_keeps_to_comparable_policies() -> None:
+    runs = small_runs()
+    figure = report.draw({"a": runs["calm"], "b": runs["calm"], "far": runs["wild"]}, "a race")
+    left, right = figure.axes
+    assert runs["wild"].mean[-1] > report.FAR * runs["calm"].mean[-1]
+    labels = [line.get_label() for line in left.lines]
+    assert not any(str(label).startswith("far") for label in labels) and any(str(label).startswith("a ") for label in labels)
+    assert right.get_yscale() == "log"
+    legend = [text.get_text().split()[0] for text in figure.legends[0].get_texts()]
+    assert legend[0] == "far" and len(legend) == 3
+
+
+@pytest.mark.parametrize(("arms", "horizon", "runs"), [(1, 20, 3), (5, 1, 1)])
+def test_figures_of_next_to_nothing(arms: int, horizon: int, runs: int, tmp_path: Path) -> None:
+    runs_ = es.simulate(es.EnsembleSampling(3, 0.3), es.problem("sphere", dim=2, arms=arms), horizon, runs)
+    assert len(report.save(report.draw({"a": runs_}, "nothing to see"), tmp_path, "race")) == 2
+
+
+def test_no_figure_library_before_a_race() -> None:
+    code = "import sys, ensample, ensample.cli.main; print('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
