@@ -104,7 +104,7 @@ class UnitBall(Arms):
         return {"dim": self.dim}
 
     def promises(self, thetas: FloatArray) -> FloatArray:
-        return np.linalg.norm(thetas, axis=1)
+        return np.asarray(np.linalg.norm(thetas, axis=1))
 
     def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
         largest = np.abs(theta).max()
@@ -140,7 +140,7 @@ class Box(Arms):
         return {"low": self.low, "high": self.high}
 
     def promises(self, thetas: FloatArray) -> FloatArray:
-        return np.maximum(thetas * self.low, thetas * self.high).sum(axis=1)
+        return np.asarray(np.maximum(thetas * self.low, thetas * self.high).sum(axis=1))
 
     def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
         return None, np.where(theta > 0.0, self.high, self.low)
