@@ -17,7 +17,7 @@ run: .venv/runs  ## race the policies: a table, and a figure in race/
 	$(BIN)/ensample race
 
 test: lint  ## linters, types, import rules, doctests and all tests
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 lint: .venv/develops  ## ruff, mypy and the import rules
 	$(BIN)/ruff check .
