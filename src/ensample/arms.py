@@ -1,7 +1,7 @@
 """Arms: what can be chosen. A set of arms answers one question, which arm maximises x'theta.
 
 A linear oracle turns any combinatorial set into arms. Here, all perfect matchings of three workers to three jobs,
-with one feature a pair and the cheapest solver there is:
+with one feature a pair:
 
 >>> import numpy as np
 >>> from scipy.optimize import linear_sum_assignment

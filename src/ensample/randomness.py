@@ -1,10 +1,11 @@
 """Random numbers with an address: a pure function of (seed, stream, index).
 
-A live policy never walks along a generator. What it draws in round t it can draw again at any time, in any order and on any
-machine, so its state is a fold of its log and nothing about a generator needs saving.
+A live policy never walks along a generator. What it draws in round t it can draw again at any time and in any order, so what it
+learns is a fold of its log and nothing about a generator needs saving.
 
 An address is a jump of NumPy's PCG64DXSM: as `PCG64DXSM.jumped`, index i lies i times 2^128 divided by the golden ratio
-along the stream's cycle of 2^128 numbers, which keeps the first n indices more than 2^126 / n numbers apart.
+along the stream's cycle of 2^128 numbers, which keeps the first n indices more than 2^126 / n numbers apart. (Philox, whose
+counter is an address by itself, takes 12 ns for a normal where this takes 10: and that is half of a large ensemble's round.)
 """
 
 from enum import IntEnum

@@ -125,7 +125,9 @@ def test_ctrl_c_ends_in_a_line_and_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "cold").mkdir()
     terminal, inside = pty.openpty()
     command = [*ENSAMPLE, "race", *options, "--horizon", "1000000000"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=inside, cwd=tmp_path / "cold")
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=inside, cwd=tmp_path / "cold", preexec_fn=heed_interrupts
+    )
     os.close(inside)
     shown = [os.read(terminal, 4096)]  # a bar: it is under way
     reader = threading.Thread(target=read_on, args=(terminal, shown))  # a terminal that nobody reads blocks its writer
@@ -133,13 +135,21 @@ def test_ctrl_c_ends_in_a_line_and_leaves_nothing(tmp_path: Path) -> None:
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     start = time.perf_counter()
-    output, _ = process.communicate(timeout=60)
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert time.perf_counter() - start < 5.0  # under one second on a machine of one's own
     reader.join()
     os.close(terminal)
     assert process.returncode == 130 and output == b"" and list((tmp_path / "cold").iterdir()) == []
     said = b"".join(shown)
     assert b"es-10" in said and said.rstrip().endswith(b"stopped") and b"Traceback" not in said
+
+
+def heed_interrupts() -> None:
+    """A test run in the background inherits that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def read_on(terminal: int, shown: list[bytes]) -> None:

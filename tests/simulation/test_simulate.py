@@ -130,6 +130,7 @@ def test_an_error_in_a_replicate_ends_the_simulation() -> None:
 def test_ctrl_c_stops_within_a_second() -> None:
     code = (
         "import ensample as es, signal, threading, os, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a run in the background inherits that it is ignored
         "es.simulate(es.EnsembleSampling(size=10, scale=0.3), es.problem('sphere'), 10, 1)\n"
         "threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
         "start = time.monotonic()\n"

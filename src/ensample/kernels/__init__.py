@@ -1,1 +1,1 @@
-"""Compiled loops over arrays. Each has a slow, obvious twin in tests/naive."""
+"""Compiled loops over arrays, tested against slow, obvious twins."""

@@ -2,7 +2,7 @@
 
 V = lam I + sum x x' and b = sum x y are kept to twice the digits of a double (`exact`). V^-1 and theta_hat = V^-1 b follow
 by Sherman-Morrison, O(d^2) a round; `polish` computes them anew from V and b now and then. Reductions are axpys over
-contiguous rows: nothing is reassociated, so every IEEE machine gives the same bits.
+contiguous rows: nothing is reassociated.
 """
 
 import numpy as np
