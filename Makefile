@@ -13,7 +13,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: .venv/runs  ## race the policies: a table, and a figure in race/
+run: .venv/runs  ## what the theory prescribes, then race the policies: a table, and a figure in race/
+	$(BIN)/ensample plan
 	$(BIN)/ensample race
 
 test: lint  ## linters, types, import rules, doctests and all tests

@@ -3,6 +3,10 @@
 Between two rounds in which member j acts, its perturbations sum_i X_i Z_i^j matter to nobody. When it acts again they are
 drawn at once: for each arm the sum of n = N_k(now) - N_k(then) draws, whose law is known. This is exact in law, given all that
 was seen, and costs the same for any number of members; memory is that of min(m, T) members.
+
+A member that acts for the first time has missed everything. With Gaussian laws it starts from a base: W + sum_i X_i Z_i over
+the rounds up to some counts N_k is N(0, scale^2 B) with B = ratio I + sum_k N_k x_k x_k', so that d draws times a root of B
+do for it. The base moves on when more than d arms have been played since.
 """
 
 from typing import NamedTuple
@@ -11,7 +15,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import borrowing, kernel
-from ensample.kernels.draws import Code, draw_sum, draw_vector
+from ensample.kernels.draws import GAUSSIAN, Code, draw_sum, draw_vector
+from ensample.kernels.ridge import root
 from ensample.kernels.rows import add_rows, add_some_rows
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
 from ensample.types import FloatArray, IntArray
@@ -35,6 +40,9 @@ class Members(NamedTuple):
     epochs: IntArray  # [min(m, T)] when its W was drawn; 0: not yet
     which: IntArray  # scratch [K + W]
     weights: FloatArray  # scratch [K + W]
+    base_gram: FloatArray  # B [d, d]
+    base_root: FloatArray  # lower triangular L with LL' = B [d, d]
+    base_counts: IntArray  # N_k of B [K + W]
 
 
 def run_lazily(
@@ -56,7 +64,9 @@ def run_lazily(
     places = table_size(min(size, int(track.checkpoints[-1])))
     keys, slots = np.full(places, EMPTY), np.zeros(places, np.int64)
     rngs = noise_rng, member_rng, rng
-    lazy_ensemble(world, track, size, round_robin, initial, law, symmetric, factor, growth, keys, slots, *rngs)
+    gaussian = initial[0] == law[0] == GAUSSIAN and law[2] > 0.0
+    ratio = (initial[2] / law[2]) ** 2 if gaussian else -1.0
+    lazy_ensemble(world, track, size, round_robin, initial, law, ratio, symmetric, factor, growth, keys, slots, *rngs)
 
 
 def table_size(members: int) -> int:
@@ -85,6 +95,7 @@ def lazy_ensemble(
     round_robin: bool,
     initial: Code,
     law: Code,
+    ratio: float,  # of the variances of W and Z where both laws are Gaussian, else -1
     symmetric: bool,  # a random sign each round
     factor: Inflation,  # what multiplies V^-1 S^j
     growth: float,  # log of the growth of det V after which the ensemble is drawn anew; inf: never
@@ -105,10 +116,13 @@ def lazy_ensemble(
         np.zeros(capacity, np.int64),
         np.empty(rows, np.int64),
         np.empty(rows),
+        np.eye(d) * max(ratio, 0.0),
+        np.eye(d) * np.sqrt(max(ratio, 0.0)),
+        np.zeros(rows, np.int64),
     )
     theta = np.zeros(d)
     rngs = noise_rng, member_rng, rng
-    lazy_rounds(world, track, members, theta, size, round_robin, initial, law, symmetric, factor, growth, *rngs)
+    lazy_rounds(world, track, members, theta, size, round_robin, initial, law, ratio, symmetric, factor, growth, *rngs)
 
 
 @borrowing
@@ -121,6 +135,7 @@ def lazy_rounds(
     round_robin: bool,
     initial: Code,
     law: Code,
+    ratio: float,
     symmetric: bool,
     factor: Inflation,
     growth: float,
@@ -145,14 +160,53 @@ def lazy_rounds(
         total = members.sums[slot]
         if members.epochs[slot] != epoch:
             members.epochs[slot] = epoch
-            members.seen[slot] = 0
-            draw_vector(initial[0], initial[1], initial[2], total, rng)
+            if ratio >= 0.0:
+                start_from_base(world, track, members, slot, law[2], rng)
+            else:
+                members.seen[slot] = 0
+                draw_vector(initial[0], initial[1], initial[2], total, rng)
         catch_up(world, track, members, slot, law, rng)
         scale = inflation(factor, track, t, theta.size)
         if symmetric and member_rng.random() < 0.5:
             scale = -scale
         perturbed(track, total, scale, theta)
         pull(world, track, t, greedy_arm(world, track, theta), noise_rng)
+
+
+@borrowing
+def start_from_base(world: World, track: Track, members: Members, slot: int, scale: float, rng: Generator) -> None:
+    """S^j = scale L g, as if the member had last acted when the base was laid."""
+    total, counts = members.sums[slot], members.base_counts
+    missed = 0
+    for k in range(counts.size):
+        missed += track.pulls[k] != counts[k]
+    if missed > total.size:
+        move_base(world, track, members)
+    for k in range(counts.size):
+        members.seen[slot, k] = counts[k]
+    total[:] = 0.0
+    for k in range(total.size):
+        weight = scale * rng.standard_normal()
+        for i in range(k, total.size):
+            total[i] += weight * members.base_root[i, k]
+
+
+@borrowing
+def move_base(world: World, track: Track, members: Members) -> None:
+    """Bring B, its root and its counts up to date."""
+    counts, gram = members.base_counts, members.base_gram
+    for k in range(counts.size):
+        if track.pulls[k] != counts[k]:
+            x = world.features[k]
+            for i in range(x.size):
+                weight = (track.pulls[k] - counts[k]) * x[i]
+                for j in range(x.size):
+                    gram[i, j] += weight * x[j]
+            counts[k] = track.pulls[k]
+    for i in range(gram.shape[0]):
+        for j in range(gram.shape[0]):
+            members.base_root[i, j] = gram[i, j]
+    root(members.base_root)
 
 
 @borrowing

@@ -12,14 +12,12 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import EMPTY, Inflation, find_slot, inflation, perturbed, table_size
-from ensample.kernels.ridge import rotate
+from ensample.kernels.ridge import root, rotate
 from ensample.kernels.rows import add_rows, argmax
 from ensample.kernels.world import BERNOULLI, SIGNS, Track, adopt, due, note, observe, stopped
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Scene", "moving_ensemble", "moving_history", "root", "run_moving_lazily"]
-
-NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
+__all__ = ["Scene", "moving_ensemble", "moving_history", "run_moving_lazily"]
 
 
 class Scene(NamedTuple):
@@ -92,24 +90,6 @@ def play(
     track.sums[0] += best - mean
     note(track, t)
     return y
-
-
-@kernel
-def root(difference: FloatArray) -> None:
-    """Replace a positive semidefinite matrix by its lower Cholesky factor; a zero pivot gives a zero column."""
-    d = difference.shape[0]
-    for k in range(d):
-        size = difference[k, k]
-        pivot = size
-        for j in range(k):
-            pivot -= difference[k, j] * difference[k, j]
-        inverse_pivot = 1.0 / np.sqrt(pivot) if pivot > NEGLIGIBLE * size else 0.0
-        difference[k, k] = pivot * inverse_pivot
-        for i in range(k + 1, d):
-            value = difference[i, k]
-            for j in range(k):
-                value -= difference[i, j] * difference[k, j]
-            difference[i, k] = value * inverse_pivot
 
 
 def run_moving_lazily(

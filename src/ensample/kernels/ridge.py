@@ -23,12 +23,14 @@ __all__ = [
     "polish",
     "remember",
     "residual",
+    "root",
     "rotate",
     "stiffness",
     "times",
 ]
 
 
+NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
 TARGET, TARGET_LOW, MEAN, COUNT, INFORMATION = range(5)  # rows of `vectors` below
 
 
@@ -201,3 +203,21 @@ def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x
     if arm >= 0:
         pulls[arm] += 1
     return observe(state, x, y)
+
+
+@kernel
+def root(difference: FloatArray) -> None:
+    """Replace a positive semidefinite matrix by its lower Cholesky factor; a zero pivot gives a zero column."""
+    d = difference.shape[0]
+    for k in range(d):
+        size = difference[k, k]
+        pivot = size
+        for j in range(k):
+            pivot -= difference[k, j] * difference[k, j]
+        inverse_pivot = 1.0 / np.sqrt(pivot) if pivot > NEGLIGIBLE * size else 0.0
+        difference[k, k] = pivot * inverse_pivot
+        for i in range(k + 1, d):
+            value = difference[i, k]
+            for j in range(k):
+                value -= difference[i, j] * difference[k, j]
+            difference[i, k] = value * inverse_pivot
