@@ -263,9 +263,11 @@ def whole_counts(counts: ArrayLike | int) -> IntArray:
 
 
 def drawn(law: InitialLaw, values: object, shape: tuple[int, ...]) -> FloatArray:
-    """What a law drew, once it is seen to be usable: a law may be the user's own."""
+    """What a law drew, once it is seen to be usable: a law may be the user's own, and use its array again."""
+    if type(law).__module__ == __name__ and isinstance(values, np.ndarray):
+        return values
     if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != np.float64:
         raise InvalidArgument(f"draws of {law!r}", values, f"an array of doubles of shape {shape}")
     if values.size and not (values.min() >= -LARGEST and values.max() <= LARGEST):  # false for NaN too
         raise InvalidArgument(f"draws of {law!r}", values, f"finite numbers of at most {LARGEST:g}")
-    return values if type(law).__module__ == __name__ else values.copy()  # a user's law may use its array again
+    return values.copy()

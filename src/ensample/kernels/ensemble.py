@@ -17,8 +17,8 @@ BLOCK = 256  # members handled together: their scores stay in the first cache
 
 
 @kernel
-def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> float:
-    """One round of Algorithm 1: perturb member j by x z_j and observe (x, y); returns how stiff V has become."""
+def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> bool:
+    """One round of Algorithm 1: perturb member j by x z_j and observe (x, y); returns whether `polish` is due."""
     d, m = sums.shape
     for i in range(d):
         for j in range(m):
@@ -27,7 +27,7 @@ def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: Float
 
 
 @kernel
-def learn_rooted(state: FloatArray, sums: FloatArray, root: FloatArray, x: FloatArray, y: float, z: FloatArray) -> float:
+def learn_rooted(state: FloatArray, sums: FloatArray, root: FloatArray, x: FloatArray, y: float, z: FloatArray) -> bool:
     """`learn`, keeping also an upper triangular R with R'R = sum x x'."""
     rotate(root, x)
     return learn(state, sums, x, y, z)

@@ -90,7 +90,7 @@ def summed_history(
 
 
 @kernel
-def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x: FloatArray, y: float) -> float:
+def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x: FloatArray, y: float) -> bool:
     """Take in (x, y) for a live policy: a root of V, and number, mean and squared deviations of the rewards (Welford)."""
     rotate(root, x)
     step = (y - rewards[1]) / (rewards[0] + 1.0)

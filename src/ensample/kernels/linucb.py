@@ -29,12 +29,12 @@ def optimistic_arm(state: FloatArray, by_coordinate: FloatArray, beta: float) ->
 
 
 @kernel
-def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> float:
+def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> bool:
     """Take in (x, y) for a live policy, and note the largest |theta_hat| so far."""
-    stiffness = observe(state, x, y)
+    polish_due = observe(state, x, y)
     mean = parts(state)[3][MEAN]
     largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))
-    return stiffness
+    return polish_due
 
 
 @kernel

@@ -17,6 +17,7 @@ __all__ = [
     "INFORMATION",
     "MEAN",
     "dot",
+    "due",
     "invert",
     "observe",
     "parts",
@@ -30,6 +31,8 @@ __all__ = [
 ]
 
 
+INTERVAL = 256  # observations between two polishings (or d, where that is more: O(d^3) once in d rounds)
+STIFF = 1e7  # a V so ill-conditioned is polished at every observation, before rank-one updates lose a ninth digit
 NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
 TARGET, TARGET_LOW, MEAN, COUNT, INFORMATION = range(5)  # rows of `vectors` below
 
@@ -62,8 +65,8 @@ def dot(x: FloatArray, y: FloatArray) -> float:
 
 
 @kernel
-def observe(state: FloatArray, x: FloatArray, y: float) -> float:
-    """Take in (x, y); returns how stiff V has become."""
+def observe(state: FloatArray, x: FloatArray, y: float) -> bool:
+    """Take in (x, y); returns whether `polish` is due."""
     d = x.size
     gram, gram_low, inverse, vectors = parts(state)
     target, target_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
@@ -83,7 +86,7 @@ def observe(state: FloatArray, x: FloatArray, y: float) -> float:
             inverse[i, k] -= gain * u[k]
     vectors[INFORMATION, 0] += np.log1p(leverage)
     vectors[COUNT, 0] += 1.0
-    return stiffness(state)
+    return due(state)
 
 
 @kernel
@@ -95,6 +98,13 @@ def stiffness(state: FloatArray) -> float:
         largest = max(largest, gram[i, i])
         widest = max(widest, inverse[i, i])
     return largest * widest
+
+
+@kernel
+def due(state: FloatArray) -> bool:
+    """Whether to compute V^-1 and theta_hat anew: after every INTERVAL observations, and after each where V is stiff."""
+    d = state.shape[1]
+    return stiffness(state) > STIFF or state[3 * d + COUNT, 0] % max(INTERVAL, d) == 0.0
 
 
 @kernel
@@ -197,7 +207,7 @@ def rotate(factor: FloatArray, x: FloatArray) -> None:
 
 
 @kernel
-def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> float:
+def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> bool:
     """Take in (x, y) for a policy that draws its models afresh: also a root of sum x x', and arm counts (arm < 0: none)."""
     rotate(factor, x)
     if arm >= 0:

@@ -64,7 +64,7 @@ def learn_direction(directions: FloatArray, x: FloatArray, z: FloatArray) -> Non
 
 
 @kernel
-def learn_shared(state: FloatArray, directions: FloatArray, x: FloatArray, y: float, z: FloatArray) -> float:
+def learn_shared(state: FloatArray, directions: FloatArray, x: FloatArray, y: float, z: FloatArray) -> bool:
     """Take in (x, y) for a live policy."""
     learn_direction(directions, x, z)
     return observe(state, x, y)

@@ -76,7 +76,7 @@ class EnsemblePlusPlusPolicy(ModelPolicy):
         rows = self._unit.draw_vectors(rng, arms.dim, size)
         self._directions = np.ascontiguousarray(math.sqrt(recipe.regularization) * rows.T)  # S' [M, d]
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         z = self._unit.draw_vectors(self._address.generator(Stream.PERTURBATION, round), 1, self.recipe.size)[0]
         return learn_shared(self._ridge.state, self._directions, x, y, z)
 

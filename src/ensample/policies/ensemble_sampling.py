@@ -177,7 +177,7 @@ class EnsemblePolicy(Policy):
             return member
         return whole("member", member, 0, self._models - 1)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         return ensemble.learn(self._ridge.state, self._sums, x, y, self._perturbations(round))
 
     def _weights(self, round: int, offered: Arms) -> FloatArray:

@@ -61,7 +61,7 @@ class GreedyPolicy(ModelPolicy):
     def _model(self, round: int) -> FloatArray:
         return self.mean
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         return ridge.observe(self._ridge.state, x, y)
 
     def _weights(self, round: int, offered: Arms) -> FloatArray:

@@ -92,7 +92,7 @@ class KvetonPHEPolicy(ModelPolicy):
         arm = unplayed(self._basis, self._pulls, round)
         return (round, arm, self.arms.features[arm]) if arm >= 0 else super()._choose(round, offered)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         arm = self._numbers.get(x.tobytes())
         if arm is None:
             raise InvalidArgument("arm", x, "the features of a standing arm for KvetonPHE")

@@ -159,7 +159,7 @@ class LinUCBPolicy(Policy):
             theta = farthest_point(theta, self.gram, self.beta, self.recipe.regularization)
         return round, *self._best(theta, offered)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         return watch(self._ridge.state, self._largest, x, y)
 
     def _weights(self, round: int, offered: Arms) -> FloatArray:

@@ -113,7 +113,7 @@ class PerturbedHistoryPolicy(ModelPolicy):
         self._factor = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i'
         self._pulls = np.zeros(len(arms) if isinstance(arms, FiniteArms) else 0, np.int64)  # of standing arms
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         arm = self._numbers.get(x.tobytes(), UNNUMBERED)
         return ridge.remember(self._ridge.state, self._factor, self._pulls, arm, x, y)
 

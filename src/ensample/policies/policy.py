@@ -117,7 +117,7 @@ class Policy(ABC):
             self._record(round, x, y)
         except BaseException:  # Ctrl-C may come between two of these; what the kernel has learned is carried to its end
             if self._ridge.count > self.version:
-                self._settle(ridge.stiffness(self._ridge.state))
+                self._settle(ridge.due(self._ridge.state))
                 self._truncate(self.version)
                 self._record(round, x, y)
             raise
@@ -172,12 +172,12 @@ class Policy(ABC):
         """(member, arm, features) for a round; changes nothing."""
 
     @abstractmethod
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
-        """Take in one observation by one call of a kernel, or raise and change nothing; returns how stiff V has become."""
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
+        """Take in one observation by one call of a kernel, or raise and change nothing; returns what `_settle` is told."""
 
-    def _settle(self, stiffness: float) -> None:
-        """What is due after an observation; doing it twice changes nothing."""
-        self._ridge.tend(stiffness)
+    def _settle(self, due: bool) -> None:
+        """What follows an observation; `due` is the kernel's word on V^-1. Doing it twice changes nothing."""
+        self._ridge.tend(due)
 
     @abstractmethod
     def _weights(self, round: int, offered: Arms) -> FloatArray:

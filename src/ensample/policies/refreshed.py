@@ -86,11 +86,11 @@ class RefreshedPolicy(EnsemblePolicy):
         """How often the ensemble was drawn anew."""
         return int(self._last[1])
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         return ensemble.learn_rooted(self._ridge.state, self._sums, self._root, x, y, self._perturbations(round))
 
-    def _settle(self, stiffness: float) -> None:
-        super()._settle(stiffness)
+    def _settle(self, due: bool) -> None:
+        super()._settle(due)
         if self._ridge.information - self._last[0] > self.recipe.threshold:
             self._refresh()
 

@@ -7,9 +7,6 @@ from ensample.types import FloatArray
 
 __all__ = ["Ridge"]
 
-INTERVAL = 256  # observations between two polishings (or d, where that is more: O(d^3) once in d rounds)
-STIFF = 1e7  # a V so ill-conditioned is polished at every observation, before rank-one updates lose a ninth digit
-
 
 class Ridge:
     """theta_hat = V^-1 b, with V and b to twice the digits of a double. The kernels change `state` in place."""
@@ -49,8 +46,7 @@ class Ridge:
         """log(det V / lam^d)."""
         return float(self.state[3 * self.dim + ridge.INFORMATION, 0])
 
-    def tend(self, stiffness: float) -> None:
+    def tend(self, due: bool) -> None:
         """After an observation, compute V^-1 and theta_hat anew if that is due. Doing it twice changes nothing."""
-        d = self.state.shape[1]
-        if stiffness > STIFF or self.state[3 * d + ridge.COUNT, 0] % max(INTERVAL, d) == 0:
+        if due:
             ridge.polish(self.state)

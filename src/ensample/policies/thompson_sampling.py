@@ -131,7 +131,7 @@ class ThompsonPolicy(ModelPolicy):
         self._root = math.sqrt(recipe.regularization) * np.eye(arms.dim)  # R, upper triangular, R'R = V
         self._rewards = np.zeros(3)  # their number, mean and sum of squared deviations from it
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> float:
+    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
         return remember_rewards(self._ridge.state, self._root, self._rewards, x, y)
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
