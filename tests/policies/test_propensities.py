@@ -30,6 +30,17 @@ def binomial_interval_contains(count: int, total: int, p: float, tests: int) -> 
     return bool(low <= count <= high)
 
 
+def plays_with(policy: es.Policy, propensities: np.ndarray) -> bool:
+    """Whether 20,000 decisions, none of them rewarded, have these frequencies."""
+    counts = np.zeros(propensities.size, int)
+    for _ in range(20_000):
+        decision = policy.decide()
+        policy.forget(decision)
+        counts[decision.arm] += 1
+    pairs = zip(counts, propensities, strict=True)
+    return all(binomial_interval_contains(count, 20_000, p, propensities.size) for count, p in pairs)
+
+
 def test_uniform_propensities_are_the_frequencies_of_redrawn_members() -> None:
     policy = trained()
     propensities, votes = policy.propensities(), policy.votes()
@@ -48,12 +59,7 @@ def test_a_policy_plays_with_its_propensities() -> None:
     """Decisions that are never rewarded leave the state, and with it the propensities, as they are."""
     policy = trained()
     propensities = policy.propensities()
-    counts = np.zeros(8, int)
-    for _ in range(20_000):
-        decision = policy.decide()
-        policy.forget(decision)
-        counts[decision.arm] += 1
-    assert all(binomial_interval_contains(c, 20_000, p, 8) for c, p in zip(counts, propensities, strict=True))
+    assert plays_with(policy, propensities)
 
 
 def test_round_robin_and_optimistic_rules_are_certain() -> None:
@@ -97,12 +103,7 @@ def test_a_callable_rule_has_propensities_only_if_it_knows_its_weights() -> None
     expected = np.zeros(8)
     np.add.at(expected, policy.votes(), Favourite().weights(0, 50))
     np.testing.assert_allclose(policy.propensities(), expected, rtol=1e-15)
-    counts = np.zeros(8, int)
-    for _ in range(20_000):
-        decision = policy.decide()
-        policy.forget(decision)
-        counts[decision.arm] += 1
-    assert all(binomial_interval_contains(c, 20_000, p, 8) for c, p in zip(counts, expected, strict=True))
+    assert plays_with(policy, expected)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [-1.0] + [1.0] * 49, [0.0] * 50, ["a"] * 50, None])

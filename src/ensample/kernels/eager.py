@@ -10,9 +10,27 @@ from ensample.kernels.rows import add_rows
 from ensample.kernels.world import Track, World, begin, due, greedy_arm, pull, stopped
 from ensample.types import FloatArray
 
-__all__ = ["OPTIMISTIC", "ROUND_ROBIN", "UNIFORM", "eager_ensemble"]
+__all__ = ["OPTIMISTIC", "ROUND_ROBIN", "UNIFORM", "begin_ensemble", "eager_ensemble", "perturb", "score_all", "update_scores"]
 
 UNIFORM, ROUND_ROBIN, OPTIMISTIC = 0, 1, 2
+
+
+@kernel
+def begin_ensemble(
+    world: World, track: Track, size: int, initial: Code, law: Code, noise_rng: Generator, rng: Generator
+) -> tuple[int, FloatArray]:
+    """The first free round, and W^j + sum_i X_i Z_i^j so far, a column a member [d, m]; W is drawn member by member."""
+    rows, d = world.features.shape
+    sums = np.empty((d, size))
+    z, w = np.empty(size), np.empty(d)
+    for j in range(size):
+        draw_vector(initial[0], initial[1], initial[2], w, rng)
+        sums[:, j] = w
+    first = begin(world, track, noise_rng)
+    for k in range(rows):
+        for _ in range(track.pulls[k]):
+            perturb(sums, world.features[k], z, law, rng)
+    return first, sums
 
 
 @kernel
@@ -27,18 +45,10 @@ def eager_ensemble(
     member_rng: Generator,
     rng: Generator,
 ) -> None:
-    """Algorithm 1. Draws W member by member, then a row of Z each round."""
-    rows, d = world.features.shape
-    sums = np.empty((d, size))
+    """Algorithm 1, with a row of Z drawn each round."""
+    first, sums = begin_ensemble(world, track, size, initial, law, noise_rng, rng)
     z = np.empty(size)
-    theta = np.zeros(d)
-    for j in range(size):
-        draw_vector(initial[0], initial[1], initial[2], theta, rng)
-        sums[:, j] = theta
-    first = begin(world, track, noise_rng)
-    for k in range(rows):
-        for _ in range(track.pulls[k]):
-            perturb(sums, world.features[k], z, law, rng)
+    theta = np.zeros(world.features.shape[1])
     scores = np.zeros((world.means.size, size))
     if rule == OPTIMISTIC:
         score_all(world, track, sums, scores)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.draws import Code, draw_vector
-from ensample.kernels.eager import perturb, score_all, update_scores
+from ensample.kernels.draws import Code
+from ensample.kernels.eager import begin_ensemble, perturb, score_all, update_scores
 from ensample.kernels.rows import argmax
-from ensample.kernels.world import Track, World, begin, due, pull, stopped
+from ensample.kernels.world import Track, World, due, pull, stopped
 from ensample.types import FloatArray
 
 __all__ = ["best_pair", "gaps_and_gains", "informed_ensemble", "member_scores"]
@@ -109,19 +109,10 @@ def informed_ensemble(
     rng: Generator,
 ) -> None:
     """Members as in Algorithm 1, all kept up to date; each round plays one of the two arms of `best_pair`: O(K m + K^2)."""
-    rows, d = world.features.shape
     arms = world.by_coordinate.shape[1]
-    sums = np.empty((d, size))
+    first, sums = begin_ensemble(world, track, size, initial, law, noise_rng, rng)
     z = np.empty(size)
-    w = np.empty(d)
-    for j in range(size):
-        draw_vector(initial[0], initial[1], initial[2], w, rng)
-        sums[:, j] = w
-    first = begin(world, track, noise_rng)
-    for k in range(rows):
-        for _ in range(track.pulls[k]):
-            perturb(sums, world.features[k], z, law, rng)
-    scores = np.zeros((rows, size))
+    scores = np.zeros((world.means.size, size))
     score_all(world, track, sums, scores)
     for t in range(first, track.checkpoints[-1]):
         if stopped(track, t):

@@ -46,40 +46,36 @@ class Noise(ABC):
         return mean + spread * rng.standard_normal()
 
 
+class ScaledNoise(Noise):
+    """Noise of the same size everywhere."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", number("noise", self.scale, 0.0))
+
+    @property
+    def subgaussian(self) -> float:
+        return self.scale
+
+    def spreads(self, means: FloatArray) -> FloatArray:
+        return np.full(np.shape(means), self.scale)
+
+
 @dataclass(frozen=True)
-class GaussianNoise(Noise):
+class GaussianNoise(ScaledNoise):
     """N(0, scale^2)."""
 
     scale: float
     kind = GAUSSIAN
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number("noise", self.scale, 0.0))
-
-    @property
-    def subgaussian(self) -> float:
-        return self.scale
-
-    def spreads(self, means: FloatArray) -> FloatArray:
-        return np.full(np.shape(means), self.scale)
-
 
 @dataclass(frozen=True)
-class RademacherNoise(Noise):
+class RademacherNoise(ScaledNoise):
     """-scale or +scale: bounded noise."""
 
     scale: float
     kind = SIGNS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number("noise", self.scale, 0.0))
-
-    @property
-    def subgaussian(self) -> float:
-        return self.scale
-
-    def spreads(self, means: FloatArray) -> FloatArray:
-        return np.full(np.shape(means), self.scale)
 
 
 @dataclass(frozen=True)
