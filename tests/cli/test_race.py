@@ -101,7 +101,7 @@ def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--problem", "spere"), "did you mean 'sphere'?"),
-        (("--policies", "es-10,linpeh"), "policy = 'linpeh': expected did you mean 'linphe'? one of es-10, es-100"),
+        (("--policies", "es-10,linpeh"), "policy = 'linpeh': expected one of es-10, es-100"),
         (("--policies", ","), "at least one"),
         (("--problem", "ball", "--arms", "5"), "arms = 5: expected an option of 'ball': one of dim, noise"),
         (("--problem", "two-arms", "--dim", "5"), "dim = 5: expected an option of 'two-arms'"),

@@ -14,7 +14,7 @@ from ensample.kernels.shared_factor import learn_shared, shared_factor
 from ensample.kernels.world import Track, World
 from ensample.perturbations import Sphere
 from ensample.policies.model import ModelPolicy
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import LARGEST_SIZE, Evaluation, Recipe, Streams, pick
 from ensample.randomness import Stream
 from ensample.types import FloatArray
 
@@ -49,9 +49,9 @@ class EnsemblePlusPlus(Recipe):
     regularization: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole("size", self.size, 1))
+        object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
         object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
 
     def start(self, arms: Arms, seed: int = 0) -> "EnsemblePlusPlusPolicy":
         return EnsemblePlusPlusPolicy(self, arms, seed)

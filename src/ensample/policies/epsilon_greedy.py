@@ -48,7 +48,7 @@ class EpsilonGreedy(Recipe):
         object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, 0.0, 1.0))
         if self.decay is not None:
             object.__setattr__(self, "decay", number("decay", self.decay, above=0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
 
     def check(self, arms: Arms) -> None:
         super().check(arms)

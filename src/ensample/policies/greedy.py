@@ -43,7 +43,7 @@ class Greedy(Recipe):
     scale = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
 
     def start(self, arms: Arms, seed: int = 0) -> "GreedyPolicy":
         return GreedyPolicy(self, arms, seed)

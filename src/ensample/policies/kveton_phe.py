@@ -53,7 +53,7 @@ class KvetonPHE(Recipe):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", number("a", self.a, most=1e6, above=0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
 
     @property
     def scale(self) -> float:  # type: ignore[override]
@@ -72,8 +72,13 @@ class KvetonPHE(Recipe):
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
 
     def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        basis = independent_rows(np.ascontiguousarray(world.by_coordinate.T))
-        pseudo_reward_history(world, track, self.a, basis, streams.noise, streams.perturbation)
+        features = np.ascontiguousarray(world.by_coordinate.T)
+        if len(features) < len(world.features):
+            raise InvalidArgument("warmup", world.features[-1], "the features of standing arms for KvetonPHE")
+        first = {x.tobytes(): k for k, x in reversed(list(enumerate(features)))}  # equal arms share their pseudo-rewards
+        opening = np.array([first[features[arm].tobytes()] for arm in world.opening], np.int64)
+        rngs = streams.noise, streams.perturbation
+        pseudo_reward_history(world._replace(opening=opening), track, self.a, independent_rows(features), *rngs)
 
 
 class KvetonPHEPolicy(ModelPolicy):

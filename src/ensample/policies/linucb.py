@@ -68,7 +68,7 @@ class LinUCB(Recipe):
             raise InvalidArgument("form", self.form, f"one of {', '.join(map(repr, FORMS))}")
         checked = {
             "radius": number("radius", self.radius, 0.0),
-            "regularization": number("regularization", self.regularization, 1e-50, 1e50),
+            "regularization": number("regularization", self.regularization, 1e-12, 1e50),
             "noise": number("noise", self.noise, 0.0),
             "norm": None if self.norm is None else number("norm", self.norm, 0.0),
             "delta": number("delta", self.delta, most=1.0, above=0.0),

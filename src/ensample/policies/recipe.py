@@ -130,7 +130,7 @@ class PerturbationRecipe(Recipe):
     def check_fields(self) -> None:
         """Raise on a field that cannot be used."""
         object.__setattr__(self, "scale", number("scale", self.scale, 0.0, 1e50))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
         instance("initial", self.initial, InitialLaw | None, "an initial law such as Gaussian(1.0), or None")
         instance("reward", self.reward, Perturbation | None, "a perturbation such as Gaussian(1.0), or None")
         instance("setting", self.setting, Setting | None, "a Setting, or None")

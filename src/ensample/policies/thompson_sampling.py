@@ -60,7 +60,7 @@ class ThompsonSampling(Recipe):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-50, 1e50))
+        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
         object.__setattr__(self, "adaptive", boolean("adaptive", self.adaptive))
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         if self.setting is not None and self.adaptive:

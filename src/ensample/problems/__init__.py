@@ -62,7 +62,7 @@ def problem(name: str, **options: Any) -> Family:
 
 
 def known(name: str, names: list[str]) -> str:
-    """The known names, the nearest first."""
+    """The known names, and the nearest of them."""
     near = difflib.get_close_matches(name, names, 1, 0.4)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}one of {', '.join(names)}"
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    return f"one of {', '.join(names)}{hint}"

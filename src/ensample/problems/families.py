@@ -115,6 +115,9 @@ class TwoArms(Family):
     noise: float | Noise = 1.0
     dim = 2
 
+    def __post_init__(self) -> None:
+        as_noise(self.noise)
+
     def draw(self, rng: Generator) -> LinearProblem:
         return LinearProblem(FiniteArms(np.eye(2)), [5.0, 6.0], self.noise)
 

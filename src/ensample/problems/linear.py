@@ -78,11 +78,13 @@ class LinearProblem(Problem):
             raise InvalidArgument("arms", arms, "a fixed set of arms (see ContextualLinearProblem)")
         self.warmup = np.zeros((0, arms.dim)) if warmup is None else matrix("warmup", warmup, arms.dim)
         forced = sequence("opening", opening, "arms by number")
-        last = len(arms) - 1 if isinstance(arms, FiniteArms) else -1
+        if forced and not isinstance(arms, FiniteArms):
+            raise InvalidArgument("opening", opening, f"no arms by number on {arms!r}")
+        last = len(arms) - 1 if isinstance(arms, FiniteArms) else 0
         self.opening = np.array([whole("opening", arm, 0, last) for arm in forced], np.int64)
         self._best_mean = self.mean(arms.best(self.theta)[1])
-        if isinstance(arms, FiniteArms):
-            self.noise.check(arms.features @ self.theta)
+        worst_mean = self.mean(arms.best(-self.theta)[1])
+        self.noise.check(np.array([self._best_mean, worst_mean, *(self.warmup @ self.theta)]))
 
     def __repr__(self) -> str:
         return f"LinearProblem({self.arms!r}, noise={self.noise!r})"
@@ -100,8 +102,15 @@ class LinearProblem(Problem):
     def world(self) -> World:
         """The problem as arrays, for the kernels; finite arms only."""
         assert isinstance(self.arms, FiniteArms)
-        extra, rows = np.unique(self.warmup, axis=0, return_inverse=True)
-        features = np.ascontiguousarray(np.vstack([self.arms.features, extra]))
+        numbers = {x.tobytes(): k for k, x in reversed(list(enumerate(self.arms.features)))}  # the lowest of equal arms
+        rows: list[int] = []
+        extra: list[FloatArray] = []
+        for x in self.warmup:
+            if x.tobytes() not in numbers:
+                numbers[x.tobytes()] = len(self.arms) + len(extra)
+                extra.append(x)
+            rows.append(numbers[x.tobytes()])
+        features = np.vstack([self.arms.features, *extra])
         means = features @ self.theta
         return World(
             features=features,
@@ -110,7 +119,7 @@ class LinearProblem(Problem):
             spreads=self.noise.spreads(means),
             noise=self.noise.kind,
             best=float(means[: len(self.arms)].max()),
-            warmup=len(self.arms) + rows.ravel().astype(np.int64),
+            warmup=np.array(rows, np.int64),
             opening=self.opening,
         )
 
@@ -121,6 +130,8 @@ class ContextualLinearProblem(Problem):
     def __init__(self, count: int, theta: ArrayLike, noise: Noise | float) -> None:
         super().__init__(ChangingArms(vector("theta", theta).size), theta, noise)
         self.count = whole("count", count, 1)
+        norm = float(np.linalg.norm(self.theta))
+        self.noise.check(np.array([-norm, norm]))
 
     def __repr__(self) -> str:
         return f"ContextualLinearProblem({self.count} arms a round, dim={self.arms.dim}, noise={self.noise!r})"

@@ -1,5 +1,6 @@
 """`simulate`: replicates on threads, the same numbers for any number of them."""
 
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -41,7 +42,8 @@ def simulate(
     `evaluation`: "lazy" touches only the member that acts (exact in law, cost independent of the ensemble size), "eager" keeps
     all members up to date, "live" runs the live policy in Python; "auto" takes the fastest that there is. A family draws a
     problem of its own for each replicate. Replicate r faces the same problem and the same noise under every recipe, and gives
-    the same bits whatever the threads and the order. `progress` is called with the number of finished runs.
+    the same bits whatever the threads and the order. `progress` is called with the number of finished runs. `cell` numbers the
+    cells of a study, so that their random numbers differ.
 
     >>> import ensample as es
     >>> runs = simulate(es.EnsembleSampling(size=10**6, scale=0.3), es.problem("sphere", dim=5), horizon=500, runs=4)
@@ -52,7 +54,10 @@ def simulate(
     if not isinstance(problem, Problem | Family):
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
     horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
-    if evaluation not in EVALUATIONS:
+    whole("cell", cell, 0)
+    if progress is not None and not callable(progress):
+        raise WrongType("progress", progress, "a function of the number of finished runs, or None")
+    if not isinstance(evaluation, str) or evaluation not in EVALUATIONS:
         raise InvalidArgument("evaluation", evaluation, f"one of {', '.join(EVALUATIONS)}")
     marks = checkpoint_rounds(horizon, whole("checkpoints", checkpoints, 1))
     workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
@@ -84,7 +89,7 @@ def run(
             world, arms = problem.world(), len(problem.arms)
             track = new_track(dim, len(world.features), arms, lam, marks, stop)
             recipe.run_on_finite_arms(world, track, streams, way)
-            return way.value, track.regret, track.pulls[:arms]
+            return way.value, track.regret, (track.pulls - np.bincount(world.warmup, minlength=track.pulls.size))[:arms]
         return "live", *run_live(recipe, problem, marks, streams, stop)
     scene = problem.scene()
     way = recipe.evaluation_on_moving_arms(evaluation) if scene is not None else pick(evaluation, (Evaluation.LIVE,), recipe)
@@ -99,12 +104,13 @@ def run_all(
     replicate: Callable[[int], None], runs: int, workers: int, stop: IntArray, progress: Callable[[int], None] | None
 ) -> None:
     """All replicates on threads; on Ctrl-C or an error the running ones are told to stop."""
-    done = 0
+    done, coming = 0, iter(range(runs))
+    waiting: set[Future[None]] = set()
     with ThreadPoolExecutor(workers) as pool:
-        waiting = {pool.submit(replicate, r) for r in range(runs)}
         try:
-            while waiting:
-                finished: set[Future[None]]
+            while done < runs:
+                for r in itertools.islice(coming, 2 * workers - len(waiting)):
+                    waiting.add(pool.submit(replicate, r))
                 finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in finished:
                     future.result()
