@@ -20,6 +20,7 @@ __all__ = [
     "due",
     "invert",
     "observe",
+    "observe_arm",
     "parts",
     "polish",
     "remember",
@@ -210,6 +211,12 @@ def rotate(factor: FloatArray, x: FloatArray) -> None:
 def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> bool:
     """Take in (x, y) for a policy that draws its models afresh: also a root of sum x x', and arm counts (arm < 0: none)."""
     rotate(factor, x)
+    return observe_arm(state, pulls, arm, x, y)
+
+
+@kernel
+def observe_arm(state: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> bool:
+    """`observe`, and count the arm (arm < 0: none)."""
     if arm >= 0:
         pulls[arm] += 1
     return observe(state, x, y)

@@ -90,7 +90,6 @@ class KvetonPHEPolicy(ModelPolicy):
     def __init__(self, recipe: KvetonPHE, arms: Arms, seed: int) -> None:
         super().__init__(recipe, arms, seed)
         self._pulls = np.zeros(len(self.arms), np.int64)
-        self._root = np.zeros((arms.dim, arms.dim))  # which `remember` keeps and nothing here needs
         self._basis = independent_rows(self.arms.features)
 
     def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
@@ -101,7 +100,7 @@ class KvetonPHEPolicy(ModelPolicy):
         arm = self._numbers.get(x.tobytes())
         if arm is None:
             raise InvalidArgument("arm", x, "the features of a standing arm for KvetonPHE")
-        return ridge.remember(self._ridge.state, self._root, self._pulls, arm, x, y)
+        return ridge.observe_arm(self._ridge.state, self._pulls, arm, x, y)
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super()._arrays(), "pulls": self._pulls}
