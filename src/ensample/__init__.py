@@ -20,8 +20,10 @@ from ensample.errors import (
     InvalidArgument,
     PropensityError,
     SnapshotError,
+    StudyError,
     WrongType,
 )
+from ensample.lab import Results, Study, run_study
 from ensample.members import MemberRule, OptimisticMember, RoundRobin, UniformMember
 from ensample.perturbations import (
     CenteredBinomial,
@@ -103,12 +105,15 @@ __all__ = [
     "RademacherNoise",
     "Recipe",
     "RefreshedEnsembleSampling",
+    "Results",
     "RoundRobin",
     "Runs",
     "Setting",
     "SharpEnsembleSampling",
     "SnapshotError",
     "Sphere",
+    "Study",
+    "StudyError",
     "SymmetrizedEnsembleSampling",
     "ThompsonSampling",
     "Uniform",
@@ -118,6 +123,7 @@ __all__ = [
     "__version__",
     "load",
     "problem",
+    "run_study",
     "simulate",
     "theory",
 ]
