@@ -1,19 +1,14 @@
 """The figure of a race: regret over the rounds, on linear and on logarithmic axes."""
 
-import io
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
-from ensample.errors import InvalidArgument
+from ensample.report.files import save
+from ensample.report.style import house_style
 from ensample.simulation import Runs
 from ensample.types import IntArray
 
@@ -32,23 +27,6 @@ LOOKS: tuple[tuple[str, Any], ...] = (
     ("#8C8C8C", (0, (5, 1.5))),
     ("#44AA99", "-"),
 )
-STYLE: dict[Any, Any] = {
-    "font.size": 8.5,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.labelsize": 9.0,
-    "axes.titlesize": 9.0,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "lines.linewidth": 1.4,
-    "lines.solid_capstyle": "round",
-    "legend.frameon": False,
-    "savefig.dpi": 300,
-    "svg.hashsalt": "ensample",
-}
 QUIET = "0.35"
 SMALL: dict[str, Any] = {"color": QUIET, "fontsize": 7.5}
 FAR = 4.0
@@ -66,15 +44,6 @@ class Line(NamedTuple):
     @property
     def final(self) -> float:
         return float(self.runs.mean[-1])
-
-
-@contextmanager
-def house_style() -> Iterator[None]:
-    """Our settings, whatever the user's own are."""
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        yield
 
 
 def draw(results: dict[str, Runs], title: str) -> Figure:
@@ -147,33 +116,3 @@ def plot(axes: Axes, line: Line, index: IntArray) -> None:
     """The mean at some checkpoints."""
     label = f"{line.label}  ({line.final:,.0f})"
     axes.plot(line.runs.checkpoints[index], line.runs.mean[index], color=line.colour, linestyle=line.dashes, label=label)
-
-
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write `name`.png and `name`.svg, each whole or not at all; the same figure gives the same bytes."""
-    with house_style():
-        drawn = {
-            ".png": rendered(figure, "png", {"Software": None}),
-            ".svg": rendered(figure, "svg", {"Date": None, "Creator": None}),
-        }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        return [written(folder / f"{name}{ending}", data) for ending, data in drawn.items()]
-    except OSError as error:
-        raise InvalidArgument("out", str(folder), f"a directory to write in: {error}") from None
-
-
-def rendered(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, metadata=metadata)
-    return buffer.getvalue()
-
-
-def written(path: Path, data: bytes) -> Path:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path

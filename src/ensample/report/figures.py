@@ -1,0 +1,129 @@
+"""The figures about regret: over the rounds, at the end, against each axis of numbers."""
+
+from ensample.lab.results import Results
+from ensample.report import draw
+from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly
+from ensample.report.draw import Dot, Row
+from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
+from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
+from ensample.report.words import interval, number, value
+
+__all__ = ["axis_plates", "curve_plates", "final_plate"]
+
+BOTH = 3  # up to so many panels are drawn on linear and on logarithmic axes
+ROWS, PANELS, STEPS = 10, 12, 7
+
+
+def curve_plates(results: Results, looks: Looks) -> list[Plate]:
+    """Regret over the rounds; on logarithmic axes too where there are few panels or lines far above the others."""
+    arrangement = arrange(at_last_horizon(singles(results)), looks)
+    panels = arrangement.panels
+    apart = any(draw.far(panel.lines) for panel in panels)
+    plates = [curve_plate("curves", "Regret over the rounds", panels, arrangement.notes, log=False)]
+    if len(panels) <= BOTH or apart:
+        plates.append(curve_plate("curves-log", "The same on logarithmic axes", panels, [], log=True))
+    return plates
+
+
+def curve_plate(name: str, title: str, panels: list[Panel], notes: list[str], log: bool) -> Plate:
+    pictures = [
+        Picture(
+            panel.title,
+            lambda axes, panel=panel: draw.curves(axes, panel.lines, log),  # type: ignore[misc]
+            keys_of(panel),
+            notes=[] if log else left_out(panel),
+        )
+        for panel in panels
+    ]
+    band = "" if len(panels[0].lines[0].series.outcomes[0].regret) == 1 else "Mean of the runs; bands are 95% intervals of it."
+    return Plate(name, title, pictures, shared_legend(pictures), " ".join([band, *notes]).strip())
+
+
+def left_out(panel: Panel) -> list[str]:
+    return [f"Above the panel: {line.label} ({number(line.series.level)})." for line in draw.far(panel.lines)]
+
+
+def final_plate(results: Results, looks: Looks) -> Plate | None:
+    """Final regret of every policy with its rules, a dot for each value of its numbers; None where one dot would be all."""
+    if len(results.outcomes) < 2:
+        return None
+    groups = list(scenarios(at_last_horizon(singles(results))).values())
+    pictures = [dot_picture(group, looks) for group in evenly(groups, PANELS)]
+    drawn = "" if len(groups) <= PANELS else f"{PANELS} of {len(groups)} problems are drawn; the table has all of them. "
+    several = any(len(row) > 1 for group in groups for row in rows_of(group).values())
+    order = "Where a row has several dots, its numbers grow downwards and along the colours. " if several else ""
+    bars = "" if results.study.runs == 1 else "Bars are 95% intervals."
+    return Plate("final", "Final regret", pictures, caption=(drawn + order + bars).strip())
+
+
+def rows_of(group: list[Series]) -> dict[object, list[Series]]:
+    rows: dict[object, list[Series]] = {}
+    for one in group:
+        rows.setdefault(one.identity, []).append(one)
+    return rows
+
+
+def dot_picture(group: list[Series], looks: Looks) -> Picture:
+    rows = []
+    for members in evenly(list(rows_of(group).values()), ROWS):
+        if len(members) == 1:
+            rows.append(Row(members[0].name, [Dot(*draw.final(members[0].outcomes[0]), looks.of(members[0]))]))
+        else:
+            lines = coloured(evenly(members, STEPS))
+            rows.append(Row(ranged(members), [Dot(*draw.final(line.series.outcomes[0]), line.look) for line in lines]))
+    height = 0.62 + sum(0.36 if len(row.dots) == 1 else 0.5 for row in rows)
+    return Picture(group[0].title(looks.several), lambda axes: draw.dots(axes, rows, "final regret"), height=height)
+
+
+def ranged(members: list[Series]) -> str:
+    """A row's name with the range of its numbers."""
+    first, last = members[0], members[-1]
+    spans = [
+        f"{axis} {value(first.own[axis])} to {value(last.own[axis])}"
+        for axis in first.own
+        if first.own[axis] != last.own[axis] and not isinstance(first.own[axis], str)
+    ]
+    return f"{first.name}: {', '.join(spans)}"
+
+
+def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
+    """Regret against each axis of numbers, with the slopes below the panels."""
+    slopes = results.slopes().to_dicts()
+    plates = {}
+    for axis in numeric_axes(results):
+        arrangement = arrange(along(results, axis), looks)
+        pictures = [
+            Picture(
+                panel.title,
+                lambda axes, panel=panel, axis=axis: draw.against(axes, panel.lines, axis, "final regret", draw.final),  # type: ignore[misc]
+                keys_of(panel),
+                slope_remarks(panel, axis, slopes),
+            )
+            for panel in arrangement.panels
+        ]
+        said = ["Logarithmic axes; bars are 95% intervals, dotted lines are policies without this axis.", *arrangement.notes]
+        name = f"axis-{''.join(letter if letter.isalnum() else '-' for letter in axis)}"
+        plates[axis] = Plate(name, f"Regret against {axis}", pictures, shared_legend(pictures), " ".join(said))
+    return plates
+
+
+def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, object]]) -> list[Key]:
+    """Slope and interval of each line that has one."""
+    remarks = []
+    for line in panel.lines:
+        row = next((row for row in slopes if row["axis"] == axis and fits(row, line.series, axis)), None)
+        if row is not None:
+            text = f"{line.label}: {number(round(row['slope'], 3))} ({bounds(row)})"  # type: ignore[call-overload]
+            remarks.append(Key(line.look, text))
+    return remarks
+
+
+def bounds(row: dict[str, object]) -> str:
+    return interval(round(row["low"], 3), round(row["high"], 3))  # type: ignore[call-overload]
+
+
+def fits(row: dict[str, object], series: Series, axis: str) -> bool:
+    """Whether a row of slopes is about this line."""
+    others = {name: given for name, given in series.outcomes[0].cell.axes.items() if name != axis}
+    same = (row["policy"], row["problem"]) == (series.policy, series.problem)
+    return same and all(str(row.get(name)) == str(given) for name, given in others.items())

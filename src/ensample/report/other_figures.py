@@ -1,0 +1,116 @@
+"""The other figures: cost, arms that were played, bounds."""
+
+import math
+
+from ensample.lab.results import Outcome, Results
+from ensample.report import draw
+from ensample.report.arrange import Looks, arrange, evenly
+from ensample.report.draw import Dot, Row
+from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
+from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
+from ensample.report.style import BANDS, HEAT, LOOKS
+from ensample.report.words import assigned, percent
+
+__all__ = ["bound_plate", "cost_plates", "pull_plate"]
+
+ROWS, HEAT_ROWS, HEAT_PANELS, COST_PANELS = 10, 8, 6, 4
+STEADY = ("horizon", "scale", "noise", "regularization")  # axes that change no round's cost
+
+
+def cost_plates(results: Results, looks: Looks) -> list[Plate]:
+    """Time a round against each axis of numbers that may change it; of each policy where there is none."""
+    if any(math.isnan(outcome.seconds_per_round) for outcome in results.outcomes):
+        return []
+    plates = []
+    for axis in (axis for axis in numeric_axes(results) if axis not in STEADY):
+        lines = [one for one in at_last_horizon(along(results, axis)) if axis in one.outcomes[0].cell.axes]
+        panels = arrange(lines, looks, COST_PANELS).panels
+        pictures = [
+            Picture(
+                panel.title,
+                lambda axes, panel=panel, axis=axis: draw.against(axes, panel.lines, axis, "µs a round", draw.cost),  # type: ignore[misc]
+                keys_of(panel),
+            )
+            for panel in panels
+        ]
+        plates.append(Plate(f"cost-{axis}", f"Time a round against {axis}", pictures, shared_legend(pictures)))
+    return plates or [cost_by_policy(results, looks)]
+
+
+def cost_by_policy(results: Results, looks: Looks) -> Plate:
+    pictures = []
+    for group in evenly(list(scenarios(at_last_horizon(singles(results))).values()), COST_PANELS):
+        named = [(one.name, Dot(*draw.cost(one.outcomes[0]), looks.of(one))) for one in group]
+        rows = [Row(name, [dot for other, dot in named if other == name]) for name in dict.fromkeys(name for name, _ in named)]
+        shown = evenly(rows, ROWS)
+        pictures.append(
+            Picture(
+                group[0].title(looks.several),
+                lambda axes, shown=shown: draw.dots(axes, shown, "µs a round"),  # type: ignore[misc]
+                height=0.62 + 0.36 * len(shown),
+            )
+        )
+    return Plate("cost", "Time a round", pictures)
+
+
+def pull_plate(results: Results, looks: Looks) -> Plate | None:
+    """Which arms were played; None where arms are not numbered."""
+    pulled = [one for one in at_last_horizon(singles(results)) if one.outcomes[0].pulls is not None]
+    pictures = []
+    for group in evenly(list(scenarios(pulled).values()), HEAT_PANELS):
+        rows = [(row_name(one), one.outcomes[0].pulls) for one in evenly(group, HEAT_ROWS)]
+        pictures.append(
+            Picture(
+                group[0].title(looks.several),
+                lambda axes, rows=rows: draw.heat(axes, rows),  # type: ignore[misc]
+                height=0.62 + 0.4 * len(rows),
+            )
+        )
+    if not pictures:
+        return None
+    labels = [f"below {percent(BANDS[1])}", *(f"{percent(low)} and more" for low in BANDS[1:-1])]
+    legend = [Key(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
+    return Plate("pulls", "Share of the rounds by arm", pictures, legend)
+
+
+def row_name(one: Series) -> str:
+    return ", ".join(filter(None, [one.policy, assigned(one.own)]))
+
+
+def bound_plate(results: Results, looks: Looks) -> Plate | None:
+    """Mean and worst regret, the theorem's bound and the trivial one, on a logarithmic axis; None without a theorem."""
+    bounded = {row["cell"]: row["bound"] for row in results.cells.to_dicts() if row["bound"] is not None}
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in results.outcomes:
+        if outcome.cell.number in bounded:
+            groups.setdefault(outcome.cell.policy, []).append(outcome)
+    if not groups:
+        return None
+    pictures = []
+    for policy, outcomes in groups.items():
+        rows = [bound_row(outcome, bounded[outcome.cell.number], looks.several) for outcome in evenly(outcomes, ROWS)]
+        pictures.append(
+            Picture(
+                policy,
+                lambda axes, rows=rows: draw.dots(axes, rows, "regret"),  # type: ignore[misc]
+                height=0.62 + 0.4 * len(rows),
+            )
+        )
+    return Plate("bounds", "Regret and its bound", pictures, bound_legend())
+
+
+MEAN, WORST, BOUND, TRIVIAL = (LOOKS[0], LOOKS[6], LOOKS[8], LOOKS[9])
+
+
+def bound_legend() -> list[Key]:
+    names = {"mean regret": MEAN, "worst run": WORST, "bound of the theorem": BOUND, "2ST, true of anything": TRIVIAL}
+    return [Key(look, name, "dot") for name, look in names.items()]
+
+
+def bound_row(outcome: Outcome, bound: float, several: bool) -> Row:
+    regret, setting = outcome.regret[:, -1], outcome.cell.recipe.setting
+    assert setting is not None
+    values = (float(regret.mean()), float(regret.max()), bound, 2.0 * setting.norm * setting.horizon)
+    dots = [Dot(x, math.nan, math.nan, look) for x, look in zip(values, (MEAN, WORST, BOUND, TRIVIAL), strict=True)]
+    name = ", ".join(filter(None, [outcome.cell.problem if several else "", assigned(dict(outcome.cell.axes))]))
+    return Row(name or outcome.cell.problem, dots, level=True)

@@ -1,0 +1,76 @@
+"""Numbers and values as a page shows them."""
+
+import math
+from typing import Any
+
+__all__ = ["MINUS", "assigned", "interval", "listed", "micro", "number", "percent", "signed", "value"]
+
+NOTHING, MINUS = "–", "−"
+
+
+def number(x: float | None) -> str:
+    """Four digits, or more where the number is large.
+
+    >>> number(1234.5678), number(-0.25), number(1e-7), number(None)
+    ('1,235', '−0.25', '1e-07', '–')
+    """
+    if x is None or math.isnan(x):
+        return NOTHING
+    size = abs(x)
+    text = f"{size:.3g}" if size >= 1e9 else f"{size:,.0f}" if size >= 1e3 else f"{size:.4g}"
+    return f"{MINUS}{text}" if x < 0.0 else text
+
+
+def signed(x: float | None) -> str:
+    return f"+{number(x)}" if x is not None and x > 0.0 else number(x)
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """
+    >>> interval(1.25, 3.5), interval(math.nan, math.nan)
+    ('1.25 to 3.5', '–')
+    """
+    return NOTHING if low is None or high is None or math.isnan(low) else f"{number(low)} to {number(high)}"
+
+
+def micro(seconds: float) -> str:
+    """Seconds in microseconds, three digits."""
+    return NOTHING if math.isnan(seconds) else f"{1e6 * seconds:,.3g}" if seconds < 1e-3 else f"{1e6 * seconds:,.0f}"
+
+
+def percent(share: float) -> str:
+    """
+    >>> percent(0.1234), percent(0.0003)
+    ('12.3%', '0.03%')
+    """
+    return f"{100.0 * share:.3g}%"
+
+
+def value(given: Any) -> str:
+    """A value of an axis: a rule without its empty brackets, a number without its noise.
+
+    >>> value("RoundRobin()"), value(0.30000000000000004), value(10000)
+    ('RoundRobin', '0.3', '10,000')
+    """
+    if isinstance(given, bool):
+        return str(given).lower()
+    if isinstance(given, int | float):
+        return f"{given:,}" if isinstance(given, int) else f"{given:.4g}"
+    return str(given).removesuffix("()")
+
+
+def assigned(axes: dict[str, Any]) -> str:
+    """
+    >>> assigned({"dim": 5, "horizon": 1000})
+    'dim = 5, horizon = 1,000'
+    """
+    return ", ".join(f"{axis} = {value(given)}" for axis, given in axes.items())
+
+
+def listed(items: list[str], most: int = 8) -> str:
+    """
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    more = len(items) - most
+    return ", ".join(items) if more <= 0 else f"{', '.join(items[:most])} and {more:,} more"
