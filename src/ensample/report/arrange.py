@@ -12,10 +12,11 @@ from ensample.report.series import Series, numeric, scenarios, split
 from ensample.report.style import LOOKS, Look, ramp
 from ensample.report.words import assigned, listed, value
 
-__all__ = ["Arrangement", "Line", "Looks", "Panel", "arrange", "coloured", "evenly"]
+__all__ = ["Arrangement", "Line", "Looks", "Panel", "arrange", "coloured", "evenly", "lowest"]
 
 T = TypeVar("T")
 LINES, PANELS, STEPS, REFERENCES = 8, 12, 7, 3
+APART = (4, 2, 9, 7, 0, 5, 1, 3, 6, 8)  # looks by their distance from the ramp
 
 
 class Line(NamedTuple):
@@ -35,16 +36,24 @@ class Arrangement(NamedTuple):
 
 
 class Looks:
-    """One look for each policy and its rules, the same in every figure of a report."""
+    """One look for each policy and its rules, the same in every figure of a report.
+
+    Policies that vary a number are drawn in the ramp's colours beside the others, which then keep away from these.
+    """
 
     def __init__(self, study: Study, baseline: str) -> None:
         self.baseline = baseline
         self.several = len({cell.problem for cell in study.cells}) > 1
-        series = (Series(cell.policy, cell.problem, *split(study, cell), []) for cell in study.cells)
-        self.identities = list(dict.fromkeys(one.identity for one in series))
+        series = [Series(cell.policy, cell.problem, *split(study, cell), []) for cell in study.cells]
+        varying = [one.identity for group in scenarios(series).values() for one in group if one.identity in ramped(group)]
+        identities = list(dict.fromkeys(one.identity for one in series))
+        free = list(LOOKS if not varying else [LOOKS[place] for place in APART])
+        fixed = [identity for identity in identities if identity not in varying]
+        order = fixed + [identity for identity in identities if identity in varying]
+        self.looks = {identity: free[place % len(free)] for place, identity in enumerate(order)}
 
     def of(self, series: Series) -> Look:
-        return LOOKS[self.identities.index(series.identity) % len(LOOKS)]
+        return self.looks[series.identity]
 
 
 def arrange(series: list[Series], looks: Looks, most: int = PANELS) -> Arrangement:

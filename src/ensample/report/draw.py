@@ -1,5 +1,6 @@
 """One panel on the axes that it is given: curves, regret along an axis, dots with intervals, a heat map, bounds."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -17,12 +18,17 @@ from ensample.report.style import BANDS, HEAT, INK, QUIET, RULE, Look
 from ensample.report.words import value
 from ensample.types import FloatArray
 
-__all__ = ["FAR", "Dot", "Row", "against", "cost", "curves", "dots", "far", "final", "heat", "logarithmic"]
+__all__ = ["FAR", "Dot", "Row", "against", "cost", "curves", "dots", "far", "final", "heat", "heat_inches", "inches"]
 
-Measure = Callable[[Outcome], tuple[float, float, float]]  # (what to draw, low, high), NaN without an interval
+Reading = tuple[float, float, float]  # (what to draw, low, high), NaN without an interval
+Measure = Callable[[Outcome], Reading]
 POINTS = 80  # of a curve
 FAR = 4.0  # times the median line's regret: would flatten a linear panel
 SMALLEST = 1e-300
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+NAME, STEP, GAP = 0.5, 0.26, 0.32  # of a row: its name, each line of dots, what is between rows
+INCHES = 0.42  # of one
+HEAT_DEPTH = 2  # lines of dots that a strip of the heat map is as high as
 
 
 class Dot(NamedTuple):
@@ -37,13 +43,17 @@ class Row(NamedTuple):
     dots: list[Dot]
     level: bool = False  # all dots on one line
 
+    @property
+    def depth(self) -> int:
+        return 1 if self.level else len(self.dots)
 
-def final(outcome: Outcome) -> tuple[float, float, float]:
+
+def final(outcome: Outcome) -> Reading:
     """Mean final regret and its interval."""
     return mean_interval(outcome.regret[:, -1])
 
 
-def cost(outcome: Outcome) -> tuple[float, float, float]:
+def cost(outcome: Outcome) -> Reading:
     """Microseconds a round."""
     return 1e6 * outcome.seconds_per_round, math.nan, math.nan
 
@@ -93,7 +103,8 @@ def square_root(axes: Axes, shown: list[Line], horizon: int) -> None:
         return  # no room below on logarithmic axes, or nothing to span
     heights = 0.75 * lowest * np.sqrt(marks)
     axes.plot(marks, heights, color=QUIET, linewidth=0.9, linestyle=(0, (1, 1.5)))
-    axes.annotate("∝ √T", (marks[1], heights[1]), (0, -3), textcoords="offset points", va="top", ha="right", color=QUIET)
+    middle = float(np.sqrt(marks.prod())), float(np.sqrt(heights.prod()))
+    axes.annotate("∝ √T", middle, (3, -2), textcoords="offset points", va="top", color=QUIET)
 
 
 def chosen(count: int, log: bool) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -111,31 +122,36 @@ def half_width(regret: FloatArray) -> FloatArray:
 
 def against(axes: Axes, lines: list[Line], name: str, label: str, measure: Measure) -> None:
     """A measure along an axis of numbers, on logarithmic axes; policies without the axis as level lines."""
-    heights: list[float] = []
-    values: set[float] = set()
-    for line in lines:
-        points = [measure(outcome) for outcome in line.series.outcomes]
-        if min(point[0] for point in points) <= 0.0:
-            continue  # there is no logarithm of it
-        heights += [point[0] for point in points]
+    measured = [(line, [measure(outcome) for outcome in line.series.outcomes]) for line in lines]
+    measured = [(line, points) for line, points in measured if min(point[0] for point in points) > 0.0]  # has a logarithm
+    sloped = [(line, points) for line, points in measured if name in line.series.outcomes[0].cell.axes]
+    values = sorted({float(outcome.cell.axes[name]) for line, _ in sloped for outcome in line.series.outcomes})
+    for place, (line, points) in enumerate(sloped):
+        x = np.array([float(outcome.cell.axes[name]) for outcome in line.series.outcomes])
+        aside = (values[-1] / values[0]) ** (0.012 * (place - (len(sloped) - 1) / 2))  # bars beside each other
+        joined(axes, line.look, x * aside, points)
+    for line, points in measured:
         if name not in line.series.outcomes[0].cell.axes:
             axes.axhline(points[0][0], color=line.look.colour, linestyle=(0, (1, 1.2)), linewidth=1.2)
-            continue
-        x = [float(outcome.cell.axes[name]) for outcome in line.series.outcomes]
-        values.update(x)
-        joined(axes, line.look, x, points)
     axes.set(xscale="log", yscale="log", xlabel=name, ylabel=label)
-    ticks_at(axes.xaxis, sorted(values))
-    if heights:
-        axes.set_ylim(min(heights) / 1.5, max(heights) * 1.5)
+    ticks_at(axes.xaxis, values)
+    if measured:
+        axes.set_ylim(*heights([point for _, points in measured for point in points]))
     logarithmic(axes.yaxis)
 
 
-def joined(axes: Axes, look: Look, x: list[float], points: Sequence[tuple[float, float, float]]) -> None:
+def joined(axes: Axes, look: Look, x: FloatArray, points: Sequence[Reading]) -> None:
     mean, low, high = (np.array(column) for column in zip(*points, strict=True))
     axes.plot(x, mean, color=look.colour, linestyle=look.dashes, marker=look.marker, markersize=3.5)
     if not np.isnan(low).any():
         axes.vlines(x, np.maximum(low, 1e-3 * mean), high, color=look.colour, linewidth=1.1)
+
+
+def heights(points: list[Reading]) -> tuple[float, float]:
+    """From the lowest to the highest reading, and as much of their intervals as does not squeeze them."""
+    low = min(mean if math.isnan(low) else max(low, mean / 3.0) for mean, low, _ in points)
+    high = max(mean if math.isnan(high) else min(high, 3.0 * mean) for mean, _, high in points)
+    return low / 1.2, high * 1.2
 
 
 def logarithmic(axis: Axis) -> None:
@@ -144,8 +160,19 @@ def logarithmic(axis: Axis) -> None:
     decades = math.log10(high / low) if low > 0.0 else 9.0
     subs = (1.0, 2.0, 5.0) if decades < 2.0 else (1.0, 3.0) if decades < 3.0 else (1.0,)
     axis.set_major_locator(LogLocator(subs=subs, numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}" if 1e-3 <= x < 1e6 else f"{x:.0e}".replace("e+0", "e")))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: plain(x)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def plain(x: float) -> str:
+    """
+    >>> plain(300.0), plain(1e6), plain(3e-5)
+    ('300', '10⁶', '3·10⁻⁵')
+    """
+    if 1e-3 <= x < 1e6:
+        return f"{x:,g}"
+    digits, _, power = f"{x:.0e}".partition("e")
+    return ("" if digits == "1" else f"{digits}·") + "10" + str(int(power)).translate(RAISED)
 
 
 def ticks_at(axis: Axis, values: list[float], apart: float = 0.11) -> None:
@@ -166,13 +193,14 @@ def dots(axes: Axes, rows: list[Row], label: str) -> None:
     everything = [dot for row in rows for dot in row.dots]
     log = min(dot.x for dot in everything) > 0.0 and max(dot.x for dot in everything) > 20.0 * min(dot.x for dot in everything)
     axes.set_xscale("log" if log else "linear")
-    for place, row in enumerate(rows):
-        for at, dot in zip(spread(place, row), row.dots, strict=True):
+    for top, row in zip(tops([row.depth for row in rows]), rows, strict=True):
+        for place, dot in enumerate(row.dots):
+            at = top + NAME + STEP * (0.5 if row.level else place + 0.5)
             if not math.isnan(dot.low):
                 low = max(dot.low, 0.05 * dot.x) if log else dot.low
                 axes.hlines(at, low, dot.high, color=dot.look.colour, linewidth=1.6)
             axes.plot(dot.x, at, dot.look.marker, color=dot.look.colour, markersize=3.8)
-    named_rows(axes, [row.label for row in rows])
+    named_rows(axes, [(row.label, row.depth) for row in rows])
     axes.set_xlabel(label)
     if log:
         logarithmic(axes.xaxis)
@@ -182,38 +210,52 @@ def dots(axes: Axes, rows: list[Row], label: str) -> None:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
 
 
-def spread(place: int, row: Row) -> FloatArray:
-    """Where the dots of a row are: below its name, one below the other unless they belong on one line."""
-    count = len(row.dots)
-    return place + (np.full(count, 0.22) if row.level or count == 1 else np.linspace(0.0, 0.5, count))
+def tops(depths: list[int]) -> list[float]:
+    """Where rows begin; the last number is where they end.
+
+    >>> tops([1, 2])[:2] == [0.0, NAME + STEP + GAP]
+    True
+    """
+    return [0.0, *itertools.accumulate(NAME + STEP * depth + GAP for depth in depths)][: len(depths)]
 
 
-def named_rows(axes: Axes, labels: list[str]) -> None:
+def inches(depths: list[int]) -> float:
+    """The height of a panel with rows of so many lines of dots."""
+    return 0.55 + INCHES * sum(NAME + STEP * depth + GAP for depth in depths)
+
+
+def heat_inches(rows: int) -> float:
+    return inches([HEAT_DEPTH] * rows)
+
+
+def named_rows(axes: Axes, rows: list[tuple[str, int]]) -> None:
     """The first row on top, each with its name above it and a thin line between."""
-    axes.set_ylim(len(labels) - 0.25, -0.45)
+    depths = [depth for _, depth in rows]
+    axes.set_ylim(sum(NAME + STEP * depth + GAP for depth in depths), -0.1)
     axes.yaxis.set_visible(False)
     axes.spines.left.set_visible(False)
-    for place, label in enumerate(labels):
-        axes.text(0.0, place - 0.14, label, transform=axes.get_yaxis_transform(), va="bottom", fontsize=8.0, color=INK)
-        if place:
-            axes.axhline(place - 0.42, color=RULE, linewidth=0.5)
+    for top, (label, _) in zip(tops(depths), rows, strict=True):
+        axes.text(0.0, top + 0.32, label, transform=axes.get_yaxis_transform(), va="baseline", fontsize=8.0, color=INK)
+        if top:
+            axes.axhline(top - 0.1, color=RULE, linewidth=0.5)
 
 
 def heat(axes: Axes, rows: list[tuple[str, FloatArray]]) -> None:
     """The share of the rounds that each arm got, the best arm on the left; many arms share a field."""
     edges = fields(len(rows[0][1]))
-    for place, (_, shares) in enumerate(rows):
+    depths = [HEAT_DEPTH] * len(rows)
+    for top, (_, shares) in zip(tops(depths), rows, strict=True):
         means = [float(shares[first:last].mean()) for first, last in zip(edges[:-1], edges[1:], strict=True)]
         axes.pcolormesh(
             np.arange(len(edges)),
-            [place, place + 0.5],
+            [top + NAME - 0.05, top + NAME + STEP * HEAT_DEPTH],
             [means],
             cmap=ListedColormap([look.colour for look in HEAT]),
             norm=BoundaryNorm(BANDS, len(HEAT)),
             edgecolors=RULE,
             linewidth=0.3,
         )
-    named_rows(axes, [label for label, _ in rows])
+    named_rows(axes, [(label, HEAT_DEPTH) for label, _ in rows])
     step = max(1, (len(edges) - 1) // 8)
     ticks = list(range(0, len(edges) - 1, step))
     axes.set_xticks([tick + 0.5 for tick in ticks], [named_field(edges, tick) for tick in ticks])

@@ -1,46 +1,48 @@
 """The figures about regret: over the rounds, at the end, against each axis of numbers."""
 
+from typing import Any
+
 from ensample.lab.results import Results
 from ensample.report import draw
 from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly
 from ensample.report.draw import Dot, Row
 from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
 from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
-from ensample.report.words import interval, number, value
+from ensample.report.words import listed, number, slope, value
 
 __all__ = ["axis_plates", "curve_plates", "final_plate"]
 
-BOTH = 3  # up to so many panels are drawn on linear and on logarithmic axes
+BESIDE = 2  # up to so many panels are drawn on linear and on logarithmic axes
+CURVES = "Regret over the rounds"
 ROWS, PANELS, STEPS = 10, 12, 7
 
 
 def curve_plates(results: Results, looks: Looks) -> list[Plate]:
-    """Regret over the rounds; on logarithmic axes too where there are few panels or lines far above the others."""
+    """Regret over the rounds: on both kinds of axes side by side for few panels, else one kind after the other where needed."""
     arrangement = arrange(at_last_horizon(singles(results)), looks)
     panels = arrangement.panels
-    apart = any(draw.far(panel.lines) for panel in panels)
-    plates = [curve_plate("curves", "Regret over the rounds", panels, arrangement.notes, log=False)]
-    if len(panels) <= BOTH or apart:
-        plates.append(curve_plate("curves-log", "The same on logarithmic axes", panels, [], log=True))
+    linear, logarithmic = ([curve_picture(panel, log) for panel in panels] for log in (False, True))
+    band = [] if results.study.runs == 1 else ["Mean of the runs; bands are 95% intervals of it."]
+    caption = " ".join(band + arrangement.notes)
+    if len(panels) <= BESIDE:
+        pictures = [picture for pair in zip(linear, logarithmic, strict=True) for picture in pair]
+        return [Plate("curves", CURVES, pictures, shared_legend(pictures), caption)]
+    plates = [Plate("curves", CURVES, linear, shared_legend(linear), caption)]
+    if any(draw.far(panel.lines) for panel in panels):
+        same = "The same on logarithmic axes"
+        plates.append(Plate("curves-log", same, logarithmic, shared_legend(logarithmic), " ".join(band)))
     return plates
 
 
-def curve_plate(name: str, title: str, panels: list[Panel], notes: list[str], log: bool) -> Plate:
-    pictures = [
-        Picture(
-            panel.title,
-            lambda axes, panel=panel: draw.curves(axes, panel.lines, log),  # type: ignore[misc]
-            keys_of(panel),
-            notes=[] if log else left_out(panel),
-        )
-        for panel in panels
-    ]
-    band = "" if len(panels[0].lines[0].series.outcomes[0].regret) == 1 else "Mean of the runs; bands are 95% intervals of it."
-    return Plate(name, title, pictures, shared_legend(pictures), " ".join([band, *notes]).strip())
-
-
-def left_out(panel: Panel) -> list[str]:
-    return [f"Above the panel: {line.label} ({number(line.series.level)})." for line in draw.far(panel.lines)]
+def curve_picture(panel: Panel, log: bool) -> Picture:
+    above = [] if log else draw.far(panel.lines)
+    said = listed([f"{line.label} ({number(line.series.level)})" for line in above])
+    return Picture(
+        panel.title,
+        lambda axes: draw.curves(axes, panel.lines, log),
+        keys_of(panel),
+        notes=[f"Above this panel: {said}."] if above else [],
+    )
 
 
 def final_plate(results: Results, looks: Looks) -> Plate | None:
@@ -71,7 +73,7 @@ def dot_picture(group: list[Series], looks: Looks) -> Picture:
         else:
             lines = coloured(evenly(members, STEPS))
             rows.append(Row(ranged(members), [Dot(*draw.final(line.series.outcomes[0]), line.look) for line in lines]))
-    height = 0.62 + sum(0.36 if len(row.dots) == 1 else 0.5 for row in rows)
+    height = draw.inches([row.depth for row in rows])
     return Picture(group[0].title(looks.several), lambda axes: draw.dots(axes, rows, "final regret"), height=height)
 
 
@@ -107,22 +109,18 @@ def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
     return plates
 
 
-def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, object]]) -> list[Key]:
+def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> list[Key]:
     """Slope and interval of each line that has one."""
     remarks = []
     for line in panel.lines:
         row = next((row for row in slopes if row["axis"] == axis and fits(row, line.series, axis)), None)
         if row is not None:
-            text = f"{line.label}: {number(round(row['slope'], 3))} ({bounds(row)})"  # type: ignore[call-overload]
-            remarks.append(Key(line.look, text))
+            rate, low, high = (slope(row[key]) for key in ("slope", "low", "high"))
+            remarks.append(Key(line.look, f"{line.label}: slope {rate} ({low} to {high})"))
     return remarks
 
 
-def bounds(row: dict[str, object]) -> str:
-    return interval(round(row["low"], 3), round(row["high"], 3))  # type: ignore[call-overload]
-
-
-def fits(row: dict[str, object], series: Series, axis: str) -> bool:
+def fits(row: dict[str, Any], series: Series, axis: str) -> bool:
     """Whether a row of slopes is about this line."""
     others = {name: given for name, given in series.outcomes[0].cell.axes.items() if name != axis}
     same = (row["policy"], row["problem"]) == (series.policy, series.problem)

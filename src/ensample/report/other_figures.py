@@ -4,7 +4,7 @@ import math
 
 from ensample.lab.results import Outcome, Results
 from ensample.report import draw
-from ensample.report.arrange import Looks, arrange, evenly
+from ensample.report.arrange import Looks, arrange, evenly, lowest
 from ensample.report.draw import Dot, Row
 from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
 from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
@@ -19,7 +19,7 @@ STEADY = ("horizon", "scale", "noise", "regularization")  # axes that change no 
 
 def cost_plates(results: Results, looks: Looks) -> list[Plate]:
     """Time a round against each axis of numbers that may change it; of each policy where there is none."""
-    if any(math.isnan(outcome.seconds_per_round) for outcome in results.outcomes):
+    if len(results.outcomes) < 2 or any(math.isnan(outcome.seconds_per_round) for outcome in results.outcomes):
         return []
     plates = []
     for axis in (axis for axis in numeric_axes(results) if axis not in STEADY):
@@ -47,7 +47,7 @@ def cost_by_policy(results: Results, looks: Looks) -> Plate:
             Picture(
                 group[0].title(looks.several),
                 lambda axes, shown=shown: draw.dots(axes, shown, "µs a round"),  # type: ignore[misc]
-                height=0.62 + 0.36 * len(shown),
+                height=draw.inches([row.depth for row in shown]),
             )
         )
     return Plate("cost", "Time a round", pictures)
@@ -58,12 +58,12 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
     pulled = [one for one in at_last_horizon(singles(results)) if one.outcomes[0].pulls is not None]
     pictures = []
     for group in evenly(list(scenarios(pulled).values()), HEAT_PANELS):
-        rows = [(row_name(one), one.outcomes[0].pulls) for one in evenly(group, HEAT_ROWS)]
+        rows = [(row_name(one), one.outcomes[0].pulls) for one in representatives(group)]
         pictures.append(
             Picture(
                 group[0].title(looks.several),
                 lambda axes, rows=rows: draw.heat(axes, rows),  # type: ignore[misc]
-                height=0.62 + 0.4 * len(rows),
+                height=draw.heat_inches(len(rows)),
             )
         )
     if not pictures:
@@ -71,6 +71,11 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
     labels = [f"below {percent(BANDS[1])}", *(f"{percent(low)} and more" for low in BANDS[1:-1])]
     legend = [Key(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
     return Plate("pulls", "Share of the rounds by arm", pictures, legend)
+
+
+def representatives(group: list[Series]) -> list[Series]:
+    """All of a problem's policies or, where these are many, each at its best number."""
+    return group if len(group) <= HEAT_ROWS else evenly(list(lowest(group, lambda one: one.identity)), HEAT_ROWS)
 
 
 def row_name(one: Series) -> str:
@@ -93,13 +98,13 @@ def bound_plate(results: Results, looks: Looks) -> Plate | None:
             Picture(
                 policy,
                 lambda axes, rows=rows: draw.dots(axes, rows, "regret"),  # type: ignore[misc]
-                height=0.62 + 0.4 * len(rows),
+                height=draw.inches([row.depth for row in rows]),
             )
         )
     return Plate("bounds", "Regret and its bound", pictures, bound_legend())
 
 
-MEAN, WORST, BOUND, TRIVIAL = (LOOKS[0], LOOKS[6], LOOKS[8], LOOKS[9])
+MEAN, WORST, BOUND, TRIVIAL = (LOOKS[place]._replace(marker="o", dashes="-") for place in (0, 6, 8, 9))
 
 
 def bound_legend() -> list[Key]:

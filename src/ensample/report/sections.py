@@ -9,6 +9,7 @@ from ensample.report.asked import as_toml, code_line, grid_tables, provenance
 from ensample.report.figures import axis_plates, curve_plates, final_plate
 from ensample.report.other_figures import bound_plate, cost_plates, pull_plate
 from ensample.report.plates import Plate
+from ensample.report.series import split
 from ensample.report.tables import Table, best_table, bound_table, final_table
 
 __all__ = ["Section", "sections"]
@@ -89,11 +90,11 @@ def final_section(results: Results, looks: Looks, baseline: str) -> Section:
 def final_words(results: Results, baseline: str) -> list[str]:
     words = ["One run a cell, so there are no intervals."] if results.study.runs == 1 else []
     if baseline:
-        words.append(
-            f"Differences are from {baseline} (with the same values of its axes, else the first), run by run: in a run all "
-            "policies face the same problem and the same noise. "
-            "Marked ▼ lower or ▲ higher where the 95% interval leaves out zero; each interval is about one comparison."
-        )
+        own = any(split(results.study, cell)[1] for cell in results.study.cells if cell.policy == baseline)
+        which = " with the same values of its axes, or else its first cell on that problem" if own else ""
+        words.append(f"Differences are from {baseline}{which}, run by run: in a run all policies face the same problem and noise.")
+    if baseline and results.study.runs > 1:
+        words.append("▼ is lower and ▲ higher than the baseline, where the 95% interval of that one comparison leaves out zero.")
     return words
 
 
@@ -103,7 +104,7 @@ def slope_words(plate: Plate, axis: str) -> list[str]:
         return []
     return [
         f"Below each panel: the slope of log regret against log {axis}, with a 95% interval (bootstrap over the runs). "
-        "Slope 0.5 is growth like a square root, 0 is no growth."
+        "Slope 0.5 is growth like a square root, 0 is no growth; of a line that bends a slope says little."
     ]
 
 

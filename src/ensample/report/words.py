@@ -3,22 +3,30 @@
 import math
 from typing import Any
 
-__all__ = ["MINUS", "assigned", "interval", "listed", "micro", "number", "percent", "signed", "value"]
+__all__ = ["MINUS", "assigned", "interval", "listed", "micro", "number", "percent", "signed", "slope", "value"]
 
 NOTHING, MINUS = "–", "−"
 
 
 def number(x: float | None) -> str:
-    """Four digits, or more where the number is large.
+    """Three digits, or more where the number is large.
 
-    >>> number(1234.5678), number(-0.25), number(1e-7), number(None)
-    ('1,235', '−0.25', '1e-07', '–')
+    >>> number(1234.5678), number(-0.25), number(38.0), number(1e-7), number(None)
+    ('1,235', '−0.250', '38.0', '1.00e-07', '–')
     """
     if x is None or math.isnan(x):
         return NOTHING
     size = abs(x)
-    text = f"{size:.3g}" if size >= 1e9 else f"{size:,.0f}" if size >= 1e3 else f"{size:.4g}"
+    text = f"{size:.3g}" if size >= 1e9 or size == 0.0 else f"{size:,.0f}" if size >= 1e2 else f"{size:#.3g}"
     return f"{MINUS}{text}" if x < 0.0 else text
+
+
+def slope(x: float) -> str:
+    """
+    >>> slope(-0.274)
+    '−0.27'
+    """
+    return f"{x:.2f}".replace("-", MINUS)
 
 
 def signed(x: float | None) -> str:
@@ -28,14 +36,14 @@ def signed(x: float | None) -> str:
 def interval(low: float | None, high: float | None) -> str:
     """
     >>> interval(1.25, 3.5), interval(math.nan, math.nan)
-    ('1.25 to 3.5', '–')
+    ('1.25 to 3.50', '–')
     """
     return NOTHING if low is None or high is None or math.isnan(low) else f"{number(low)} to {number(high)}"
 
 
 def micro(seconds: float) -> str:
     """Seconds in microseconds, three digits."""
-    return NOTHING if math.isnan(seconds) else f"{1e6 * seconds:,.3g}" if seconds < 1e-3 else f"{1e6 * seconds:,.0f}"
+    return number(1e6 * seconds)
 
 
 def percent(share: float) -> str:
@@ -55,7 +63,7 @@ def value(given: Any) -> str:
     if isinstance(given, bool):
         return str(given).lower()
     if isinstance(given, int | float):
-        return f"{given:,}" if isinstance(given, int) else f"{given:.4g}"
+        return f"{given:,}" if isinstance(given, int) else f"{given:.3g}"
     return str(given).removesuffix("()")
 
 
