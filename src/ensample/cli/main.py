@@ -9,6 +9,7 @@ from ensample.cli.bench import bench
 from ensample.cli.console import errors
 from ensample.cli.plan import plan
 from ensample.cli.race import race
+from ensample.cli.report import report
 from ensample.errors import EnsampleError
 from ensample.version import __version__
 
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command()(race)
 app.command()(plan)
 app.command()(bench)
+app.command()(report)
 
 
 def show_version(asked: bool) -> None:

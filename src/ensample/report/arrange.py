@@ -47,8 +47,9 @@ class Looks:
         series = [Series(cell.policy, cell.problem, *split(study, cell), []) for cell in study.cells]
         varying = [one.identity for group in scenarios(series).values() for one in group if one.identity in ramped(group)]
         identities = list(dict.fromkeys(one.identity for one in series))
-        free = list(LOOKS if not varying else [LOOKS[place] for place in APART])
         fixed = [identity for identity in identities if identity not in varying]
+        first = [LOOKS[place] for place in APART[: len(fixed)]] if varying else list(LOOKS)
+        free = first + [look for look in LOOKS if look not in first]
         order = fixed + [identity for identity in identities if identity in varying]
         self.looks = {identity: free[place % len(free)] for place, identity in enumerate(order)}
 

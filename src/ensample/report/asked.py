@@ -61,7 +61,7 @@ def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> Table:
         ]
         for table in tables
     ]
-    return Table([Column(name, False), Column(kind, False), Column("options", False)], [Group("", rows)])
+    return Table([Column(name, False), Column(kind, False), Column("options", False, True)], [Group("", rows)])
 
 
 def options(item: Any) -> str:

@@ -23,7 +23,7 @@ __all__ = ["FAR", "Dot", "Row", "against", "cost", "curves", "dots", "far", "fin
 Reading = tuple[float, float, float]  # (what to draw, low, high), NaN without an interval
 Measure = Callable[[Outcome], Reading]
 POINTS = 80  # of a curve
-FAR = 4.0  # times the median line's regret: would flatten a linear panel
+FAR = 4.0  # times the regret of the better third of the lines: would flatten a linear panel
 SMALLEST = 1e-300
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAME, STEP, GAP = 0.5, 0.26, 0.32  # of a row: its name, each line of dots, what is between rows
@@ -60,7 +60,7 @@ def cost(outcome: Outcome) -> Reading:
 
 def far(lines: list[Line]) -> list[Line]:
     """The lines that a linear panel leaves out."""
-    limit = FAR * float(np.median([line.series.level for line in lines]))
+    limit = FAR * float(np.quantile([line.series.level for line in lines], 1.0 / 3.0))
     return [line for line in lines if line.series.level > limit]
 
 
@@ -245,7 +245,7 @@ def heat(axes: Axes, rows: list[tuple[str, FloatArray]]) -> None:
     edges = fields(len(rows[0][1]))
     depths = [HEAT_DEPTH] * len(rows)
     for top, (_, shares) in zip(tops(depths), rows, strict=True):
-        means = [float(shares[first:last].mean()) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+        means = [float(shares[first:last].mean()) for first, last in itertools.pairwise(edges)]
         axes.pcolormesh(
             np.arange(len(edges)),
             [top + NAME - 0.05, top + NAME + STEP * HEAT_DEPTH],

@@ -4,13 +4,13 @@ from typing import Any
 
 from ensample.lab.results import Results
 from ensample.report import draw
-from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly
+from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly, lowest
 from ensample.report.draw import Dot, Row
 from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
-from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
+from ensample.report.series import Series, along, at_last_horizon, categories, numeric_axes, scenarios, singles
 from ensample.report.words import listed, number, slope, value
 
-__all__ = ["axis_plates", "curve_plates", "final_plate"]
+__all__ = ["axis_plates", "category_plates", "curve_plates", "final_plate"]
 
 BESIDE = 2  # up to so many panels are drawn on linear and on logarithmic axes
 CURVES = "Regret over the rounds"
@@ -88,6 +88,39 @@ def ranged(members: list[Series]) -> str:
     return f"{first.name}: {', '.join(spans)}"
 
 
+def category_plates(results: Results, looks: Looks) -> dict[str, Plate]:
+    """Regret against each axis of the problems that is not a number (a law of the noise): a row a value, a dot a policy."""
+    plates = {}
+    series = at_last_horizon(singles(results))
+    for axis in dict.fromkeys(axis for one in series for axis in categories(one.place)):
+        groups: dict[Any, list[Series]] = {}
+        for one in series:
+            if axis in one.place:
+                rest = {name: given for name, given in one.place.items() if name != axis}
+                groups.setdefault((one.problem, *rest.items()), []).append(one)
+        pictures = [category_picture(group, axis, looks) for group in evenly(list(groups.values()), PANELS)]
+        bars = "" if results.study.runs == 1 else "Bars are 95% intervals."
+        plates[axis] = Plate(f"axis-{slug(axis)}", f"Regret against {axis}", pictures, shared_legend(pictures), bars)
+    return plates
+
+
+def category_picture(group: list[Series], axis: str, looks: Looks) -> Picture:
+    """Policies that vary a number at their best one."""
+    rows, legend = [], {}
+    for given in dict.fromkeys(one.place[axis] for one in group):
+        shown = list(lowest([one for one in group if one.place[axis] == given], lambda one: one.identity))[:ROWS]
+        legend |= {one.name: Key(looks.of(one), one.name, "dot") for one in shown}
+        rows.append(Row(value(given), [Dot(*draw.final(one.outcomes[0]), looks.of(one)) for one in shown]))
+    others = Series("", group[0].problem, {name: v for name, v in group[0].place.items() if name != axis}, {}, [])
+    height = draw.inches([row.depth for row in rows])
+    title = others.title(looks.several)
+    return Picture(title, lambda axes: draw.dots(axes, rows, "final regret"), list(legend.values()), height=height)
+
+
+def slug(axis: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in axis)
+
+
 def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
     """Regret against each axis of numbers, with the slopes below the panels."""
     slopes = results.slopes().to_dicts()
@@ -104,8 +137,7 @@ def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
             for panel in arrangement.panels
         ]
         said = ["Logarithmic axes; bars are 95% intervals, dotted lines are policies without this axis.", *arrangement.notes]
-        name = f"axis-{''.join(letter if letter.isalnum() else '-' for letter in axis)}"
-        plates[axis] = Plate(name, f"Regret against {axis}", pictures, shared_legend(pictures), " ".join(said))
+        plates[axis] = Plate(f"axis-{slug(axis)}", f"Regret against {axis}", pictures, shared_legend(pictures), " ".join(said))
     return plates
 
 

@@ -1,9 +1,9 @@
 """A plate is a figure of several panels: side by side on the page, which turns them to fit, and in one file."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ class Key(NamedTuple):
 
     @property
     def dashed(self) -> bool:
-        return self.look.dashes != "-"
+        return bool(self.look.dashes != "-")
 
 
 class Picture(NamedTuple):
@@ -39,9 +39,9 @@ class Picture(NamedTuple):
 
     title: str
     draw: Callable[[Axes], None]
-    legend: list[Key] = []
-    remarks: list[Key] = []
-    notes: list[str] = []
+    legend: Sequence[Key] = ()
+    remarks: Sequence[Key] = ()
+    notes: Sequence[str] = ()
     height: float = HEIGHT
 
 
@@ -91,8 +91,12 @@ class Plate:
         return figure
 
 
-def handles(keys: list[Key]) -> list[Line2D]:
-    shapes = {"line": {}, "dot": {"linestyle": "", "marker": "o"}, "field": {"linestyle": "", "marker": "s", "markersize": 8}}
+def handles(keys: Sequence[Key]) -> list[Line2D]:
+    shapes: dict[str, dict[str, Any]] = {
+        "line": {},
+        "dot": {"linestyle": "", "marker": "o"},
+        "field": {"linestyle": "", "marker": "s", "markersize": 8},
+    }
     return [
         Line2D([], [], color=key.look.colour, label=key.text, **{"linestyle": key.look.dashes, **shapes[key.shape]})
         for key in keys

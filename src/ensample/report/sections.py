@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ensample.lab.results import Results
 from ensample.report.arrange import Looks
 from ensample.report.asked import as_toml, code_line, grid_tables, provenance
-from ensample.report.figures import axis_plates, curve_plates, final_plate
+from ensample.report.figures import axis_plates, category_plates, curve_plates, final_plate
 from ensample.report.other_figures import bound_plate, cost_plates, pull_plate
 from ensample.report.plates import Plate
 from ensample.report.series import split
@@ -51,7 +51,7 @@ def measured(results: Results, looks: Looks, baseline: str) -> Iterator[Section]
     """From regret to cost."""
     yield Section("curves", "Regret over the rounds", curve_words(results), plates=curve_plates(results, looks))
     yield final_section(results, looks, baseline)
-    for axis, plate in axis_plates(results, looks).items():
+    for axis, plate in (axis_plates(results, looks) | category_plates(results, looks)).items():
         yield Section(plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate])
     table, bounds = bound_table(results), bound_plate(results, looks)
     if table is not None and bounds is not None:
@@ -70,7 +70,7 @@ def curve_words(results: Results) -> list[str]:
     """How to read the curves."""
     words = ["Regret is what the best arm would have earned on average, less what the chosen arms earn on average."]
     if "horizon" in results.axes:
-        words.append("Curves are those of the longest horizon; shorter ones are in the table and in the figure against the horizon.")
+        words.append("Curves are those of the longest horizon; the others are in the table and in the figure against it.")
     return words
 
 
@@ -92,9 +92,13 @@ def final_words(results: Results, baseline: str) -> list[str]:
     if baseline:
         own = any(split(results.study, cell)[1] for cell in results.study.cells if cell.policy == baseline)
         which = " with the same values of its axes, or else its first cell on that problem" if own else ""
-        words.append(f"Differences are from {baseline}{which}, run by run: in a run all policies face the same problem and noise.")
+        words.append(
+            f"Differences are from {baseline}{which}, run by run: in a run all policies face the same problem and noise."
+        )
     if baseline and results.study.runs > 1:
-        words.append("▼ is lower and ▲ higher than the baseline, where the 95% interval of that one comparison leaves out zero.")
+        words.append(
+            "▼ is lower and ▲ higher than the baseline, where the 95% interval of that one comparison leaves out zero."
+        )
     return words
 
 
@@ -103,7 +107,7 @@ def slope_words(plate: Plate, axis: str) -> list[str]:
     if not any(picture.remarks for picture in plate.pictures):
         return []
     return [
-        f"Below each panel: the slope of log regret against log {axis}, with a 95% interval (bootstrap over the runs). "
+        f"With each panel: the slope of log regret against log {axis}, with a 95% interval (bootstrap over the runs). "
         "Slope 0.5 is growth like a square root, 0 is no growth; of a line that bends a slope says little."
     ]
 
@@ -113,7 +117,7 @@ def bound_words(table: Table) -> list[str]:
     words = ["A bound holds for all rounds up to the horizon, with the probability named beside it."]
     if vacuous:
         words.append(
-            f"In {vacuous:,} of {table.size:,} cells it is above 2ST, which no policy can exceed when means lie in [−S, S]: "
+            f"In {vacuous:,} of {table.size:,} cells it is above 2ST, which no policy can exceed when means lie in [-S, S]: "
             "there it says nothing yet at this horizon."
         )
     return words

@@ -86,12 +86,12 @@ def along(results: Results, axis: str) -> list[Series]:
     beside: list[Series] = []
     for one in singles(results):
         given = (one.place | one.own).get(axis)
-        rest = [{name: other for name, other in axes.items() if name != axis} for axes in (one.place, one.own)]
+        place, own = ({name: other for name, other in axes.items() if name != axis} for axes in (one.place, one.own))
         if given is None:
             beside.append(one)
         elif numeric(given) and given > 0:
-            key = (one.policy, one.problem, *(tuple(axes.items()) for axes in rest))
-            groups.setdefault(key, Series(one.policy, one.problem, *rest, [])).outcomes.append(one.outcomes[0])
+            key = one.policy, one.problem, *place.items(), "and", *own.items()
+            groups.setdefault(key, Series(one.policy, one.problem, place, own, [])).outcomes.append(one.outcomes[0])
     lines = [line for line in groups.values() if len(line.outcomes) > 1]
     for line in lines:
         line.outcomes.sort(key=lambda outcome: outcome.cell.axes[axis])

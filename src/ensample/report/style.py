@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import matplotlib
 
-__all__ = ["BANDS", "HEAT", "INK", "LOOKS", "PAPER", "QUIET", "RAMP", "RULE", "Look", "Pair", "house_style", "ramp", "variables"]
+__all__ = ["BANDS", "HEAT", "INK", "LOOKS", "QUIET", "RULE", "Look", "Pair", "house_style", "ramp", "variables"]
 
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,

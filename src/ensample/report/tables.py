@@ -3,9 +3,12 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ensample.lab.results import Outcome, Results
+from ensample.lab.statistics import mean_interval
 from ensample.report.series import Series, scenarios, singles
-from ensample.report.words import assigned, interval, micro, number, percent, signed, value
+from ensample.report.words import NOTHING, assigned, interval, micro, number, percent, signed, value
 
 __all__ = ["Column", "Entry", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells"]
 
@@ -13,6 +16,7 @@ __all__ = ["Column", "Entry", "Group", "Table", "best_table", "bound_table", "fi
 class Column(NamedTuple):
     name: str
     numeric: bool = True
+    long: bool = False  # text that may wrap
 
 
 class Entry(NamedTuple):
@@ -51,7 +55,7 @@ def final_table(results: Results, baseline: str) -> Table:
 
 
 def numeric_column(groups: list[Group], place: int) -> bool:
-    return all(row[place].text[:1] in "0123456789–" or not row[place].text for group in groups for row in group.rows)
+    return all(row[place].text[:1] in "0123456789" + NOTHING or not row[place].text for group in groups for row in group.rows)
 
 
 def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lowest: bool) -> list[Entry]:
@@ -67,10 +71,7 @@ def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lo
 
 
 def summary(outcome: Outcome) -> dict[str, float]:
-    import numpy as np
-
-    from ensample.lab.statistics import mean_interval
-
+    """The final regret in a few numbers."""
     final = outcome.regret[:, -1]
     mean, low, high = mean_interval(final)
     median, p90 = np.quantile(final, [0.5, 0.9]).tolist()
@@ -89,7 +90,7 @@ def compared(difference: dict[str, Any] | None) -> list[Entry]:
 def without_empty(table: Table) -> Table:
     """Without the columns in which no row says anything."""
     rows = [row for group in table.groups for row in group.rows]
-    kept = [place for place in range(len(table.columns)) if any(row[place].text not in ("", "–") for row in rows)]
+    kept = [place for place in range(len(table.columns)) if any(row[place].text not in ("", NOTHING) for row in rows)]
     groups = [Group(group.title, [[row[place] for place in kept] for row in group.rows]) for group in table.groups]
     return Table([table.columns[place] for place in kept], groups)
 
@@ -101,12 +102,14 @@ def best_table(results: Results) -> Table | None:
     for group in scenarios(singles(results)).values():
         best = min(group, key=lambda one: one.level)
         numbers = summary(best.outcomes[0])
-        rows.append([
-            Entry(group[0].title(several)),
-            Entry(", ".join(filter(None, [best.policy, assigned(best.own)]))),
-            Entry(number(numbers["mean"])),
-            Entry(interval(numbers["low"], numbers["high"])),
-        ])
+        rows.append(
+            [
+                Entry(group[0].title(several)),
+                Entry(", ".join(filter(None, [best.policy, assigned(best.own)]))),
+                Entry(number(numbers["mean"])),
+                Entry(interval(numbers["low"], numbers["high"])),
+            ]
+        )
     columns = [Column("problem", False), Column("policy", False), Column("mean"), Column("95% interval")]
     return without_empty(Table(columns, [Group("", rows)])) if len(rows) > 1 else None
 
@@ -120,16 +123,19 @@ def bound_table(results: Results) -> Table | None:
             continue
         trivial = 2.0 * setting.norm * setting.horizon
         within = float((outcome.regret[:, -1] <= row["bound"]).mean())
-        verdict = "above 2ST: says nothing yet" if row["bound"] >= trivial else f"{number(row['bound'] / row['mean'])} times the mean"
-        rows.append([
-            Entry(outcome.cell.policy),
-            Entry(", ".join(filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))]))),
-            *(Entry(number(x)) for x in (row["mean"], row["worst"], row["bound"])),
-            Entry(f"{row['bound_confidence']:.4g}"),
-            Entry(percent(within)),
-            Entry(number(trivial)),
-            Entry(verdict),
-        ])
+        ratio = row["bound"] / row["mean"] if row["mean"] > 0.0 else math.inf
+        verdict = "above 2ST: says nothing yet" if row["bound"] >= trivial else f"{number(ratio)} times the mean"
+        rows.append(
+            [
+                Entry(outcome.cell.policy),
+                Entry(", ".join(filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))]))),
+                *(Entry(number(x)) for x in (row["mean"], row["worst"], row["bound"])),
+                Entry(percent(row["bound_confidence"])),
+                Entry(percent(within)),
+                Entry(number(trivial)),
+                Entry(verdict),
+            ]
+        )
     names = ("mean", "worst run", "bound", "holds with probability", "runs within it", "2ST")
     columns = [Column("policy", False), Column("problem", False), *map(Column, names), Column("the bound is", False)]
     return Table(columns, [Group("", rows)]) if rows else None

@@ -3,16 +3,18 @@
 import math
 from typing import Any
 
-__all__ = ["MINUS", "assigned", "interval", "listed", "micro", "number", "percent", "signed", "slope", "value"]
+__all__ = ["MINUS", "NOTHING", "assigned", "interval", "listed", "micro", "number", "percent", "signed", "slope", "value"]
 
-NOTHING, MINUS = "–", "−"
+NOTHING, MINUS = "\u2013", "\u2212"  # a dash, and a minus as wide as a plus
 
 
 def number(x: float | None) -> str:
     """Three digits, or more where the number is large.
 
-    >>> number(1234.5678), number(-0.25), number(38.0), number(1e-7), number(None)
-    ('1,235', '−0.250', '38.0', '1.00e-07', '–')
+    >>> number(1234.5678), number(38.0), number(0.25), number(1e-7)
+    ('1,235', '38.0', '0.250', '1.00e-07')
+    >>> number(-1.0) == MINUS + "1.00", number(None) == NOTHING
+    (True, True)
     """
     if x is None or math.isnan(x):
         return NOTHING
@@ -23,8 +25,8 @@ def number(x: float | None) -> str:
 
 def slope(x: float) -> str:
     """
-    >>> slope(-0.274)
-    '−0.27'
+    >>> slope(0.274)
+    '0.27'
     """
     return f"{x:.2f}".replace("-", MINUS)
 
@@ -35,8 +37,8 @@ def signed(x: float | None) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """
-    >>> interval(1.25, 3.5), interval(math.nan, math.nan)
-    ('1.25 to 3.50', '–')
+    >>> interval(1.25, 3.5)
+    '1.25 to 3.50'
     """
     return NOTHING if low is None or high is None or math.isnan(low) else f"{number(low)} to {number(high)}"
 

@@ -1,0 +1,69 @@
+"""`ensample report`: the results of a study as one page."""
+
+import time
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ensample.cli.console import output, progress
+from ensample.errors import InvalidArgument
+
+__all__ = ["report"]
+
+PATIENCE = 2.0  # seconds before a progress bar appears
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a folder of results, as `ensample run` makes it")],
+    open_page: Annotated[bool, typer.Option("--open", help="show the page in the browser")] = False,
+    figures: Annotated[bool, typer.Option("--figures", help="also write every figure as PNG and SVG into DIR/figures")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="also write the numbers as CSV into DIR/csv")] = False,
+    baseline: Annotated[
+        str, typer.Option(help="the label of the policy that others are compared with", show_default="the study's own")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="the file of the page", show_default="DIR/report.html")] = None,
+) -> None:
+    """Write the results of a study as one self-contained page. Reads what is there, finished or not, and simulates nothing.
+
+    Example: `ensample report results/rates --open`
+
+    Example: `ensample report results/rates --figures --csv --baseline "Thompson sampling"`
+    """
+    try:
+        import polars  # noqa: F401
+
+        from ensample.lab import Results
+        from ensample.report.study import write_report
+    except ImportError as error:
+        missing = str(error.name).partition(".")[0]
+        raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[lab]'") from None
+    results = Results(folder)
+    with Waiting() as waiting:
+        paths = write_report(results, out, baseline=baseline, figures=figures, csv=csv, progress=waiting.show)
+    for path in paths:
+        output.print(str(path), highlight=False, soft_wrap=True, markup=False)
+    if open_page:
+        webbrowser.open(paths[0].absolute().as_uri())
+
+
+class Waiting:
+    """A progress bar for those who have waited long enough to want one."""
+
+    def __init__(self) -> None:
+        self.bars = progress()
+        self.task = self.bars.add_task("figures", total=None)
+        self.start = time.monotonic()
+
+    def show(self, done: int, total: int) -> None:
+        if time.monotonic() - self.start > PATIENCE and not self.bars.live.is_started:
+            self.bars.start()
+        self.bars.update(self.task, completed=done, total=total)
+
+    def __enter__(self) -> "Waiting":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bars.live.is_started:
+            self.bars.stop()
