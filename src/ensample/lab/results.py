@@ -4,6 +4,7 @@ import io
 import json
 import math
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = ["Outcome", "Results"]
+
+NOTEBOOK_ROWS = 20
 
 
 class Outcome(NamedTuple):
@@ -53,8 +56,22 @@ class Results:
         return f"Results({str(self.folder)!r}, {len(self.outcomes)} of {len(self.study.cells)} cells)"
 
     def _repr_html_(self) -> str:
-        columns = ["policy", "problem", *self.axes, "runs", "mean", "low", "high", "p90"]
-        return f"<p>{len(self.outcomes)} of {len(self.study.cells)} cells</p>{self.cells.select(columns)._repr_html_()}"
+        axes = [axis for axis in self.axes if axis != "horizon"]
+        shown = [
+            [
+                outcome.cell.policy,
+                outcome.cell.problem,
+                outcome.cell.horizon,
+                *(outcome.cell.axes.get(axis, "") for axis in axes),
+                *mean_interval(outcome.regret[:, -1]),
+            ]
+            for outcome in self.outcomes[:NOTEBOOK_ROWS]
+        ]
+        more = len(self.outcomes) - len(shown)
+        state = f"{len(self.outcomes):,} of {len(self.study.cells):,} cells finished"
+        said = f"<p><strong>{escape(self.study.name)}</strong>: {state}, {self.study.runs:,} runs each</p>"
+        table = as_html(["policy", "problem", "horizon", *axes, "mean regret", "95% from", "to"], shown) if shown else ""
+        return said + table + (f"<p>and {more:,} more cells: see <code>.cells</code></p>" if more else "")
 
     def _read_study(self) -> Study:
         description = self._store.description()
@@ -66,7 +83,7 @@ class Results:
         """The version of ensample that gave these results."""
         return str(self._store.description()["ensample"])
 
-    @property
+    @cached_property
     def axes(self) -> list[str]:
         """What the grid varies, without policies and problems themselves."""
         return list(dict.fromkeys(axis for cell in self.study.cells for axis in cell.axes))
@@ -191,6 +208,22 @@ class Results:
         import polars
 
         return polars.DataFrame(list(rows), infer_schema_length=None, strict=False)
+
+
+def as_html(columns: list[str], rows: list[list[Any]]) -> str:
+    """A table for a notebook; numbers on the right."""
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    lines = (
+        "".join(f'<td style="text-align:{"left" if isinstance(item, str) else "right"}">{as_text(item)}</td>' for item in row)
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
+
+
+def as_text(item: Any) -> str:
+    if isinstance(item, float):
+        return "" if math.isnan(item) else f"{item:,.4g}" if abs(item) < 1e4 else f"{item:,.0f}"
+    return f"{item:,}" if isinstance(item, int) else escape(str(item))
 
 
 def read(cell: Cell, path: Path, timing: dict[str, Any] | None) -> Outcome:

@@ -66,7 +66,7 @@ def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> Table:
 
 def options(item: Any) -> str:
     items = item if isinstance(item, list) else [item]
-    return listed([json.dumps(entry) if isinstance(entry, dict) else value(entry) for entry in items], 24)
+    return listed([value(entry) for entry in items], 24)
 
 
 def expression(item: Any) -> str:

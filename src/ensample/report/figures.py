@@ -5,8 +5,8 @@ from typing import Any
 from ensample.lab.results import Results
 from ensample.report import draw
 from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly, lowest
-from ensample.report.draw import Dot, Row
 from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
+from ensample.report.rows import Dot, Row, dots, inches
 from ensample.report.series import Series, along, at_last_horizon, categories, numeric_axes, scenarios, singles
 from ensample.report.words import listed, number, slope, value
 
@@ -73,8 +73,8 @@ def dot_picture(group: list[Series], looks: Looks) -> Picture:
         else:
             lines = coloured(evenly(members, STEPS))
             rows.append(Row(ranged(members), [Dot(*draw.final(line.series.outcomes[0]), line.look) for line in lines]))
-    height = draw.inches([row.depth for row in rows])
-    return Picture(group[0].title(looks.several), lambda axes: draw.dots(axes, rows, "final regret"), height=height)
+    height = inches([row.depth for row in rows])
+    return Picture(group[0].title(looks.several), lambda axes: dots(axes, rows, "final regret"), height=height)
 
 
 def ranged(members: list[Series]) -> str:
@@ -106,15 +106,16 @@ def category_plates(results: Results, looks: Looks) -> dict[str, Plate]:
 
 def category_picture(group: list[Series], axis: str, looks: Looks) -> Picture:
     """Policies that vary a number at their best one."""
-    rows, legend = [], {}
+    rows: list[Row] = []
+    legend: dict[str, Key] = {}
     for given in dict.fromkeys(one.place[axis] for one in group):
         shown = list(lowest([one for one in group if one.place[axis] == given], lambda one: one.identity))[:ROWS]
         legend |= {one.name: Key(looks.of(one), one.name, "dot") for one in shown}
         rows.append(Row(value(given), [Dot(*draw.final(one.outcomes[0]), looks.of(one)) for one in shown]))
     others = Series("", group[0].problem, {name: v for name, v in group[0].place.items() if name != axis}, {}, [])
-    height = draw.inches([row.depth for row in rows])
+    height = inches([row.depth for row in rows])
     title = others.title(looks.several)
-    return Picture(title, lambda axes: draw.dots(axes, rows, "final regret"), list(legend.values()), height=height)
+    return Picture(title, lambda axes: dots(axes, rows, "final regret"), list(legend.values()), height=height)
 
 
 def slug(axis: str) -> str:

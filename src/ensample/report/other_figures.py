@@ -5,11 +5,11 @@ import math
 from ensample.lab.results import Outcome, Results
 from ensample.report import draw
 from ensample.report.arrange import Looks, arrange, evenly, lowest
-from ensample.report.draw import Dot, Row
 from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
+from ensample.report.rows import Dot, Row, dots, heat, heat_inches, inches
 from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
 from ensample.report.style import BANDS, HEAT, LOOKS
-from ensample.report.words import assigned, percent
+from ensample.report.words import assigned
 
 __all__ = ["bound_plate", "cost_plates", "pull_plate"]
 
@@ -46,8 +46,8 @@ def cost_by_policy(results: Results, looks: Looks) -> Plate:
         pictures.append(
             Picture(
                 group[0].title(looks.several),
-                lambda axes, shown=shown: draw.dots(axes, shown, "µs a round"),  # type: ignore[misc]
-                height=draw.inches([row.depth for row in shown]),
+                lambda axes, shown=shown: dots(axes, shown, "µs a round"),  # type: ignore[misc]
+                height=inches([row.depth for row in shown]),
             )
         )
     return Plate("cost", "Time a round", pictures)
@@ -62,13 +62,13 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
         pictures.append(
             Picture(
                 group[0].title(looks.several),
-                lambda axes, rows=rows: draw.heat(axes, rows),  # type: ignore[misc]
-                height=draw.heat_inches(len(rows)),
+                lambda axes, rows=rows: heat(axes, rows),  # type: ignore[misc]
+                height=heat_inches(len(rows)),
             )
         )
     if not pictures:
         return None
-    labels = [f"below {percent(BANDS[1])}", *(f"{percent(low)} and more" for low in BANDS[1:-1])]
+    labels = [f"below {100.0 * BANDS[1]:g}%", *(f"{100.0 * low:g}% and more" for low in BANDS[1:-1])]
     legend = [Key(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
     return Plate("pulls", "Share of the rounds by arm", pictures, legend)
 
@@ -97,8 +97,8 @@ def bound_plate(results: Results, looks: Looks) -> Plate | None:
         pictures.append(
             Picture(
                 policy,
-                lambda axes, rows=rows: draw.dots(axes, rows, "regret"),  # type: ignore[misc]
-                height=draw.inches([row.depth for row in rows]),
+                lambda axes, rows=rows: dots(axes, rows, "regret"),  # type: ignore[misc]
+                height=inches([row.depth for row in rows]),
             )
         )
     return Plate("bounds", "Regret and its bound", pictures, bound_legend())

@@ -1,6 +1,8 @@
 """Numbers and values as a page shows them."""
 
+import json
 import math
+from contextlib import suppress
 from typing import Any
 
 __all__ = ["MINUS", "NOTHING", "assigned", "interval", "listed", "micro", "number", "percent", "signed", "slope", "value"]
@@ -50,18 +52,25 @@ def micro(seconds: float) -> str:
 
 def percent(share: float) -> str:
     """
-    >>> percent(0.1234), percent(0.0003)
-    ('12.3%', '0.03%')
+    >>> percent(0.1234), percent(0.5), percent(0.0003)
+    ('12.3%', '50.0%', '0.03%')
     """
-    return f"{100.0 * share:.3g}%"
+    return f"{100.0 * share:.1f}%" if share >= 0.01 else f"{100.0 * share:.2g}%"
 
 
 def value(given: Any) -> str:
-    """A value of an axis: a rule without its empty brackets, a number without its noise.
+    """A value of an axis: a rule without its empty brackets, a number without its noise, a law as one would call it.
 
     >>> value("RoundRobin()"), value(0.30000000000000004), value(10000)
     ('RoundRobin', '0.3', '10,000')
+    >>> value('{"kind": "GaussianNoise", "scale": 0.5}')
+    'GaussianNoise(scale=0.5)'
     """
+    if isinstance(given, str) and given.startswith("{"):
+        with suppress(ValueError):
+            given = json.loads(given)
+    if isinstance(given, dict):
+        return f"{given.get('kind', '')}({', '.join(f'{key}={value(item)}' for key, item in given.items() if key != 'kind')})"
     if isinstance(given, bool):
         return str(given).lower()
     if isinstance(given, int | float):

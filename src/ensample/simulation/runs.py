@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +34,33 @@ class Runs:
 
     def __repr__(self) -> str:
         return f"Runs({self.recipe!r}, {len(self.regret)} runs of {self.horizon:,} rounds, regret {self.mean[-1]:.4g})"
+
+    def _repr_html_(self) -> str:
+        """The summary and, beside it, mean regret over the rounds in a band from the 10th to the 90th percentile."""
+        summary = {name.replace("_", " "): x for name, x in self.summary().items()}
+        head = "".join(f"<th>{name}</th>" for name in summary)
+        shown = ("" if math.isnan(x) else f"{x:,.4g}" if x < 1e4 else f"{x:,.0f}" for x in summary.values())
+        body = "".join(f'<td style="text-align:right">{text}</td>' for text in shown)
+        return (
+            f"<p><code>{escape(repr(self.recipe))}</code>, {self.horizon:,} rounds</p>"
+            f"<table><thead><tr>{head}<th>regret over the rounds</th></tr></thead>"
+            f"<tbody><tr>{body}<td>{self._sparkline()}</td></tr></tbody></table>"
+        )
+
+    def _sparkline(self, width: int = 160, height: int = 36) -> str:
+        low, high = self.quantile(0.1), self.quantile(0.9)
+        top = max(float(high.max()), float(self.mean.max())) or 1.0
+
+        def points(heights: FloatArray) -> list[str]:
+            x, y = self.checkpoints / self.horizon * width, height * (1.0 - heights / top)
+            return [f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+
+        band = " ".join(points(low) + points(high)[::-1])
+        return (
+            f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" aria-label="mean regret">'
+            f'<polygon points="{band}" fill="currentColor" fill-opacity="0.2"/>'
+            f'<polyline points="{" ".join(points(self.mean))}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'
+        )
 
     @property
     def mean(self) -> FloatArray:
