@@ -12,9 +12,10 @@ import numpy as np
 from ensample import theory
 from ensample.checks import file_path
 from ensample.errors import AssumptionError, InvalidArgument
+from ensample.lab.cell import Cell
 from ensample.lab.statistics import mean_interval, slope_interval
 from ensample.lab.store import Store
-from ensample.lab.study import Cell, Study
+from ensample.lab.study import Study
 from ensample.members import OptimisticMember
 from ensample.policies import EnsembleSampling, LinUCB, PerturbedHistory, Recipe
 from ensample.problems import known

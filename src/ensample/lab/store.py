@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from ensample.errors import InvalidArgument, StudyError
-from ensample.lab.study import Cell, Study
+from ensample.lab.cell import Cell
+from ensample.lab.study import Study
 from ensample.lab.work import Block
 from ensample.version import __version__
 
