@@ -122,7 +122,11 @@ class Store:
 def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> list[str]:
     """What differs among all that decides the numbers; words about them may change."""
     texts = (
-        json.dumps({key: value for key, value in side.items() if key not in ("question", "baseline")}, indent=1, sort_keys=True)
+        json.dumps(
+            {key: value for key, value in side.items() if key not in ("question", "baseline", "published")},
+            indent=1,
+            sort_keys=True,
+        )
         for side in (theirs, mine)
     )
     before, after = (text.splitlines() for text in texts)

@@ -10,12 +10,25 @@ from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
 from ensample.lab.grid import Table, blaming, cells_of
+from ensample.lab.published import published_in
 from ensample.problems import known
 from ensample.simulation.simulate import EVALUATIONS
 
 __all__ = ["Study"]
 
-KEYS = ("name", "question", "horizon", "runs", "seed", "checkpoints", "evaluation", "baseline", "problem", "policy")
+KEYS = (
+    "name",
+    "question",
+    "horizon",
+    "runs",
+    "seed",
+    "checkpoints",
+    "evaluation",
+    "baseline",
+    "problem",
+    "policy",
+    "published",
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,7 @@ class Study:
     evaluation: str = "auto"
     baseline: str = ""  # the label of the policy that others are compared with; the first unless named
     question: str = ""
+    published: list[Table] = field(default_factory=list)  # figures from the literature, each for one cell
     source: str = field(default="", compare=False)  # where errors say that it comes from
     text: str = field(default="", compare=False, repr=False)  # of the file, if there is one
     cells: tuple[Cell, ...] = field(init=False, compare=False, repr=False)  # the grid, problem by problem
@@ -56,6 +70,8 @@ class Study:
         policies = list(dict.fromkeys(cell.policy for cell in self.cells))
         if self.baseline and self.baseline not in policies:
             raise StudyError(self.source, "baseline", self.baseline, known(self.baseline, policies))
+        with blaming(self.source):
+            published_in(self)
 
     def _check(self) -> None:
         """What is not about problems and policies."""
