@@ -6,7 +6,7 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import perturbed
-from ensample.kernels.rows import add_rows
+from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
 from ensample.kernels.world import Track, World, begin, due, greedy_arm, pull, stopped
 from ensample.types import FloatArray
 
@@ -76,10 +76,7 @@ def perturb(sums: FloatArray, x: FloatArray, z: FloatArray, law: Code, rng: Gene
     for j in range(z.size):
         z[j] = draw_sum(law[0], law[1], law[2], 1, rng)
     for i in range(x.size):
-        weight = x[i]
-        row = sums[i]
-        for j in range(z.size):
-            row[j] += weight * z[j]
+        axpy(sums[i], x[i], z)
 
 
 @kernel
@@ -88,30 +85,20 @@ def score_all(world: World, track: Track, sums: FloatArray, scores: FloatArray) 
     rows, d = world.features.shape
     for k in range(rows):
         x = world.features[k]
-        u = np.zeros(d)
-        add_rows(u, track.inverse, x)
-        base = 0.0
-        for i in range(d):
-            base += x[i] * track.mean[i]
-        scores[k] = base
+        u = np.empty(d)
+        sum_rows(u, track.inverse, x)
+        scores[k] = dot(x, track.mean)
         add_rows(scores[k], sums, u)
 
 
 @kernel
 def update_scores(world: World, track: Track, scores: FloatArray, arm: int, y: float, z: FloatArray) -> None:
     """After (x, y + z_j): theta^j += V^-1 x (y + z_j - x'theta^j), so scores change by a rank-one term."""
-    rows, d = world.features.shape
     surprise = np.empty(z.size)
     for j in range(z.size):
         surprise[j] = y + z[j] - scores[arm, j]
-    for k in range(rows):
-        weight = 0.0
-        for i in range(d):
-            weight += world.features[k, i] * track.gain[i]
-        weight /= 1.0 + track.sums[4]
-        row = scores[k]
-        for j in range(z.size):
-            row[j] += weight * surprise[j]
+    for k in range(world.means.size):
+        axpy(scores[k], dot(world.features[k], track.gain) / (1.0 + track.sums[4]), surprise)
 
 
 @kernel
