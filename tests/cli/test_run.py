@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ensample as es
+from ensample.lab import BUNDLED
 from lab.studies import TOML
 
 SLOW = TOML.replace("horizon = 60", "horizon = 400_000").replace("dim = [2, 3]", "dim = [2, 3, 4, 5]")
