@@ -8,6 +8,7 @@ import numpy as np
 
 from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
+from ensample.lab.parts import example_of
 from ensample.lab.study import Study
 from ensample.lab.work import Task, play
 from ensample.simulation.simulate import checkpoint_rounds
@@ -72,5 +73,5 @@ def working_bytes(cell: Cell) -> int:
 
 
 def arms_of(cell: Cell) -> int:
-    arms = cell.family.draw(np.random.default_rng(0)).arms
+    arms = example_of(cell.family).arms
     return len(arms) if isinstance(arms, FiniteArms) else 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,11 @@ from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.policies import Recipe
 from ensample.policies.describe import PARTS
 from ensample.policies.loading import RECIPES
-from ensample.problems import Family, known, problem
+from ensample.problems import Family, Problem, known, problem
 from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, RademacherNoise
 from ensample.theory import Setting, radius
 
-__all__ = ["build_problem", "build_recipe", "setting_of"]
+__all__ = ["build_problem", "build_recipe", "example_of", "setting_of"]
 
 KINDS: dict[str, type[Recipe]] = {kind.__name__: kind for kind in RECIPES}
 LAWS = {name: kind for name, kind in PARTS.items() if kind is not Setting} | {
@@ -29,9 +30,15 @@ def build_problem(table: dict[str, Any]) -> Family:
     return problem(table["family"], **{key: part(key, value, {}) for key, value in table.items() if key != "family"})
 
 
+@lru_cache(maxsize=32)
+def example_of(family: Family) -> Problem:
+    """One draw of a family: every draw has the same constants."""
+    return family.draw(np.random.default_rng(0))
+
+
 def setting_of(family: Family, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
-    """The constants of a family: every draw has the same."""
-    setting = family.draw(np.random.default_rng(0)).setting(horizon, regularization, delta)
+    """The constants of a family."""
+    setting = example_of(family).setting(horizon, regularization, delta)
     return replace(setting, norm=round(setting.norm, 12))  # |theta| = 1 up to rounding
 
 
@@ -45,7 +52,7 @@ def build_recipe(table: dict[str, Any], family: Family, horizon: int) -> Recipe:
     make = by_theorem if boolean("theorem", table.get("theorem", False)) else by_fields
     recipe: Recipe = make(kind, options, family, horizon)
     try:
-        recipe.check(family.draw(np.random.default_rng(0)).arms)
+        recipe.check(example_of(family).arms)
     except AssumptionError as error:
         raise InvalidArgument("theorem", True, f"a problem to which it applies: {error}") from error
     return recipe
