@@ -24,7 +24,7 @@ from ensample.errors import (
     WrongType,
 )
 from ensample.lab import Results, Study, run_study
-from ensample.members import MemberRule, OptimisticMember, RoundRobin, UniformMember
+from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMember, UniformMember
 from ensample.perturbations import (
     CenteredBinomial,
     Gaussian,
@@ -112,6 +112,7 @@ __all__ = [
     "SharpEnsembleSampling",
     "SnapshotError",
     "Sphere",
+    "StickyMember",
     "Study",
     "StudyError",
     "SymmetrizedEnsembleSampling",

@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
-__all__ = ["borrowing", "inlined", "kernel"]
+__all__ = ["borrowing", "embedded", "inlined", "kernel", "loop"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 COUNTING: dict[str, Any] = {"_nrt": True}  # of references; private to numba, so its types do not know it
@@ -25,6 +25,19 @@ def borrowing(function: Function) -> Function:
     does not compile; the private option `_nrt` is inherited by what is compiled on the way, hence its value in `kernel`.
     """
     return compiled(function, BORROWING)
+
+
+def embedded(function: Function) -> Function:
+    """Compile a function that kernels lend arrays to into each of its callers.
+
+    A call would copy every array's seven words, a `World` and a `Track` a hundred of them, and take as long as a short loop.
+    """
+    return compiled(function, {**BORROWING, "forceinline": True})
+
+
+def loop(function: Function) -> Function:
+    """Compile a short loop over arrays into each kernel that calls it; Python may call it too."""
+    return compiled(function, {**COUNTING, "forceinline": True})
 
 
 def compiled(function: Function, counting: dict[str, Any]) -> Function:

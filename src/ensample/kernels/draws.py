@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.compile import borrowing
+from ensample.kernels.compile import borrowing, embedded
 from ensample.types import FloatArray
 
 __all__ = ["BINOMIAL", "GAUSSIAN", "SPHERE", "UNIFORM", "Code", "draw_sum", "draw_vector"]
@@ -15,7 +15,7 @@ Code = tuple[int, int, float]
 """Kind, trials and scale of a law."""
 
 
-@borrowing
+@embedded
 def draw_sum(kind: int, trials: int, scale: float, n: int, rng: Generator) -> float:
     """The sum of n draws: one step for Gaussian and binomial laws, n steps for the uniform one."""
     if kind == GAUSSIAN:

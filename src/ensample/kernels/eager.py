@@ -6,13 +6,14 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import perturbed
-from ensample.kernels.rows import add_rows
+from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
+from ensample.kernels.turns import next_member
 from ensample.kernels.world import Track, World, begin, due, greedy_arm, pull, stopped
 from ensample.types import FloatArray
 
-__all__ = ["OPTIMISTIC", "ROUND_ROBIN", "UNIFORM", "begin_ensemble", "eager_ensemble", "perturb", "score_all", "update_scores"]
+__all__ = ["OPTIMISTIC", "begin_ensemble", "eager_ensemble", "perturb", "score_all", "update_scores"]
 
-UNIFORM, ROUND_ROBIN, OPTIMISTIC = 0, 1, 2
+OPTIMISTIC = -1  # as a value of `stay`: the member that promises most
 
 
 @kernel
@@ -38,7 +39,7 @@ def eager_ensemble(
     world: World,
     track: Track,
     size: int,
-    rule: int,
+    stay: int,
     initial: Code,
     law: Code,
     noise_rng: Generator,
@@ -50,20 +51,21 @@ def eager_ensemble(
     z = np.empty(size)
     theta = np.zeros(world.features.shape[1])
     scores = np.zeros((world.means.size, size))
-    if rule == OPTIMISTIC:
+    if stay == OPTIMISTIC:
         score_all(world, track, sums, scores)
+    member = -1
     for t in range(first, track.checkpoints[-1]):
         if stopped(track, t):
             return
-        if rule == OPTIMISTIC:
+        if stay == OPTIMISTIC:
             arm = promising_arm(world, track, scores)
         else:
-            member = t % size if rule == ROUND_ROBIN else int(member_rng.random() * size)
+            member = next_member(t, size, stay, member, member_rng)
             perturbed(track, sums[:, member].copy(), 1.0, theta)
             arm = greedy_arm(world, track, theta)
         y = pull(world, track, t, arm, noise_rng)
         perturb(sums, world.features[arm], z, law, rng)
-        if rule == OPTIMISTIC:
+        if stay == OPTIMISTIC:
             if due(track, t):
                 score_all(world, track, sums, scores)
             else:
@@ -76,10 +78,7 @@ def perturb(sums: FloatArray, x: FloatArray, z: FloatArray, law: Code, rng: Gene
     for j in range(z.size):
         z[j] = draw_sum(law[0], law[1], law[2], 1, rng)
     for i in range(x.size):
-        weight = x[i]
-        row = sums[i]
-        for j in range(z.size):
-            row[j] += weight * z[j]
+        axpy(sums[i], x[i], z)
 
 
 @kernel
@@ -88,30 +87,20 @@ def score_all(world: World, track: Track, sums: FloatArray, scores: FloatArray) 
     rows, d = world.features.shape
     for k in range(rows):
         x = world.features[k]
-        u = np.zeros(d)
-        add_rows(u, track.inverse, x)
-        base = 0.0
-        for i in range(d):
-            base += x[i] * track.mean[i]
-        scores[k] = base
+        u = np.empty(d)
+        sum_rows(u, track.inverse, x)
+        scores[k] = dot(x, track.mean)
         add_rows(scores[k], sums, u)
 
 
 @kernel
 def update_scores(world: World, track: Track, scores: FloatArray, arm: int, y: float, z: FloatArray) -> None:
     """After (x, y + z_j): theta^j += V^-1 x (y + z_j - x'theta^j), so scores change by a rank-one term."""
-    rows, d = world.features.shape
     surprise = np.empty(z.size)
     for j in range(z.size):
         surprise[j] = y + z[j] - scores[arm, j]
-    for k in range(rows):
-        weight = 0.0
-        for i in range(d):
-            weight += world.features[k, i] * track.gain[i]
-        weight /= 1.0 + track.sums[4]
-        row = scores[k]
-        for j in range(z.size):
-            row[j] += weight * surprise[j]
+    for k in range(world.means.size):
+        axpy(scores[k], dot(world.features[k], track.gain) / (1.0 + track.sums[4]), surprise)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.ridge import MEAN, observe, parts, rotate, times
-from ensample.kernels.rows import add_rows, argmax
+from ensample.kernels.rows import argmax, sum_rows
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["choose", "estimate", "estimates", "greedy", "learn", "learn_rooted", "votes"]
@@ -47,8 +47,8 @@ def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
 @kernel
 def greedy(theta: FloatArray, by_coordinate: FloatArray) -> int:
     """argmax_k x_k'theta, the lowest index on ties; `by_coordinate` is [d, K]."""
-    scores = np.zeros(by_coordinate.shape[1])
-    add_rows(scores, by_coordinate, theta)
+    scores = np.empty(by_coordinate.shape[1])
+    sum_rows(scores, by_coordinate, theta)
     return argmax(scores)
 
 

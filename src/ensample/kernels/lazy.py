@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.compile import borrowing, kernel
+from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.draws import GAUSSIAN, Code, draw_sum, draw_vector
 from ensample.kernels.ridge import root
-from ensample.kernels.rows import add_rows, add_some_rows
-from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
+from ensample.kernels.rows import add_some_rows, sum_rows
+from ensample.kernels.turns import next_member
+from ensample.kernels.world import Track, World, begin, greedy_arm, information, pull, stopped
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["EMPTY", "PLAIN", "Inflation", "find_slot", "inflation", "lazy_ensemble", "perturbed", "run_lazily", "table_size"]
@@ -49,7 +50,7 @@ def run_lazily(
     world: World,
     track: Track,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     law: Code,
     noise_rng: Generator,
@@ -66,7 +67,7 @@ def run_lazily(
     rngs = noise_rng, member_rng, rng
     gaussian = initial[0] == law[0] == GAUSSIAN and law[2] > 0.0
     ratio = (initial[2] / law[2]) ** 2 if gaussian else -1.0
-    lazy_ensemble(world, track, size, round_robin, initial, law, ratio, symmetric, factor, growth, keys, slots, *rngs)
+    lazy_ensemble(world, track, size, stay, initial, law, ratio, symmetric, factor, growth, keys, slots, *rngs)
 
 
 def table_size(members: int) -> int:
@@ -74,7 +75,7 @@ def table_size(members: int) -> int:
     return 1 << (2 * members - 1).bit_length()
 
 
-@borrowing
+@embedded
 def find_slot(keys: IntArray, slots: IntArray, used: int, member: int) -> int:
     """Where a member is kept, `used` if it is new (and then it is entered): a hash table with linear probing."""
     mask = keys.size - 1
@@ -92,7 +93,7 @@ def lazy_ensemble(
     world: World,
     track: Track,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     law: Code,
     ratio: float,  # of the variances of W and Z where both laws are Gaussian, else -1
@@ -122,7 +123,7 @@ def lazy_ensemble(
     )
     theta = np.zeros(d)
     rngs = noise_rng, member_rng, rng
-    lazy_rounds(world, track, members, theta, size, round_robin, initial, law, ratio, symmetric, factor, growth, *rngs)
+    lazy_rounds(world, track, members, theta, size, stay, initial, law, ratio, symmetric, factor, growth, *rngs)
 
 
 @borrowing
@@ -132,7 +133,7 @@ def lazy_rounds(
     members: Members,
     theta: FloatArray,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     law: Code,
     ratio: float,
@@ -145,15 +146,16 @@ def lazy_rounds(
 ) -> None:
     """The rounds of `lazy_ensemble`."""
     used = 0
+    member = -1
     epoch = 1
     redraw_at = growth
     for t in range(begin(world, track, noise_rng), track.checkpoints[-1]):
         if stopped(track, t):
             return
-        if track.sums[1] > redraw_at:
+        if growth < np.inf and information(track) > redraw_at:
             epoch += 1
-            redraw_at = track.sums[1] + growth
-        member = t % size if round_robin else int(member_rng.random() * size)
+            redraw_at = information(track) + growth
+        member = next_member(t, size, stay, member, member_rng)
         slot = find_slot(members.keys, members.slots, used, member)
         if slot == used:
             used += 1
@@ -209,7 +211,7 @@ def move_base(world: World, track: Track, members: Members) -> None:
     root(members.base_root)
 
 
-@borrowing
+@embedded
 def catch_up(world: World, track: Track, members: Members, slot: int, law: Code, rng: Generator) -> None:
     """Draw what a member has missed since it last acted: S^j += sum_k x_k (sum of n_k draws)."""
     seen, which, weights = members.seen[slot], members.which, members.weights
@@ -224,20 +226,19 @@ def catch_up(world: World, track: Track, members: Members, slot: int, law: Code,
     add_some_rows(members.sums[slot], world.features, which, weights, count)
 
 
-@borrowing
+@embedded
 def inflation(factor: Inflation, track: Track, t: int, d: int) -> float:
     """base + width sqrt(information + tail), the information being log(det V / lam^d) or d log(1 + t/(d lam))."""
     base, width, tail, determinant = factor
     if width == 0.0:
         return base
-    information = track.sums[1] if determinant else d * np.log1p(t / d / track.lam)
-    return base + width * np.sqrt(information + tail)
+    learned = information(track) if determinant else d * np.log1p(t / d / track.lam)
+    return base + width * np.sqrt(learned + tail)
 
 
-@borrowing
+@embedded
 def perturbed(track: Track, total: FloatArray, scale: float, theta: FloatArray) -> None:
     """theta = theta_hat + scale V^-1 total."""
-    theta[:] = 0.0
-    add_rows(theta, track.inverse, total)
+    sum_rows(theta, track.inverse, total)
     for i in range(theta.size):
         theta[i] = track.mean[i] + scale * theta[i]

@@ -9,8 +9,8 @@ from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.lazy import Inflation, inflation
-from ensample.kernels.ridge import MEAN, dot, observe, parts
-from ensample.kernels.rows import add_rows, argmax
+from ensample.kernels.ridge import MEAN, observe, parts
+from ensample.kernels.rows import argmax, dot, sum_rows
 from ensample.kernels.world import Track, World, begin, due, pull, stopped, warm
 from ensample.types import FloatArray
 
@@ -21,10 +21,10 @@ __all__ = ["linucb", "optimistic_arm", "watch"]
 def optimistic_arm(state: FloatArray, by_coordinate: FloatArray, beta: float) -> int:
     """The arm of a live policy; `by_coordinate` is [d, K]. O(K d^2)."""
     _, _, inverse, vectors = parts(state)
-    scores = np.zeros(by_coordinate.shape[1])
-    widths = np.zeros(by_coordinate.shape[1])
+    scores = np.empty(by_coordinate.shape[1])
+    widths = np.empty(by_coordinate.shape[1])
     square_widths(inverse, by_coordinate, widths)
-    add_rows(scores, by_coordinate, vectors[MEAN])
+    sum_rows(scores, by_coordinate, vectors[MEAN])
     return most_promising(scores, widths, beta)
 
 
@@ -43,8 +43,7 @@ def square_widths(inverse: FloatArray, by_coordinate: FloatArray, widths: FloatA
     turned = np.empty(widths.size)
     widths[:] = 0.0
     for i in range(inverse.shape[0]):
-        turned[:] = 0.0
-        add_rows(turned, by_coordinate, inverse[i])
+        sum_rows(turned, by_coordinate, inverse[i])
         for k in range(widths.size):
             widths[k] += by_coordinate[i, k] * turned[k]
 
@@ -87,15 +86,13 @@ def linucb(world: World, track: Track, factor: Inflation, watched: bool, rng: Ge
         if stopped(track, t):
             return
         beta = inflation(factor, track, world.warmup.size + t, d) + np.sqrt(track.lam * largest)
-        track.scores[:] = 0.0
-        add_rows(track.scores, world.by_coordinate, track.mean)
+        sum_rows(track.scores, world.by_coordinate, track.mean)
         pull(world, track, t, most_promising(track.scores, widths, beta), rng)
         if watched:
             largest = max(largest, dot(track.mean, track.mean))
         if due(track, t):
             square_widths(track.inverse, world.by_coordinate, widths)
         else:
-            gains[:] = 0.0
-            add_rows(gains, world.by_coordinate, track.gain)
+            sum_rows(gains, world.by_coordinate, track.gain)
             for k in range(arms):
                 widths[k] -= gains[k] * gains[k] / (1.0 + track.sums[4])

@@ -9,14 +9,13 @@ import numpy as np
 
 from ensample.kernels.compile import inlined, kernel
 from ensample.kernels.exact import add_product
-from ensample.kernels.rows import add_rows
+from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray, IntArray
 
 __all__ = [
     "COUNT",
     "INFORMATION",
     "MEAN",
-    "dot",
     "due",
     "invert",
     "observe",
@@ -52,17 +51,9 @@ def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatA
 @kernel
 def times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     """matrix @ vector for a symmetric [d, d] matrix, as a sum of its rows in order."""
-    out = np.zeros(vector.size)
-    add_rows(out, matrix, vector)
+    out = np.empty(vector.size)
+    sum_rows(out, matrix, vector)
     return out
-
-
-@kernel
-def dot(x: FloatArray, y: FloatArray) -> float:
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
 
 
 @kernel
@@ -79,12 +70,8 @@ def observe(state: FloatArray, x: FloatArray, y: float) -> bool:
     u = times(inverse, x)
     leverage = dot(u, x)
     weight = 1.0 / (1.0 + leverage)
-    surprise = y - dot(mean, x)
-    for i in range(d):
-        gain = u[i] * weight
-        mean[i] += gain * surprise
-        for k in range(d):
-            inverse[i, k] -= gain * u[k]
+    axpy(mean, weight * (y - dot(mean, x)), u)
+    add_outer(inverse, -weight, u, u)
     vectors[INFORMATION, 0] += np.log1p(leverage)
     vectors[COUNT, 0] += 1.0
     return due(state)

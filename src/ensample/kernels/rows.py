@@ -1,60 +1,162 @@
-"""The one loop that all others are made of: a weighted sum of rows."""
+"""The loops that all others are made of: weighted sums of rows, and the largest of some scores.
 
-from ensample.kernels.compile import kernel
+Rows are handled in tiles of 32 columns, whose sums stay in registers (`lanes`) while all rows go by; what is left over comes
+first, so that it is done while the tiles are. Every column adds up its rows in order.
+"""
+
+from typing import Any
+
+from ensample.kernels.compile import inlined, loop
+from ensample.kernels.lanes import equal_to, lanes_of, larger, load, plus_times, single, store
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["add_rows", "add_some_rows", "argmax"]
+__all__ = ["add_outer", "add_rows", "add_some_rows", "argmax", "axpy", "dot", "sum_rows"]
 
 
-@kernel
+@inlined
+def tile(total: FloatArray, rows: FloatArray, weights: FloatArray, k: int, lanes: Any, keep: bool) -> None:
+    if keep:
+        lanes = load(lanes, total, k)
+    for i in range(weights.size):
+        lanes = plus_times(lanes, weights[i], load(lanes, rows, i * total.size + k))
+    store(lanes, total, k)
+
+
+@loop
+def weigh_rows(total: FloatArray, rows: FloatArray, weights: FloatArray, keep: bool) -> None:
+    k = 0
+    while k < total.size % 4:
+        tile(total, rows, weights, k, lanes_of(0.0, 1), keep)
+        k += 1
+    if total.size & 4:
+        tile(total, rows, weights, k, lanes_of(0.0, 4), keep)
+        k += 4
+    if total.size & 8:
+        tile(total, rows, weights, k, lanes_of(0.0, 8), keep)
+        k += 8
+    if total.size & 16:
+        tile(total, rows, weights, k, lanes_of(0.0, 16), keep)
+        k += 16
+    while k < total.size:
+        tile(total, rows, weights, k, lanes_of(0.0, 32), keep)
+        k += 32
+
+
+@loop
 def add_rows(total: FloatArray, rows: FloatArray, weights: FloatArray) -> None:
-    """total += sum_i weights[i] rows[i], row after row; four at a time, so that `total` is read and written less often."""
-    n = weights.size
-    width = total.size
-    done = n - n % 4
-    for i in range(0, done, 4):
-        a, b, c, d = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        row_a, row_b, row_c, row_d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for k in range(width):
-            total[k] = (((total[k] + a * row_a[k]) + b * row_b[k]) + c * row_c[k]) + d * row_d[k]
-    for i in range(done, n):
-        a, row_a = weights[i], rows[i]
-        for k in range(width):
-            total[k] += a * row_a[k]
+    """total += sum_i weights[i] rows[i], row after row."""
+    weigh_rows(total, rows, weights, True)
 
 
-@kernel
+@loop
+def sum_rows(total: FloatArray, rows: FloatArray, weights: FloatArray) -> None:
+    """total = sum_i weights[i] rows[i], row after row."""
+    weigh_rows(total, rows, weights, False)
+
+
+@inlined
+def some_tile(
+    total: FloatArray, rows: FloatArray, which: IntArray, weights: FloatArray, count: int, k: int, lanes: Any
+) -> None:
+    lanes = load(lanes, total, k)
+    for i in range(count):
+        lanes = plus_times(lanes, weights[i], load(lanes, rows, which[i] * total.size + k))
+    store(lanes, total, k)
+
+
+@loop
 def add_some_rows(total: FloatArray, rows: FloatArray, which: IntArray, weights: FloatArray, count: int) -> None:
-    """total += sum_i weights[i] rows[which[i]] for i < count, in the order and the way of `add_rows`."""
-    width = total.size
-    done = count - count % 4
-    for i in range(0, done, 4):
-        a, b, c, d = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
-        row_a, row_b, row_c, row_d = rows[which[i]], rows[which[i + 1]], rows[which[i + 2]], rows[which[i + 3]]
-        for k in range(width):
-            total[k] = (((total[k] + a * row_a[k]) + b * row_b[k]) + c * row_c[k]) + d * row_d[k]
-    for i in range(done, count):
-        a, row_a = weights[i], rows[which[i]]
-        for k in range(width):
-            total[k] += a * row_a[k]
+    """total += sum_i weights[i] rows[which[i]] for i < count, in the order of `add_rows`."""
+    k = 0
+    while k < total.size % 4:
+        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 1))
+        k += 1
+    if total.size & 4:
+        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 4))
+        k += 4
+    if total.size & 8:
+        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 8))
+        k += 8
+    while k < total.size:
+        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 16))
+        k += 16
 
 
-@kernel
+@inlined
+def outer_tile(matrix: FloatArray, weight: float, left: FloatArray, right: FloatArray, k: int, lanes: Any) -> None:
+    lanes = load(lanes, right, k)
+    for i in range(left.size):
+        place = i * right.size + k
+        store(plus_times(load(lanes, matrix, place), weight * left[i], lanes), matrix, place)
+
+
+@loop
+def add_outer(matrix: FloatArray, weight: float, left: FloatArray, right: FloatArray) -> None:
+    """matrix += (weight left) right'."""
+    k = 0
+    while k < right.size % 4:
+        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 1))
+        k += 1
+    if right.size & 4:
+        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 4))
+        k += 4
+    if right.size & 8:
+        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 8))
+        k += 8
+    while k < right.size:
+        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 16))
+        k += 16
+
+
+@loop
+def axpy(total: FloatArray, weight: float, row: FloatArray) -> None:
+    """total += weight row."""
+    whole = total.size - total.size % 4
+    for k in range(0, whole, 4):
+        store(plus_times(load(lanes_of(0.0, 4), total, k), weight, load(lanes_of(0.0, 4), row, k)), total, k)
+    for k in range(whole, total.size):
+        total[k] += weight * row[k]
+
+
+@loop
+def dot(x: FloatArray, y: FloatArray) -> float:
+    """x'y: four sums over every fourth product, then their sum."""
+    whole = x.size - x.size % 4
+    lanes = lanes_of(0.0, 4)
+    for k in range(0, whole, 4):
+        lanes = plus_times(lanes, load(lanes, x, k), load(lanes, y, k))
+    rest = 0.0
+    for k in range(whole, x.size):
+        rest += x[k] * y[k]
+    return ((single(lanes, 0) + single(lanes, 1)) + (single(lanes, 2) + single(lanes, 3))) + rest
+
+
+@loop
 def argmax(scores: FloatArray) -> int:
-    """The index of the largest score, the lowest on ties. The maximum comes first, in four independent lanes."""
-    done = scores.size - scores.size % 4
-    a = b = c = d = scores[0]
-    for k in range(0, done, 4):
-        a = scores[k] if scores[k] > a else a
-        b = scores[k + 1] if scores[k + 1] > b else b
-        c = scores[k + 2] if scores[k + 2] > c else c
-        d = scores[k + 3] if scores[k + 3] > d else d
-    for k in range(done, scores.size):
-        a = scores[k] if scores[k] > a else a
-    a = b if b > a else a
-    c = d if d > c else c
-    top = c if c > a else a
-    for k in range(scores.size):
+    """The index of the largest score, the lowest on ties. The maximum comes first, then where it is."""
+    whole = scores.size - scores.size % 8
+    lanes = lanes_of(scores[0], 8)
+    for k in range(0, whole, 8):
+        lanes = larger(lanes, load(lanes, scores, k))
+    a, b = max_of(single(lanes, 0), single(lanes, 1)), max_of(single(lanes, 2), single(lanes, 3))
+    c, d = max_of(single(lanes, 4), single(lanes, 5)), max_of(single(lanes, 6), single(lanes, 7))
+    top = max_of(max_of(a, b), max_of(c, d))
+    for k in range(whole, scores.size):
+        top = max_of(top, scores[k])
+    for k in range(0, whole, 8):
+        if equal_to(load(lanes, scores, k), top) != 0:
+            return first_of(scores, top, k)
+    return first_of(scores, top, whole)
+
+
+@inlined
+def max_of(a: float, b: float) -> float:
+    return b if b > a else a
+
+
+@inlined
+def first_of(scores: FloatArray, top: float, start: int) -> int:
+    for k in range(start, scores.size):
         if scores[k] == top:
             return k
     return 0

@@ -7,7 +7,7 @@ from ensample.kernels.compile import kernel
 from ensample.kernels.draws import SPHERE, draw_vector
 from ensample.kernels.lazy import perturbed
 from ensample.kernels.ridge import observe
-from ensample.kernels.rows import add_rows
+from ensample.kernels.rows import axpy, sum_rows
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
 from ensample.types import FloatArray
 
@@ -45,8 +45,7 @@ def shared_factor(
             return
         for j in range(size):
             zeta[j] = member_rng.standard_normal()
-        total[:] = 0.0
-        add_rows(total, directions, zeta)
+        sum_rows(total, directions, zeta)
         perturbed(track, total, scale, theta)
         arm = greedy_arm(world, track, theta)
         pull(world, track, t, arm, noise_rng)
@@ -58,9 +57,7 @@ def shared_factor(
 def learn_direction(directions: FloatArray, x: FloatArray, z: FloatArray) -> None:
     """S += x z', kept transposed: [M, d]."""
     for j in range(z.size):
-        row = directions[j]
-        for i in range(x.size):
-            row[i] += z[j] * x[i]
+        axpy(directions[j], z[j], x)
 
 
 @kernel

@@ -4,14 +4,15 @@ Every algorithm's kernel is a loop around `pull`. V is lam I + sum_k N_k x_k x_k
 follows by Sherman-Morrison, can be recomputed from the counts now and then and does not drift.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.compile import borrowing, kernel
+from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.ridge import invert
-from ensample.kernels.rows import add_rows, argmax
+from ensample.kernels.rows import add_outer, argmax, axpy, dot, sum_rows
 from ensample.types import FloatArray, IntArray
 
 __all__ = [
@@ -21,9 +22,11 @@ __all__ = [
     "Track",
     "World",
     "adopt",
+    "aligned",
     "begin",
     "due",
     "greedy_arm",
+    "information",
     "new_track",
     "note",
     "observe",
@@ -33,7 +36,9 @@ __all__ = [
 ]
 
 GAUSSIAN, BERNOULLI, SIGNS = 0, 1, 2  # kinds of noise
+LINE = 64  # bytes of a cache line
 REFRESH = 2048  # observations between two recomputations of V^-1
+MANY = 1e3  # growth of det V after which its logarithm is taken
 STEEP = 1e4  # or at once where Sherman-Morrison would cancel four digits
 
 
@@ -59,7 +64,7 @@ class Track(NamedTuple):
     target: FloatArray  # b [d]
     pulls: IntArray  # [K + W]
     gain: FloatArray  # V^-1 x of the last observation, as it was before it [d]
-    sums: FloatArray  # regret, log(det V / lam^d), sum of rewards, of their squares, leverage of the last x
+    sums: FloatArray  # regret, log of det V's growth, sum of rewards, of their squares, leverage of the last x, growth since
     checkpoints: IntArray  # [C] rounds after which the regret is noted
     regret: FloatArray  # [C]
     noted: IntArray  # [1] how many of them have been
@@ -67,25 +72,35 @@ class Track(NamedTuple):
     stop: IntArray  # [1] not 0: give up, the user has had enough
 
 
+def aligned(*shape: int) -> FloatArray:
+    """Zeros that begin with a cache line: rows that straddle lines take half as long again to read."""
+    size = math.prod(shape)
+    room = np.zeros(size + LINE // 8)
+    start = -room.ctypes.data % LINE // 8
+    return room[start : start + size].reshape(shape)
+
+
 def new_track(dim: int, rows: int, arms: int, lam: float, checkpoints: IntArray, stop: IntArray) -> Track:
     """A run before its first round, on `arms` arms on offer and `rows` in all."""
+    inverse = aligned(dim, dim)
+    np.fill_diagonal(inverse, 1.0 / lam)
     return Track(
         lam=lam,
-        inverse=np.eye(dim) / lam,
-        mean=np.zeros(dim),
-        target=np.zeros(dim),
+        inverse=inverse,
+        mean=aligned(dim),
+        target=aligned(dim),
         pulls=np.zeros(rows, np.int64),
-        gain=np.zeros(dim),
-        sums=np.zeros(5),
+        gain=aligned(dim),
+        sums=np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]),
         checkpoints=checkpoints,
         regret=np.full(checkpoints.size, np.nan),
         noted=np.zeros(1, np.int64),
-        scores=np.zeros(arms),
+        scores=aligned(arms),
         stop=stop,
     )
 
 
-@borrowing
+@embedded
 def draw_reward(world: World, arm: int, rng: Generator) -> float:
     if world.noise == BERNOULLI:
         return 1.0 if rng.random() < world.means[arm] else 0.0
@@ -94,34 +109,38 @@ def draw_reward(world: World, arm: int, rng: Generator) -> float:
     return world.means[arm] + world.spreads[arm] * rng.standard_normal()
 
 
-@borrowing
+@embedded
 def observe(track: Track, x: FloatArray, y: float) -> None:
     """V += x x', b += x y; V^-1 and theta_hat by Sherman-Morrison."""
-    inverse, mean, gain = track.inverse, track.mean, track.gain
-    d = x.size
-    gain[:] = 0.0
-    add_rows(gain, inverse, x)
-    leverage = 0.0
-    surprise = y
-    for i in range(d):
-        leverage += gain[i] * x[i]
-        surprise -= mean[i] * x[i]
+    gain = track.gain
+    sum_rows(gain, track.inverse, x)
+    leverage = dot(gain, x)
     weight = 1.0 / (1.0 + leverage)
-    for i in range(d):
-        track.target[i] += x[i] * y
-        mean[i] += gain[i] * weight * surprise
-    for i in range(d):
-        share = gain[i] * weight
-        row = inverse[i]
-        for k in range(d):
-            row[k] -= share * gain[k]
-    track.sums[1] += np.log1p(leverage)
+    axpy(track.mean, weight * (y - dot(track.mean, x)), gain)
+    axpy(track.target, y, x)
+    add_outer(track.inverse, -weight, gain, gain)
+    note_growth(track, leverage)
     track.sums[2] += y
     track.sums[3] += y * y
     track.sums[4] = leverage
 
 
-@borrowing
+@embedded
+def note_growth(track: Track, leverage: float) -> None:
+    """det V grows by 1 + leverage; its logarithm is taken once in many rounds."""
+    track.sums[5] *= 1.0 + leverage
+    if track.sums[5] > MANY:
+        track.sums[1] += np.log(track.sums[5])
+        track.sums[5] = 1.0
+
+
+@embedded
+def information(track: Track) -> float:
+    """log(det V / lam^d)."""
+    return track.sums[1] + np.log(track.sums[5])
+
+
+@embedded
 def due(track: Track, t: int) -> bool:
     """Whether V^-1 is to be recomputed after round t."""
     return (t + 1) % REFRESH == 0 or track.sums[4] > STEEP
@@ -133,8 +152,7 @@ def adopt(track: Track, gram: FloatArray) -> None:
     fresh = invert(gram)
     if fresh.size > 0:
         track.inverse[:] = fresh
-        track.mean[:] = 0.0
-        add_rows(track.mean, fresh, track.target)
+        sum_rows(track.mean, fresh, track.target)
 
 
 @kernel
@@ -153,7 +171,7 @@ def refresh(world: World, track: Track) -> None:
     adopt(track, gram)
 
 
-@borrowing
+@embedded
 def note(track: Track, t: int) -> None:
     """Write down the regret after round t if a checkpoint is there. Checkpoints ascend and end with the horizon."""
     place = track.noted[0]
@@ -162,7 +180,7 @@ def note(track: Track, t: int) -> None:
         track.noted[0] += 1
 
 
-@borrowing
+@embedded
 def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
     """Play an arm in round t and learn from it; returns the reward."""
     y = draw_reward(world, arm, rng)
@@ -194,15 +212,14 @@ def begin(world: World, track: Track, rng: Generator) -> int:
     return min(world.opening.size, track.checkpoints[-1])
 
 
-@borrowing
+@embedded
 def stopped(track: Track, t: int) -> bool:
     """Whether the user has had enough; looked up now and then."""
     return t % 1024 == 0 and track.stop[0] != 0
 
 
-@borrowing
+@embedded
 def greedy_arm(world: World, track: Track, theta: FloatArray) -> int:
     """argmax_k x_k'theta among the arms on offer, the lowest index on ties."""
-    track.scores[:] = 0.0
-    add_rows(track.scores, world.by_coordinate, theta)
+    sum_rows(track.scores, world.by_coordinate, theta)
     return argmax(track.scores)

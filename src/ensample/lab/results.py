@@ -13,13 +13,15 @@ import numpy as np
 from ensample import theory
 from ensample.checks import file_path
 from ensample.errors import AssumptionError, InvalidArgument
+from ensample.lab.cell import Cell
+from ensample.lab.published import measured, published_in
 from ensample.lab.statistics import mean_interval, slope_interval
 from ensample.lab.store import Store
-from ensample.lab.study import Cell, Study
+from ensample.lab.study import Study
 from ensample.members import OptimisticMember
 from ensample.policies import EnsembleSampling, LinUCB, PerturbedHistory, Recipe
 from ensample.problems import known
-from ensample.types import FloatArray
+from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import polars
@@ -36,7 +38,7 @@ class Outcome(NamedTuple):
     evaluation: str
     checkpoints: list[int]  # [C]
     regret: FloatArray  # [runs, C]
-    pulls: FloatArray | None  # [K] share of the rounds, the arm with the largest mean first
+    pulls: IntArray | None  # [runs, K], the arm with the largest mean first; None where arms are not numbered
     seconds_per_round: float
 
 
@@ -123,7 +125,7 @@ class Results:
             {**self._address(outcome.cell), "rank": rank, "share": share}
             for outcome in self.outcomes
             if outcome.pulls is not None
-            for rank, share in enumerate(outcome.pulls.tolist(), start=1)
+            for rank, share in enumerate((outcome.pulls.mean(axis=0) / outcome.cell.horizon).tolist(), start=1)
         )
 
     def differences(self, baseline: str = "") -> "polars.DataFrame":
@@ -138,6 +140,20 @@ class Results:
             if other is not None and other.cell != outcome.cell:
                 mean, low, high = mean_interval(outcome.regret[:, -1] - other.regret[:, -1])
                 rows.append({**self._address(outcome.cell), "against": other.cell.name, "mean": mean, "low": low, "high": high})
+        return self._frame(rows)
+
+    def published(self) -> "polars.DataFrame":
+        """A row a published figure: theirs, ours, and the distance in joint standard errors where theirs is known."""
+        by_number = {outcome.cell.number: outcome for outcome in self.outcomes}
+        rows = []
+        for figure in published_in(self.study):
+            outcome = by_number.get(figure.cell.number)
+            if outcome is not None:
+                ours, error = measured(figure.measure, figure.cell.horizon, outcome.regret[:, -1], outcome.pulls)
+                theirs = figure.standard_error
+                distance = None if theirs is None else (ours - figure.value) / math.hypot(error, theirs)
+                values = {"ours": ours, "our_error": error, "theirs": figure.value, "their_error": theirs, "distance": distance}
+                rows.append({**self._address(figure.cell), "measure": figure.measure, **values, "source": figure.source})
         return self._frame(rows)
 
     def slopes(self) -> "polars.DataFrame":
@@ -233,9 +249,7 @@ def read(cell: Cell, path: Path, timing: dict[str, Any] | None) -> Outcome:
     content = path.read_bytes()
     about = json.loads(polars.read_parquet_metadata(io.BytesIO(content))["ensample"])
     frame = polars.read_parquet(io.BytesIO(content))
-    pulls = None
-    if "pulls" in frame.columns:
-        pulls = frame["pulls"].to_numpy().mean(axis=0) / cell.horizon
+    pulls = frame["pulls"].to_numpy() if "pulls" in frame.columns else None
     seconds = timing["seconds_per_round"] if timing else math.nan
     return Outcome(cell, about["evaluation"], about["checkpoints"], frame["regret"].to_numpy(), pulls, seconds)
 

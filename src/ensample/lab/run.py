@@ -12,10 +12,11 @@ import numpy as np
 
 from ensample.checks import file_path, instance
 from ensample.errors import InvalidArgument, WrongType
+from ensample.lab.cell import Cell
 from ensample.lab.engines import Engine, Threads
 from ensample.lab.results import Results
 from ensample.lab.store import Store
-from ensample.lab.study import Cell, Study
+from ensample.lab.study import Study
 from ensample.lab.work import Block, Task, tasks_of
 from ensample.simulation.simulate import checkpoint_rounds
 

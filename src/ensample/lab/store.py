@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from ensample.errors import InvalidArgument, StudyError
-from ensample.lab.study import Cell, Study
+from ensample.lab.cell import Cell
+from ensample.lab.study import Study
 from ensample.lab.work import Block
 from ensample.version import __version__
 
@@ -121,7 +122,11 @@ class Store:
 def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> list[str]:
     """What differs among all that decides the numbers; words about them may change."""
     texts = (
-        json.dumps({key: value for key, value in side.items() if key not in ("question", "baseline")}, indent=1, sort_keys=True)
+        json.dumps(
+            {key: value for key, value in side.items() if key not in ("question", "baseline", "published")},
+            indent=1,
+            sort_keys=True,
+        )
         for side in (theirs, mine)
     )
     before, after = (text.splitlines() for text in texts)

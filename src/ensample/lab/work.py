@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.lab.study import Cell, Study
+from ensample.lab.cell import Cell
+from ensample.lab.study import Study
 from ensample.problems import LinearProblem, Problem
 from ensample.randomness import RunStream, run_generator
 from ensample.simulation.simulate import checkpoint_rounds, run, streams_of

@@ -13,6 +13,7 @@ from ensample.errors import InvalidArgument, PropensityError
 from ensample.kernels import ridge
 from ensample.kernels.lazy import Inflation
 from ensample.kernels.linucb import linucb, optimistic_arm, watch
+from ensample.kernels.rows import dot
 from ensample.kernels.world import Track, World
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
@@ -145,7 +146,7 @@ class LinUCBPolicy(Policy):
         if not isinstance(self.arms, ChangingArms):
             _, _, x = self._choose(self.round, self.arms)
             gain = ridge.times(self._ridge.inverse, x)
-            width = math.sqrt(max(0.0, ridge.dot(gain, x)))
+            width = math.sqrt(max(0.0, dot(gain, x)))
             if width > 0.0:
                 theta += self.beta / width * gain
         return theta[None]

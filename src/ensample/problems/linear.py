@@ -9,7 +9,7 @@ from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import instance, matrix, sequence, vector, whole
 from ensample.errors import InvalidArgument
 from ensample.kernels.moving import Scene
-from ensample.kernels.world import World
+from ensample.kernels.world import World, aligned
 from ensample.problems.noise import Noise, as_noise
 from ensample.theory import Setting
 from ensample.types import ArrayLike, FloatArray
@@ -112,9 +112,11 @@ class LinearProblem(Problem):
             rows.append(numbers[x.tobytes()])
         features = np.vstack([self.arms.features, *extra])
         means = features @ self.theta
+        by_coordinate = aligned(*self.arms.by_coordinate.shape)
+        by_coordinate[:] = self.arms.by_coordinate
         return World(
             features=features,
-            by_coordinate=self.arms.by_coordinate.copy(),
+            by_coordinate=by_coordinate,
             means=means,
             spreads=self.noise.spreads(means),
             noise=self.noise.kind,

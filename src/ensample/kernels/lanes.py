@@ -1,0 +1,128 @@
+"""Vectors of doubles that stay in registers, for the loops that a round is made of.
+
+Left to itself LLVM keeps a running sum in memory and goes through each row in a loop of its own, with checks for overlap before
+it and single elements after it: half of a round's time. Here a kernel says which elements it handles together. A lane does
+what the kernel says in the order that it says it, so the bits are the same whatever the machine's vectors are.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, models, register_model
+
+__all__ = ["equal_to", "lanes_of", "larger", "load", "plus_times", "single", "store"]
+
+DOUBLE, INDEX = ir.DoubleType(), ir.IntType(32)
+Typed = tuple[Any, Callable[..., Any]]
+
+
+class Lanes(types.Type):
+    """The numba type of `count` doubles."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(name=f"Lanes({count})")
+        self.count = count
+
+
+@register_model(Lanes)
+class LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Lanes) -> None:
+        super().__init__(manager, kind, ir.VectorType(DOUBLE, kind.count))  # type: ignore[no-untyped-call]
+
+
+def operation(emit: Callable[..., Typed]) -> Callable[..., Any]:
+    """A function of lanes, arrays and numbers for kernels to call; `emit` gives its type and writes its code."""
+    return cast(Callable[..., Any], intrinsic(prefer_literal=True)(emit))
+
+
+def spread(builder: Any, value: Any, count: int) -> Any:
+    """A vector with `value` in every lane."""
+    blank = ir.Constant(ir.VectorType(DOUBLE, count), ir.Undefined)
+    first = builder.insert_element(blank, value, ir.Constant(INDEX, 0))
+    return builder.shuffle_vector(first, blank, ir.Constant(ir.VectorType(INDEX, count), [0] * count))
+
+
+def address(context: Any, builder: Any, kind: Any, array: Any, start: Any, count: int) -> Any:
+    """Of `count` lanes in an array; `start` counts its elements, whatever its shape."""
+    if kind.layout != "C":
+        raise TypingError(f"lanes are loaded from contiguous arrays, not from {kind}")
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [start]), ir.VectorType(DOUBLE, count).as_pointer())
+
+
+@operation
+def lanes_of(typing: Any, value: Any, count: Any) -> Typed:
+    """`count` lanes (a literal number) that all hold `value`."""
+    kind = Lanes(count.literal_value)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return spread(builder, args[0], kind.count)
+
+    return kind(types.float64, count), code
+
+
+@operation
+def load(typing: Any, like: Any, array: Any, start: Any) -> Typed:
+    """As many lanes as `like` has."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(address(context, builder, array, args[1], args[2], like.count), align=8)
+
+    return like(like, array, types.intp), code
+
+
+@operation
+def store(typing: Any, lanes: Any, array: Any, start: Any) -> Typed:
+    """array[start:] = lanes, as far as they go."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[0], address(context, builder, array, args[1], args[2], lanes.count), align=8)
+        return context.get_dummy_value()
+
+    return types.void(lanes, array, types.intp), code
+
+
+@operation
+def plus_times(typing: Any, lanes: Any, weight: Any, other: Any) -> Typed:
+    """lanes + weight * other, rounded twice; `weight` is a number or lanes."""
+    varied = isinstance(weight, Lanes)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        weights = args[1] if varied else spread(builder, args[1], lanes.count)
+        return builder.fadd(args[0], builder.fmul(weights, args[2]))
+
+    return lanes(lanes, lanes if varied else types.float64, lanes), code
+
+
+@operation
+def larger(typing: Any, lanes: Any, other: Any) -> Typed:
+    """other > lanes ? other : lanes."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", args[1], args[0]), args[1], args[0])
+
+    return lanes(lanes, lanes), code
+
+
+@operation
+def equal_to(typing: Any, lanes: Any, value: Any) -> Typed:
+    """The lanes that hold `value`, as the bits of a number: lane 0 is the lowest."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        equal = builder.fcmp_ordered("==", args[0], spread(builder, args[1], lanes.count))
+        return builder.zext(builder.bitcast(equal, ir.IntType(lanes.count)), ir.IntType(64))
+
+    return types.uint64(lanes, types.float64), code
+
+
+@operation
+def single(typing: Any, lanes: Any, place: Any) -> Typed:
+    """One lane; `place` is a literal number."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], ir.Constant(INDEX, place.literal_value))
+
+    return types.float64(lanes, place), code
