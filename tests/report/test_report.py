@@ -156,9 +156,9 @@ def test_bounds_say_when_they_say_nothing(studied: dict[str, es.Results], texts:
     assert table is not None and table.size == 1
     (outcome,) = (outcome for outcome in studied["sizes"].outcomes if outcome.cell.policy == "Theorem 1")
     bound = es.theory.theorem_bound(outcome.cell.recipe.setting, outcome.cell.recipe.reward_law)
-    texts = [entry.text for entry in table.groups[0].rows[0]]
-    assert number(bound) in texts and "80.0%" in texts and number(240.0) in texts
-    assert texts[-1] == "above 2ST: says nothing yet" and "above 2ST" in Page(texts["sizes"]).text
+    shown = [entry.text for entry in table.groups[0].rows[0]]
+    assert number(bound) in shown and "80.0%" in shown and number(240.0) in shown
+    assert shown[-1] == "above 2ST: says nothing yet" and "above 2ST" in Page(texts["sizes"]).text
     assert bound_table(studied["grid"]) is None
 
 

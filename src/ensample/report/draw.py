@@ -62,7 +62,7 @@ def finish_curves(axes: Axes, shown: list[Line], log: bool) -> None:
     horizon = max(line.series.outcomes[0].cell.horizon for line in shown)
     if log:
         axes.set(xscale="log", yscale="log")
-        square_root(axes, shown, horizon)
+        square_root(axes, shown)
         logarithmic(axes.xaxis)
         logarithmic(axes.yaxis)
     else:
@@ -72,7 +72,7 @@ def finish_curves(axes: Axes, shown: list[Line], log: bool) -> None:
             axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
 
 
-def square_root(axes: Axes, shown: list[Line], horizon: int) -> None:
+def square_root(axes: Axes, shown: list[Line]) -> None:
     """A line of slope one half, the rate that the theorems prove, below the curves."""
     marks = np.array(shown[0].series.outcomes[0].checkpoints, float)[[0, -1]]
     ratios = [one.regret.mean(axis=0) / np.sqrt(one.checkpoints) for line in shown for one in line.series.outcomes]
