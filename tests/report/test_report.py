@@ -293,6 +293,30 @@ def test_missing_times_leave_out_the_cost(studied: dict[str, es.Results], tmp_pa
     assert "Cost per round" not in text and "µs" not in text
 
 
+def test_published_figures_stand_beside_ours(tmp_path: Path) -> None:
+    figure = {"policy": "Thompson", "problem": "sphere", "value": 7.5, "standard_error": 0.5, "source": "somebody & co."}
+    study = es.Study(
+        name="anchors",
+        horizon=40,
+        runs=4,
+        problem={"family": "sphere", "dim": 3, "arms": 5},
+        policy={"label": "Thompson", "recipe": "ThompsonSampling"},
+        published=[figure],
+    )
+    results = es.run_study(study, tmp_path / "results", threads=1)
+    text = Page(written(results, tmp_path)).text
+    (row,) = results.published().to_dicts()
+    assert "Published figures beside ours" in text and "somebody & co." in text
+    assert f"7.50 ± 0.500 {number(row['ours'])} ± {number(row['our_error'])}" in text
+    assert es.Study(**tomllib.loads(as_toml(study))) == study
+
+
+def test_policies_without_an_axis_are_one_level_line(studied: dict[str, es.Results]) -> None:
+    (thompson,) = (series for series in along(studied["sizes"], "size") if series.policy == "Thompson")
+    assert len(thompson.outcomes) == 1
+    assert {series.policy for series in along(studied["sizes"], "size")} == {"ES", "Thompson", "Theorem 1"}
+
+
 def test_runs_in_a_notebook() -> None:
     runs = es.simulate(es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=3, arms=5), horizon=50, runs=3)
     page = Page(runs._repr_html_())

@@ -4,15 +4,14 @@ A panel is a problem. Where a policy varies a number, its lines follow a ramp of
 own; where that makes too many panels, every policy is drawn at its best number, and a note says so.
 """
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from ensample.lab.study import Study
-from ensample.report.series import Series, numeric, scenarios, split
+from ensample.report.series import Series, lowest, numeric, scenarios, split
 from ensample.report.style import LOOKS, Look, ramp
 from ensample.report.words import assigned, listed, value
 
-__all__ = ["Arrangement", "Line", "Looks", "Panel", "arrange", "coloured", "evenly", "lowest"]
+__all__ = ["Arrangement", "Line", "Looks", "Panel", "arrange", "coloured", "evenly"]
 
 T = TypeVar("T")
 LINES, PANELS, STEPS, REFERENCES = 8, 12, 7, 3
@@ -130,22 +129,12 @@ def few(references: list[Series], looks: Looks) -> list[Series]:
 
 def best(group: list[Series], looks: Looks) -> Panel:
     """Each policy at its best number; where these are too many, the baseline and the best of them."""
-    chosen = list(lowest(group, lambda one: one.identity))
+    chosen = lowest(group, lambda one: one.identity)
     if len(chosen) > LINES:
-        chosen = list(lowest(chosen, lambda one: one.policy))
+        chosen = lowest(chosen, lambda one: one.policy)
     ranked = sorted(chosen, key=lambda one: (one.policy != looks.baseline, one.level))[:LINES]
     lines = [Line(one, one.name, looks.of(one)) for one in chosen if one in ranked]
     return Panel(group[0].title(looks.several), lines)
-
-
-def lowest(group: list[Series], key: Any) -> Iterable[Series]:
-    """Of each kind the one with the lowest regret."""
-    kinds: dict[Any, Series] = {}
-    for one in group:
-        known = kinds.setdefault(key(one), one)
-        if one.level < known.level:
-            kinds[key(one)] = one
-    return kinds.values()
 
 
 def best_notes(groups: list[list[Series]]) -> list[str]:

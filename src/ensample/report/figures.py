@@ -4,10 +4,10 @@ from typing import Any
 
 from ensample.lab.results import Results
 from ensample.report import draw
-from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly, lowest
+from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly
 from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
 from ensample.report.rows import Dot, Row, dots, inches
-from ensample.report.series import Series, along, at_last_horizon, categories, numeric_axes, scenarios, singles
+from ensample.report.series import Series, along, at_last_horizon, categories, lowest, numeric_axes, scenarios, singles
 from ensample.report.words import listed, number, slope, value
 
 __all__ = ["axis_plates", "category_plates", "curve_plates", "final_plate"]
@@ -109,7 +109,7 @@ def category_picture(group: list[Series], axis: str, looks: Looks) -> Picture:
     rows: list[Row] = []
     legend: dict[str, Key] = {}
     for given in dict.fromkeys(one.place[axis] for one in group):
-        shown = list(lowest([one for one in group if one.place[axis] == given], lambda one: one.identity))[:ROWS]
+        shown = lowest([one for one in group if one.place[axis] == given], lambda one: one.identity)[:ROWS]
         legend |= {one.name: Key(looks.of(one), one.name, "dot") for one in shown}
         rows.append(Row(value(given), [Dot(*draw.final(one.outcomes[0]), looks.of(one)) for one in shown]))
     others = Series("", group[0].problem, {name: v for name, v in group[0].place.items() if name != axis}, {}, [])
@@ -137,7 +137,10 @@ def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
             )
             for panel in arrangement.panels
         ]
-        said = ["Logarithmic axes; bars are 95% intervals, dotted lines are policies without this axis.", *arrangement.notes]
+        said = [
+            "Logarithmic axes; bars are 95% intervals, dotted lines are policies without this axis (at their best).",
+            *arrangement.notes,
+        ]
         plates[axis] = Plate(f"axis-{slug(axis)}", f"Regret against {axis}", pictures, shared_legend(pictures), " ".join(said))
     return plates
 

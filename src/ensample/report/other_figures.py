@@ -6,10 +6,10 @@ import numpy as np
 
 from ensample.lab.results import Outcome, Results
 from ensample.report import draw
-from ensample.report.arrange import Looks, arrange, evenly, lowest
+from ensample.report.arrange import Looks, arrange, evenly
 from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
 from ensample.report.rows import Dot, Row, dots, heat, heat_inches, inches
-from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
+from ensample.report.series import Series, along, at_last_horizon, lowest, numeric_axes, scenarios, singles
 from ensample.report.style import BANDS, HEAT, LOOKS
 from ensample.report.words import assigned
 from ensample.types import FloatArray
@@ -84,7 +84,7 @@ def shares(outcome: Outcome) -> FloatArray:
 
 def representatives(group: list[Series]) -> list[Series]:
     """All policies on a problem or, where these are many, each at its best number."""
-    return group if len(group) <= HEAT_ROWS else evenly(list(lowest(group, lambda one: one.identity)), HEAT_ROWS)
+    return group if len(group) <= HEAT_ROWS else evenly(lowest(group, lambda one: one.identity), HEAT_ROWS)
 
 
 def row_name(one: Series) -> str:

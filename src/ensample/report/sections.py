@@ -53,9 +53,7 @@ def measured(results: Results, looks: Looks, baseline: str) -> Iterator[Section]
     yield final_section(results, looks, baseline)
     published = published_table(results)
     if published is not None:
-        words = [
-            "What others have published for these cells, with the distance in joint standard errors where theirs is known."
-        ]
+        words = ["Published for these cells: ± is a standard error, the distance is in joint ones where theirs is known."]
         yield Section("published", "Published figures beside ours", words, tables=[("", published)])
     for axis, plate in (axis_plates(results, looks) | category_plates(results, looks)).items():
         yield Section(plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate])

@@ -1,6 +1,6 @@
 """What a figure draws as one line: finished cells that share policy, problem and all axes but perhaps one."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,18 @@ from ensample.lab.results import Outcome, Results
 from ensample.lab.study import Study
 from ensample.report.words import assigned, value
 
-__all__ = ["Series", "along", "at_last_horizon", "categories", "numeric", "numeric_axes", "scenarios", "singles", "split"]
+__all__ = [
+    "Series",
+    "along",
+    "at_last_horizon",
+    "categories",
+    "lowest",
+    "numeric",
+    "numeric_axes",
+    "scenarios",
+    "singles",
+    "split",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +94,7 @@ def numeric_axes(results: Results) -> list[str]:
 
 
 def along(results: Results, axis: str) -> list[Series]:
-    """Cells that differ in this axis alone, in its order; then the cells beside them whose policy does not have it."""
+    """Cells that differ in this axis alone, in its order; then, each at its best number, the policies that do not have it."""
     groups: dict[Any, Series] = {}
     beside: list[Series] = []
     for one in singles(results):
@@ -98,7 +109,17 @@ def along(results: Results, axis: str) -> list[Series]:
     for line in lines:
         line.outcomes.sort(key=lambda outcome: outcome.cell.axes[axis])
     shown = {line.scenario for line in lines}
-    return lines + [one for one in beside if one.scenario in shown]
+    return lines + lowest([one for one in beside if one.scenario in shown], lambda one: (one.scenario, one.identity))
+
+
+def lowest(series: list[Series], key: Callable[[Series], Any]) -> list[Series]:
+    """Of each kind the one with the lowest regret."""
+    kinds: dict[Any, Series] = {}
+    for one in series:
+        known = kinds.setdefault(key(one), one)
+        if one.level < known.level:
+            kinds[key(one)] = one
+    return list(kinds.values())
 
 
 def at_last_horizon(series: list[Series]) -> list[Series]:

@@ -152,15 +152,20 @@ def published_table(results: Results) -> Table | None:
                 Entry(row["policy"]),
                 Entry(", ".join(filter(None, [row["problem"], assigned(axes)]))),
                 Entry(MEASURES[row["measure"]]),
-                *(Entry(number(row[key])) for key in ("theirs", "their_error", "ours", "our_error")),
+                Entry(with_error(row["theirs"], row["their_error"])),
+                Entry(with_error(row["ours"], row["our_error"])),
                 Entry("" if row["distance"] is None else signed(row["distance"])),
                 Entry(row["source"]),
             ]
         )
-    words = Column("policy", False), Column("problem", False), Column("measure", False)
-    names = ("published", "its s.e.", "here", "our s.e.", "distance in s.e.")
-    table = Table([*words, *map(Column, names), Column("source", False, True)], [Group("", rows)])
+    columns = [Column("policy", False), Column("problem", False), Column("measure", False, True), Column("published")]
+    columns += [Column("here"), Column("distance"), Column("source", False, True)]
+    table = Table(columns, [Group("", rows)])
     return without_empty(table) if rows else None
+
+
+def with_error(x: float, error: float | None) -> str:
+    return number(x) if error is None or math.isnan(error) else f"{number(x)} ± {number(error)}"
 
 
 def missing_cells(results: Results) -> list[str]:
