@@ -3,13 +3,51 @@
 from collections.abc import Sequence
 
 from ensample.claims.claim import Claim
-from ensample.claims.statements import chi_square
+from ensample.claims.statements import (
+    binomial_anticoncentration,
+    chi_square,
+    count_vectors,
+    decomposition,
+    gaussian_anticoncentration,
+    gaussian_concentration,
+    initial_norm,
+    minimiser,
+    optimism,
+    permutation,
+    perturbation_identities,
+    potential,
+    rademacher_anticoncentration,
+    ridge_concentration,
+    sphere_anticoncentration,
+    subgaussian_concentration,
+    uniform_anticoncentration,
+    uniform_variance,
+)
 from ensample.errors import InvalidArgument
 from ensample.problems import known
 
 __all__ = ["CLAIMS", "find"]
 
-CLAIMS: tuple[Claim, ...] = (chi_square.CLAIM,)
+CLAIMS: tuple[Claim, ...] = (
+    minimiser.CLAIM,
+    potential.CLAIM,
+    decomposition.CLAIM,
+    ridge_concentration.CLAIM,
+    perturbation_identities.CLAIM,
+    gaussian_concentration.CLAIM,
+    optimism.CLAIM,
+    gaussian_anticoncentration.CLAIM,
+    count_vectors.CLAIM,
+    permutation.CLAIM,
+    subgaussian_concentration.CLAIM,
+    initial_norm.CLAIM,
+    rademacher_anticoncentration.CLAIM,
+    uniform_anticoncentration.CLAIM,
+    binomial_anticoncentration.CLAIM,
+    sphere_anticoncentration.CLAIM,
+    uniform_variance.CLAIM,
+    chi_square.CLAIM,
+)
 
 
 def find(ids: Sequence[str]) -> tuple[Claim, ...]:

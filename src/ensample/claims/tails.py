@@ -1,0 +1,54 @@
+"""P(u'Z >= |u|/3) for many directions u: exactly where the law has few points, by sampling where it has not."""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.claims.claim import Outcome
+from ensample.claims.evidence import always_at_least, probability_at_least
+from ensample.claims.recorded import unit_rows
+from ensample.types import FloatArray
+
+__all__ = ["LEAST", "RARITY", "THRESHOLD", "adverse_directions", "exact_tail", "rarely", "sampled_tails"]
+
+THRESHOLD, LEAST = 1.0 / 3.0, 0.01  # P(u'Z >= |u|/3) >= 0.01
+RARITY = 0.01  # of the broken twins: how often a perturbation is not zero
+
+
+def adverse_directions(rng: Generator, dim: int, count: int) -> FloatArray:
+    """Unit vectors [n, dim]: single coordinates, flat ones of every length, ties, decaying ones and random ones."""
+    rows = [np.r_[np.ones(k), np.zeros(dim - k)] for k in range(1, dim + 1)]
+    rows += [np.r_[1.0, np.full(k, size), np.zeros(dim - 1 - k)] for k in range(1, dim) for size in (1e-3, 0.5, 0.999, 3.0)]
+    rows += [ratio ** np.arange(dim) for ratio in (0.3, 0.5, 0.8)]
+    fixed = np.array(rows)
+    fixed /= np.linalg.norm(fixed, axis=1, keepdims=True)
+    sparse = unit_rows(rng, count, dim) ** 3  # a few coordinates carry most
+    sparse /= np.linalg.norm(sparse, axis=1, keepdims=True)
+    return np.vstack([fixed, unit_rows(rng, count, dim), sparse])
+
+
+def exact_tail(points: FloatArray, weights: FloatArray, directions: FloatArray, detail: str) -> Outcome:
+    """The least P(u'Z >= |u|/3) over directions [n, dim], by summing over all points of Z."""
+    dim = directions.shape[1]
+    grid = np.array(list(product(points, repeat=dim)))
+    mass = np.prod(np.array(list(product(weights, repeat=dim))), axis=1)
+    hits = grid @ directions.T >= THRESHOLD - 1e-12
+    least = float((mass @ hits).min())
+    return always_at_least(
+        least, LEAST, len(directions), f"{detail}: least {least:.4g} over {len(directions):,} directions, exact"
+    )
+
+
+def sampled_tails(
+    draw: Callable[[Generator, int], FloatArray], directions: FloatArray, draws: int, rng: Generator, alarm: float
+) -> Sequence[Outcome]:
+    """One outcome a direction; `draw(rng, n)` gives n vectors Z. The alarm is split over the directions."""
+    hits = (draw(rng, draws) @ directions.T >= THRESHOLD).sum(axis=0)
+    return [probability_at_least(int(count), draws, LEAST, alarm=alarm / len(directions)) for count in hits]
+
+
+def rarely(draws: FloatArray, rng: Generator) -> FloatArray:
+    """Rows kept with probability RARITY and zero otherwise: still symmetric and subGaussian, but with little variance."""
+    return np.asarray(draws * (rng.random(len(draws)) < RARITY)[:, None])
