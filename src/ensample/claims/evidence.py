@@ -77,15 +77,16 @@ def identity(error: float, tolerance: float, sample: int, detail: str = "") -> O
 
 def always_at_most(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
     """The largest value found is at most the bound, up to rounding."""
-    verdict = Verdict.HOLDS if measured <= bound + ROUNDING * abs(bound) else Verdict.REFUTED
-    return Outcome(measured, "<=", bound, room(bound - measured, bound), verdict, sample, detail)
+    holds = measured <= bound + ROUNDING * abs(bound)
+    margin = max(0.0, room(bound - measured, bound)) if holds else room(bound - measured, bound)
+    return Outcome(measured, "<=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail)
 
 
-def always_at_least(measured: float, bound: float, sample: int, detail: str = "", *, rounding: float = ROUNDING) -> Outcome:
+def always_at_least(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
     """The smallest value found is at least the bound, up to rounding (absolute where the bound is 0)."""
-    slack = rounding * (abs(bound) if bound else 1.0)
-    verdict = Verdict.HOLDS if measured >= bound - slack else Verdict.REFUTED
-    return Outcome(measured, ">=", bound, room(measured - bound, bound), verdict, sample, detail)
+    holds = measured >= bound - ROUNDING * (abs(bound) if bound else 1.0)
+    margin = max(0.0, room(measured - bound, bound)) if holds else room(measured - bound, bound)
+    return Outcome(measured, ">=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail)
 
 
 def probability_at_least(successes: int, trials: int, bound: float, detail: str = "", alarm: float = CLAIM_ALARM) -> Outcome:

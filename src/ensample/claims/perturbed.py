@@ -49,4 +49,4 @@ def norms_when_fixed(
         S[:, t % dim] += reward.draw(rng, members)
         V[t % dim] += 1.0
         largest = np.maximum(largest, np.sqrt((S**2 / V).sum(axis=1)))
-    return largest
+    return np.asarray(largest)

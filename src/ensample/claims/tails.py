@@ -1,17 +1,18 @@
 """P(u'Z >= |u|/3) for many directions u: exactly where the law has few points, by sampling where it has not."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 from numpy.random import Generator
 
 from ensample.claims.claim import Outcome
-from ensample.claims.evidence import always_at_least, probability_at_least
+from ensample.claims.evidence import always_at_least, probability_at_least, weakest
 from ensample.claims.recorded import unit_rows
 from ensample.types import FloatArray
 
-__all__ = ["LEAST", "RARITY", "THRESHOLD", "adverse_directions", "exact_tail", "rarely", "sampled_tails"]
+__all__ = ["LEAST", "RARITY", "THRESHOLD", "adverse_directions", "exact_tail", "rarely", "sampled_tail"]
 
 THRESHOLD, LEAST = 1.0 / 3.0, 0.01  # P(u'Z >= |u|/3) >= 0.01
 RARITY = 0.01  # of the broken twins: how often a perturbation is not zero
@@ -41,12 +42,19 @@ def exact_tail(points: FloatArray, weights: FloatArray, directions: FloatArray, 
     )
 
 
-def sampled_tails(
-    draw: Callable[[Generator, int], FloatArray], directions: FloatArray, draws: int, rng: Generator, alarm: float
-) -> Sequence[Outcome]:
-    """One outcome a direction; `draw(rng, n)` gives n vectors Z. The alarm is split over the directions."""
+def sampled_tail(
+    draw: Callable[[Generator, int], FloatArray],
+    directions: FloatArray,
+    draws: int,
+    rng: Generator,
+    alarm: float,
+    detail: str,
+) -> Outcome:
+    """The same by n vectors Z = `draw(rng, n)`: one interval a direction, the alarm split over them, the weakest speaks."""
     hits = (draw(rng, draws) @ directions.T >= THRESHOLD).sum(axis=0)
-    return [probability_at_least(int(count), draws, LEAST, alarm=alarm / len(directions)) for count in hits]
+    outcomes = [probability_at_least(int(count), draws, LEAST, alarm=alarm / len(directions)) for count in hits]
+    detail = f"{detail}: least {hits.min() / draws:.3g} over {len(directions):,} directions, sampled"
+    return replace(weakest(outcomes), sample=draws, detail=detail)
 
 
 def rarely(draws: FloatArray, rng: Generator) -> FloatArray:

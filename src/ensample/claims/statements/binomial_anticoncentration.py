@@ -3,11 +3,13 @@
 from math import comb
 
 import numpy as np
+from numpy.random import Generator
 
 from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, generator, weakest
-from ensample.claims.tails import RARITY, adverse_directions, exact_tail, rarely, sampled_tails
+from ensample.claims.tails import RARITY, adverse_directions, exact_tail, rarely, sampled_tail
 from ensample.perturbations import CenteredBinomial
+from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]
 
@@ -26,11 +28,11 @@ def check(scale: Scale, seed: int, rare: bool = False) -> Outcome:
         outcomes.append(exact_tail(points, weights, adverse_directions(rng, dim, count // dim), f"{trials} trials, n = {dim}"))
     law = CenteredBinomial(3)
 
-    def draw(rng: np.random.Generator, size: int) -> np.ndarray:
+    def draw(rng: Generator, size: int) -> FloatArray:
         vectors = law.draw_vectors(rng, size, 20)
         return rarely(vectors, rng) if rare else vectors
 
-    outcomes += sampled_tails(draw, adverse_directions(rng, 20, 5), draws, rng, CLAIM_ALARM)
+    outcomes.append(sampled_tail(draw, adverse_directions(rng, 20, 5), draws, rng, CLAIM_ALARM, "n = 20"))
     return weakest(outcomes)
 
 

@@ -12,7 +12,7 @@ from ensample.types import FloatArray
 __all__ = ["CLAIM"]
 
 ID = "gaussian-anticoncentration"
-TOLERANCE = 0.02
+TOLERANCE = 0.03
 CHUNK = 200_000
 
 

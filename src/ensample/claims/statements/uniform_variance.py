@@ -36,7 +36,7 @@ CLAIM = Claim(
     kind=Kind.INEQUALITY,
     check=check,
     broken=Broken("uniform on [-sqrt 3, sqrt 3], whose variance is 1", lambda scale, seed: check(scale, seed, math.sqrt(3.0))),
-    note="The remark lists the uniform law as it is. It has to be stretched to [-sqrt 3, sqrt 3], which keeps it 1-subGaussian: "
-    "that is the library's Uniform.",
+    note="The remark lists the uniform law as it is. It has to be stretched to [-sqrt 3, sqrt 3], which keeps it "
+    "1-subGaussian: that is the library's Uniform.",
     costs={Scale.QUICK: Cost(0.1), Scale.STANDARD: Cost(0.1), Scale.PAPER: Cost(0.2)},
 )
