@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ensample.claims import CLAIMS, Claim, Kind, Scale, Section, Verdict, find, verify
+from ensample.claims import CLAIMS, Claim, Kind, Scale, Section, Verdict, find, total_cost, verify
 from ensample.claims import statements as statements_package
 from ensample.errors import InvalidArgument, WrongType
 
@@ -50,6 +50,11 @@ def test_ids_are_unique_and_sections_in_order() -> None:
     assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
     places = [list(Section).index(claim.section) for claim in CLAIMS]
     assert places == sorted(places)
+
+
+def test_the_budgets_of_time() -> None:
+    """By the stated costs: quick under a minute, standard under a quarter of an hour."""
+    assert total_cost(CLAIMS, Scale.QUICK).seconds < 60 and total_cost(CLAIMS, Scale.STANDARD).seconds < 15 * 60
 
 
 def test_every_file_is_registered() -> None:

@@ -5,7 +5,6 @@ import numpy as np
 from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import identity
 from ensample.claims.recorded import record, relative_error
-from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]
 
@@ -22,9 +21,9 @@ def check(scale: Scale, seed: int, shift: int = 0) -> Outcome:
         for t in range(0, rounds + 1, max(1, rounds // 50)):
             X = history.X[:t]
             V = lam * np.eye(X.shape[1]) + X.T @ X
-            ridge: FloatArray = np.linalg.solve(V, X.T @ history.Y[:t])
-            perturbed: FloatArray = np.linalg.solve(V, history.W.T + X.T @ Z[:t]).T
-            errors.append(relative_error(history.estimates[t], np.asarray(ridge + perturbed)))
+            ridge = np.asarray(np.linalg.solve(V, X.T @ history.Y[:t]), np.float64)
+            perturbed = np.asarray(np.linalg.solve(V, history.W.T + X.T @ Z[:t]).T, np.float64)
+            errors.append(relative_error(history.estimates[t], ridge + perturbed))
             errors.append(relative_error(history.theta_tilde[t], perturbed))
     return identity(max(errors), TOLERANCE, 10 * len(errors), f"relative error, tolerance {TOLERANCE:g}")
 

@@ -91,7 +91,7 @@ def coupled_arms(law: Perturbation, rounds: int, rng: Generator, shift: int) -> 
 
 def law_of_regret(scale: Scale, seed: int) -> Outcome:
     """Independent runs of both, by the kernels that simulations use."""
-    runs, tolerance = scale.choose((3000, 0.2), (100_000, 0.04), (1_000_000, 0.015))
+    runs, tolerance = scale.choose((2000, 0.2), (100_000, 0.04), (1_000_000, 0.015))
     rounds, world = 30, problem("sphere", dim=DIM, arms=ARMS, noise=1.0)
     recipes = EnsembleSampling(rounds, member=RoundRobin()), PerturbedHistory()
     regrets = [
