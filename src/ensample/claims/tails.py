@@ -15,6 +15,7 @@ from ensample.types import FloatArray
 __all__ = ["LEAST", "RARITY", "THRESHOLD", "adverse_directions", "exact_tail", "rarely", "sampled_tail"]
 
 THRESHOLD, LEAST = 1.0 / 3.0, 0.01  # P(u'Z >= |u|/3) >= 0.01
+CHUNK, BLOCK = 100_000, 5_000  # draws and directions looked at together
 RARITY = 0.01  # of the broken twins: how often a perturbation is not zero
 
 
@@ -35,8 +36,8 @@ def exact_tail(points: FloatArray, weights: FloatArray, directions: FloatArray, 
     dim = directions.shape[1]
     grid = np.array(list(product(points, repeat=dim)))
     mass = np.prod(np.array(list(product(weights, repeat=dim))), axis=1)
-    hits = grid @ directions.T >= THRESHOLD - 1e-12
-    least = float((mass @ hits).min())
+    blocks = (directions[start : start + BLOCK] for start in range(0, len(directions), BLOCK))
+    least = min(float((mass @ (grid @ block.T >= THRESHOLD - 1e-12)).min()) for block in blocks)
     return always_at_least(
         least, LEAST, len(directions), f"{detail}: least {least:.4g} over {len(directions):,} directions, exact"
     )
@@ -51,7 +52,8 @@ def sampled_tail(
     detail: str,
 ) -> Outcome:
     """The same by n vectors Z = `draw(rng, n)`: one interval a direction, the alarm split over them, the weakest speaks."""
-    hits = (draw(rng, draws) @ directions.T >= THRESHOLD).sum(axis=0)
+    sizes = [min(CHUNK, draws - start) for start in range(0, draws, CHUNK)]
+    hits = sum(((draw(rng, size) @ directions.T >= THRESHOLD).sum(axis=0) for size in sizes), np.zeros(len(directions)))
     outcomes = [probability_at_least(int(count), draws, LEAST, alarm=alarm / len(directions)) for count in hits]
     detail = f"{detail}: least {hits.min() / draws:.3g} over {len(directions):,} directions, sampled"
     return replace(weakest(outcomes), sample=draws, detail=detail)

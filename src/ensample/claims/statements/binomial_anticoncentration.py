@@ -48,5 +48,5 @@ CLAIM = Claim(
     kind=Kind.PROBABILITY,
     check=check,
     broken=Broken("perturbations that are 0 in 99 of 100 cases: variance 0.01", lambda scale, seed: check(scale, seed, True)),
-    costs={Scale.QUICK: Cost(0.5, 300), Scale.STANDARD: Cost(10, 1000), Scale.PAPER: Cost(100, 6000)},
+    costs={Scale.QUICK: Cost(0.4, 300), Scale.STANDARD: Cost(2, 300), Scale.PAPER: Cost(20, 300)},
 )

@@ -91,7 +91,7 @@ def coupled_arms(law: Perturbation, rounds: int, rng: Generator, shift: int) -> 
 
 def law_of_regret(scale: Scale, seed: int) -> Outcome:
     """Independent runs of both, by the kernels that simulations use."""
-    runs, tolerance = scale.choose((2000, 0.2), (100_000, 0.04), (1_000_000, 0.015))
+    runs, tolerance = scale.choose((2000, 0.2), (40_000, 0.05), (400_000, 0.02))
     rounds, world = 30, problem("sphere", dim=DIM, arms=ARMS, noise=1.0)
     recipes = EnsembleSampling(rounds, member=RoundRobin()), PerturbedHistory()
     regrets = [
@@ -113,5 +113,5 @@ CLAIM = Claim(
     check=check,
     broken=Broken("perturbations shifted by one round", lambda scale, seed: check(scale, seed, shift=1)),
     note="So more than T members are never useful.",
-    costs={Scale.QUICK: Cost(2), Scale.STANDARD: Cost(40), Scale.PAPER: Cost(600)},
+    costs={Scale.QUICK: Cost(2), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(900, 200)},
 )

@@ -46,5 +46,5 @@ CLAIM = Claim(
     check=check,
     broken=Broken("perturbations that are 0 in 99 of 100 cases: variance 0.01", lambda scale, seed: check(scale, seed, True)),
     note="The worst direction found has two equal coordinates, with probability 1/4: the constant 0.01 is far from tight.",
-    costs={Scale.QUICK: Cost(0.5, 300), Scale.STANDARD: Cost(5, 500), Scale.PAPER: Cost(50, 2500)},
+    costs={Scale.QUICK: Cost(0.4, 200), Scale.STANDARD: Cost(1, 200), Scale.PAPER: Cost(10, 200)},
 )

@@ -99,5 +99,5 @@ CLAIM = Claim(
     check=check,
     broken=Broken("arms chosen after seeing the round's noise", lambda scale, seed: check(scale, seed, peeking=True)),
     note="'Arbitrarily random' arms must be predictable: an arm that has seen its own noise biases the estimate without limit.",
-    costs={Scale.QUICK: Cost(1.5, 100), Scale.STANDARD: Cost(40, 200), Scale.PAPER: Cost(1200, 400)},
+    costs={Scale.QUICK: Cost(1.5, 100), Scale.STANDARD: Cost(7, 200), Scale.PAPER: Cost(400, 400)},
 )

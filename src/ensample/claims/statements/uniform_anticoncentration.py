@@ -43,5 +43,5 @@ CLAIM = Claim(
     kind=Kind.PROBABILITY,
     check=check,
     broken=Broken("perturbations that are 0 in 99 of 100 cases: variance 0.01", lambda scale, seed: check(scale, seed, True)),
-    costs={Scale.QUICK: Cost(0.5, 200), Scale.STANDARD: Cost(10, 1500), Scale.PAPER: Cost(100, 15_000)},
+    costs={Scale.QUICK: Cost(0.5, 200), Scale.STANDARD: Cost(5, 300), Scale.PAPER: Cost(50, 300)},
 )
