@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from ensample.checks import whole
@@ -97,7 +98,7 @@ def contents(claims: tuple[Claim, ...]) -> Table:
             section = claim.section
             table.add_section()
             table.add_row(f"[bold]{section.value}[/]")
-        table.add_row(claim.id, claim.statement, claim.kind.value, claim.reference)
+        table.add_row(claim.id, escape(claim.statement), claim.kind.value, escape(claim.reference))
     return table
 
 
@@ -116,7 +117,7 @@ def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
         outcome, claim = row.outcome, row.claim
         table.add_row(
             claim.id,
-            *((claim.statement, claim.kind.value) if wide else ()),
+            *((escape(claim.statement), claim.kind.value) if wide else ()),
             number(outcome.measured),
             f"{outcome.relation} {number(outcome.bound)}",
             f"{outcome.margin:+.1%}" if abs(outcome.margin) < 100 else f"{outcome.margin:+.1e}",
