@@ -1,10 +1,10 @@
 """`simulate`: replicates on threads, the same numbers for any number of them."""
 
-import itertools
 import os
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import numpy as np
 
@@ -12,16 +12,18 @@ from ensample.arms import FiniteArms
 from ensample.checks import instance, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.kernels.world import new_track
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Evaluation, Recipe, pick
 from ensample.problems import Family, LinearProblem, Problem
-from ensample.randomness import RunStream, run_generator
+from ensample.randomness import Streams
 from ensample.simulation.live import run_live
 from ensample.simulation.runs import Runs
-from ensample.types import FloatArray, IntArray
+from ensample.types import CountArray, FloatArray, IntArray
 
 __all__ = ["simulate"]
 
 EVALUATIONS = ("auto", "lazy", "eager", "live")
+LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
+TICK = 0.1  # seconds between two looks at how far the threads are
 
 
 def simulate(
@@ -53,7 +55,7 @@ def simulate(
     instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling(size=100)")
     if not isinstance(problem, Problem | Family):
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
-    horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
+    horizon, runs, seed = whole("horizon", horizon, 1, LONGEST), whole("runs", runs, 1), whole("seed", seed, 0)
     whole("cell", cell, 0)
     if progress is not None and not callable(progress):
         raise WrongType("progress", progress, "a function of the number of finished runs, or None")
@@ -62,24 +64,47 @@ def simulate(
     marks = checkpoint_rounds(horizon, whole("checkpoints", checkpoints, 1))
     workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
-    shape = runs, marks.size
-    regret, seconds, ways = np.full(shape, np.nan), np.zeros(runs), [""] * runs
-    pulls: list[IntArray | None] = [None] * runs
+    regret, seconds = np.full((runs, marks.size), np.nan), np.zeros(runs)
+    ways: set[str] = set()
+    counts = Counts(runs)
 
-    def replicate(r: int) -> None:
-        drawn = problem.draw(run_generator(seed, cell, r, RunStream.PROBLEM)) if isinstance(problem, Family) else problem
-        start = time.perf_counter()
-        ways[r], regret[r], pulls[r] = run(recipe, drawn, marks, streams_of(seed, cell, r), evaluation, stop)
-        seconds[r] = time.perf_counter() - start
+    def worker() -> Callable[[int], None]:
+        streams = Streams(seed, cell)
 
-    run_all(replicate, runs, workers, stop, progress)
-    counts = None if pulls[0] is None else np.array(pulls)
-    return Runs(recipe, problem, horizon, seed, ways[0], marks, regret, counts, seconds)
+        def replicate(r: int) -> None:
+            streams.move(r)
+            drawn = problem.draw(streams.problem) if isinstance(problem, Family) else problem
+            start = time.perf_counter()
+            way, regret[r], pulls = run(recipe, drawn, marks, streams, evaluation, stop)
+            seconds[r] = time.perf_counter() - start
+            ways.add(way)
+            counts.keep(r, pulls)
+
+        return replicate
+
+    run_all(worker, runs, workers, stop, progress)
+    return Runs(recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds)
+
+
+class Counts:
+    """How often each arm was played in each run, in one table; None where arms are not numbered."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+        self.table: IntArray | None = None  # [runs, K]
+        self.lock = threading.Lock()
+
+    def keep(self, r: int, pulls: IntArray | CountArray | None) -> None:
+        if pulls is not None:
+            with self.lock:
+                if self.table is None:
+                    self.table = np.zeros((self.runs, pulls.size), np.int64)
+            self.table[r] = pulls
 
 
 def run(
     recipe: Recipe, problem: Problem, marks: IntArray, streams: Streams, evaluation: str, stop: IntArray
-) -> tuple[str, FloatArray, IntArray | None]:
+) -> tuple[str, FloatArray, IntArray | CountArray | None]:
     """One replicate: (evaluation used, regret at the checkpoints, pulls)."""
     recipe.check(problem.arms)
     dim, lam = problem.arms.dim, recipe.regularization
@@ -89,7 +114,8 @@ def run(
             world, arms = problem.world(), len(problem.arms)
             track = new_track(dim, len(world.features), arms, lam, marks, stop)
             recipe.run_on_finite_arms(world, track, streams, way)
-            return way.value, track.regret, (track.pulls - np.bincount(world.warmup, minlength=track.pulls.size))[:arms]
+            warm = np.bincount(world.warmup, minlength=arms)[:arms] if world.warmup.size else 0
+            return way.value, track.regret, track.pulls[:arms] - warm
         return "live", *run_live(recipe, problem, marks, streams, stop)
     scene = problem.scene()
     way = recipe.evaluation_on_moving_arms(evaluation) if scene is not None else pick(evaluation, (Evaluation.LIVE,), recipe)
@@ -101,34 +127,41 @@ def run(
 
 
 def run_all(
-    replicate: Callable[[int], None], runs: int, workers: int, stop: IntArray, progress: Callable[[int], None] | None
+    worker: Callable[[], Callable[[int], None]],
+    runs: int,
+    workers: int,
+    stop: IntArray,
+    progress: Callable[[int], None] | None,
 ) -> None:
-    """All replicates on threads; on Ctrl-C or an error the running ones are told to stop."""
-    done, coming = 0, iter(range(runs))
-    waiting: set[Future[None]] = set()
+    """All replicates on threads, each of which takes the next; on Ctrl-C or an error the running ones are told to stop."""
+    lock, coming, done, told = threading.Lock(), iter(range(runs)), 0, 0
+
+    def work() -> None:
+        nonlocal done
+        replicate = worker()
+        while True:
+            with lock:
+                r = next(coming, None)
+            if r is None or stop[0]:
+                return
+            replicate(r)
+            with lock:
+                done += 1
+
     with ThreadPoolExecutor(workers) as pool:
         try:
-            while done < runs:
-                for r in itertools.islice(coming, 2 * workers - len(waiting)):
-                    waiting.add(pool.submit(replicate, r))
-                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+            waiting = {pool.submit(work) for _ in range(workers)}
+            while waiting:
+                finished, waiting = wait(waiting, timeout=TICK, return_when=FIRST_EXCEPTION)
                 for future in finished:
                     future.result()
-                    done += 1
-                    if progress is not None:
-                        progress(done)
+                while progress is not None and told < done:
+                    told += 1
+                    progress(told)
         except BaseException:
             stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-
-
-def streams_of(seed: int, cell: int, replicate: int) -> Streams:
-    noise, member, perturbation, context = (
-        run_generator(seed, cell, replicate, stream)
-        for stream in (RunStream.NOISE, RunStream.MEMBER, RunStream.PERTURBATION, RunStream.CONTEXT)
-    )
-    return Streams(noise, member, perturbation, context)
 
 
 def checkpoint_rounds(horizon: int, count: int) -> IntArray:
