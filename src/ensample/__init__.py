@@ -20,9 +20,11 @@ from ensample.errors import (
     InvalidArgument,
     PropensityError,
     SnapshotError,
+    StudyError,
     WrongType,
 )
-from ensample.members import MemberRule, OptimisticMember, RoundRobin, UniformMember
+from ensample.lab import Results, Study, run_study
+from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMember, UniformMember
 from ensample.perturbations import (
     CenteredBinomial,
     Gaussian,
@@ -103,12 +105,16 @@ __all__ = [
     "RademacherNoise",
     "Recipe",
     "RefreshedEnsembleSampling",
+    "Results",
     "RoundRobin",
     "Runs",
     "Setting",
     "SharpEnsembleSampling",
     "SnapshotError",
     "Sphere",
+    "StickyMember",
+    "Study",
+    "StudyError",
     "SymmetrizedEnsembleSampling",
     "ThompsonSampling",
     "Uniform",
@@ -118,6 +124,7 @@ __all__ = [
     "__version__",
     "load",
     "problem",
+    "run_study",
     "simulate",
     "theory",
 ]

@@ -3,7 +3,8 @@
     EnsampleError
     ├── InvalidArgument     (also ValueError) an argument, the value it got, what was expected
     │   ├── WrongType       (also TypeError)  an object of the wrong type
-    │   └── DecisionError   a decision that is not open: unknown here, or rewarded before
+    │   ├── DecisionError   a decision that is not open: unknown here, or rewarded before
+    │   └── StudyError      a key of a study file, or a folder of results that cannot be used
     ├── AssumptionError     (also ValueError) a theorem called outside its assumptions
     ├── PropensityError     a propensity that is not known exactly
     └── SnapshotError       (also ValueError) a snapshot that is damaged, foreign or too new
@@ -22,6 +23,7 @@ __all__ = [
     "InvalidArgument",
     "PropensityError",
     "SnapshotError",
+    "StudyError",
     "WrongType",
 ]
 
@@ -58,6 +60,26 @@ class WrongType(InvalidArgument, TypeError):
 
 class DecisionError(InvalidArgument):
     """A reward was offered for a decision that is not open."""
+
+
+class StudyError(InvalidArgument):
+    """A study cannot be run as it is written, or not into this folder.
+
+    `source` is the file, or the name of a study that has none.
+
+    >>> raise StudyError("mine.toml", "policy[0].size", 0, "a whole number >= 1")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.StudyError: mine.toml: policy[0].size = 0: expected a whole number >= 1
+    """
+
+    def __init__(self, source: str, key: str, value: object, expected: str) -> None:
+        super().__init__(key, value, expected)
+        self.args = (source, key, value, expected)
+        self.source = source
+
+    def __str__(self) -> str:
+        return f"{self.source}: {super().__str__()}"
 
 
 class AssumptionError(EnsampleError, ValueError):

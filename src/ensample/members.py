@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from ensample.checks import whole
 from ensample.errors import PropensityError, WrongType
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["UNIFORM_MEMBER", "MemberRule", "OptimisticMember", "RoundRobin", "UniformMember", "as_member_rule"]
+__all__ = ["UNIFORM_MEMBER", "MemberRule", "OptimisticMember", "RoundRobin", "StickyMember", "UniformMember", "as_member_rule"]
 
 Promises = Callable[[], FloatArray]
 """Gives max_x x'theta^j for every member j: [m]. A function, because most rules need not pay for it."""
@@ -58,6 +59,29 @@ class RoundRobin(MemberRule):
 
     def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
         return certainty(round % size, size)
+
+
+@dataclass(frozen=True)
+class StickyMember(MemberRule):
+    """A uniform member that stays for `rounds` rounds: it is drawn in rounds 0, n, 2n, ... No bound is claimed for n > 1.
+
+    The propensity of an arm is known in the rounds in which a member is drawn. Between them it is a matter of which member it
+    was, and a guess would be worse than none.
+    """
+
+    rounds: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rounds", whole("rounds", self.rounds, 1, 1 << 40))
+
+    def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
+        return int(address.uniform(round - round % self.rounds) * size)
+
+    def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
+        if round % self.rounds:
+            first = round - round % self.rounds
+            raise PropensityError(f"the propensities of round {round} depend on the member drawn in round {first}")
+        return np.ones(size)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,21 @@ def test_a_policy_plays_with_its_propensities() -> None:
     assert plays_with(policy, propensities)
 
 
+def test_a_sticky_rule_knows_propensities_when_it_draws() -> None:
+    policy = es.EnsembleSampling(size=20, member=es.StickyMember(3)).start(es.FiniteArms(np.eye(3)), seed=1)
+    members = []
+    for t in range(9):
+        if t % 3 == 0:
+            assert policy.propensities().sum() == pytest.approx(1.0)
+        else:
+            with pytest.raises(es.PropensityError, match=f"round {t}.*round {t - t % 3}"):
+                policy.propensities()
+        decision = policy.decide()
+        policy.update(decision, 1.0)
+        members.append(decision.member)
+    assert members == [members[0]] * 3 + [members[3]] * 3 + [members[6]] * 3 and len(set(members)) > 1
+
+
 def test_round_robin_and_optimistic_rules_are_certain() -> None:
     for rule in (es.RoundRobin(), es.OptimisticMember()):
         policy = trained(rule)

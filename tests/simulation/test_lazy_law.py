@@ -77,8 +77,9 @@ def test_on_moving_arms_a_wrong_scale_is_caught(name: str) -> None:
     assert not holds(p_value(outcomes(wrong, family, 300, "lazy", 1), outcomes(right, family, 300, "eager", 2)))
 
 
-def test_round_robin_is_lazy_too() -> None:
-    recipe = es.EnsembleSampling(size=7, scale=0.7, member=es.RoundRobin())
+@pytest.mark.parametrize("rule", [es.RoundRobin(), es.StickyMember(4)], ids=repr)
+def test_other_rules_are_lazy_too(rule: es.MemberRule) -> None:
+    recipe = es.EnsembleSampling(size=7, scale=0.7, member=rule)
     assert holds(p_value(outcomes(recipe, PROBLEM, 100, "lazy", 1), outcomes(recipe, PROBLEM, 100, "eager", 2)))
 
 

@@ -52,7 +52,7 @@ def test_all_recipes_face_the_same_problem_and_noise() -> None:
     np.testing.assert_array_equal(first.regret, second.regret)
 
 
-@pytest.mark.parametrize("rule", [es.UniformMember(), es.RoundRobin(), es.OptimisticMember()], ids=repr)
+@pytest.mark.parametrize("rule", [es.UniformMember(), es.RoundRobin(), es.StickyMember(3), es.OptimisticMember()], ids=repr)
 @pytest.mark.parametrize("law", [es.Gaussian(0.6), es.Uniform(0.6)], ids=repr)
 def test_the_eager_kernel_plays_the_live_policys_arms(law: es.Perturbation, rule: es.MemberRule) -> None:
     """The live policy is handed the numbers that the kernel drew."""
@@ -68,7 +68,8 @@ def test_the_eager_kernel_plays_the_live_policys_arms(law: es.Perturbation, rule
     W, Z = law.draw(perturbation, (size, dim)), law.draw(perturbation, (rounds, size))
     j = (member.random(rounds) * size).astype(int)
     eta = 0.3 * noise.standard_normal(rounds)
-    stored = rule if rule != es.UniformMember() else (lambda t, m, rng: int(j[t]))
+    drawn = {es.UniformMember(): lambda t, m, rng: int(j[t]), es.StickyMember(3): lambda t, m, rng: int(j[t // 3])}
+    stored = drawn.get(rule, rule)
     policy = es.EnsembleSampling(size, 0.6, 1.0, StoredVectors(W), StoredRows(Z), stored).start(problem.arms)
     regret = 0.0
     for t in range(rounds):

@@ -9,6 +9,7 @@ from ensample.cli.bench import bench
 from ensample.cli.console import errors
 from ensample.cli.plan import plan
 from ensample.cli.race import race
+from ensample.cli.run import run, studies
 from ensample.errors import EnsampleError
 from ensample.version import __version__
 
@@ -26,6 +27,8 @@ app = typer.Typer(
 )
 app.command()(race)
 app.command()(plan)
+app.command()(run)
+app.command()(studies)
 app.command()(bench)
 
 

@@ -7,12 +7,13 @@ from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import perturbed
 from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
+from ensample.kernels.turns import next_member
 from ensample.kernels.world import Track, World, begin, due, greedy_arm, pull, stopped
 from ensample.types import FloatArray
 
-__all__ = ["OPTIMISTIC", "ROUND_ROBIN", "UNIFORM", "begin_ensemble", "eager_ensemble", "perturb", "score_all", "update_scores"]
+__all__ = ["OPTIMISTIC", "begin_ensemble", "eager_ensemble", "perturb", "score_all", "update_scores"]
 
-UNIFORM, ROUND_ROBIN, OPTIMISTIC = 0, 1, 2
+OPTIMISTIC = -1  # as a value of `stay`: the member that promises most
 
 
 @kernel
@@ -38,7 +39,7 @@ def eager_ensemble(
     world: World,
     track: Track,
     size: int,
-    rule: int,
+    stay: int,
     initial: Code,
     law: Code,
     noise_rng: Generator,
@@ -50,20 +51,21 @@ def eager_ensemble(
     z = np.empty(size)
     theta = np.zeros(world.features.shape[1])
     scores = np.zeros((world.means.size, size))
-    if rule == OPTIMISTIC:
+    if stay == OPTIMISTIC:
         score_all(world, track, sums, scores)
+    member = -1
     for t in range(first, track.checkpoints[-1]):
         if stopped(track, t):
             return
-        if rule == OPTIMISTIC:
+        if stay == OPTIMISTIC:
             arm = promising_arm(world, track, scores)
         else:
-            member = t % size if rule == ROUND_ROBIN else int(member_rng.random() * size)
+            member = next_member(t, size, stay, member, member_rng)
             perturbed(track, sums[:, member].copy(), 1.0, theta)
             arm = greedy_arm(world, track, theta)
         y = pull(world, track, t, arm, noise_rng)
         perturb(sums, world.features[arm], z, law, rng)
-        if rule == OPTIMISTIC:
+        if stay == OPTIMISTIC:
             if due(track, t):
                 score_all(world, track, sums, scores)
             else:

@@ -19,6 +19,7 @@ from ensample.kernels.draws import GAUSSIAN, Code, draw_sum, draw_vector
 from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import root
 from ensample.kernels.rows import add_outer, add_some_rows, sum_rows
+from ensample.kernels.turns import next_member
 from ensample.kernels.world import Track, World, begin, greedy_arm, information, pull, stopped
 from ensample.types import CountArray, FloatArray, IntArray
 
@@ -51,7 +52,7 @@ def run_lazily(
     world: World,
     track: Track,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     law: Code,
     noise_rng: Generator,
@@ -68,7 +69,7 @@ def run_lazily(
     rngs = noise_rng, member_rng, rng
     gaussian = initial[0] == law[0] == GAUSSIAN and law[2] > 0.0
     ratio = (initial[2] / law[2]) ** 2 if gaussian else -1.0
-    lazy_ensemble(world, track, size, round_robin, initial, law, ratio, symmetric, factor, growth, keys, slots, *rngs)
+    lazy_ensemble(world, track, size, stay, initial, law, ratio, symmetric, factor, growth, keys, slots, *rngs)
 
 
 def table_size(members: int) -> int:
@@ -94,7 +95,7 @@ def lazy_ensemble(
     world: World,
     track: Track,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     law: Code,
     ratio: float,  # of the variances of W and Z where both laws are Gaussian, else -1
@@ -125,7 +126,7 @@ def lazy_ensemble(
     )
     theta = np.zeros(d)
     rngs = noise_rng, member_rng, rng
-    lazy_rounds(world, track, members, theta, size, round_robin, initial, law, ratio, symmetric, factor, growth, *rngs)
+    lazy_rounds(world, track, members, theta, size, stay, initial, law, ratio, symmetric, factor, growth, *rngs)
 
 
 @borrowing
@@ -135,7 +136,7 @@ def lazy_rounds(
     members: Members,
     theta: FloatArray,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     law: Code,
     ratio: float,
@@ -148,6 +149,7 @@ def lazy_rounds(
 ) -> None:
     """The rounds of `lazy_ensemble`."""
     used = 0
+    member = -1
     epoch = 1
     redraw_at = growth
     for t in range(begin(world, track, noise_rng), track.checkpoints[-1]):
@@ -156,7 +158,7 @@ def lazy_rounds(
         if growth < np.inf and information(track) > redraw_at:
             epoch += 1
             redraw_at = information(track) + growth
-        member = t % size if round_robin else int(member_rng.random() * size)
+        member = next_member(t, size, stay, member, member_rng)
         slot = find_slot(members.keys, members.slots, used, member)
         if slot == used:
             used += 1

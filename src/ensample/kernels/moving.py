@@ -14,6 +14,7 @@ from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import EMPTY, Inflation, find_slot, inflation, perturbed, table_size
 from ensample.kernels.ridge import root, rotate
 from ensample.kernels.rows import add_outer, add_rows, argmax, axpy
+from ensample.kernels.turns import next_member
 from ensample.kernels.world import BERNOULLI, SIGNS, Track, adopt, due, note, observe, stopped
 from ensample.types import FloatArray, IntArray
 
@@ -92,7 +93,7 @@ def run_moving_lazily(
     scene: Scene,
     track: Track,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     scale: float,
     noise_rng: Generator,
@@ -104,7 +105,7 @@ def run_moving_lazily(
     places = table_size(min(size, int(track.checkpoints[-1])))
     keys, slots = np.full(places, EMPTY), np.zeros(places, np.int64)
     rngs = noise_rng, member_rng, context_rng, rng
-    lazy_moving(scene, track, size, round_robin, initial, scale, keys, slots, *rngs)
+    lazy_moving(scene, track, size, stay, initial, scale, keys, slots, *rngs)
 
 
 @kernel
@@ -112,7 +113,7 @@ def lazy_moving(
     scene: Scene,
     track: Track,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     scale: float,
     keys: IntArray,
@@ -131,11 +132,12 @@ def lazy_moving(
     difference = np.empty((d, d))
     features, theta, x = np.empty((scene.offered, d)), np.zeros(d), np.zeros(d)
     used = 0
+    member = -1
     for t in range(horizon):
         if stopped(track, t):
             return
         offer(scene, features, context_rng)
-        member = t % size if round_robin else int(member_rng.random() * size)
+        member = next_member(t, size, stay, member, member_rng)
         slot = find_slot(keys, slots, used, member)
         total = sums[slot]
         if slot == used:
@@ -158,7 +160,7 @@ def moving_ensemble(
     scene: Scene,
     track: Track,
     size: int,
-    round_robin: bool,
+    stay: int,
     initial: Code,
     law: Code,
     noise_rng: Generator,
@@ -173,11 +175,12 @@ def moving_ensemble(
         draw_vector(initial[0], initial[1], initial[2], sums[j], rng)
     gram = np.eye(d) * track.lam
     features, theta, x = np.empty((scene.offered, d)), np.zeros(d), np.zeros(d)
+    member = -1
     for t in range(horizon):
         if stopped(track, t):
             return
         offer(scene, features, context_rng)
-        member = t % size if round_robin else int(member_rng.random() * size)
+        member = next_member(t, size, stay, member, member_rng)
         perturbed(track, sums[member], 1.0, theta)
         play(scene, track, gram, t, features, theta, x, noise_rng)
         for j in range(size):

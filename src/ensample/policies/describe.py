@@ -5,7 +5,7 @@ from typing import Any
 
 from ensample.arms import Box, ChangingArms, FiniteArms, UnitBall
 from ensample.errors import SnapshotError
-from ensample.members import OptimisticMember, RoundRobin, UniformMember
+from ensample.members import OptimisticMember, RoundRobin, StickyMember, UniformMember
 from ensample.perturbations import CenteredBinomial, Gaussian, Rademacher, Sphere, Uniform
 from ensample.policies.recipe import Recipe
 from ensample.theory import Setting
@@ -16,7 +16,7 @@ PARTS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Gaussian, Rademacher, Uniform, CenteredBinomial, Sphere),
-        *(UniformMember, RoundRobin, OptimisticMember),
+        *(UniformMember, RoundRobin, OptimisticMember, StickyMember),
         Setting,
     )
 }

@@ -9,6 +9,7 @@ from ensample.checks import instance, number
 from ensample.errors import AssumptionError
 from ensample.kernels import ensemble
 from ensample.kernels.lazy import run_lazily
+from ensample.kernels.turns import EVERY_ROUND
 from ensample.kernels.world import Track, World
 from ensample.policies.ensemble_sampling import EnsemblePolicy
 from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
@@ -105,7 +106,7 @@ class SharpEnsembleSampling(EnsembleRecipe):
     def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
         codes = law_code(self.initial_law), law_code(self.reward_law)
         rngs = streams.noise, streams.member, streams.perturbation
-        run_lazily(world, track, self.size, False, *codes, *rngs, factor=self.factor)
+        run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, factor=self.factor)
 
 
 class SharpPolicy(EnsemblePolicy):

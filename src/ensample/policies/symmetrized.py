@@ -6,6 +6,7 @@ import numpy as np
 
 from ensample.arms import Arms
 from ensample.kernels.lazy import run_lazily
+from ensample.kernels.turns import EVERY_ROUND
 from ensample.kernels.world import Track, World
 from ensample.policies.ensemble_sampling import EnsemblePolicy
 from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
@@ -54,7 +55,7 @@ class SymmetrizedEnsembleSampling(EnsembleRecipe):
     def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
         codes = law_code(self.initial_law), law_code(self.reward_law)
         rngs = streams.noise, streams.member, streams.perturbation
-        run_lazily(world, track, self.size, False, *codes, *rngs, symmetric=True)
+        run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, symmetric=True)
 
 
 class SymmetrizedPolicy(EnsemblePolicy):

@@ -3,8 +3,8 @@
 import os
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from ensample.problems import Family, LinearProblem, Problem
 from ensample.randomness import Streams
 from ensample.simulation.live import run_live
 from ensample.simulation.runs import Runs
-from ensample.types import CountArray, FloatArray, IntArray
+from ensample.simulation.threads import on_threads
+from ensample.types import FloatArray, IntArray
 
 __all__ = ["simulate"]
 
 EVALUATIONS = ("auto", "lazy", "eager", "live")
 LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
-TICK = 0.1  # seconds between two looks at how far the threads are
+BLOCK_ROUNDS = 20_000  # about ten milliseconds: enough to hand over
 
 
 def simulate(
@@ -55,7 +56,7 @@ def simulate(
     instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling(size=100)")
     if not isinstance(problem, Problem | Family):
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
-    horizon, runs, seed = whole("horizon", horizon, 1, LONGEST), whole("runs", runs, 1), whole("seed", seed, 0)
+    horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
     whole("cell", cell, 0)
     if progress is not None and not callable(progress):
         raise WrongType("progress", progress, "a function of the number of finished runs, or None")
@@ -68,21 +69,27 @@ def simulate(
     ways: set[str] = set()
     counts = Counts(runs)
 
-    def worker() -> Callable[[int], None]:
+    def replicate(r: int, streams: Streams) -> None:
+        drawn = problem.draw(streams.problem) if isinstance(problem, Family) else problem
+        start = time.perf_counter()
+        way, regret[r], pulls = run(recipe, drawn, marks, streams, evaluation, stop)
+        seconds[r] = time.perf_counter() - start
+        ways.add(way)
+        counts.keep(r, pulls)
+
+    def play(block: range) -> None:
         streams = Streams(seed, cell)
+        for r in block:
+            if not stop[0]:
+                replicate(r, streams.move(r))
 
-        def replicate(r: int) -> None:
-            streams.move(r)
-            drawn = problem.draw(streams.problem) if isinstance(problem, Family) else problem
-            start = time.perf_counter()
-            way, regret[r], pulls = run(recipe, drawn, marks, streams, evaluation, stop)
-            seconds[r] = time.perf_counter() - start
-            ways.add(way)
-            counts.keep(r, pulls)
-
-        return replicate
-
-    run_all(worker, runs, workers, stop, progress)
+    done = 0
+    with closing(on_threads(play, blocks_of(runs, horizon, workers), workers, stop)) as finished:
+        for block, _ in finished:
+            for _ in block:
+                done += 1
+                if progress is not None:
+                    progress(done)
     return Runs(recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds)
 
 
@@ -94,7 +101,7 @@ class Counts:
         self.table: IntArray | None = None  # [runs, K]
         self.lock = threading.Lock()
 
-    def keep(self, r: int, pulls: IntArray | CountArray | None) -> None:
+    def keep(self, r: int, pulls: IntArray | None) -> None:
         if pulls is not None:
             with self.lock:
                 if self.table is None:
@@ -104,7 +111,7 @@ class Counts:
 
 def run(
     recipe: Recipe, problem: Problem, marks: IntArray, streams: Streams, evaluation: str, stop: IntArray
-) -> tuple[str, FloatArray, IntArray | CountArray | None]:
+) -> tuple[str, FloatArray, IntArray | None]:
     """One replicate: (evaluation used, regret at the checkpoints, pulls)."""
     recipe.check(problem.arms)
     dim, lam = problem.arms.dim, recipe.regularization
@@ -115,7 +122,7 @@ def run(
             track = new_track(dim, len(world.features), arms, lam, marks, stop)
             recipe.run_on_finite_arms(world, track, streams, way)
             warm = np.bincount(world.warmup, minlength=arms)[:arms] if world.warmup.size else 0
-            return way.value, track.regret, track.pulls[:arms] - warm
+            return way.value, track.regret, track.pulls[:arms].astype(np.int64) - warm
         return "live", *run_live(recipe, problem, marks, streams, stop)
     scene = problem.scene()
     way = recipe.evaluation_on_moving_arms(evaluation) if scene is not None else pick(evaluation, (Evaluation.LIVE,), recipe)
@@ -126,44 +133,13 @@ def run(
     return way.value, track.regret, None
 
 
-def run_all(
-    worker: Callable[[], Callable[[int], None]],
-    runs: int,
-    workers: int,
-    stop: IntArray,
-    progress: Callable[[int], None] | None,
-) -> None:
-    """All replicates on threads, each of which takes the next; on Ctrl-C or an error the running ones are told to stop."""
-    lock, coming, done, told = threading.Lock(), iter(range(runs)), 0, 0
-
-    def work() -> None:
-        nonlocal done
-        replicate = worker()
-        while True:
-            with lock:
-                r = next(coming, None)
-            if r is None or stop[0]:
-                return
-            replicate(r)
-            with lock:
-                done += 1
-
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            waiting = {pool.submit(work) for _ in range(workers)}
-            while waiting:
-                finished, waiting = wait(waiting, timeout=TICK, return_when=FIRST_EXCEPTION)
-                for future in finished:
-                    future.result()
-                while progress is not None and told < done:
-                    told += 1
-                    progress(told)
-        except BaseException:
-            stop[0] = 1
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+def blocks_of(runs: int, horizon: int, workers: int) -> Iterator[range]:
+    """Replicates that a thread plays one after the other: several where they are short, for handing over takes time too."""
+    size = max(1, min(runs // (4 * workers), BLOCK_ROUNDS // horizon))
+    return (range(first, min(first + size, runs)) for first in range(0, runs, size))
 
 
 def checkpoint_rounds(horizon: int, count: int) -> IntArray:
     """At most `count` numbers of rounds from 1 to the horizon, evenly spaced, the last being the horizon."""
+    whole("horizon", horizon, 1, LONGEST)
     return np.unique(np.linspace(0, horizon, min(count, horizon) + 1)[1:].round().astype(np.int64))

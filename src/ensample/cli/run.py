@@ -1,0 +1,174 @@
+"""`ensample run` and `ensample studies`: studies from files or by name."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ensample.cli.console import errors, output
+from ensample.errors import InvalidArgument
+from ensample.lab import BUNDLED, Results, Study, bundled, run_study
+from ensample.lab import Progress as Done
+from ensample.lab.engines import Threads
+from ensample.lab.estimate import estimate
+from ensample.lab.store import Store
+from ensample.problems import known
+
+__all__ = ["run", "studies"]
+
+SHOWN_CELLS = 60
+
+
+def run(
+    study: Annotated[str, typer.Argument(help=f"a TOML file, or one of {', '.join(BUNDLED)}")],
+    out: Annotated[Path | None, typer.Option(help="the folder of the results", show_default="results/<name>")] = None,
+    scale: Annotated[str, typer.Option(help="one of the study's [scales], such as paper", show_default="its own")] = "",
+    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
+    cluster: Annotated[str | None, typer.Option(help="the address of a Dask scheduler, or local")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the grid and what it would cost, and stop")] = False,
+) -> None:
+    """Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.
+
+    Example: `ensample run ensemble-size`
+
+    Example: `ensample run mine.toml --out mine --cluster tcp://10.0.0.1:8786`
+
+    Example: `ensample run mine.toml --dry-run`
+    """
+    require_polars()
+    asked = find(study, scale)
+    folder = out or Path("results") / (f"{asked.name}-{scale}" if scale else asked.name)
+    if dry_run:
+        show_plan(asked, folder, threads)
+        return
+    before = len(Store(folder).finished())
+    errors.print(f"{asked.name}: {len(asked.cells)} cells, {before} of them finished before", highlight=False)
+    try:
+        with bars() as shown:
+            task = shown.add_task("", total=None, rate="")
+
+            def advance(done: Done) -> None:
+                said = f"{done.cells}/{done.all_cells} cells"
+                shown.update(task, total=done.all_rounds, completed=done.rounds, description=said)
+
+            results = run_study(asked, folder, threads=threads, cluster=cluster, progress=advance)
+    except KeyboardInterrupt:
+        left = len(asked.cells) - len(Store(folder).finished())
+        errors.print(f"stopped with {left} cells to go; the same command goes on from here", highlight=False)
+        raise typer.Exit(130) from None
+    show_results(results)
+    output.print(f"{folder}\nnext: ensample report {folder}", highlight=False, soft_wrap=True, markup=False)
+
+
+def studies() -> None:
+    """List the studies that come with the package.
+
+    Example: `ensample studies`
+    """
+    table = Table(title="ensample run NAME [--scale paper]", title_justify="left")
+    table.add_column("name")
+    table.add_column("question")
+    table.add_column("cells", justify="right")
+    table.add_column("rounds", justify="right")
+    for name in BUNDLED:
+        study = bundled(name)
+        rounds = sum(cell.horizon for cell in study.cells) * study.runs
+        table.add_row(name, study.question, f"{len(study.cells):,}", f"{rounds / 1e6:,.0f} million")
+    output.print(table)
+
+
+def find(study: str, scale: str) -> Study:
+    """A file if it looks like one, else a study of ours."""
+    path = Path(study)
+    if study in BUNDLED and not path.suffix:
+        return bundled(study, scale)
+    if path.suffix == ".toml" or path.exists():
+        return Study.read(path, scale)
+    raise InvalidArgument("study", study, f"a TOML file, or {known(study, list(BUNDLED))}")
+
+
+def bars() -> Progress:
+    """Rounds are what takes time; cells are what is kept."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        RoundsPerSecond(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=errors,
+        disable=not errors.is_terminal,
+    )
+
+
+class RoundsPerSecond(TextColumn):
+    """The speed of the last moments."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def render(self, task):  # type: ignore[no-untyped-def]
+        self.text_format = "" if task.speed is None else f"{task.speed:,.0f} rounds/s"
+        return super().render(task)
+
+
+def show_plan(study: Study, folder: Path, threads: int | None) -> None:
+    """The grid, and time and memory."""
+    finished = Store(folder).finished()
+    table = Table(title=f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs", title_justify="left")
+    for column in ("cell", "policy", "problem", "horizon", "axes", ""):
+        table.add_column(column)
+    for cell in study.cells[:SHOWN_CELLS]:
+        axes = ", ".join(f"{axis}={value}" for axis, value in cell.axes.items() if axis != "horizon")
+        done = "finished" if cell.number in finished else ""
+        table.add_row(str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done)
+    output.print(table)
+    if len(study.cells) > SHOWN_CELLS:
+        output.print(f"... and {len(study.cells) - SHOWN_CELLS} more", highlight=False)
+    missing = [cell for cell in study.cells if cell.number not in finished]
+    workers = Threads(threads).workers
+    with errors.status(f"trying the first rounds of {len(missing)} cells"):
+        cost = estimate(study, missing, workers)
+    rounds = sum(cell.horizon for cell in missing) * study.runs
+    output.print(
+        f"{rounds:,} rounds to go: about {duration(cost.seconds / workers)} on {workers} threads, "
+        f"{megabytes(cost.memory)} of memory, at most {megabytes(cost.disk)} on disk (from {cost.pilots} pilots)",
+        highlight=False,
+    )
+
+
+def show_results(results: Results) -> None:
+    table = Table(title=results.study.question or results.study.name, title_justify="left")
+    for column in ("policy", "problem", "axes"):
+        table.add_column(column)
+    for column in ("mean regret", "95% interval", "90th percentile", "us/round"):
+        table.add_column(column, justify="right")
+    rows = results.cells.to_dicts()
+    for row in rows[:SHOWN_CELLS]:
+        axes = ", ".join(f"{axis}={row[axis]}" for axis in results.axes if row[axis] is not None)
+        interval = f"{row['low']:,.1f} to {row['high']:,.1f}" if row["runs"] > 1 else ""
+        cost = f"{1e6 * row['seconds_per_round']:,.2f}"
+        table.add_row(row["policy"], row["problem"], axes, f"{row['mean']:,.1f}", interval, f"{row['p90']:,.1f}", cost)
+    output.print(table)
+    if len(rows) > SHOWN_CELLS:
+        output.print(f"... and {len(rows) - SHOWN_CELLS} more", highlight=False)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def megabytes(count: int) -> str:
+    return f"{max(count, 1) / 2**20:,.1f} MiB"
+
+
+def require_polars() -> None:
+    """Now rather than when the first cell is finished."""
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise InvalidArgument("polars", None, "the package polars: pip install 'ensample[lab]'") from None

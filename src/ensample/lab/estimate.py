@@ -1,0 +1,77 @@
+"""What a study will cost, from short pilots of its cells."""
+
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.arms import FiniteArms
+from ensample.lab.cell import Cell
+from ensample.lab.parts import example_of
+from ensample.lab.study import Study
+from ensample.lab.work import Task, play
+from ensample.simulation.simulate import checkpoint_rounds
+
+__all__ = ["Estimate", "estimate"]
+
+PILOT_ROUNDS = 500
+BUDGET = 10.0  # seconds for all pilots
+COPIES = 4  # of a cell's results in memory while it is written
+
+
+class Estimate(NamedTuple):
+    """Of one study; `pilots` says on how many cells it rests."""
+
+    seconds: float  # of one thread
+    memory: int  # bytes, at most at one time
+    disk: int  # bytes, before compression
+    pilots: int
+
+
+def estimate(study: Study, cells: list[Cell], workers: int = 1) -> Estimate:
+    """Run the first rounds of cells from all over the grid until the budget is spent."""
+    rates: dict[int, float] = {}
+    start = time.perf_counter()
+    for cell in spread_out(cells):
+        if rates and time.perf_counter() - start > BUDGET:
+            break
+        rates[cell.number] = pilot(study, cell)
+    by_policy = {cell.policy: [] for cell in cells}  # type: dict[str, list[float]]
+    for cell in cells:
+        if cell.number in rates:
+            by_policy[cell.policy].append(rates[cell.number])
+    usual = {policy: float(np.mean(found or list(rates.values()))) for policy, found in by_policy.items()}
+    seconds = sum(rates.get(cell.number, usual[cell.policy]) * cell.horizon for cell in cells) * study.runs
+    sizes = [result_bytes(study, cell) for cell in cells]
+    working = max((working_bytes(cell) for cell in cells), default=0)
+    return Estimate(seconds, COPIES * max(sizes, default=0) + workers * working, sum(sizes), len(rates))
+
+
+def spread_out(cells: list[Cell]) -> list[Cell]:
+    """The same cells, far apart ones first."""
+    order = np.random.default_rng(0).permutation(len(cells))
+    return [cells[place] for place in order]
+
+
+def pilot(study: Study, cell: Cell) -> float:
+    """Seconds a round. The first run is for the compiler."""
+    short = replace(cell, horizon=min(cell.horizon, PILOT_ROUNDS))
+    task = Task(short, 0, 2, study.seed, study.checkpoints, study.evaluation)
+    return float(play(task, np.zeros(1, np.int64)).seconds[-1]) / short.horizon
+
+
+def result_bytes(study: Study, cell: Cell) -> int:
+    """Regret at the checkpoints and pulls of the arms."""
+    return 8 * study.runs * (checkpoint_rounds(cell.horizon, study.checkpoints).size + arms_of(cell))
+
+
+def working_bytes(cell: Cell) -> int:
+    """Of one run: the members that may act, each with its sum and its counts."""
+    members = min(int(getattr(cell.recipe, "size", 1)), cell.horizon)
+    return 8 * (members * (cell.family.dim + arms_of(cell)) + 2 * arms_of(cell) * cell.family.dim)
+
+
+def arms_of(cell: Cell) -> int:
+    arms = example_of(cell.family).arms
+    return len(arms) if isinstance(arms, FiniteArms) else 0

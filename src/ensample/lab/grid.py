@@ -1,0 +1,132 @@
+"""From the tables of a study to its cells: a list in a table stands for one cell for each of its items."""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ensample.checks import whole
+from ensample.errors import InvalidArgument, StudyError
+from ensample.lab.cell import Cell
+from ensample.lab.parts import build_problem, build_recipe
+from ensample.problems import Family, known
+
+if TYPE_CHECKING:
+    from ensample.lab.study import Study
+
+__all__ = ["axes_of", "blaming", "cells_of", "expand"]
+
+Table = dict[str, Any]
+ABOUT_POLICY = ("label", "problems")  # keys of a policy that are not fields of its recipe
+EXAMPLES = {"family": "sphere", "recipe": "EnsembleSampling"}
+
+
+class Entry(NamedTuple):
+    """A [problem] or [[policy]] of the file."""
+
+    where: str  # how errors call it
+    label: str
+    options: Table  # what it is built from
+    problems: list[str] | None  # the labels of the problems that a policy is for; None for all
+
+
+def axes_of(table: Table) -> list[str]:
+    """The keys whose value is a list, in the order of the file."""
+    return [key for key, value in table.items() if isinstance(value, list)]
+
+
+def expand(table: Table) -> list[Table]:
+    """All combinations; the first axis changes slowest.
+
+    >>> expand({"dim": [2, 5], "arms": 10})
+    [{'dim': 2, 'arms': 10}, {'dim': 5, 'arms': 10}]
+    """
+    choices = [value if isinstance(value, list) else [value] for value in table.values()]
+    return [dict(zip(table, chosen, strict=True)) for chosen in itertools.product(*choices)]
+
+
+def cells_of(study: "Study") -> Iterator[Cell]:
+    """The grid, problem by problem."""
+    problems = entries(study, "problem", "family")
+    policies = entries(study, "policy", "recipe")
+    labels = list(dict.fromkeys(problem.label for problem in problems))
+    for policy in policies:
+        for wanted in policy.problems or []:
+            if wanted not in labels:
+                raise StudyError(study.source, f"{policy.where}.problems", wanted, known(str(wanted), labels))
+    taken: set[str] = set()
+    numbers = itertools.count()
+    for label, axes, family, horizon in settings(study, problems):
+        for policy in policies:
+            if policy.problems is not None and label not in policy.problems:
+                continue
+            for chosen in expand(policy.options):
+                with blaming(study.source, policy.where):
+                    recipe = build_recipe(chosen, family, horizon)
+                own = {axis: shown(getattr(recipe, axis, chosen[axis])) for axis in axes_of(policy.options)}
+                own = {f"policy {axis}" if axis in axes else axis: value for axis, value in own.items()}
+                cell = Cell(next(numbers), policy.label, label, axes | own, recipe, family, horizon)
+                if cell.name in taken:
+                    raise StudyError(study.source, "label", cell.name, "cells that differ: give labels to tell them apart")
+                taken.add(cell.name)
+                yield cell
+
+
+def settings(study: "Study", problems: list[Entry]) -> Iterator[tuple[str, Table, Family, int]]:
+    """(label, axes, family, horizon) of all that policies are set against."""
+    for problem in problems:
+        table = {"horizon": study.horizon} | problem.options  # a problem may have horizons of its own
+        for chosen in expand(table):
+            with blaming(study.source, problem.where):
+                horizon = whole("horizon", chosen["horizon"], 1)
+                family = build_problem({key: value for key, value in chosen.items() if key != "horizon"})
+            yield problem.label, {axis: shown(chosen[axis]) for axis in axes_of(table)}, family, horizon
+
+
+def entries(study: "Study", key: str, needed: str) -> list[Entry]:
+    """The [key] table, or the several [[key]] tables."""
+    value = getattr(study, key)
+    given = value if isinstance(value, list) else [value]
+    if not given or not all(isinstance(table, dict) for table in given):
+        raise StudyError(study.source, key, value, f"a table [{key}] or several [[{key}]]")
+    found = []
+    for place, table in enumerate(given):
+        where = f"{key}[{place}]" if isinstance(value, list) else key
+        with blaming(study.source, where):
+            found.append(entry(where, table, key, needed))
+    return found
+
+
+def entry(where: str, table: Table, key: str, needed: str) -> Entry:
+    about = ABOUT_POLICY if key == "policy" else ABOUT_POLICY[:1]
+    options = {name: value for name, value in table.items() if name not in about}
+    if not isinstance(options.get(needed), str):
+        raise InvalidArgument(
+            needed, options.get(needed), f"a name, for example {EXAMPLES[needed]!r}; several are several [[{key}]]"
+        )
+    for name, value in options.items():
+        if value == []:
+            raise InvalidArgument(name, value, "an axis with at least one value")
+    label, problems = table.get("label", options[needed]), table.get("problems")
+    if not isinstance(label, str) or not label:
+        raise InvalidArgument("label", label, "text")
+    if problems is not None and not isinstance(problems, list):
+        raise InvalidArgument("problems", problems, "a list of labels of problems")
+    return Entry(where, label, options, problems)
+
+
+@contextmanager
+def blaming(source: str, where: str = "") -> Iterator[None]:
+    """Errors inside name the file and the table."""
+    try:
+        yield
+    except StudyError:
+        raise
+    except InvalidArgument as error:
+        key = f"{where}.{error.argument}" if where else error.argument
+        raise StudyError(source, key, error.value, error.expected) from error
+
+
+def shown(value: Any) -> Any:
+    """An axis' value as a number or as text."""
+    return value if isinstance(value, int | float | str) else repr(value)

@@ -1,0 +1,240 @@
+"""The results of a study as data frames."""
+
+import io
+import json
+import math
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ensample import theory
+from ensample.checks import file_path
+from ensample.errors import AssumptionError, InvalidArgument
+from ensample.lab.cell import Cell
+from ensample.lab.published import measured, published_in
+from ensample.lab.statistics import mean_interval, slope_interval
+from ensample.lab.store import Store
+from ensample.lab.study import Study
+from ensample.members import OptimisticMember
+from ensample.policies import EnsembleSampling, LinUCB, PerturbedHistory, Recipe
+from ensample.problems import known
+from ensample.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Outcome", "Results"]
+
+
+class Outcome(NamedTuple):
+    """What one finished cell gave."""
+
+    cell: Cell
+    evaluation: str
+    checkpoints: list[int]  # [C]
+    regret: FloatArray  # [runs, C]
+    pulls: IntArray | None  # [runs, K], the arm with the largest mean first; None where arms are not numbered
+    seconds_per_round: float
+
+
+class Results:
+    """The finished cells in a folder. A study under way has results too: those that are there.
+
+    Every frame has the columns cell, policy, problem, horizon and one for each axis of the grid.
+    """
+
+    def __init__(self, folder: str | Path, study: Study | None = None) -> None:
+        self.folder = file_path("folder", folder)
+        self._store = Store(self.folder)
+        self.study = study or self._read_study()
+        self.sessions = [event for event in self._store.events() if event.get("event") == "session"]
+
+    def __repr__(self) -> str:
+        return f"Results({str(self.folder)!r}, {len(self.outcomes)} of {len(self.study.cells)} cells)"
+
+    def _repr_html_(self) -> str:
+        columns = ["policy", "problem", *self.axes, "runs", "mean", "low", "high", "p90"]
+        return f"<p>{len(self.outcomes)} of {len(self.study.cells)} cells</p>{self.cells.select(columns)._repr_html_()}"
+
+    def _read_study(self) -> Study:
+        description = self._store.description()
+        description.pop("ensample", None)
+        return Study(**description, source=str(self.folder))
+
+    @property
+    def version(self) -> str:
+        """The version of ensample that gave these results."""
+        return str(self._store.description()["ensample"])
+
+    @property
+    def axes(self) -> list[str]:
+        """What the grid varies, without policies and problems themselves."""
+        return list(dict.fromkeys(axis for cell in self.study.cells for axis in cell.axes))
+
+    @cached_property
+    def outcomes(self) -> list[Outcome]:
+        """The finished cells, by number. Damaged files are left out (and run again by `run_study`)."""
+        finished = self._store.finished()
+        times = {event["cell"]: event for event in self._store.events() if event.get("event") == "cell"}
+        return [
+            read(cell, finished[cell.number], times.get(cell.number)) for cell in self.study.cells if cell.number in finished
+        ]
+
+    @cached_property
+    def cells(self) -> "polars.DataFrame":
+        """A row a cell: mean final regret with its 95% interval, spread, cost, and the theorem's bound where one applies."""
+        return self._frame(map(self._summary, self.outcomes))
+
+    @cached_property
+    def final(self) -> "polars.DataFrame":
+        """A row a run: the final regret."""
+        return self._frame(
+            {**self._address(outcome.cell), "run": run, "regret": regret}
+            for outcome in self.outcomes
+            for run, regret in enumerate(outcome.regret[:, -1].tolist())
+        )
+
+    @cached_property
+    def curves(self) -> "polars.DataFrame":
+        """A row a checkpoint: mean regret, its standard error, and the 10th and 90th percentile of the runs."""
+        return self._frame(row for outcome in self.outcomes for row in self._curve(outcome))
+
+    @cached_property
+    def pulls(self) -> "polars.DataFrame":
+        """A row an arm, the one with the largest mean first (rank 1): its share of the rounds."""
+        return self._frame(
+            {**self._address(outcome.cell), "rank": rank, "share": share}
+            for outcome in self.outcomes
+            if outcome.pulls is not None
+            for rank, share in enumerate((outcome.pulls.mean(axis=0) / outcome.cell.horizon).tolist(), start=1)
+        )
+
+    def differences(self, baseline: str = "") -> "polars.DataFrame":
+        """A row a cell: final regret minus that of the baseline policy, run by run, on the same problems and noise."""
+        name = baseline or self.study.baseline or self.study.cells[0].policy
+        policies = list(dict.fromkeys(cell.policy for cell in self.study.cells))
+        if name not in policies:
+            raise InvalidArgument("baseline", name, known(str(name), policies))
+        rows = []
+        for outcome in self.outcomes:
+            other = self._counterpart(outcome.cell, name)
+            if other is not None and other.cell != outcome.cell:
+                mean, low, high = mean_interval(outcome.regret[:, -1] - other.regret[:, -1])
+                rows.append({**self._address(outcome.cell), "against": other.cell.name, "mean": mean, "low": low, "high": high})
+        return self._frame(rows)
+
+    def published(self) -> "polars.DataFrame":
+        """A row a published figure: theirs, ours, and the distance in joint standard errors where theirs is known."""
+        by_number = {outcome.cell.number: outcome for outcome in self.outcomes}
+        rows = []
+        for figure in published_in(self.study):
+            outcome = by_number.get(figure.cell.number)
+            if outcome is not None:
+                ours, error = measured(figure.measure, figure.cell.horizon, outcome.regret[:, -1], outcome.pulls)
+                theirs = figure.standard_error
+                distance = None if theirs is None else (ours - figure.value) / math.hypot(error, theirs)
+                values = {"ours": ours, "our_error": error, "theirs": figure.value, "their_error": theirs, "distance": distance}
+                rows.append({**self._address(figure.cell), "measure": figure.measure, **values, "source": figure.source})
+        return self._frame(rows)
+
+    def slopes(self) -> "polars.DataFrame":
+        """A row for each axis of positive numbers, policy and problem: the slope of log regret against it, with an interval."""
+        rows = []
+        for axis in self.axes:
+            for group in self._along(axis):
+                x = np.array([float(outcome.cell.axes[axis]) for outcome in group])
+                paired = len({outcome.cell.key for outcome in group}) == 1
+                slope, low, high = slope_interval(x, [outcome.regret[:, -1] for outcome in group], paired)
+                if not math.isnan(slope):
+                    others = {name: value for name, value in self._address(group[0].cell).items() if name not in ("cell", axis)}
+                    rows.append({"axis": axis, **others, "points": len(x), "slope": slope, "low": low, "high": high})
+        return self._frame(rows)
+
+    def _along(self, axis: str) -> list[list[Outcome]]:
+        """Groups of cells that differ in this axis only, three or more values of it."""
+        groups: dict[Any, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            cell = outcome.cell
+            value = cell.axes.get(axis)
+            if isinstance(value, int | float) and value > 0:
+                rest = tuple((name, other) for name, other in cell.axes.items() if name != axis)
+                groups.setdefault((cell.policy, cell.problem, rest), []).append(outcome)
+        return [group for group in groups.values() if len(group) >= 3]
+
+    def _counterpart(self, cell: Cell, policy: str) -> Outcome | None:
+        """The baseline's cell on the same problem and horizon: with the same values of its own axes if there is one."""
+        same = [
+            outcome
+            for outcome in self.outcomes
+            if outcome.cell.policy == policy and (outcome.cell.key, outcome.cell.horizon) == (cell.key, cell.horizon)
+        ]
+        return next((outcome for outcome in same if outcome.cell.axes == cell.axes), same[0] if same else None)
+
+    def _address(self, cell: Cell) -> dict[str, Any]:
+        axes = {axis: cell.axes.get(axis) for axis in self.axes}
+        return {"cell": cell.number, "policy": cell.policy, "problem": cell.problem, "horizon": cell.horizon} | axes
+
+    def _summary(self, outcome: Outcome) -> dict[str, Any]:
+        final = outcome.regret[:, -1]
+        mean, low, high = mean_interval(final)
+        bound, confidence = bound_of(outcome.cell.recipe, outcome.cell.horizon)
+        return {
+            **self._address(outcome.cell),
+            "runs": len(final),
+            "mean": mean,
+            "low": low,
+            "high": high,
+            "median": float(np.median(final)),
+            "p90": float(np.quantile(final, 0.9)),
+            "worst": float(final.max()),
+            "evaluation": outcome.evaluation,
+            "seconds_per_round": outcome.seconds_per_round,
+            "bound": bound,
+            "bound_confidence": confidence,
+        }
+
+    def _curve(self, outcome: Outcome) -> list[dict[str, Any]]:
+        runs = len(outcome.regret)
+        error = outcome.regret.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(outcome.regret.shape[1], np.nan)
+        low, high = np.quantile(outcome.regret, [0.1, 0.9], axis=0)
+        columns = (outcome.checkpoints, outcome.regret.mean(axis=0).tolist(), error.tolist(), low.tolist(), high.tolist())
+        names = ("round", "mean", "standard_error", "p10", "p90")
+        return [self._address(outcome.cell) | dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def _frame(self, rows: Any) -> "polars.DataFrame":
+        import polars
+
+        return polars.DataFrame(list(rows), infer_schema_length=None, strict=False)
+
+
+def read(cell: Cell, path: Path, timing: dict[str, Any] | None) -> Outcome:
+    """A finished cell from its file."""
+    import polars
+
+    content = path.read_bytes()
+    about = json.loads(polars.read_parquet_metadata(io.BytesIO(content))["ensample"])
+    frame = polars.read_parquet(io.BytesIO(content))
+    pulls = frame["pulls"].to_numpy() if "pulls" in frame.columns else None
+    seconds = timing["seconds_per_round"] if timing else math.nan
+    return Outcome(cell, about["evaluation"], about["checkpoints"], frame["regret"].to_numpy(), pulls, seconds)
+
+
+def bound_of(recipe: Recipe, horizon: int) -> tuple[float | None, float | None]:
+    """(bound on the regret, with which probability) of the theorem that the recipe follows, at its own horizon."""
+    setting = recipe.setting
+    if setting is None or setting.horizon != horizon:
+        return None, None
+    try:
+        if isinstance(recipe, EnsembleSampling) and recipe.member == OptimisticMember():
+            return theory.optimistic_bound(setting), 1.0 - 3.0 * setting.delta
+        if isinstance(recipe, EnsembleSampling):
+            return theory.theorem_bound(setting, recipe.reward_law), 1.0 - 4.0 * setting.delta
+        if isinstance(recipe, PerturbedHistory):
+            return theory.phe_bound(setting, recipe.reward_law), 1.0 - 3.0 * setting.delta
+        if isinstance(recipe, LinUCB):
+            return theory.ucb_bound(setting), 1.0 - 2.0 * setting.delta
+    except AssumptionError:
+        pass
+    return None, None

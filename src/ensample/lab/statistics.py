@@ -1,0 +1,67 @@
+"""Intervals for what a study measured; every interval covers with probability CONFIDENCE."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from ensample.types import FloatArray
+
+__all__ = ["CONFIDENCE", "mean_interval", "slope_interval", "student_quantile"]
+
+CONFIDENCE = 0.95
+RESAMPLES = 2000
+
+
+def student_quantile(p: float, degrees: int) -> float:
+    """The p-quantile of Student's t.
+
+    The normal quantile with the first four corrections in 1/degrees; exact for 1 and 2 degrees.
+
+    Reference: Abramowitz & Stegun, Handbook of Mathematical Functions, 26.7.5.
+    """
+    if degrees == 1:
+        return math.tan(math.pi * (p - 0.5))
+    if degrees == 2:
+        return (2.0 * p - 1.0) / math.sqrt(2.0 * p * (1.0 - p))
+    z = NormalDist().inv_cdf(p)
+    corrections = (
+        (z**3 + z) / 4.0,
+        (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0,
+        (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0,
+        (79.0 * z**9 + 776.0 * z**7 + 1482.0 * z**5 - 1920.0 * z**3 - 945.0 * z) / 92160.0,
+    )
+    return z + math.fsum(term / degrees**power for power, term in enumerate(corrections, start=1))
+
+
+def mean_interval(values: FloatArray) -> tuple[float, float, float]:
+    """(mean, low, high) by Student's t; without width for a single value NaN."""
+    mean, count = float(values.mean()), len(values)
+    if count < 2:
+        return mean, math.nan, math.nan
+    half = student_quantile(0.5 + CONFIDENCE / 2.0, count - 1) * float(values.std(ddof=1)) / math.sqrt(count)
+    return mean, mean - half, mean + half
+
+
+def slope_interval(x: FloatArray, columns: list[FloatArray], paired: bool) -> tuple[float, float, float]:
+    """(slope, low, high) of log mean(column) against log x, by a bootstrap over the runs.
+
+    `paired` columns share their runs, which are then drawn together.
+    """
+    rng = np.random.default_rng(0)
+    centred = np.log(x) - np.log(x).mean()
+    means = [np.array([column.mean() for column in columns])]
+    shares = [weights(rng, len(column)) for column in columns[: 1 if paired else None]]
+    for place, column in enumerate(columns):
+        means.append(shares[0 if paired else place] @ column)
+    resampled = np.stack(means[1:], axis=1)  # [RESAMPLES, axis]
+    if min(resampled.min(), means[0].min()) <= 0.0:
+        return math.nan, math.nan, math.nan
+    slopes = np.log(np.vstack([means[0], resampled])) @ centred / (centred @ centred)
+    tail = (1.0 - CONFIDENCE) / 2.0
+    return float(slopes[0]), *np.quantile(slopes[1:], [tail, 1.0 - tail]).tolist()
+
+
+def weights(rng: np.random.Generator, runs: int) -> FloatArray:
+    """How much each run counts in each resample: [RESAMPLES, runs]."""
+    return rng.multinomial(runs, np.full(runs, 1.0 / runs), RESAMPLES) / runs

@@ -1,0 +1,144 @@
+"""A study: a grid of cells, described by a TOML file."""
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from ensample.checks import file_path, whole
+from ensample.errors import InvalidArgument, StudyError
+from ensample.lab.cell import Cell
+from ensample.lab.grid import Table, blaming, cells_of
+from ensample.lab.published import published_in
+from ensample.problems import known
+from ensample.simulation.simulate import EVALUATIONS
+
+__all__ = ["Study"]
+
+KEYS = (
+    "name",
+    "question",
+    "horizon",
+    "runs",
+    "seed",
+    "checkpoints",
+    "evaluation",
+    "baseline",
+    "problem",
+    "policy",
+    "published",
+)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What to run: every policy on every problem for every horizon, `runs` times.
+
+    A list stands for an axis of the grid. Numbers of a recipe may be given in units of the problem: "noise" is sigma, "radius"
+    is beta_T of the theorems.
+
+    >>> study = Study(
+    ...     name="sizes", horizon=500, runs=3,
+    ...     problem={"family": "sphere", "dim": [2, 5]},
+    ...     policy=[{"recipe": "EnsembleSampling", "size": [1, 10], "scale": "noise"}, {"recipe": "Greedy"}],
+    ... )
+    >>> len(study.cells), study.cells[3].name
+    (6, 'EnsembleSampling, sphere, dim=5, size=1')
+    """
+
+    name: str
+    horizon: int | list[int]
+    policy: Table | list[Table]
+    problem: Table | list[Table]
+    runs: int = 100
+    seed: int = 0
+    checkpoints: int = 200
+    evaluation: str = "auto"
+    baseline: str = ""  # the label of the policy that others are compared with; the first unless named
+    question: str = ""
+    published: list[Table] = field(default_factory=list)  # figures from the literature, each for one cell
+    source: str = field(default="", compare=False)  # where errors say that it comes from
+    text: str = field(default="", compare=False, repr=False)  # of the file, if there is one
+    cells: tuple[Cell, ...] = field(init=False, compare=False, repr=False)  # the grid, problem by problem
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", self.source or str(self.name))
+        with blaming(self.source):
+            self._check()
+        object.__setattr__(self, "cells", tuple(cells_of(self)))
+        policies = list(dict.fromkeys(cell.policy for cell in self.cells))
+        if self.baseline and self.baseline not in policies:
+            raise StudyError(self.source, "baseline", self.baseline, known(self.baseline, policies))
+        with blaming(self.source):
+            published_in(self)
+
+    def _check(self) -> None:
+        """What is not about problems and policies."""
+        if not isinstance(self.name, str) or not self.name or set(self.name) & set("/\\\0") or self.name.startswith("."):
+            raise InvalidArgument("name", self.name, "a name fit for a folder")
+        for key in ("question", "baseline"):
+            if not isinstance(getattr(self, key), str):
+                raise InvalidArgument(key, getattr(self, key), "text")
+        if self.horizon == []:
+            raise InvalidArgument("horizon", self.horizon, "an axis with at least one value")
+        for horizon in self.horizon if isinstance(self.horizon, list) else [self.horizon]:
+            whole("horizon", horizon, 1)
+        for key, least in (("runs", 1), ("seed", 0), ("checkpoints", 1)):
+            whole(key, getattr(self, key), least)
+        if self.evaluation not in EVALUATIONS:
+            raise InvalidArgument("evaluation", self.evaluation, known(str(self.evaluation), list(EVALUATIONS)))
+        try:
+            json.dumps(self.describe())
+        except TypeError as error:
+            raise InvalidArgument("study", self.name, f"plain data: text, numbers, lists and tables ({error})") from None
+
+    @classmethod
+    def read(cls, path: str | Path, scale: str = "") -> Self:
+        """From a TOML file, at one of its [scales] where one is named."""
+        file = file_path("path", path)
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise StudyError(str(file), "file", str(file), f"a TOML file one can read ({error})") from None
+        return cls.parse(text, str(file), scale)
+
+    @classmethod
+    def parse(cls, text: str, source: str = "study", scale: str = "") -> Self:
+        """From the text of a TOML file."""
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise StudyError(source, "text", text, f"valid TOML: {error}") from None
+        for key in table:
+            if key not in (*KEYS, "scales"):
+                raise StudyError(source, key, table[key], f"a key of a study: {known(key, [*KEYS, 'scales'])}")
+        for key in ("name", "horizon", "problem", "policy"):
+            if key not in table:
+                raise StudyError(source, key, None, "to be given: a study needs name, horizon, [problem] and [[policy]]")
+        scales = table.pop("scales", {})
+        return cls(**at_scale(table, scales, scale, source), source=source, text=text)
+
+    def describe(self) -> Table:
+        """The study as plain data: `Study(**study.describe()) == study`."""
+        return {key: getattr(self, key) for key in KEYS}
+
+
+def at_scale(table: Table, scales: Any, scale: str, source: str) -> Table:
+    """The table with the values of [scales.SCALE]; a [scales.SCALE.problem] goes into the problems that have its keys."""
+    if not isinstance(scales, dict) or not all(isinstance(changes, dict) for changes in scales.values()):
+        raise StudyError(source, "scales", scales, "tables [scales.NAME] of values to replace")
+    if not scale:
+        return table
+    if scale not in scales:
+        raise StudyError(source, "scale", scale, known(scale, list(scales)) if scales else "none: the study has but one")
+    changed = dict(table)
+    for key, value in scales[scale].items():
+        if key == "problem" and isinstance(value, dict):
+            given = table["problem"] if isinstance(table["problem"], list) else [table["problem"]]
+            changed["problem"] = [item | {name: new for name, new in value.items() if name in item} for item in given]
+        elif key in ("horizon", "runs", "checkpoints"):
+            changed[key] = value
+        else:
+            raise StudyError(source, f"scales.{scale}.{key}", value, "one of horizon, runs, checkpoints, problem")
+    return changed

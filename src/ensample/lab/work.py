@@ -1,0 +1,75 @@
+"""The unit of work: some replicates of a cell. A pure function, so that it does not matter where or when it runs."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ensample.arms import FiniteArms
+from ensample.lab.cell import Cell
+from ensample.lab.study import Study
+from ensample.problems import LinearProblem, Problem
+from ensample.randomness import Streams
+from ensample.simulation.simulate import checkpoint_rounds, run
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["Block", "Task", "play", "tasks_of"]
+
+BLOCK_ROUNDS = 400_000  # a fraction of a second, by kernels
+
+
+@dataclass(frozen=True)
+class Task:
+    """Replicates `first` to `last - 1` of a cell."""
+
+    cell: Cell
+    first: int
+    last: int
+    seed: int
+    checkpoints: int
+    evaluation: str
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """What they gave."""
+
+    evaluation: str
+    regret: FloatArray  # [runs, C]
+    pulls: IntArray | None  # [runs, K], the arm with the largest mean first; None where arms are not numbered
+    seconds: FloatArray  # [runs] of work
+
+
+def tasks_of(study: Study, cells: Iterable[Cell]) -> Iterator[Task]:
+    """All the work of some cells, cell by cell."""
+    for cell in cells:
+        size = max(1, min(study.runs, BLOCK_ROUNDS // cell.horizon))
+        for first in range(0, study.runs, size):
+            last = min(first + size, study.runs)
+            yield Task(cell, first, last, study.seed, study.checkpoints, study.evaluation)
+
+
+def play(task: Task, stop: IntArray) -> Block:
+    """Run the replicates of a task one after the other."""
+    cell = task.cell
+    marks = checkpoint_rounds(cell.horizon, task.checkpoints)
+    count = task.last - task.first
+    regret, seconds = np.full((count, marks.size), np.nan), np.zeros(count)
+    pulls: list[IntArray] = []
+    way = ""
+    streams = Streams(task.seed, cell.key)
+    for place, replicate in enumerate(range(task.first, task.last)):
+        problem = cell.family.draw(streams.move(replicate).problem)
+        start = time.perf_counter()
+        way, regret[place], counts = run(cell.recipe, problem, marks, streams, task.evaluation, stop)
+        seconds[place] = time.perf_counter() - start
+        if counts is not None:
+            pulls.append(counts[best_first(problem)])
+    return Block(way, regret, np.array(pulls) if pulls else None, seconds)
+
+
+def best_first(problem: Problem) -> IntArray:
+    """The arms by their means."""
+    assert isinstance(problem, LinearProblem) and isinstance(problem.arms, FiniteArms)
+    return np.argsort(-(problem.arms.features @ problem.theta), kind="stable")

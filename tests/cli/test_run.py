@@ -1,0 +1,104 @@
+"""`ensample run` and `ensample studies` as a person uses them."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ensample as es
+from ensample.lab import BUNDLED
+from lab.studies import TOML
+
+SLOW = TOML.replace("horizon = 60", "horizon = 400_000").replace("dim = [2, 3]", "dim = [2, 3, 4, 5]")
+
+
+def ensample(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "ensample", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.toml").write_text(TOML)
+    return tmp_path
+
+
+def test_a_study_runs_and_resumes_into_the_folder_of_its_name(folder: Path) -> None:
+    first = ensample("run", "mine.toml", cwd=folder)
+    assert first.returncode == 0 and "ES" in first.stdout and "next: ensample report results/small" in first.stdout
+    assert first.stderr == "small: 6 cells, 0 of them finished before\n", "plain and quiet where there is no terminal"
+    again = ensample("run", "mine.toml", cwd=folder)
+    assert (
+        again.stderr == "small: 6 cells, 6 of them finished before\n"
+        and again.stdout.splitlines()[-2:] == first.stdout.splitlines()[-2:]
+    )
+    paper = ensample("run", "mine.toml", "--scale", "paper", cwd=folder)
+    assert paper.returncode == 0 and len(es.Results(folder / "results" / "small-paper").outcomes) == 9
+
+
+def test_a_dry_run_shows_the_grid_and_the_cost_and_writes_nothing(folder: Path) -> None:
+    done = ensample("run", "mine.toml", "--dry-run", cwd=folder)
+    assert done.returncode == 0 and "size=4" in done.stdout
+    assert "2,160 rounds to go: about" in done.stdout and "of memory" in done.stdout and "on disk" in done.stdout
+    assert [path.name for path in folder.iterdir()] == ["mine.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing.toml"], "nothing.toml: file"),
+        (["ensemble-sise"], "ensemble-size"),
+        (["mine.toml", "--scale", "papper"], "paper"),
+        (["mine.toml", "--threads", "0"], "threads = 0"),
+        (["mine.toml", "--threads", "2", "--cluster", "local"], "threads = 2"),
+        (["mine.toml", "--out", "mine.toml"], "out = 'mine.toml'"),
+        (["mine.toml", "--out", "/proc/here"], "out = '/proc/here'"),
+        (["bad.toml"], "bad.toml: policy[0].sise = 1"),
+    ],
+)
+def test_an_error_is_one_line_that_says_what_is_wrong(arguments: list[str], said: str, folder: Path) -> None:
+    (folder / "bad.toml").write_text(TOML.replace("size =", "sise ="))
+    done = ensample("run", *arguments, cwd=folder)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["bad.toml", "mine.toml"]
+
+
+def test_a_changed_study_shows_the_difference(folder: Path) -> None:
+    ensample("run", "mine.toml", cwd=folder)
+    (folder / "mine.toml").write_text(TOML.replace("runs = 6", "runs = 7", 1))
+    done = ensample("run", "mine.toml", cwd=folder)
+    assert done.returncode == 2 and '- "runs": 6,' in done.stderr and '+ "runs": 7,' in done.stderr
+
+
+def test_the_studies_are_listed() -> None:
+    done = ensample("studies", cwd=Path.cwd())
+    assert all(f" {name} " in done.stdout for name in BUNDLED)
+
+
+def test_ctrl_c_says_how_to_go_on_and_a_terminal_sees_progress(folder: Path) -> None:
+    (folder / "mine.toml").write_text(SLOW)
+    leader, follower = pty.openpty()
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from ensample.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "run", "mine.toml"]
+    process = subprocess.Popen(
+        command, cwd=folder, stderr=follower, stdout=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "120"}
+    )
+    os.close(follower)
+    deadline = time.monotonic() + 60
+    while not list(folder.glob("results/small/cells/*.parquet")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    said = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            said += chunk
+    except OSError:  # the other end is closed
+        pass
+    os.close(leader)
+    assert b"/12 cells" in said and b"rounds/s" in said and b"the same command goes on from here" in said
