@@ -4,11 +4,12 @@ import json
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from ensample.lab.cell import Cell
 from ensample.lab.results import Results
-from ensample.lab.study import Cell, Study
+from ensample.lab.study import Study
 from ensample.problems import PROBLEMS, Family
 from ensample.report.tables import Column, Entry, Group, Table
-from ensample.report.words import assigned, listed, value
+from ensample.report.words import listed, value
 
 __all__ = ["as_toml", "code_line", "expression", "grid_tables", "provenance"]
 
@@ -18,7 +19,7 @@ FAMILIES = {kind: name for name, kind in PROBLEMS.items()}
 def as_toml(study: Study) -> str:
     """The study as a file; reading it gives the study again."""
     described = study.describe()
-    lines = [f"{key} = {toml(item)}" for key, item in described.items() if not tabled(item) and item != ""]
+    lines = [f"{key} = {toml(item)}" for key, item in described.items() if not tabled(item) and item not in ("", [])]
     for key, item in described.items():
         for table in (item if isinstance(item, list) else [item]) if tabled(item) else []:
             opening = f"[[{key}]]" if isinstance(item, list) else f"[{key}]"
@@ -40,7 +41,7 @@ def toml(item: Any) -> str:
         return f"{{ {', '.join(f'{name} = {toml(option)}' for name, option in item.items())} }}"
     if isinstance(item, list):
         return f"[{', '.join(map(toml, item))}]"
-    return json.dumps(item, ensure_ascii=True).replace("\x7f", "\\u007f")
+    return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def grid_tables(study: Study) -> list[tuple[str, Table]]:
@@ -110,7 +111,3 @@ def provenance(results: Results) -> list[dict[str, str]]:
         }
         for session in results.sessions
     ]
-
-
-def described(cell: Cell) -> str:
-    return ", ".join(filter(None, [cell.policy, cell.problem, assigned(dict(cell.axes))]))

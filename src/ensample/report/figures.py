@@ -149,7 +149,8 @@ def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> list
         row = next((row for row in slopes if row["axis"] == axis and fits(row, line.series, axis)), None)
         if row is not None:
             rate, low, high = (slope(row[key]) for key in ("slope", "low", "high"))
-            remarks.append(Key(line.look, f"{line.label}: slope {rate} ({low} to {high})"))
+            sure = len(line.series.outcomes[0].regret) > 1
+            remarks.append(Key(line.look, f"{line.label}: slope {rate}" + (f" ({low} to {high})" if sure else "")))
     return remarks
 
 

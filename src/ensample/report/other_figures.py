@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from ensample.lab.results import Outcome, Results
 from ensample.report import draw
 from ensample.report.arrange import Looks, arrange, evenly, lowest
@@ -10,6 +12,7 @@ from ensample.report.rows import Dot, Row, dots, heat, heat_inches, inches
 from ensample.report.series import Series, along, at_last_horizon, numeric_axes, scenarios, singles
 from ensample.report.style import BANDS, HEAT, LOOKS
 from ensample.report.words import assigned
+from ensample.types import FloatArray
 
 __all__ = ["bound_plate", "cost_plates", "pull_plate"]
 
@@ -58,7 +61,7 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
     pulled = [one for one in at_last_horizon(singles(results)) if one.outcomes[0].pulls is not None]
     pictures = []
     for group in evenly(list(scenarios(pulled).values()), HEAT_PANELS):
-        rows = [(row_name(one), one.outcomes[0].pulls) for one in representatives(group)]
+        rows = [(row_name(one), shares(one.outcomes[0])) for one in representatives(group)]
         pictures.append(
             Picture(
                 group[0].title(looks.several),
@@ -73,8 +76,14 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
     return Plate("pulls", "Share of the rounds by arm", pictures, legend)
 
 
+def shares(outcome: Outcome) -> FloatArray:
+    """Of the rounds, by arm."""
+    assert outcome.pulls is not None
+    return np.asarray(outcome.pulls.mean(axis=0) / outcome.cell.horizon)
+
+
 def representatives(group: list[Series]) -> list[Series]:
-    """All of a problem's policies or, where these are many, each at its best number."""
+    """All policies on a problem or, where these are many, each at its best number."""
     return group if len(group) <= HEAT_ROWS else evenly(list(lowest(group, lambda one: one.identity)), HEAT_ROWS)
 
 

@@ -10,7 +10,7 @@ from ensample.report.figures import axis_plates, category_plates, curve_plates, 
 from ensample.report.other_figures import bound_plate, cost_plates, pull_plate
 from ensample.report.plates import Plate
 from ensample.report.series import split
-from ensample.report.tables import Table, best_table, bound_table, final_table
+from ensample.report.tables import Table, best_table, bound_table, final_table, published_table
 
 __all__ = ["Section", "sections"]
 
@@ -51,6 +51,12 @@ def measured(results: Results, looks: Looks, baseline: str) -> Iterator[Section]
     """From regret to cost."""
     yield Section("curves", "Regret over the rounds", curve_words(results), plates=curve_plates(results, looks))
     yield final_section(results, looks, baseline)
+    published = published_table(results)
+    if published is not None:
+        words = [
+            "What others have published for these cells, with the distance in joint standard errors where theirs is known."
+        ]
+        yield Section("published", "Published figures beside ours", words, tables=[("", published)])
     for axis, plate in (axis_plates(results, looks) | category_plates(results, looks)).items():
         yield Section(plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate])
     table, bounds = bound_table(results), bound_plate(results, looks)

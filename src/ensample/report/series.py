@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ensample.lab.cell import Cell
 from ensample.lab.grid import axes_of
 from ensample.lab.results import Outcome, Results
-from ensample.lab.study import Cell, Study
+from ensample.lab.study import Study
 from ensample.report.words import assigned, value
 
 __all__ = ["Series", "along", "at_last_horizon", "categories", "numeric", "numeric_axes", "scenarios", "singles", "split"]
@@ -62,7 +63,8 @@ def categories(own: dict[str, Any]) -> dict[str, Any]:
 def split(study: Study, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
     """(axes of its problem, axes of its policy)."""
     tables = study.problem if isinstance(study.problem, list) else [study.problem]
-    names = {"horizon", *(axis for table in tables for axis in axes_of(table))}
+    mine = [table for table in tables if table.get("label", table["family"]) == cell.problem]
+    names = {"horizon", *(axis for table in mine for axis in axes_of(table))}
     place = {axis: given for axis, given in cell.axes.items() if axis in names}
     return place, {axis: given for axis, given in cell.axes.items() if axis not in names}
 

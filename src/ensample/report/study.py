@@ -20,7 +20,7 @@ from ensample.version import __version__
 
 __all__ = ["render", "write_report"]
 
-FRAMES = ("cells", "final", "curves", "differences", "slopes")
+FRAMES = ("cells", "final", "curves")
 
 
 def write_report(
@@ -102,7 +102,7 @@ def colours() -> dict[str, str]:
 def write_frames(results: Results, baseline: str) -> list[Path]:
     """The frames as CSV; one that has no rows has no file."""
     frames: dict[str, Any] = {name: getattr(results, name) for name in FRAMES}
-    frames |= {"differences": results.differences(baseline), "slopes": results.slopes()}
+    frames |= {"differences": results.differences(baseline), "slopes": results.slopes(), "published": results.published()}
     folder = results.folder / "csv"
     try:
         folder.mkdir(exist_ok=True)

@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ensample.lab.published import MEASURES
 from ensample.lab.results import Outcome, Results
 from ensample.lab.statistics import mean_interval
 from ensample.report.series import Series, scenarios, singles
 from ensample.report.words import NOTHING, assigned, interval, micro, number, percent, signed, value
 
-__all__ = ["Column", "Entry", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells"]
+__all__ = ["Column", "Entry", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells", "published_table"]
 
 
 class Column(NamedTuple):
@@ -65,7 +66,7 @@ def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lo
     row = [Entry(one.policy), *(Entry(value(one.own[axis]) if axis in one.own else "") for axis in own)]
     row += [Entry(number(numbers["mean"]), "best" if lowest else ""), Entry(interval(numbers["low"], numbers["high"]))]
     row += [Entry(number(numbers[key])) if len(regret) > 1 else Entry("") for key in ("median", "p90", "worst")]
-    row += [Entry("" if outcome.pulls is None else percent(float(outcome.pulls[0])))]
+    row += [Entry("" if outcome.pulls is None else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon))]
     row += compared(difference)
     return [*row, Entry("" if math.isnan(outcome.seconds_per_round) else micro(outcome.seconds_per_round))]
 
@@ -139,6 +140,27 @@ def bound_table(results: Results) -> Table | None:
     names = ("mean", "worst run", "bound", "holds with probability", "runs within it", "2ST")
     columns = [Column("policy", False), Column("problem", False), *map(Column, names), Column("the bound is", False)]
     return Table(columns, [Group("", rows)]) if rows else None
+
+
+def published_table(results: Results) -> Table | None:
+    """Published figures beside ours; None where the study has none."""
+    rows = []
+    for row in results.published().to_dicts():
+        axes = {axis: row[axis] for axis in results.axes if row[axis] is not None}
+        rows.append(
+            [
+                Entry(row["policy"]),
+                Entry(", ".join(filter(None, [row["problem"], assigned(axes)]))),
+                Entry(MEASURES[row["measure"]]),
+                *(Entry(number(row[key])) for key in ("theirs", "their_error", "ours", "our_error")),
+                Entry("" if row["distance"] is None else signed(row["distance"])),
+                Entry(row["source"]),
+            ]
+        )
+    words = Column("policy", False), Column("problem", False), Column("measure", False)
+    names = ("published", "its s.e.", "here", "our s.e.", "distance in s.e.")
+    table = Table([*words, *map(Column, names), Column("source", False, True)], [Group("", rows)])
+    return without_empty(table) if rows else None
 
 
 def missing_cells(results: Results) -> list[str]:

@@ -1,6 +1,6 @@
 """Numbers and values as a page shows them."""
 
-import json
+import ast
 import math
 from contextlib import suppress
 from typing import Any
@@ -63,12 +63,12 @@ def value(given: Any) -> str:
 
     >>> value("RoundRobin()"), value(0.30000000000000004), value(10000)
     ('RoundRobin', '0.3', '10,000')
-    >>> value('{"kind": "GaussianNoise", "scale": 0.5}')
+    >>> value("{'kind': 'GaussianNoise', 'scale': 0.5}")
     'GaussianNoise(scale=0.5)'
     """
     if isinstance(given, str) and given.startswith("{"):
-        with suppress(ValueError):
-            given = json.loads(given)
+        with suppress(ValueError, SyntaxError):
+            given = ast.literal_eval(given)
     if isinstance(given, dict):
         return f"{given.get('kind', '')}({', '.join(f'{key}={value(item)}' for key, item in given.items() if key != 'kind')})"
     if isinstance(given, bool):
