@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import documented
 from ensample.claims import CLAIMS, Claim, Kind, Scale, Section, Verdict, find, total_cost, verify
 from ensample.claims import statements as statements_package
 from ensample.errors import InvalidArgument, WrongType
@@ -26,6 +27,8 @@ def test_it_holds(claim: Claim, seed: int) -> None:
     if outcome.figure is not None:
         for curve in outcome.figure.curves:
             assert len(curve.x) == len(curve.y) > 1, curve.label
+    if seed == documented.SEED:
+        documented.says_what_was_found(claim, outcome)
 
 
 @every_claim
@@ -34,6 +37,8 @@ def test_its_broken_twin_is_refuted(claim: Claim, seed: int) -> None:
     outcome = claim.broken.check(Scale.QUICK, seed)
     assert outcome.verdict is Verdict.REFUTED, outcome
     assert outcome.margin < 0
+    if seed == documented.SEED:
+        documented.says_what_became_of_the_twin(claim, outcome)
 
 
 @every_claim

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -27,6 +28,7 @@ def verify(
     claims: Annotated[list[str] | None, typer.Argument(help="ids of claims; all of them where none is named")] = None,
     scale: Annotated[Scale, typer.Option(help="a minute, a quarter of an hour, or hours on two cores")] = Scale.QUICK,
     html: Annotated[Path | None, typer.Option(help="write a page with everything to this file")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="write the same as Markdown, its figures in images/ beside it")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="write the rows to this file")] = None,
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
     list_only: Annotated[bool, typer.Option("--list", help="say what there is and stop")] = False,
@@ -39,20 +41,27 @@ def verify(
     Example: `ensample verify --list`
 
     Example: `ensample verify chi-square --scale standard --json claims.json`
+
+    Example: `ensample verify --html paper.html`
     """
     chosen = find(claims or [])
     if list_only:
         output.print(contents(chosen))
         return
     whole("seed", seed, 0)
-    for option, path in (("html", html), ("json", json_file)):
+    for option, path in (("html", html), ("markdown", markdown), ("json", json_file)):
         if path is not None:
             check_file(option, path)
+    if html is not None or markdown is not None:
+        check_report()
     if scale is not Scale.QUICK:
         errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
     rows = run(chosen, scale, seed)
     output.print(as_table(rows, scale, seed))
-    write(rows, scale, seed, html, json_file)
+    if json_file is not None:
+        write_json(rows, scale, seed, json_file)
+    if html is not None or markdown is not None:
+        write_report(rows, scale, seed, html, markdown)
     if any(row.outcome.verdict is Verdict.REFUTED for row in rows):
         raise typer.Exit(REFUTED)
 
@@ -74,19 +83,37 @@ def check_file(option: str, path: Path) -> None:
         raise InvalidArgument(option, str(path), "a file that can be written, in a directory that exists")
 
 
-def write(rows: list[Row], scale: Scale, seed: int, html: Path | None, json_file: Path | None) -> None:
-    if json_file is not None:
-        answer = {
-            "scale": scale.value,
-            "seed": seed,
-            "false_alarm": SUITE_FALSE_ALARM,
-            "claims": [row.as_data() for row in rows],
-        }
-        json_file.write_text(json.dumps(answer, indent=1, allow_nan=False) + "\n")
-    if html is not None:
-        from ensample.report.paper import page
+def check_report() -> None:
+    """Raise, before the work, if pages cannot be written."""
+    try:
+        import ensample.report.paper
+        import ensample.report.paper_markdown  # noqa: F401
+    except ImportError as error:
+        raise InvalidArgument(str(error.name), None, f"the package {error.name}: pip install 'ensample[lab]'") from None
 
-        html.write_text(page(rows, scale, seed), encoding="utf-8")
+
+def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
+    answer = {
+        "scale": scale.value,
+        "seed": seed,
+        "false_alarm": SUITE_FALSE_ALARM,
+        "claims": [row.as_data() for row in rows],
+    }
+    path.write_text(json.dumps(answer, indent=1, allow_nan=False) + "\n")
+
+
+def write_report(rows: list[Row], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
+    """The pages show the broken twins too; quick scale is enough to refute them."""
+    from ensample.report.findings import Entry
+    from ensample.report.paper import page
+    from ensample.report.paper_markdown import write_document
+
+    twins = run(tuple(replace(row.claim, check=row.claim.broken.check) for row in rows), Scale.QUICK, seed)
+    entries = [Entry(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]
+    if html is not None:
+        html.write_text(page(entries, scale, seed), encoding="utf-8")
+    if markdown is not None:
+        write_document(entries, scale, seed, markdown)
 
 
 def contents(claims: tuple[Claim, ...]) -> Table:

@@ -1,51 +1,74 @@
 """The claims and what was measured, as one self-contained page."""
 
 from collections.abc import Sequence
-from html import escape
+from importlib.resources import files
 
-from ensample.claims import Row, Scale, Verdict
+import jinja2
+from markupsafe import Markup
+
+from ensample.claims import Scale, Section, Verdict
+from ensample.claims.evidence import SUITE_FALSE_ALARM
+from ensample.report import findings, prose
+from ensample.report.claim_figures import for_page
+from ensample.report.findings import Entry
+from ensample.report.formula import formula
+from ensample.report.plain import for_html
+from ensample.report.style import variables
+from ensample.version import __version__
 
 __all__ = ["page"]
 
-STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
-article{border-left:4px solid #999;padding:.2rem 1rem;margin:1.5rem 0}.holds{border-color:#2a7}.refuted{border-color:#c33}
-.inconclusive{border-color:#d90}code{background:#f3f3f3;padding:.1em .3em}dl{display:grid;grid-template-columns:8rem 1fr}
-dt{color:#666}dd{margin:0}"""
 
-
-def page(rows: Sequence[Row], scale: Scale, seed: int) -> str:
-    """HTML that needs nothing else."""
-    counts = ", ".join(
-        f"{count} {verdict.value}" for verdict in Verdict if (count := sum(row.outcome.verdict is verdict for row in rows))
+def page(entries: Sequence[Entry], scale: Scale, seed: int) -> str:
+    """HTML that needs nothing else: no script, no font, no picture from elsewhere."""
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.filters |= {"plain": plain, "prose": with_formulas, "formula": drawn, "figure": figure, "three": findings.three}
+    environment.filters |= {"sentence": findings.sentence}
+    return environment.from_string(resource("paper.html.j2")).render(
+        entries=entries,
+        parts=[(section, found) for section in Section if (found := of_section(entries, section))],
+        scale=scale,
+        seed=seed,
+        counts=findings.counted([entry.outcome for entry in entries]),
+        seconds=sum(entry.seconds for entry in entries),
+        alarm=SUITE_FALSE_ALARM,
+        prose=prose,
+        say=findings,
+        refuted=Verdict.REFUTED,
+        version=__version__,
+        css=Markup(resource("page.css") + resource("paper.css")),
+        colours=colours(),
     )
-    parts: list[str] = []
-    section = None
-    for row in rows:
-        if row.claim.section is not section:
-            section = row.claim.section
-            parts.append(f"<h2>{escape(section.value)}</h2>")
-        parts.append(article(row))
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>The executable paper</title><style>{STYLE}</style>'
-    intro = f"<h1>The executable paper</h1><p>{len(rows)} claims at scale {scale.value}, seed {seed}: {counts}.</p>"
-    return "\n".join([head, intro, *parts, "</html>", ""])
 
 
-def article(row: Row) -> str:
-    claim, outcome = row.claim, row.outcome
-    verdict = outcome.verdict.value
-    if outcome.decides is not None:
-        verdict += f" ({outcome.decides:,} samples would decide)"
-    facts = {
-        "statement": claim.statement,
-        "formula": claim.latex,
-        "reference": claim.reference,
-        "assumes": "; ".join(claim.assumptions),
-        "measured": f"{outcome.measured:.6g} {outcome.relation} {outcome.bound:.6g}, margin {outcome.margin:+.2%}",
-        "sample": f"{outcome.sample:,} in {row.seconds:.1f} s",
-        "detail": outcome.detail,
-        "note": claim.note,
-        "broken twin": claim.broken.description,
-    }
-    lines = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in facts.items() if text)
-    title = f"<h3>{escape(claim.title)}: {escape(verdict)}</h3><code>{escape(claim.id)}</code>"
-    return f'<article class="{outcome.verdict.value}" id="{claim.id}">{title}<dl>{lines}</dl></article>'
+def of_section(entries: Sequence[Entry], section: Section) -> list[Entry]:
+    return [entry for entry in entries if entry.claim.section is section]
+
+
+def plain(text: str) -> Markup:
+    return Markup(for_html(text))
+
+
+def drawn(latex: str) -> Markup:
+    return Markup(formula(latex))
+
+
+def figure(entry: Entry) -> Markup:
+    assert entry.outcome.figure is not None
+    return Markup(for_page(entry.outcome.figure, entry.claim.id))
+
+
+def with_formulas(text: str) -> Markup:
+    """Prose, whose formulas stand between dollars."""
+    parts = text.split("$")
+    return Markup("").join(drawn(part) if place % 2 else plain(part) for place, part in enumerate(parts))
+
+
+def resource(name: str) -> str:
+    return files("ensample.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def colours() -> dict[str, str]:
+    """The page's colours, light and dark, as CSS."""
+    named = variables().items()
+    return {mode: Markup("".join(f"{name}:{getattr(pair, mode)};" for name, pair in named)) for mode in ("light", "dark")}
