@@ -44,7 +44,7 @@ CLAIM = Claim(
     id=ID,
     title="What Phi, Z and U say",
     statement="V = Phi Phi', theta~ = V^-1 Phi Z, U'Z = x*'theta~ and |U| = |x*| in the norm of V^-1",
-    latex=r"V_t = \Phi_t\Phi_t^\top,\quad \tilde\theta_t = V_t^{-1}\Phi_t \mathbf{Z}_{t+1},\quad"
+    latex=r"V_t = \Phi_t\Phi_t^\top,\quad \tilde\theta_t = V_t^{-1}\Phi_t \mathbf{Z}_{t+1},\quad "
     r"U_t^\top \mathbf{Z}_{t+1} = x^{*\top}\tilde\theta_t,\quad \|U_t\|_2 = \|x^*\|_{V_t^{-1}}",
     reference="lma:optimism lemma",
     section=Section.ESTIMATES,
