@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from ensample import statistics as ours
 from ensample.claims import CLAIMS, Verdict
-from ensample.claims import statistics as ours
 from ensample.claims.evidence import (
     CLAIM_ALARM,
     MOST_CLAIMS,

@@ -12,8 +12,8 @@ from ensample.claims.evidence import same_law
 from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
 from ensample.claims.recorded import record
 from ensample.claims.statements import ridge_concentration, sphere_anticoncentration
-from ensample.claims.statistics import ks_distance
 from ensample.claims.tails import adverse_directions, exact_tail, sampled_tail
+from ensample.statistics import ks_distance
 from evidence import holds
 from naive import textbook
 

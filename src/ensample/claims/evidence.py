@@ -20,8 +20,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.claims.claim import Outcome, Verdict
-from ensample.claims.statistics import binomial_interval, deciding_sample, ks_radius, student_quantile
 from ensample.randomness import RunStream, run_generator
+from ensample.statistics import binomial_interval, deciding_sample, ks_radius, student_quantile
 from ensample.types import FloatArray
 
 __all__ = [

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import always_at_most
-from ensample.claims.statistics import chi_square_tail
+from ensample.statistics import chi_square_tail
 
 __all__ = ["CLAIM"]
 

@@ -8,8 +8,8 @@ from ensample.arms import FiniteArms
 from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, generator, same_law, weakest
 from ensample.claims.recorded import History, record
-from ensample.claims.statistics import ks_distance, ks_distance_to, normal_cdf
 from ensample.policies import ThompsonSampling
+from ensample.statistics import ks_distance, ks_distance_to, normal_cdf
 from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]

@@ -7,9 +7,9 @@ from numpy.random import Generator
 
 from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, always_at_least, generator, weakest
-from ensample.claims.statistics import regularized_beta
 from ensample.claims.tails import LEAST, RARITY, THRESHOLD, adverse_directions, rarely, sampled_tail
 from ensample.perturbations import Rademacher, Sphere
+from ensample.statistics import regularized_beta
 from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]
