@@ -45,6 +45,7 @@ def far(lines: list[Line]) -> list[Line]:
 def curves(axes: Axes, lines: list[Line], log: bool) -> None:
     """Mean regret over the rounds, with bands."""
     shown = lines if log else [line for line in lines if line not in far(lines)]
+    faint = 0.16 if len(shown) <= 4 else 0.08  # many bands would hide the lines
     for line in shown:
         outcome = line.series.outcomes[0]
         index = chosen(len(outcome.checkpoints), log)
@@ -53,7 +54,7 @@ def curves(axes: Axes, lines: list[Line], log: bool) -> None:
         if len(outcome.regret) > 1:
             half = half_width(outcome.regret)[index]
             low = np.maximum(mean - half, 0.3 * mean) if log else mean - half
-            axes.fill_between(rounds, low, mean + half, color=line.look.colour, alpha=0.14, linewidth=0)
+            axes.fill_between(rounds, low, mean + half, color=line.look.colour, alpha=faint, linewidth=0)
     finish_curves(axes, shown, log and any(line.series.level > SMALLEST for line in shown))
 
 

@@ -1,0 +1,68 @@
+"""`ensample report` as a command."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ensample as es
+from ensample.cli import report as command
+
+ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
+
+
+def run(*arguments: str, before: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    command = [*ENSAMPLE[:2], before + ENSAMPLE[2], "report", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+
+
+def test_paths_are_printed(studied: dict[str, es.Results], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    shown = run(str(studied["grid"].folder), "--out", str(page), "--baseline", "Thompson")
+    assert (shown.returncode, shown.stderr, shown.stdout) == (0, "", f"{page}\n")
+    assert "Differences are from Thompson" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "folder = 'nowhere': expected a folder of results, with study.json"),
+        (["", "--baseline", "LinUBC"], "baseline = 'LinUBC': expected one of Thompson, LinUCB (did you mean 'LinUCB'?)"),
+        (["", "--out", "nowhere/page.html"], "out = 'nowhere/page.html': expected a file in a folder that is there"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], words: str, studied: dict[str, es.Results], tmp_path: Path) -> None:
+    shown = run(arguments[0] or str(studied["grid"].folder), *arguments[1:], folder=tmp_path)
+    assert shown.returncode == 2 and shown.stdout == ""
+    assert words in shown.stderr and shown.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2", "polars"])
+def test_a_missing_package_is_named(package: str, studied: dict[str, es.Results]) -> None:
+    shown = run(str(studied["grid"].folder), before=f"import sys; sys.modules[{package!r}] = None; ")
+    assert shown.returncode == 2 and f"{package} = None: expected the package {package}" in shown.stderr
+    assert "pip install 'ensample[lab]'" in shown.stderr
+
+
+def test_open_shows_the_page(studied: dict[str, es.Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(command.webbrowser, "open", opened.append)
+    command.report(studied["one"].folder, open_page=True, out=tmp_path / "page.html")
+    assert opened == [(tmp_path / "page.html").as_uri()]
+
+
+def test_the_bar_comes_only_to_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(command.time, "monotonic", lambda: clock[0])
+    with command.Waiting() as waiting:
+        started: list[bool] = []
+        monkeypatch.setattr(waiting.bars, "start", lambda: started.append(True))
+        waiting.show(1, 4)
+        assert not started
+        clock[0] = command.PATIENCE + 0.1
+        waiting.show(2, 4)
+        assert started
