@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench clean
+.PHONY: help run test lint format bench docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,6 +32,10 @@ format: .venv/develops  ## put the code in the house style
 
 bench: .venv/develops  ## speed as ratios, measured side by side
 	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench
+
+docs: .venv/develops  ## write docs/paper.md and its figures from the claims
+	rm -rf docs/images/paper
+	$(BIN)/ensample verify --scale quick --seed 0 --markdown docs/paper.md
 
 clean:  ## remove the environment and everything compiled
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

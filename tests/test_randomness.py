@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import ensample as es
-from ensample.randomness import UNIFORMS, Address, Stream
+from ensample.randomness import UNIFORMS, Address, RunStream, Stream, Streams, run_generator
 from evidence import holds
 
 
@@ -72,3 +72,17 @@ def test_initial_vectors_and_perturbations_are_independent() -> None:
     assert not set(W.ravel()) & set(Z.ravel()), "no number is used twice"
     shared = np.corrcoef(np.vstack([W.T, W.T]))[:4, 4:]
     assert not holds(stats.chi2.sf(2000 * (shared**2).sum(), shared.size)), "negative control: the same numbers"
+
+
+def test_streams_are_the_generators_of_a_replicate() -> None:
+    """Whatever was drawn before; a stream goes on until it is moved."""
+    streams = Streams(5, 2)
+    for replicate in (0, 7, 1):
+        streams.move(replicate).noise.integers(10, dtype=np.int32)  # leaves half a word behind
+        for stream in RunStream:
+            expected = run_generator(5, 2, replicate, stream)
+            if stream == RunStream.NOISE:
+                expected.integers(10, dtype=np.int32)
+            for _ in range(2):
+                numbers = getattr(streams, stream.name.lower()).integers(2**31, size=3, dtype=np.int32)
+                assert numbers.tolist() == expected.integers(2**31, size=3, dtype=np.int32).tolist()

@@ -6,10 +6,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArrayLike", "BoolArray", "FloatArray", "IntArray", "Shape"]
+__all__ = ["ArrayLike", "BoolArray", "CountArray", "FloatArray", "IntArray", "Shape"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
+CountArray: TypeAlias = NDArray[np.int32]
 BoolArray: TypeAlias = NDArray[np.bool_]
 ArrayLike: TypeAlias = NDArray[Any] | Sequence[Any]
 Shape: TypeAlias = int | tuple[int, ...]

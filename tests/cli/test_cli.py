@@ -66,6 +66,8 @@ def test_plan_fits_a_narrow_terminal() -> None:
         (("plan", "--arms", "-1"), "arms = -1: expected"),
         (("bench", "--only", "everything"), "only = 'everything': expected one of simulated"),
         (("bench", "--turns", "0"), "turns = 0: expected"),
+        (("bench", "--json", "/nowhere/bench.json"), "json = '/nowhere/bench.json': expected a file that can be written"),
+        (("bench", "--json", "/"), "json = '/': expected a file that can be written"),
         (("race", "--runs", "0"), "runs = 0: expected"),
         (("race", "--horizon", "-5"), "horizon = -5: expected"),
         (("race", "--noise", "-1"), "noise = -1.0: expected"),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.randomness import RunStream, run_generator
+from ensample.randomness import RunStream, Streams, run_generator
+from ensample.simulation.simulate import BLOCK_ROUNDS, blocks_of, run
 from naive.stored import StoredRows, StoredVectors
 
 FAMILY = es.problem("sphere", dim=4, arms=8, noise=0.4)
@@ -102,6 +103,25 @@ def test_runs_say_what_happened() -> None:
     assert "8 runs" in repr(runs)
 
 
+def test_blocks_hold_every_replicate_once() -> None:
+    for runs, horizon, workers in ((1, 10, 1), (7, 10**6, 2), (1000, 100, 2), (100_001, 1000, 8)):
+        blocks = list(blocks_of(runs, horizon, workers))
+        assert [r for block in blocks for r in block] == list(range(runs))
+        assert len(blocks) >= min(runs, 4 * workers) and max(map(len, blocks)) * horizon <= max(horizon, BLOCK_ROUNDS)
+
+
+def test_a_replicate_does_not_depend_on_those_before_it() -> None:
+    """Threads move their generators from replicate to replicate."""
+    many = es.simulate(RECIPES[0], FAMILY, 100, 12, threads=1)
+    streams = Streams(0, 0)
+    for r in (11, 3, 3):
+        drawn = FAMILY.draw(run_generator(0, 0, r, RunStream.PROBLEM))
+        _, regret, pulls = run(RECIPES[0], drawn, many.checkpoints, streams.move(r), "auto", np.zeros(1, np.int64))
+        streams = Streams(0, 0) if r == 3 else streams
+        np.testing.assert_array_equal(regret, many.regret[r])
+        np.testing.assert_array_equal(pulls, many.pulls[r])
+
+
 def test_progress_is_told() -> None:
     told: list[int] = []
     es.simulate(es.Greedy(), FAMILY, 10, 5, progress=told.append)
@@ -153,7 +173,7 @@ def test_ctrl_c_stops_within_a_second(runs: int, after: float) -> None:
     [
         *(({"recipe": value}, "recipe") for value in (None, "greedy", es.Greedy)),
         *(({"problem": value}, "problem") for value in (None, "sphere", 3)),
-        *(({"horizon": value}, "horizon") for value in (0, -1, 1.5, None)),
+        *(({"horizon": value}, "horizon") for value in (0, -1, 1.5, None, 2**31)),
         *(({"runs": value}, "runs") for value in (0, "2", 1.0)),
         *(({"seed": value}, "seed") for value in (-1, None)),
         *(({"evaluation": value}, "evaluation") for value in ("fast", None, "eager")),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ensample.bench.contestants import DIM, HORIZON, SCALE, floored, live, peered, simulated, sphere, textbook, threaded
+from ensample.bench.engines import bare, studied
 from ensample.bench.floor import build_floor
 from ensample.bench.peers import PEERS
 from ensample.bench.race import Turn, median, race, ratio
@@ -97,6 +98,16 @@ def live_policies(turns: int, step: Step) -> Iterator[Row]:
         yield compared(name, textbook(size, LIVE_ROUNDS), ours, 2.5, True, turns, step)
 
 
+def engines(turns: int, step: Step) -> Iterator[Row]:
+    """A study on one thread against the bare kernels."""
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        yield Row("study / bare kernels", None, 1.05, False, "not installed: pip install 'ensample[lab]'")
+        return
+    yield compared("study / bare kernels, one thread", studied(), bare(), 1.05, False, turns, step)
+
+
 def peers(turns: int, step: Step) -> Iterator[Row]:
     """decide + update of other libraries against our live ensemble of 100; bayesianbandits has a target."""
     for name, make in PEERS.items():
@@ -115,6 +126,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Row]]] = {
     "simulated": against_others,
     "scaling": scaling,
     "live": live_policies,
+    "engines": engines,
     "peers": peers,
 }
 

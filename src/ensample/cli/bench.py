@@ -1,6 +1,7 @@
 """`ensample bench`: speed as ratios, every pair measured side by side."""
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -32,6 +33,8 @@ def bench(
     for group in only or []:
         if group not in GROUPS:
             raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}")
+    if json_file is not None:
+        check_writable(json_file)
     rows: list[Row] = []
     with progress() as bars:
         task = bars.add_task("turns", total=None)
@@ -41,6 +44,13 @@ def bench(
     output.print(as_table(rows))
     if json_file is not None:
         json_file.write_text(json.dumps([asdict(row) | {"reached": row.reached} for row in rows], indent=1) + "\n")
+
+
+def check_writable(file: Path) -> None:
+    """Raise unless `file` can be written; nothing is created before there is something to keep."""
+    target = file if file.exists() else file.parent
+    if file.is_dir() or not file.parent.is_dir() or not os.access(target, os.W_OK):
+        raise InvalidArgument("json", str(file), "a file that can be written, in a folder that exists")
 
 
 def as_table(rows: list[Row]) -> Table:

@@ -11,6 +11,7 @@ from ensample.cli.plan import plan
 from ensample.cli.race import race
 from ensample.cli.report import report
 from ensample.cli.run import run, studies
+from ensample.cli.verify import verify
 from ensample.errors import EnsampleError
 from ensample.version import __version__
 
@@ -30,8 +31,9 @@ app.command()(race)
 app.command()(plan)
 app.command()(run)
 app.command()(studies)
-app.command()(bench)
 app.command()(report)
+app.command()(verify)
+app.command()(bench)
 
 
 def show_version(asked: bool) -> None:

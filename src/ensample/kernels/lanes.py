@@ -13,7 +13,10 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
-__all__ = ["equal_to", "lanes_of", "larger", "load", "plus_times", "single", "store"]
+__all__ = ["BLOCK", "equal_to", "lanes_of", "larger", "load", "lowest", "plus_times", "single", "store", "unequal"]
+
+BLOCK = 16
+"""Counts that `unequal` compares together."""
 
 DOUBLE, INDEX = ir.DoubleType(), ir.IntType(32)
 Typed = tuple[Any, Callable[..., Any]]
@@ -45,12 +48,12 @@ def spread(builder: Any, value: Any, count: int) -> Any:
     return builder.shuffle_vector(first, blank, ir.Constant(ir.VectorType(INDEX, count), [0] * count))
 
 
-def address(context: Any, builder: Any, kind: Any, array: Any, start: Any, count: int) -> Any:
-    """Of `count` lanes in an array; `start` counts its elements, whatever its shape."""
+def address(context: Any, builder: Any, kind: Any, array: Any, start: Any, lanes: Any) -> Any:
+    """Of some lanes in an array; `start` counts its elements, whatever its shape."""
     if kind.layout != "C":
         raise TypingError(f"lanes are loaded from contiguous arrays, not from {kind}")
     data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [start]), ir.VectorType(DOUBLE, count).as_pointer())
+    return builder.bitcast(builder.gep(data, [start]), lanes.as_pointer())
 
 
 @operation
@@ -69,7 +72,7 @@ def load(typing: Any, like: Any, array: Any, start: Any) -> Typed:
     """As many lanes as `like` has."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(address(context, builder, array, args[1], args[2], like.count), align=8)
+        return builder.load(address(context, builder, array, args[1], args[2], context.get_value_type(like)), align=8)
 
     return like(like, array, types.intp), code
 
@@ -79,7 +82,7 @@ def store(typing: Any, lanes: Any, array: Any, start: Any) -> Typed:
     """array[start:] = lanes, as far as they go."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[0], address(context, builder, array, args[1], args[2], lanes.count), align=8)
+        builder.store(args[0], address(context, builder, array, args[1], args[2], context.get_value_type(lanes)), align=8)
         return context.get_dummy_value()
 
     return types.void(lanes, array, types.intp), code
@@ -126,3 +129,29 @@ def single(typing: Any, lanes: Any, place: Any) -> Typed:
         return builder.extract_element(args[0], ir.Constant(INDEX, place.literal_value))
 
     return types.float64(lanes, place), code
+
+
+@operation
+def unequal(typing: Any, counts: Any, others: Any, start: Any) -> Typed:
+    """Where BLOCK counts differ from others, as the bits of a number."""
+    block = ir.VectorType(ir.IntType(32), BLOCK)
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        one, other = (
+            builder.load(address(context, builder, kind, array, args[2], block), align=4)
+            for kind, array in zip((counts, others), args[:2], strict=True)
+        )
+        differ = builder.icmp_signed("!=", one, other)
+        return builder.zext(builder.bitcast(differ, ir.IntType(BLOCK)), ir.IntType(64))
+
+    return types.uint64(counts, others, types.intp), code
+
+
+@operation
+def lowest(typing: Any, bits: Any) -> Typed:
+    """The place of the lowest bit that is set."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.intp(types.uint64), code

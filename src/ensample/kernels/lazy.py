@@ -16,11 +16,12 @@ from numpy.random import Generator
 
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.draws import GAUSSIAN, Code, draw_sum, draw_vector
+from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import root
-from ensample.kernels.rows import add_some_rows, sum_rows
+from ensample.kernels.rows import add_outer, add_some_rows, sum_rows
 from ensample.kernels.turns import next_member
 from ensample.kernels.world import Track, World, begin, greedy_arm, information, pull, stopped
-from ensample.types import FloatArray, IntArray
+from ensample.types import CountArray, FloatArray, IntArray
 
 __all__ = ["EMPTY", "PLAIN", "Inflation", "find_slot", "inflation", "lazy_ensemble", "perturbed", "run_lazily", "table_size"]
 
@@ -37,13 +38,14 @@ class Members(NamedTuple):
     keys: IntArray  # hash table [table_size]: a member or EMPTY
     slots: IntArray  # [table_size] where that member is kept below
     sums: FloatArray  # S^j [min(m, T), d]
-    seen: IntArray  # pull counts when the member last acted [min(m, T), K + W]
+    seen: CountArray  # pull counts when the member last acted [min(m, T), K + W and more, as in `Track`]
     epochs: IntArray  # [min(m, T)] when its W was drawn; 0: not yet
     which: IntArray  # scratch [K + W]
     weights: FloatArray  # scratch [K + W]
+    draws: FloatArray  # scratch [d]
     base_gram: FloatArray  # B [d, d]
-    base_root: FloatArray  # lower triangular L with LL' = B [d, d]
-    base_counts: IntArray  # N_k of B [K + W]
+    base_root: FloatArray  # upper triangular R with R'R = B [d, d]
+    base_counts: CountArray  # N_k of B, as in `Track`
 
 
 def run_lazily(
@@ -113,13 +115,14 @@ def lazy_ensemble(
         keys,
         slots,
         np.empty((capacity, d)),
-        np.zeros((capacity, rows), np.int64),
+        np.empty((capacity, track.pulls.size), np.int32),
         np.zeros(capacity, np.int64),
         np.empty(rows, np.int64),
         np.empty(rows),
+        np.empty(d),
         np.eye(d) * max(ratio, 0.0),
         np.eye(d) * np.sqrt(max(ratio, 0.0)),
-        np.zeros(rows, np.int64),
+        np.zeros(track.pulls.size, np.int32),
     )
     theta = np.zeros(d)
     rngs = noise_rng, member_rng, rng
@@ -159,15 +162,15 @@ def lazy_rounds(
         slot = find_slot(members.keys, members.slots, used, member)
         if slot == used:
             used += 1
-        total = members.sums[slot]
+        total, since = members.sums[slot], members.seen[slot]
         if members.epochs[slot] != epoch:
             members.epochs[slot] = epoch
+            since = members.base_counts
             if ratio >= 0.0:
-                start_from_base(world, track, members, slot, law[2], rng)
+                start_from_base(world, track, members, total, law[2], rng)
             else:
-                members.seen[slot] = 0
                 draw_vector(initial[0], initial[1], initial[2], total, rng)
-        catch_up(world, track, members, slot, law, rng)
+        catch_up(world, track, members, slot, since, law, rng)
         scale = inflation(factor, track, t, theta.size)
         if symmetric and member_rng.random() < 0.5:
             scale = -scale
@@ -176,21 +179,16 @@ def lazy_rounds(
 
 
 @borrowing
-def start_from_base(world: World, track: Track, members: Members, slot: int, scale: float, rng: Generator) -> None:
-    """S^j = scale L g, as if the member had last acted when the base was laid."""
-    total, counts = members.sums[slot], members.base_counts
+def start_from_base(world: World, track: Track, members: Members, total: FloatArray, scale: float, rng: Generator) -> None:
+    """S^j = scale R'g, as if the member had last acted when the base was laid."""
     missed = 0
-    for k in range(counts.size):
-        missed += track.pulls[k] != counts[k]
+    for k in range(track.pulls.size):
+        missed += track.pulls[k] != members.base_counts[k]
     if missed > total.size:
         move_base(world, track, members)
-    for k in range(counts.size):
-        members.seen[slot, k] = counts[k]
-    total[:] = 0.0
-    for k in range(total.size):
-        weight = scale * rng.standard_normal()
-        for i in range(k, total.size):
-            total[i] += weight * members.base_root[i, k]
+    for i in range(total.size):
+        members.draws[i] = scale * rng.standard_normal()
+    sum_rows(total, members.base_root, members.draws)
 
 
 @borrowing
@@ -199,11 +197,7 @@ def move_base(world: World, track: Track, members: Members) -> None:
     counts, gram = members.base_counts, members.base_gram
     for k in range(counts.size):
         if track.pulls[k] != counts[k]:
-            x = world.features[k]
-            for i in range(x.size):
-                weight = (track.pulls[k] - counts[k]) * x[i]
-                for j in range(x.size):
-                    gram[i, j] += weight * x[j]
+            add_outer(gram, track.pulls[k] - counts[k], world.features[k], world.features[k])
             counts[k] = track.pulls[k]
     for i in range(gram.shape[0]):
         for j in range(gram.shape[0]):
@@ -212,17 +206,21 @@ def move_base(world: World, track: Track, members: Members) -> None:
 
 
 @embedded
-def catch_up(world: World, track: Track, members: Members, slot: int, law: Code, rng: Generator) -> None:
-    """Draw what a member has missed since it last acted: S^j += sum_k x_k (sum of n_k draws)."""
-    seen, which, weights = members.seen[slot], members.which, members.weights
+def catch_up(world: World, track: Track, members: Members, slot: int, since: CountArray, law: Code, rng: Generator) -> None:
+    """Draw what a member has missed `since` it last acted: S^j += sum_k x_k (sum of n_k draws)."""
+    pulls, which, weights = track.pulls, members.which, members.weights
     count = 0
-    for k in range(seen.size):
-        n = track.pulls[k] - seen[k]
-        if n > 0:
-            seen[k] = track.pulls[k]
+    for start in range(0, pulls.size, BLOCK):
+        missed = unequal(pulls, since, start)
+        while missed != 0:
+            k = start + lowest(missed)
+            missed &= missed - np.uint64(1)
             which[count] = k
-            weights[count] = draw_sum(law[0], law[1], law[2], n, rng)
+            weights[count] = draw_sum(law[0], law[1], law[2], pulls[k] - since[k], rng)
             count += 1
+    seen = members.seen[slot]
+    for k in range(pulls.size):
+        seen[k] = pulls[k]
     add_some_rows(members.sums[slot], world.features, which, weights, count)
 
 

@@ -13,7 +13,7 @@ from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import EMPTY, Inflation, find_slot, inflation, perturbed, table_size
 from ensample.kernels.ridge import root, rotate
-from ensample.kernels.rows import add_rows, argmax
+from ensample.kernels.rows import add_outer, add_rows, argmax, axpy
 from ensample.kernels.turns import next_member
 from ensample.kernels.world import BERNOULLI, SIGNS, Track, adopt, due, note, observe, stopped
 from ensample.types import FloatArray, IntArray
@@ -81,11 +81,7 @@ def play(
     else:
         y = mean + spread * rng.standard_normal()
     observe(track, x, y)
-    for i in range(x.size):
-        weight = x[i]
-        row = gram[i]
-        for k in range(x.size):
-            row[k] += weight * x[k]
+    add_outer(gram, 1.0, x, x)
     if due(track, t):
         adopt(track, gram)
     track.sums[0] += best - mean
@@ -154,9 +150,7 @@ def lazy_moving(
                 grams[slot, i, k] = gram[i, k]
         root(difference)
         for k in range(d):
-            weight = scale * rng.standard_normal()
-            for i in range(k, d):
-                total[i] += weight * difference[i, k]
+            axpy(total[k:], scale * rng.standard_normal(), difference[k, k:])
         perturbed(track, total, 1.0, theta)
         play(scene, track, gram, t, features, theta, x, noise_rng)
 
@@ -190,9 +184,7 @@ def moving_ensemble(
         perturbed(track, sums[member], 1.0, theta)
         play(scene, track, gram, t, features, theta, x, noise_rng)
         for j in range(size):
-            weight = draw_sum(law[0], law[1], law[2], 1, rng)
-            for i in range(d):
-                sums[j, i] += weight * x[i]
+            axpy(sums[j], draw_sum(law[0], law[1], law[2], 1, rng), x)
 
 
 @kernel

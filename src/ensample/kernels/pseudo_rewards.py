@@ -6,13 +6,13 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.lazy import perturbed
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
-from ensample.types import IntArray
+from ensample.types import CountArray, IntArray
 
 __all__ = ["pseudo_reward_history", "unplayed"]
 
 
 @kernel
-def unplayed(basis: IntArray, pulls: IntArray, t: int) -> int:
+def unplayed(basis: IntArray, pulls: IntArray | CountArray, t: int) -> int:
     """An arm of the basis that has no reward yet, in turn; -1 if there is none."""
     waiting = basis[pulls[basis] == 0]
     return waiting[t % waiting.size] if waiting.size > 0 else -1

@@ -210,18 +210,15 @@ def observe_arm(state: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: 
 
 
 @kernel
-def root(difference: FloatArray) -> None:
-    """Replace a positive semidefinite matrix by its lower Cholesky factor; a zero pivot gives a zero column."""
-    d = difference.shape[0]
+def root(matrix: FloatArray) -> None:
+    """Replace a positive semidefinite matrix by the upper triangular R with R'R = matrix; a zero pivot gives a zero row."""
+    d = matrix.shape[0]
     for k in range(d):
-        size = difference[k, k]
-        pivot = size
+        row = matrix[k, k:]
+        size = row[0]
         for j in range(k):
-            pivot -= difference[k, j] * difference[k, j]
-        inverse_pivot = 1.0 / np.sqrt(pivot) if pivot > NEGLIGIBLE * size else 0.0
-        difference[k, k] = pivot * inverse_pivot
-        for i in range(k + 1, d):
-            value = difference[i, k]
-            for j in range(k):
-                value -= difference[i, j] * difference[k, j]
-            difference[i, k] = value * inverse_pivot
+            axpy(row, -matrix[j, k], matrix[j, k:])
+        inverse_pivot = 1.0 / np.sqrt(row[0]) if row[0] > NEGLIGIBLE * size else 0.0
+        for i in range(row.size):
+            row[i] *= inverse_pivot
+        matrix[k, :k] = 0.0

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import borrowing, embedded, kernel
+from ensample.kernels.lanes import BLOCK
 from ensample.kernels.ridge import invert
 from ensample.kernels.rows import add_outer, argmax, axpy, dot, sum_rows
-from ensample.types import FloatArray, IntArray
+from ensample.types import CountArray, FloatArray, IntArray
 
 __all__ = [
     "BERNOULLI",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 GAUSSIAN, BERNOULLI, SIGNS = 0, 1, 2  # kinds of noise
-LINE = 64  # bytes of a cache line
+LINE = 8  # numbers in a cache line
 REFRESH = 2048  # observations between two recomputations of V^-1
 MANY = 1e3  # growth of det V after which its logarithm is taken
 STEEP = 1e4  # or at once where Sherman-Morrison would cancel four digits
@@ -62,7 +63,7 @@ class Track(NamedTuple):
     inverse: FloatArray  # V^-1 [d, d]
     mean: FloatArray  # theta_hat [d]
     target: FloatArray  # b [d]
-    pulls: IntArray  # [K + W]
+    pulls: CountArray  # [K + W], and zeros up to a multiple of BLOCK
     gain: FloatArray  # V^-1 x of the last observation, as it was before it [d]
     sums: FloatArray  # regret, log of det V's growth, sum of rewards, of their squares, leverage of the last x, growth since
     checkpoints: IntArray  # [C] rounds after which the regret is noted
@@ -72,30 +73,34 @@ class Track(NamedTuple):
     stop: IntArray  # [1] not 0: give up, the user has had enough
 
 
-def aligned(*shape: int) -> FloatArray:
-    """Zeros that begin with a cache line: rows that straddle lines take half as long again to read."""
-    size = math.prod(shape)
-    room = np.zeros(size + LINE // 8)
-    start = -room.ctypes.data % LINE // 8
-    return room[start : start + size].reshape(shape)
+def aligned(*shapes: tuple[int, ...]) -> list[FloatArray]:
+    """Arrays of zeros that begin with a cache line each: rows that straddle lines take half as long again to read."""
+    sizes = [math.prod(shape) for shape in shapes]
+    room = np.zeros(sum(sizes) + LINE * (1 + len(sizes)))
+    start = -room.ctypes.data // 8 % LINE
+    arrays = []
+    for shape, size in zip(shapes, sizes, strict=True):
+        arrays.append(room[start : start + size].reshape(shape))
+        start += -(-size // LINE) * LINE
+    return arrays
 
 
 def new_track(dim: int, rows: int, arms: int, lam: float, checkpoints: IntArray, stop: IntArray) -> Track:
     """A run before its first round, on `arms` arms on offer and `rows` in all."""
-    inverse = aligned(dim, dim)
+    inverse, mean, target, gain, scores = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,))
     np.fill_diagonal(inverse, 1.0 / lam)
     return Track(
         lam=lam,
         inverse=inverse,
-        mean=aligned(dim),
-        target=aligned(dim),
-        pulls=np.zeros(rows, np.int64),
-        gain=aligned(dim),
+        mean=mean,
+        target=target,
+        pulls=np.zeros(-(-rows // BLOCK) * BLOCK, np.int32),
+        gain=gain,
         sums=np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]),
         checkpoints=checkpoints,
         regret=np.full(checkpoints.size, np.nan),
         noted=np.zeros(1, np.int64),
-        scores=aligned(arms),
+        scores=scores,
         stop=stop,
     )
 
@@ -162,10 +167,7 @@ def refresh(world: World, track: Track) -> None:
     gram = np.zeros((d, d))
     for k in range(rows):
         if track.pulls[k] > 0:
-            for i in range(d):
-                weight = track.pulls[k] * world.features[k, i]
-                for j in range(d):
-                    gram[i, j] += weight * world.features[k, j]
+            add_outer(gram, track.pulls[k], world.features[k], world.features[k])
     for i in range(d):
         gram[i, i] += track.lam
     adopt(track, gram)

@@ -14,8 +14,8 @@ from ensample import theory
 from ensample.checks import file_path
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.lab.cell import Cell
+from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured, published_in
-from ensample.lab.statistics import mean_interval, slope_interval
 from ensample.lab.store import Store
 from ensample.lab.study import Study
 from ensample.members import OptimisticMember

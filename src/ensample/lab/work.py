@@ -10,8 +10,8 @@ from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.problems import LinearProblem, Problem
-from ensample.randomness import RunStream, run_generator
-from ensample.simulation.simulate import checkpoint_rounds, run, streams_of
+from ensample.randomness import Streams
+from ensample.simulation.simulate import checkpoint_rounds, run
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["Block", "Task", "play", "tasks_of"]
@@ -58,10 +58,10 @@ def play(task: Task, stop: IntArray) -> Block:
     regret, seconds = np.full((count, marks.size), np.nan), np.zeros(count)
     pulls: list[IntArray] = []
     way = ""
+    streams = Streams(task.seed, cell.key)
     for place, replicate in enumerate(range(task.first, task.last)):
-        problem = cell.family.draw(run_generator(task.seed, cell.key, replicate, RunStream.PROBLEM))
+        problem = cell.family.draw(streams.move(replicate).problem)
         start = time.perf_counter()
-        streams = streams_of(task.seed, cell.key, replicate)
         way, regret[place], counts = run(cell.recipe, problem, marks, streams, task.evaluation, stop)
         seconds[place] = time.perf_counter() - start
         if counts is not None:

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -19,6 +19,7 @@ from ensample.kernels.world import Track, World
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
 from ensample.policies.decision import Log
+from ensample.randomness import Streams
 from ensample.theory import Setting, perturbation_scale, radius
 
 if TYPE_CHECKING:
@@ -36,15 +37,6 @@ class Evaluation(StrEnum):
     LAZY = "lazy"  # only the member that acts
     EAGER = "eager"  # all members, or an algorithm without members
     LIVE = "live"  # the live policy, in Python
-
-
-class Streams(NamedTuple):
-    """The random numbers of one simulated run, by what they are for."""
-
-    noise: Generator
-    member: Generator
-    perturbation: Generator
-    context: Generator
 
 
 class Recipe(ABC):

@@ -12,7 +12,7 @@ from ensample.kernels.moving import Scene
 from ensample.kernels.world import World, aligned
 from ensample.problems.noise import Noise, as_noise
 from ensample.theory import Setting
-from ensample.types import ArrayLike, FloatArray
+from ensample.types import ArrayLike, FloatArray, IntArray
 
 __all__ = ["ContextualLinearProblem", "LinearProblem", "Problem"]
 
@@ -102,17 +102,9 @@ class LinearProblem(Problem):
     def world(self) -> World:
         """The problem as arrays, for the kernels; finite arms only."""
         assert isinstance(self.arms, FiniteArms)
-        numbers = {x.tobytes(): k for k, x in reversed(list(enumerate(self.arms.features)))}  # the lowest of equal arms
-        rows: list[int] = []
-        extra: list[FloatArray] = []
-        for x in self.warmup:
-            if x.tobytes() not in numbers:
-                numbers[x.tobytes()] = len(self.arms) + len(extra)
-                extra.append(x)
-            rows.append(numbers[x.tobytes()])
-        features = np.vstack([self.arms.features, *extra])
+        features, warmup = self._rows()
         means = features @ self.theta
-        by_coordinate = aligned(*self.arms.by_coordinate.shape)
+        (by_coordinate,) = aligned(self.arms.by_coordinate.shape)
         by_coordinate[:] = self.arms.by_coordinate
         return World(
             features=features,
@@ -121,9 +113,24 @@ class LinearProblem(Problem):
             spreads=self.noise.spreads(means),
             noise=self.noise.kind,
             best=float(means[: len(self.arms)].max()),
-            warmup=np.array(rows, np.int64),
+            warmup=warmup,
             opening=self.opening,
         )
+
+    def _rows(self) -> tuple[FloatArray, IntArray]:
+        """Features of the arms and of what else the warm-up sees, and the warm-up as rows of them: [K + W, d], [n]."""
+        assert isinstance(self.arms, FiniteArms)
+        if not len(self.warmup):
+            return self.arms.features.copy(), np.zeros(0, np.int64)
+        numbers = {x.tobytes(): k for k, x in reversed(list(enumerate(self.arms.features)))}  # the lowest of equal arms
+        rows: list[int] = []
+        extra: list[FloatArray] = []
+        for x in self.warmup:
+            if x.tobytes() not in numbers:
+                numbers[x.tobytes()] = len(self.arms) + len(extra)
+                extra.append(x)
+            rows.append(numbers[x.tobytes()])
+        return np.vstack([self.arms.features, *extra]), np.array(rows, np.int64)
 
 
 class ContextualLinearProblem(Problem):

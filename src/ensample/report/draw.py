@@ -8,11 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
+from ensample.lab.intervals import CONFIDENCE, mean_interval
 from ensample.lab.results import Outcome
-from ensample.lab.statistics import CONFIDENCE, mean_interval, student_quantile
 from ensample.report.arrange import Line
 from ensample.report.style import QUIET, Look
 from ensample.report.words import value
+from ensample.statistics import student_quantile
 from ensample.types import FloatArray
 
 __all__ = ["Reading", "against", "cost", "curves", "far", "final", "logarithmic"]
@@ -94,7 +95,7 @@ def chosen(count: int, log: bool) -> "np.ndarray[tuple[int], np.dtype[np.int64]]
 def half_width(regret: FloatArray) -> FloatArray:
     """Of the 95% interval of the mean, at each checkpoint."""
     runs = len(regret)
-    quantile = student_quantile(0.5 + CONFIDENCE / 2.0, runs - 1)
+    quantile = student_quantile((1.0 - CONFIDENCE) / 2.0, runs - 1)
     return np.asarray(quantile * regret.std(axis=0, ddof=1) / math.sqrt(runs))
 
 

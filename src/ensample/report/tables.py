@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ensample.lab.intervals import mean_interval
 from ensample.lab.published import MEASURES
 from ensample.lab.results import Outcome, Results
-from ensample.lab.statistics import mean_interval
 from ensample.report.series import Series, scenarios, singles
 from ensample.report.words import NOTHING, assigned, interval, micro, number, percent, signed, value
 

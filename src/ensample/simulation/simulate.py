@@ -1,10 +1,10 @@
 """`simulate`: replicates on threads, the same numbers for any number of them."""
 
-import itertools
 import os
+import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import numpy as np
 
@@ -12,16 +12,19 @@ from ensample.arms import FiniteArms
 from ensample.checks import instance, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.kernels.world import new_track
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Evaluation, Recipe, pick
 from ensample.problems import Family, LinearProblem, Problem
-from ensample.randomness import RunStream, run_generator
+from ensample.randomness import Streams
 from ensample.simulation.live import run_live
 from ensample.simulation.runs import Runs
+from ensample.simulation.threads import on_threads
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["simulate"]
 
 EVALUATIONS = ("auto", "lazy", "eager", "live")
+LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
+BLOCK_ROUNDS = 20_000  # about ten milliseconds: enough to hand over
 
 
 def simulate(
@@ -62,19 +65,48 @@ def simulate(
     marks = checkpoint_rounds(horizon, whole("checkpoints", checkpoints, 1))
     workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
-    shape = runs, marks.size
-    regret, seconds, ways = np.full(shape, np.nan), np.zeros(runs), [""] * runs
-    pulls: list[IntArray | None] = [None] * runs
+    regret, seconds = np.full((runs, marks.size), np.nan), np.zeros(runs)
+    ways: set[str] = set()
+    counts = Counts(runs)
 
-    def replicate(r: int) -> None:
-        drawn = problem.draw(run_generator(seed, cell, r, RunStream.PROBLEM)) if isinstance(problem, Family) else problem
+    def replicate(r: int, streams: Streams) -> None:
+        drawn = problem.draw(streams.problem) if isinstance(problem, Family) else problem
         start = time.perf_counter()
-        ways[r], regret[r], pulls[r] = run(recipe, drawn, marks, streams_of(seed, cell, r), evaluation, stop)
+        way, regret[r], pulls = run(recipe, drawn, marks, streams, evaluation, stop)
         seconds[r] = time.perf_counter() - start
+        ways.add(way)
+        counts.keep(r, pulls)
 
-    run_all(replicate, runs, workers, stop, progress)
-    counts = None if pulls[0] is None else np.array(pulls)
-    return Runs(recipe, problem, horizon, seed, ways[0], marks, regret, counts, seconds)
+    def play(block: range) -> None:
+        streams = Streams(seed, cell)
+        for r in block:
+            if not stop[0]:
+                replicate(r, streams.move(r))
+
+    done = 0
+    with closing(on_threads(play, blocks_of(runs, horizon, workers), workers, stop)) as finished:
+        for block, _ in finished:
+            for _ in block:
+                done += 1
+                if progress is not None:
+                    progress(done)
+    return Runs(recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds)
+
+
+class Counts:
+    """How often each arm was played in each run, in one table; None where arms are not numbered."""
+
+    def __init__(self, runs: int) -> None:
+        self.runs = runs
+        self.table: IntArray | None = None  # [runs, K]
+        self.lock = threading.Lock()
+
+    def keep(self, r: int, pulls: IntArray | None) -> None:
+        if pulls is not None:
+            with self.lock:
+                if self.table is None:
+                    self.table = np.zeros((self.runs, pulls.size), np.int64)
+            self.table[r] = pulls
 
 
 def run(
@@ -89,7 +121,8 @@ def run(
             world, arms = problem.world(), len(problem.arms)
             track = new_track(dim, len(world.features), arms, lam, marks, stop)
             recipe.run_on_finite_arms(world, track, streams, way)
-            return way.value, track.regret, (track.pulls - np.bincount(world.warmup, minlength=track.pulls.size))[:arms]
+            warm = np.bincount(world.warmup, minlength=arms)[:arms] if world.warmup.size else 0
+            return way.value, track.regret, track.pulls[:arms].astype(np.int64) - warm
         return "live", *run_live(recipe, problem, marks, streams, stop)
     scene = problem.scene()
     way = recipe.evaluation_on_moving_arms(evaluation) if scene is not None else pick(evaluation, (Evaluation.LIVE,), recipe)
@@ -100,37 +133,13 @@ def run(
     return way.value, track.regret, None
 
 
-def run_all(
-    replicate: Callable[[int], None], runs: int, workers: int, stop: IntArray, progress: Callable[[int], None] | None
-) -> None:
-    """All replicates on threads; on Ctrl-C or an error the running ones are told to stop."""
-    done, coming = 0, iter(range(runs))
-    waiting: set[Future[None]] = set()
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            while done < runs:
-                for r in itertools.islice(coming, 2 * workers - len(waiting)):
-                    waiting.add(pool.submit(replicate, r))
-                finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    future.result()
-                    done += 1
-                    if progress is not None:
-                        progress(done)
-        except BaseException:
-            stop[0] = 1
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-
-
-def streams_of(seed: int, cell: int, replicate: int) -> Streams:
-    noise, member, perturbation, context = (
-        run_generator(seed, cell, replicate, stream)
-        for stream in (RunStream.NOISE, RunStream.MEMBER, RunStream.PERTURBATION, RunStream.CONTEXT)
-    )
-    return Streams(noise, member, perturbation, context)
+def blocks_of(runs: int, horizon: int, workers: int) -> Iterator[range]:
+    """Replicates that a thread plays one after the other: several where they are short, for handing over takes time too."""
+    size = max(1, min(runs // (4 * workers), BLOCK_ROUNDS // horizon))
+    return (range(first, min(first + size, runs)) for first in range(0, runs, size))
 
 
 def checkpoint_rounds(horizon: int, count: int) -> IntArray:
     """At most `count` numbers of rounds from 1 to the horizon, evenly spaced, the last being the horizon."""
+    whole("horizon", horizon, 1, LONGEST)
     return np.unique(np.linspace(0, horizon, min(count, horizon) + 1)[1:].round().astype(np.int64))

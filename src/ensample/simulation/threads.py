@@ -1,7 +1,7 @@
 """Work on threads: a bounded number of tasks at a time, in any order, until done or told to stop."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 def on_threads(
     work: Callable[[Task], Result], tasks: Iterable[Task], workers: int, stop: IntArray
-) -> Iterator[tuple[Task, Result]]:
+) -> Generator[tuple[Task, Result], None, None]:
     """(task, result) as they finish. On Ctrl-C or an error `stop[0]` tells the running ones, which then end soon."""
     coming = iter(tasks)
     waiting: dict[Future[Result], Task] = {}

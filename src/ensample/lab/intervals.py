@@ -1,37 +1,16 @@
 """Intervals for what a study measured; every interval covers with probability CONFIDENCE."""
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 
+from ensample.statistics import student_quantile
 from ensample.types import FloatArray
 
-__all__ = ["CONFIDENCE", "mean_interval", "slope_interval", "student_quantile"]
+__all__ = ["CONFIDENCE", "mean_interval", "slope_interval"]
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
-
-
-def student_quantile(p: float, degrees: int) -> float:
-    """The p-quantile of Student's t.
-
-    The normal quantile with the first four corrections in 1/degrees; exact for 1 and 2 degrees.
-
-    Reference: Abramowitz & Stegun, Handbook of Mathematical Functions, 26.7.5.
-    """
-    if degrees == 1:
-        return math.tan(math.pi * (p - 0.5))
-    if degrees == 2:
-        return (2.0 * p - 1.0) / math.sqrt(2.0 * p * (1.0 - p))
-    z = NormalDist().inv_cdf(p)
-    corrections = (
-        (z**3 + z) / 4.0,
-        (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0,
-        (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0,
-        (79.0 * z**9 + 776.0 * z**7 + 1482.0 * z**5 - 1920.0 * z**3 - 945.0 * z) / 92160.0,
-    )
-    return z + math.fsum(term / degrees**power for power, term in enumerate(corrections, start=1))
 
 
 def mean_interval(values: FloatArray) -> tuple[float, float, float]:
@@ -39,7 +18,7 @@ def mean_interval(values: FloatArray) -> tuple[float, float, float]:
     mean, count = float(values.mean()), len(values)
     if count < 2:
         return mean, math.nan, math.nan
-    half = student_quantile(0.5 + CONFIDENCE / 2.0, count - 1) * float(values.std(ddof=1)) / math.sqrt(count)
+    half = student_quantile((1.0 - CONFIDENCE) / 2.0, count - 1) * float(values.std(ddof=1)) / math.sqrt(count)
     return mean, mean - half, mean + half
 
 

@@ -1,0 +1,200 @@
+"""From measurements to verdicts, with one false-alarm rate for the whole suite.
+
+A statement about probabilities is `refuted` only if an exact interval excludes it, and `holds` only if the interval lies
+entirely on its side; otherwise the outcome is `inconclusive` and names the sample size that would decide, were the
+estimate the truth. Both errors, refuting a true statement and upholding a false one, have probability at most the
+statement's share of `SUITE_FALSE_ALARM`. The shares are fixed: adding a claim changes no verdict of another.
+
+A statement that something *equals* a value cannot be proved by sampling. It `holds` if the interval contains the value and
+lies within a stated tolerance of it, and is refuted if the interval excludes the value.
+
+Identities and inequalities are not statistical: one counterexample beyond rounding refutes them.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from zlib import crc32
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.claims.claim import Outcome, Verdict
+from ensample.randomness import RunStream, run_generator
+from ensample.statistics import binomial_interval, deciding_sample, ks_radius, student_quantile
+from ensample.types import FloatArray
+
+__all__ = [
+    "CLAIM_ALARM",
+    "MOST_CLAIMS",
+    "ROUNDING",
+    "SUITE_FALSE_ALARM",
+    "always_at_least",
+    "always_at_most",
+    "cell",
+    "generator",
+    "identity",
+    "probability_at_least",
+    "probability_at_most",
+    "probability_equals",
+    "same_law",
+    "slope_at_most",
+    "weakest",
+]
+
+SUITE_FALSE_ALARM = 1e-4
+"""The probability that a run of the suite refutes a true claim, or upholds a false one."""
+
+MOST_CLAIMS = 50
+"""Room for this many claims; a test counts them."""
+
+CLAIM_ALARM = SUITE_FALSE_ALARM / MOST_CLAIMS
+"""A claim's share. A claim that makes several tests gives each its part: `alarm=CLAIM_ALARM / tests`."""
+
+ROUNDING = 1e-12
+"""Relative slack of inequalities between computed numbers."""
+
+
+def cell(claim: str) -> int:
+    """The address of a claim's random numbers: `simulate(..., cell=cell(id))`, and `generator`."""
+    return crc32(claim.encode())
+
+
+def generator(seed: int, claim: str, part: int = 0, stream: RunStream = RunStream.PERTURBATION) -> Generator:
+    """Random numbers of one part of one claim: independent of other claims, of order and of threads."""
+    return run_generator(seed, cell(claim), part, stream)
+
+
+def identity(error: float, tolerance: float, sample: int, detail: str = "") -> Outcome:
+    """Two computations of the same agree: the largest relative error is within the tolerance.
+
+    >>> identity(3e-14, 1e-10, 100).verdict.value
+    'holds'
+    """
+    verdict = Verdict.HOLDS if error <= tolerance else Verdict.REFUTED
+    return Outcome(error, "<=", tolerance, room(tolerance - error, tolerance), verdict, sample, detail)
+
+
+def always_at_most(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
+    """The largest value found is at most the bound, up to rounding."""
+    holds = measured <= bound + ROUNDING * abs(bound)
+    margin = max(0.0, room(bound - measured, bound)) if holds else room(bound - measured, bound)
+    return Outcome(measured, "<=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail)
+
+
+def always_at_least(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
+    """The smallest value found is at least the bound, up to rounding (absolute where the bound is 0)."""
+    holds = measured >= bound - ROUNDING * (abs(bound) if bound else 1.0)
+    margin = max(0.0, room(measured - bound, bound)) if holds else room(measured - bound, bound)
+    return Outcome(measured, ">=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail)
+
+
+def probability_at_least(successes: int, trials: int, bound: float, detail: str = "", alarm: float = CLAIM_ALARM) -> Outcome:
+    """P(success) >= bound.
+
+    >>> probability_at_least(990, 1000, 0.95).verdict.value
+    'holds'
+    >>> undecided = probability_at_least(96, 100, 0.95)
+    >>> undecided.verdict.value, undecided.decides
+    ('inconclusive', 12262)
+    """
+    low, high = binomial_interval(successes, trials, alarm)
+    verdict = Verdict.HOLDS if low >= bound else Verdict.REFUTED if high < bound else Verdict.INCONCLUSIVE
+    decides = deciding_sample(successes / trials, bound, trials, alarm) if verdict is Verdict.INCONCLUSIVE else None
+    detail = joined(detail, f"interval [{low:.5g}, {high:.5g}]")
+    return Outcome(successes / trials, ">=", bound, room(low - bound, bound), verdict, trials, detail, decides)
+
+
+def probability_at_most(successes: int, trials: int, bound: float, detail: str = "", alarm: float = CLAIM_ALARM) -> Outcome:
+    """P(success) <= bound."""
+    low, high = binomial_interval(successes, trials, alarm)
+    verdict = Verdict.HOLDS if high <= bound else Verdict.REFUTED if low > bound else Verdict.INCONCLUSIVE
+    decides = deciding_sample(successes / trials, bound, trials, alarm) if verdict is Verdict.INCONCLUSIVE else None
+    detail = joined(detail, f"interval [{low:.5g}, {high:.5g}]")
+    return Outcome(successes / trials, "<=", bound, room(bound - high, bound), verdict, trials, detail, decides)
+
+
+def probability_equals(
+    successes: int, trials: int, value: float, tolerance: float, detail: str = "", alarm: float = CLAIM_ALARM
+) -> Outcome:
+    """P(success) = value, to within a relative tolerance."""
+    low, high = binomial_interval(successes, trials, alarm)
+    farthest = max(high - value, value - low)
+    if not low <= value <= high:
+        verdict = Verdict.REFUTED
+    else:
+        verdict = Verdict.HOLDS if farthest <= tolerance * value else Verdict.INCONCLUSIVE
+    decides = None
+    if verdict is Verdict.INCONCLUSIVE:  # the half-width shrinks as one over the root of the sample
+        decides = math.ceil(trials * (farthest / (tolerance * value)) ** 2)
+    detail = joined(detail, f"interval [{low:.5g}, {high:.5g}], tolerance {tolerance:.0%}")
+    gap = min(value - low, high - value) if verdict is Verdict.REFUTED else tolerance * value - farthest
+    return Outcome(successes / trials, "=", value, room(gap, value), verdict, trials, detail, decides)
+
+
+def same_law(
+    distance: float, samples: Sequence[int], tolerance: float, detail: str = "", alarm: float = CLAIM_ALARM
+) -> Outcome:
+    """Two laws are the same, to within `tolerance` in Kolmogorov-Smirnov distance.
+
+    `distance` is that of the empirical laws; `samples` are their sizes (one size if the other law is known). The true
+    distance is within the sum of the Dvoretzky-Kiefer-Wolfowitz radii of it, whatever the laws are.
+
+    >>> same_law(0.004, [100_000], 0.02).verdict.value, same_law(0.03, [100_000], 0.02).verdict.value
+    ('holds', 'refuted')
+    """
+    radius = sum(ks_radius(size, alarm / len(samples)) for size in samples)
+    if distance > radius:
+        verdict = Verdict.REFUTED
+    else:
+        verdict = Verdict.HOLDS if distance + radius <= tolerance else Verdict.INCONCLUSIVE
+    decides = None
+    if verdict is Verdict.INCONCLUSIVE:
+        needed = tolerance - distance if distance < 0.5 * tolerance else distance
+        decides = math.ceil(sum(samples) * (radius / needed) ** 2)
+    detail = joined(detail, f"KS distance at most {distance + radius:.3g}")
+    margin = room(radius - distance, radius) if verdict is Verdict.REFUTED else room(tolerance - distance - radius, tolerance)
+    return Outcome(distance, "<=", radius, margin, verdict, sum(samples), detail, decides)
+
+
+def slope_at_most(x: FloatArray, y: FloatArray, bound: float, detail: str = "", alarm: float = CLAIM_ALARM) -> Outcome:
+    """y grows no faster than x^bound: log-log slopes of independent replicates and Student's interval of their mean.
+
+    x: [points], y: [replicates, points], positive. A replicate's row may itself be a mean of runs, which brings
+    the slopes closer to normal, as the interval supposes.
+
+    >>> noise = np.random.default_rng(0).lognormal(0, 0.05, (20, 4))
+    >>> x = np.array([1.0, 10, 100, 1000])
+    >>> slope_at_most(x, noise * x**0.4, 0.5).verdict.value, slope_at_most(x, noise * x**0.6, 0.5).verdict.value
+    ('holds', 'refuted')
+    """
+    centred = np.log(x) - np.log(x).mean()
+    slopes = np.log(y) @ centred / (centred @ centred)
+    n = slopes.size
+    mean, error = float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(n)
+    reach = student_quantile(alarm / 2, n - 1) * error
+    verdict = Verdict.HOLDS if mean + reach <= bound else Verdict.REFUTED if mean - reach > bound else Verdict.INCONCLUSIVE
+    decides = math.ceil(n * (reach / max(abs(bound - mean), 1e-9)) ** 2) if verdict is Verdict.INCONCLUSIVE else None
+    detail = joined(detail, f"slope {mean:.4f}, interval [{mean - reach:.4f}, {mean + reach:.4f}]")
+    return Outcome(mean, "<=", bound, room(bound - mean - reach, bound), verdict, n, detail, decides)
+
+
+def weakest(outcomes: Sequence[Outcome]) -> Outcome:
+    """Several outcomes as one: the worst verdict, then the least margin, speaks for all.
+
+    >>> weakest([always_at_most(1, 2, 10), always_at_most(3, 2, 5)]).verdict.value
+    'refuted'
+    """
+    severity = (Verdict.HOLDS, Verdict.INCONCLUSIVE, Verdict.REFUTED)
+    spokesman = max(outcomes, key=lambda outcome: (severity.index(outcome.verdict), -outcome.margin))
+    details = "; ".join(dict.fromkeys(outcome.detail for outcome in outcomes if outcome.detail))
+    return replace(spokesman, sample=sum(outcome.sample for outcome in outcomes), detail=details)
+
+
+def room(gap: float, bound: float) -> float:
+    """The gap as a share of the bound, itself where the bound is 0."""
+    return gap / abs(bound) if bound else gap
+
+
+def joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)

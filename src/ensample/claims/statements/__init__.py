@@ -1,0 +1,1 @@
+"""One claim a file. Each exports `CLAIM`; `ensample.claims.registry` lists them."""

@@ -1,0 +1,58 @@
+"""The identities of Phi, Z and U on which the optimism argument rests."""
+
+import math
+
+import numpy as np
+
+from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
+from ensample.claims.evidence import identity
+from ensample.claims.recorded import History, record, relative_error
+from ensample.types import FloatArray
+
+__all__ = ["CLAIM"]
+
+ID = "perturbation-identities"
+TOLERANCE = 1e-9
+
+
+def check(scale: Scale, seed: int, rooted: bool = True) -> Outcome:
+    rounds, errors = scale.choose(150, 1000, 5000), []
+    for part, lam in enumerate((0.5, 1.0, 9.0)):
+        history = record(seed, ID, part, rounds=rounds, lam=lam)
+        for t in range(0, rounds, max(1, rounds // 40)):
+            errors += identities(history, t, rooted)
+    return identity(max(errors), TOLERANCE, len(errors), f"relative error, tolerance {TOLERANCE:g}")
+
+
+def identities(history: History, t: int, rooted: bool) -> list[float]:
+    """Relative errors of V = Phi Phi', theta~ = V^-1 Phi Z, U'Z = x*'theta~ and |U| = |x*|_{V^-1} after t rounds."""
+    V, best = history.V[t], history.best
+    Phi, Z = history.phi(t), history.perturbation(t)
+    if not rooted:
+        Phi[:, : best.size] *= math.sqrt(history.lam)
+    U: FloatArray = np.linalg.solve(V, Phi).T @ best
+    width = np.array(math.sqrt(best @ np.linalg.solve(V, best)))
+    return [
+        relative_error(Phi @ Phi.T, V),
+        relative_error(np.linalg.solve(V, Phi @ Z).T, history.theta_tilde[t]),
+        relative_error(U @ Z, history.theta_tilde[t] @ best),
+        relative_error(np.array(np.linalg.norm(U)), width),
+    ]
+
+
+CLAIM = Claim(
+    id=ID,
+    title="What Phi, Z and U say",
+    statement="V = Phi Phi', theta~ = V^-1 Phi Z, U'Z = x*'theta~ and |U| = |x*| in the norm of V^-1",
+    latex=r"V_t = \Phi_t\Phi_t^\top,\quad \tilde\theta_t = V_t^{-1}\Phi_t \mathbf{Z}_{t+1},\quad "
+    r"U_t^\top \mathbf{Z}_{t+1} = x^{*\top}\tilde\theta_t,\quad \|U_t\|_2 = \|x^*\|_{V_t^{-1}}",
+    reference="lma:optimism lemma",
+    section=Section.ESTIMATES,
+    assumptions=("lam > 0",),
+    kind=Kind.IDENTITY,
+    check=check,
+    broken=Broken("Phi begins with lam I in place of sqrt(lam) I", lambda scale, seed: check(scale, seed, rooted=False)),
+    note="The table of notations gives Phi_t the shape d + t; it is d x (d + t). A transpose is missing in one line "
+    "of the proof: U'Z, not U Z.",
+    costs={Scale.QUICK: Cost(0.2), Scale.STANDARD: Cost(1), Scale.PAPER: Cost(10, 300)},
+)

@@ -1,0 +1,121 @@
+"""`verify`: run claims and say what they found."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ensample.checks import instance, whole
+from ensample.claims.claim import Claim, Cost, Outcome, Scale
+from ensample.errors import InvalidArgument
+
+__all__ = ["Row", "available_megabytes", "total_cost", "verify"]
+
+
+class Row(NamedTuple):
+    """One claim's outcome and how long it took."""
+
+    claim: Claim
+    outcome: Outcome
+    seconds: float
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        claim, outcome = self.claim, self.outcome
+        return {
+            "claim": claim.id,
+            "title": claim.title,
+            "statement": claim.statement,
+            "latex": claim.latex,
+            "reference": claim.reference,
+            "section": claim.section.value,
+            "assumptions": list(claim.assumptions),
+            "note": claim.note,
+            "kind": claim.kind.value,
+            "measured": outcome.measured,
+            "relation": outcome.relation,
+            "bound": outcome.bound,
+            "margin": outcome.margin,
+            "verdict": outcome.verdict.value,
+            "sample": outcome.sample,
+            "decides": outcome.decides,
+            "detail": outcome.detail,
+            "broken": claim.broken.description,
+            "seconds": self.seconds,
+        }
+
+
+def verify(
+    claims: Sequence[Claim],
+    scale: Scale = Scale.QUICK,
+    seed: int = 0,
+    progress: Callable[[int, Claim | None], None] | None = None,
+) -> list[Row]:
+    """Check claims one after the other; those that simulate use all cores.
+
+    The outcomes are a pure function of (claim, scale, seed): neither the order nor the company of a claim matters.
+    `progress` is called with the number of finished claims and the claim that comes next.
+
+    >>> from ensample.claims import find
+    >>> [row] = verify(find(["chi-square"]))
+    >>> row.outcome.verdict.value
+    'holds'
+    """
+    for claim in claims:
+        instance("claims", claim, Claim, "claims, as find() gives them")
+    scale, seed = Scale(instance("scale", scale, Scale, "a Scale such as Scale.QUICK")), whole("seed", seed, 0)
+    require_memory(claims, scale)
+    rows: list[Row] = []
+    for claim in claims:
+        if progress is not None:
+            progress(len(rows), claim)
+        start = time.perf_counter()
+        outcome = claim.check(scale, seed)
+        rows.append(Row(claim, outcome, time.perf_counter() - start))
+    if progress is not None:
+        progress(len(rows), None)
+    return rows
+
+
+def total_cost(claims: Sequence[Claim], scale: Scale) -> Cost:
+    """Seconds of all claims together, megabytes of the largest."""
+    costs = [claim.costs[scale] for claim in claims]
+    return Cost(sum(cost.seconds for cost in costs), max((cost.megabytes for cost in costs), default=0.0))
+
+
+def require_memory(claims: Sequence[Claim], scale: Scale) -> None:
+    """Raise, before any work, if a claim needs more memory than there is."""
+    available = available_megabytes()
+    for claim in claims:
+        needed = claim.costs[scale].megabytes
+        if available is not None and needed > available:
+            raise InvalidArgument(
+                "scale", scale.value, f"a scale that fits: {claim.id} needs {needed:,.0f} MB and {available:,.0f} MB are free"
+            )
+
+
+def available_megabytes() -> float | None:
+    """Memory free for new work, within the limit of a container where there is one; None where nobody says."""
+    limits = [free for free in (system_bytes(), container_bytes()) if free is not None]
+    return min(limits) / 1e6 if limits else None
+
+
+def system_bytes() -> float | None:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        pass
+    try:  # elsewhere: all of the memory
+        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def container_bytes() -> float | None:
+    folder = Path("/sys/fs/cgroup")
+    try:
+        return float((folder / "memory.max").read_text()) - float((folder / "memory.current").read_text())
+    except (OSError, ValueError):  # no limit is written as "max"
+        return None

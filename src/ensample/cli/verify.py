@@ -1,0 +1,168 @@
+"""`ensample verify`: the paper, statement by statement, with numbers."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ensample.checks import whole
+from ensample.claims import Claim, Row, Scale, Verdict, find, total_cost
+from ensample.claims import verify as verify_claims
+from ensample.claims.evidence import SUITE_FALSE_ALARM
+from ensample.cli.console import errors, output, progress
+from ensample.errors import InvalidArgument
+
+__all__ = ["verify"]
+
+REFUTED = 1  # the exit code
+WIDE = 120  # columns that leave room for statements
+COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "bold red", Verdict.INCONCLUSIVE: "yellow"}
+
+
+def verify(
+    claims: Annotated[list[str] | None, typer.Argument(help="ids of claims; all of them where none is named")] = None,
+    scale: Annotated[Scale, typer.Option(help="a minute, a quarter of an hour, or hours on two cores")] = Scale.QUICK,
+    html: Annotated[Path | None, typer.Option(help="write a page with everything to this file")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="write the same as Markdown, its figures in images/ beside it")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the rows to this file")] = None,
+    seed: Annotated[int, typer.Option(help="of everything random")] = 0,
+    list_only: Annotated[bool, typer.Option("--list", help="say what there is and stop")] = False,
+) -> None:
+    """Check the paper's statements: what is measured against what is claimed.
+
+    A claim holds, is refuted, or is inconclusive, and then the sample size that would decide is given. The exit code is 1 if
+    any is refuted.
+
+    Example: `ensample verify --list`
+
+    Example: `ensample verify chi-square --scale standard --json claims.json`
+
+    Example: `ensample verify --html paper.html`
+    """
+    chosen = find(claims or [])
+    if list_only:
+        output.print(contents(chosen))
+        return
+    whole("seed", seed, 0)
+    for option, path in (("html", html), ("markdown", markdown), ("json", json_file)):
+        if path is not None:
+            check_file(option, path)
+    if html is not None or markdown is not None:
+        check_report()
+    if scale is not Scale.QUICK:
+        errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
+    rows = run(chosen, scale, seed)
+    output.print(as_table(rows, scale, seed))
+    if json_file is not None:
+        write_json(rows, scale, seed, json_file)
+    if html is not None or markdown is not None:
+        write_report(rows, scale, seed, html, markdown)
+    if any(row.outcome.verdict is Verdict.REFUTED for row in rows):
+        raise typer.Exit(REFUTED)
+
+
+def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
+    with progress() as bars:
+        task = bars.add_task("claims", total=len(claims))
+
+        def advance(done: int, coming: Claim | None) -> None:
+            bars.update(task, completed=done, description=coming.id if coming else "done")
+
+        return verify_claims(claims, scale, seed, advance)
+
+
+def check_file(option: str, path: Path) -> None:
+    """Raise, before the work, unless a file can be written at `path`."""
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise InvalidArgument(option, str(path), "a file that can be written, in a directory that exists")
+
+
+def check_report() -> None:
+    """Raise, before the work, if pages cannot be written."""
+    try:
+        import ensample.report.paper
+        import ensample.report.paper_markdown  # noqa: F401
+    except ImportError as error:
+        raise InvalidArgument(str(error.name), None, f"the package {error.name}: pip install 'ensample[lab]'") from None
+
+
+def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
+    answer = {
+        "scale": scale.value,
+        "seed": seed,
+        "false_alarm": SUITE_FALSE_ALARM,
+        "claims": [row.as_data() for row in rows],
+    }
+    path.write_text(json.dumps(answer, indent=1, allow_nan=False) + "\n")
+
+
+def write_report(rows: list[Row], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
+    """The pages show the broken twins too; quick scale is enough to refute them."""
+    from ensample.report.findings import Entry
+    from ensample.report.paper import page
+    from ensample.report.paper_markdown import write_document
+
+    twins = run(tuple(replace(row.claim, check=row.claim.broken.check) for row in rows), Scale.QUICK, seed)
+    entries = [Entry(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]
+    if html is not None:
+        html.write_text(page(entries, scale, seed), encoding="utf-8")
+    if markdown is not None:
+        write_document(entries, scale, seed, markdown)
+
+
+def contents(claims: tuple[Claim, ...]) -> Table:
+    """The claims as a table of contents."""
+    table = Table("claim", "statement", "kind", "reference")
+    section = None
+    for claim in claims:
+        if claim.section is not section:
+            section = claim.section
+            table.add_section()
+            table.add_row(f"[bold]{section.value}[/]")
+        table.add_row(claim.id, escape(claim.statement), claim.kind.value, escape(claim.reference))
+    return table
+
+
+def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
+    """The outcomes; a narrow terminal goes without statements and kinds."""
+    counts = {verdict: sum(row.outcome.verdict is verdict for row in rows) for verdict in Verdict}
+    summary = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
+    caption = f"false-alarm rate of the suite {SUITE_FALSE_ALARM:g}; margin: the room left, as a share of the bound"
+    table = Table(title=f"{scale.value}, seed {seed}: {summary}", title_justify="left", caption=caption, caption_justify="left")
+    wide = output.width >= WIDE
+    columns = ("claim", *(("statement", "kind") if wide else ()), "measured", "bound", "margin", "verdict", "time")
+    for column in columns:
+        justify: Literal["left", "right"] = "right" if column in ("measured", "bound", "margin", "time") else "left"
+        table.add_column(column, justify=justify, no_wrap=justify == "right", overflow="fold")
+    for row in rows:
+        outcome, claim = row.outcome, row.claim
+        table.add_row(
+            claim.id,
+            *((escape(claim.statement), claim.kind.value) if wide else ()),
+            number(outcome.measured),
+            f"{outcome.relation} {number(outcome.bound)}",
+            f"{outcome.margin:+.1%}" if abs(outcome.margin) < 100 else f"{outcome.margin:+.1e}",
+            f"[{COLOURS[outcome.verdict]}]{said(row)}[/]",
+            f"{row.seconds:.1f} s",
+        )
+    return table
+
+
+def said(row: Row) -> str:
+    outcome = row.outcome
+    return outcome.verdict.value if outcome.decides is None else f"{outcome.verdict.value}: {outcome.decides:,} would decide"
+
+
+def number(value: float) -> str:
+    """Four digits are enough to read."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

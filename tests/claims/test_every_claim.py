@@ -1,0 +1,106 @@
+"""Every claim holds at quick scale, and every broken twin is refuted by the same check."""
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+import documented
+from ensample.claims import CLAIMS, Claim, Kind, Scale, Section, Verdict, find, total_cost, verify
+from ensample.claims import statements as statements_package
+from ensample.errors import InvalidArgument, WrongType
+
+SEEDS = (0, 1)
+
+every_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+
+
+@every_claim
+@pytest.mark.parametrize("seed", SEEDS)
+def test_it_holds(claim: Claim, seed: int) -> None:
+    outcome = claim.check(Scale.QUICK, seed)
+    assert outcome.verdict is Verdict.HOLDS, outcome
+    assert outcome.sample > 0 and outcome.relation in ("<=", ">=", "=") and outcome.decides is None
+    assert all(math.isfinite(value) for value in (outcome.measured, outcome.bound, outcome.margin))
+    if outcome.figure is not None:
+        for curve in outcome.figure.curves:
+            assert len(curve.x) == len(curve.y) > 1, curve.label
+    if seed == documented.SEED:
+        documented.says_what_was_found(claim, outcome)
+
+
+@every_claim
+@pytest.mark.parametrize("seed", SEEDS)
+def test_its_broken_twin_is_refuted(claim: Claim, seed: int) -> None:
+    outcome = claim.broken.check(Scale.QUICK, seed)
+    assert outcome.verdict is Verdict.REFUTED, outcome
+    assert outcome.margin < 0
+    if seed == documented.SEED:
+        documented.says_what_became_of_the_twin(claim, outcome)
+
+
+@every_claim
+def test_it_is_described(claim: Claim) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", claim.id)
+    assert claim.title and claim.latex and claim.reference and claim.assumptions and claim.broken.description
+    assert "\n" not in claim.statement and len(claim.statement) <= 120, len(claim.statement)
+    assert set(claim.costs) == set(Scale)
+    quick, standard, paper = (claim.costs[scale].seconds for scale in Scale)
+    assert 0 < quick <= standard <= paper
+
+
+def test_ids_are_unique_and_sections_in_order() -> None:
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    places = [list(Section).index(claim.section) for claim in CLAIMS]
+    assert places == sorted(places)
+
+
+def test_the_budgets_of_time() -> None:
+    """By the stated costs: quick under a minute, standard under a quarter of an hour."""
+    assert total_cost(CLAIMS, Scale.QUICK).seconds < 60 and total_cost(CLAIMS, Scale.STANDARD).seconds < 15 * 60
+
+
+def test_every_file_is_registered() -> None:
+    files = {path.stem for path in Path(statements_package.__file__).parent.glob("*.py")} - {"__init__"}
+    assert len(files) == len(CLAIMS)
+
+
+def test_an_outcome_is_a_function_of_scale_and_seed() -> None:
+    """Neither the company nor the order of a claim matters."""
+    chosen = [claim for claim in CLAIMS if claim.kind is Kind.PROBABILITY][:3]
+    alone = {claim.id: claim.check(Scale.QUICK, 5) for claim in chosen}
+    together = {row.claim.id: row.outcome for row in verify(chosen[::-1], Scale.QUICK, 5)}
+    assert {name: outcome.measured for name, outcome in alone.items()} == {
+        name: outcome.measured for name, outcome in together.items()
+    }
+
+
+def test_rows_are_data() -> None:
+    seen: list[tuple[int, str | None]] = []
+    [row] = verify(find(["chi-square"]), progress=lambda done, coming: seen.append((done, coming.id if coming else None)))
+    assert seen == [(0, "chi-square"), (1, None)]
+    assert json.loads(json.dumps(row.as_data(), allow_nan=False))["verdict"] == "holds"
+
+
+def test_finding_claims() -> None:
+    assert find([]) == CLAIMS
+    assert [claim.id for claim in find([CLAIMS[-1].id, CLAIMS[0].id])] == list(dict.fromkeys([CLAIMS[0].id, CLAIMS[-1].id])), (
+        "in the order of the paper"
+    )
+    with pytest.raises(InvalidArgument, match=r"claim = 'chi-sqare': expected one of .*did you mean 'chi-square'"):
+        find(["chi-sqare"])
+
+
+def test_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = find(["chi-square"])
+    with pytest.raises(InvalidArgument, match="seed = -1"):
+        verify(chosen, seed=-1)
+    with pytest.raises(WrongType, match="scale = 'quick'"):
+        verify(chosen, "quick")
+    with pytest.raises(WrongType, match="claims = 'chi-square'"):
+        verify(["chi-square"])
+    monkeypatch.setattr("ensample.claims.verification.available_megabytes", lambda: 10.0)
+    with pytest.raises(InvalidArgument, match="scale = 'paper': expected a scale that fits: chi-square needs 100 MB and 10 MB"):
+        verify(chosen, Scale.PAPER)

@@ -1,0 +1,102 @@
+"""What claims share, against slow and obvious computations."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ensample as es
+from ensample.claims.claim import Verdict
+from ensample.claims.evidence import same_law
+from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
+from ensample.claims.recorded import record
+from ensample.claims.statements import ridge_concentration, sphere_anticoncentration
+from ensample.claims.tails import adverse_directions, exact_tail, sampled_tail
+from ensample.statistics import ks_distance
+from evidence import holds
+from naive import textbook
+
+
+def test_a_recorded_run_is_algorithm_1() -> None:
+    history = record(3, "some-claim", lam=2.0, rounds=80)
+    numbers = {x.tobytes(): k for k, x in enumerate(history.arms)}
+    arms, estimates = textbook.ensemble_sampling(
+        history.arms, 2.0, history.W, history.Z, lambda t, k: history.Y[t], lambda t, thetas: history.members[t]
+    )
+    assert [numbers[x.tobytes()] for x in history.X] == arms
+    np.testing.assert_allclose(history.estimates, estimates, rtol=1e-9, atol=1e-11)
+    assert history.best @ history.theta == (history.arms @ history.theta).max()
+    assert len(set(history.members.tolist())) > 1
+
+
+@pytest.mark.parametrize(("measure", "dim"), [(norms_when_chased, 3), (norms_when_fixed, 3), (norms_when_fixed, 20)])
+def test_norms_against_full_matrices(measure, dim: int) -> None:
+    """The same random numbers, with V inverted afresh in every round."""
+    lam, rounds, members = 2.0, 10, 4
+    law = es.Rademacher(1.5)
+    fast = measure(law, law, lam, dim, rounds, members, np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    S = law.rescaled(lam**0.5 * 1.5).draw_vectors(rng, members, dim)
+    V = np.array([lam * np.eye(dim)] * members)
+    largest = [math.sqrt(s @ np.linalg.inv(v) @ s) for s, v in zip(S, V, strict=True)]
+    for t in range(rounds):
+        if measure is norms_when_fixed:
+            x = np.tile(np.eye(dim)[t % dim], (members, 1))
+        elif t % 2:
+            x = rng.standard_normal((members, dim))
+        else:
+            x = np.array([np.linalg.inv(v) @ s for s, v in zip(S, V, strict=True)])
+        x = x / np.linalg.norm(x, axis=1, keepdims=True)
+        z = law.draw(rng, members)
+        for r in range(members):
+            S[r] += x[r] * z[r]
+            V[r] += np.outer(x[r], x[r])
+            largest[r] = max(largest[r], math.sqrt(S[r] @ np.linalg.inv(V[r]) @ S[r]))
+    np.testing.assert_allclose(fast, largest, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("length", "probability"), [(1, 1 / 2), (2, 1 / 4), (3, 1 / 2), (4, 5 / 16)])
+def test_exact_tails_of_signs(length: int, probability: float) -> None:
+    flat = np.full((1, length), length**-0.5)
+    signs, halves = np.array([-1.0, 1.0]), np.array([0.5, 0.5])
+    assert exact_tail(signs, halves, flat, "").measured == pytest.approx(probability)
+
+
+def test_sampled_tails_agree_with_exact_ones() -> None:
+    directions = np.array([[1.0, 1.0, 1.0, 1.0]]) / 2
+    law, rng = es.Rademacher(), np.random.default_rng(0)
+    outcome = sampled_tail(lambda rng, n: law.draw_vectors(rng, n, 4), directions, 20_000, rng, 0.01, "")
+    assert holds(stats.binomtest(round(outcome.measured * 20_000), 20_000, 5 / 16).pvalue)
+
+
+def test_directions_are_unit_vectors_of_many_kinds() -> None:
+    rows = adverse_directions(np.random.default_rng(0), 6, 10)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0)
+    assert any(np.allclose(row, np.eye(6)[0]) for row in rows) and any(np.allclose(row, 6**-0.5) for row in rows)
+
+
+def test_the_tail_of_a_sphere() -> None:
+    """In two dimensions an arc, in three a cap (Archimedes)."""
+    assert sphere_anticoncentration.tail(2) == pytest.approx(math.acos(1 / (3 * 2**0.5)) / math.pi)
+    assert sphere_anticoncentration.tail(3) == pytest.approx((1 - 1 / (3 * 3**0.5)) / 2)
+    assert sphere_anticoncentration.tail(10**6) == pytest.approx(stats.norm.sf(1 / 3), rel=1e-5)
+
+
+@pytest.mark.parametrize("noise", ridge_concentration.NOISES, ids=repr)
+def test_noise_has_the_mean_and_the_spread_it_should(noise) -> None:
+    rng, n = np.random.default_rng(1), 100_000
+    rewards = ridge_concentration.reward(noise, np.full(n, 0.3), ridge_concentration.chance(noise, n, rng))
+    assert holds(stats.ttest_1samp(rewards, 0.3).pvalue)
+    assert not holds(stats.ttest_1samp(rewards, 0.35).pvalue), "negative control"
+    assert rewards.std() == pytest.approx(float(noise.spreads(np.array(0.3))), rel=0.03)
+
+
+def test_the_law_of_the_regret_sees_another_scale() -> None:
+    """Negative control of the second half of linphe-is-ensemble: the same sizes, twice the perturbation."""
+    world = es.problem("sphere", dim=3, arms=10, noise=1.0)
+    regrets = [
+        es.simulate(es.PerturbedHistory(scale), world, 30, 2000, cell=n, checkpoints=1).regret[:, -1]
+        for n, scale in enumerate((1.0, 4.0))
+    ]
+    assert same_law(ks_distance(*regrets), [2000, 2000], 0.2).verdict is Verdict.REFUTED

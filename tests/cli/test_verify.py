@@ -1,0 +1,67 @@
+"""`ensample verify`, as a person and as a program sees it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from cli.test_cli import run
+from ensample.claims import CLAIMS, find
+from ensample.cli import verify as command
+
+
+def test_a_table_a_page_and_data(tmp_path: Path) -> None:
+    shown = run("verify", "chi-square", "--json", str(tmp_path / "a.json"), "--html", str(tmp_path / "a.html"), width=160)
+    assert shown.returncode == 0, shown.stderr
+    for text in ("chi-square", "exceeds", "inequality", "<= 1", "holds", "1 holds"):
+        assert text in shown.stdout, text
+    answer = json.loads((tmp_path / "a.json").read_text())
+    assert answer["scale"] == "quick" and [row["verdict"] for row in answer["claims"]] == ["holds"]
+    page = (tmp_path / "a.html").read_text()
+    assert "chi-square" in page and "as printed in the paper" in page and "http" not in page, "self-contained"
+
+
+def test_the_list() -> None:
+    shown = run("verify", "--list", width=200)
+    assert shown.returncode == 0
+    for claim in CLAIMS:
+        assert claim.id in shown.stdout and claim.section.value in shown.stdout
+
+
+def test_it_fits_a_narrow_terminal() -> None:
+    shown = run("verify", "chi-square", width=80).stdout
+    assert max(map(len, shown.splitlines())) <= 80 and "holds" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("chi-sqare",), "claim = 'chi-sqare': expected one of"),
+        (("chi-square", "--seed", "-1"), "seed = -1: expected"),
+        (("chi-square", "--html", "/nowhere/a.html"), "html = '/nowhere/a.html': expected a file that can be written"),
+        (("chi-square", "--json", "/"), "json = '/': expected a file that can be written"),
+    ],
+)
+def test_errors_are_one_line(arguments: tuple[str, ...], said: str) -> None:
+    shown = run("verify", *arguments)
+    assert shown.returncode == 2 and shown.stdout == ""
+    assert shown.stderr.startswith("error: ") and said in shown.stderr and "Traceback" not in shown.stderr
+
+
+def test_an_unknown_scale_lists_the_scales() -> None:
+    shown = run("verify", "--scale", "huge")
+    assert shown.returncode == 2 and "quick" in shown.stderr and "paper" in shown.stderr
+
+
+def test_a_refuted_claim_is_an_exit_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    [claim] = find(["chi-square"])
+    twin = type(claim)(**{**claim.__dict__, "check": claim.broken.check})
+    monkeypatch.setattr(command, "find", lambda ids: (twin,))
+    with pytest.raises(typer.Exit) as ending:
+        command.verify([], seed=0)
+    assert ending.value.exit_code == 1 and "refuted" in capsys.readouterr().out
+
+
+def test_time_is_announced() -> None:
+    assert "on two cores" in run("verify", "chi-square", "--scale", "standard").stderr

@@ -1,0 +1,32 @@
+"""`ensample verify --html` and `--markdown`: the pages as a person asks for them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.test_cli import run
+from ensample.cli import verify as command
+from ensample.errors import InvalidArgument
+
+
+def test_the_page_and_the_document_say_the_same(tmp_path: Path) -> None:
+    files = [tmp_path / "claims.html", tmp_path / "claims.md"]
+    shown = run(
+        "verify", "chi-square", "elliptical-potential", "--html", str(files[0]), "--markdown", str(files[1]), "--seed", "3"
+    )
+    assert shown.returncode == 0, shown.stderr
+    for text in (path.read_text() for path in files):
+        for part in ("The chi-square tail", "lma:chi-squared", "65.8%", "as printed in the paper", "refuted", "2 hold"):
+            assert part in text, part
+    assert "--scale quick --seed 3" in files[1].read_text()
+    drawn = sorted(path.name for path in (tmp_path / "images" / "claims").iterdir())
+    assert drawn == ["chi-square.svg", "elliptical-potential.svg"]
+
+
+def test_a_missing_package_is_named_before_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delitem(sys.modules, "ensample.report.paper", raising=False)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr(command, "run", lambda *arguments: pytest.fail("the work began"))
+    with pytest.raises(InvalidArgument, match=r"the package jinja2: pip install 'ensample\[lab\]'"):
+        command.verify(["chi-square"], html=tmp_path / "a.html", seed=0)
