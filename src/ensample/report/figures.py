@@ -14,7 +14,7 @@ __all__ = ["axis_plates", "category_plates", "curve_plates", "final_plate"]
 
 BESIDE = 2  # up to so many panels are drawn on linear and on logarithmic axes
 CURVES = "Regret over the rounds"
-ROWS, PANELS, STEPS = 10, 12, 7
+ROWS, PANELS, STEPS = 24, 12, 7
 
 
 def curve_plates(results: Results, looks: Looks) -> list[Plate]:
@@ -52,6 +52,8 @@ def final_plate(results: Results, looks: Looks) -> Plate | None:
     groups = list(scenarios(at_last_horizon(singles(results))).values())
     pictures = [dot_picture(group, looks) for group in evenly(groups, PANELS)]
     drawn = "" if len(groups) <= PANELS else f"{PANELS} of {len(groups)} problems are drawn; the table has all of them. "
+    longest = max(len(rows_of(group)) for group in groups)
+    drawn += "" if longest <= ROWS else f"{ROWS} of {longest} policies are drawn. "
     several = any(len(row) > 1 for group in groups for row in rows_of(group).values())
     order = "Where a row has several dots, its numbers grow downwards and along the colours. " if several else ""
     bars = "" if results.study.runs == 1 else "Bars are 95% intervals."

@@ -16,7 +16,7 @@ from ensample.types import FloatArray
 
 __all__ = ["bound_plate", "cost_plates", "pull_plate"]
 
-ROWS, HEAT_ROWS, HEAT_PANELS, COST_PANELS = 10, 8, 6, 4
+ROWS, HEAT_ROWS, HEAT_PANELS, COST_PANELS = 24, 12, 6, 4
 STEADY = ("horizon", "scale", "noise", "regularization")  # axes that change no round's cost
 
 
