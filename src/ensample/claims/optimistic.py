@@ -28,7 +28,7 @@ def size_without_union(setting: Setting) -> int:
 
 
 def drawn_problem(setting: Setting, seed: int, claim: str, part: int, copies: int = 1) -> LinearProblem:
-    """Unit arms and parameter in random directions; with `copies`, the arms are near-copies of a few."""
+    """Arms of norm 1 and a parameter of norm S in random directions; with `copies`, as many arms at a time almost coincide."""
     rng = generator(seed, claim, part, RunStream.PROBLEM)
     assert setting.arms is not None
     features = np.tile(rng.standard_normal((-(-setting.arms // copies), setting.dim)), (copies, 1))[: setting.arms]

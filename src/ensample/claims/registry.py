@@ -3,13 +3,43 @@
 from collections.abc import Sequence
 
 from ensample.claims.claim import Claim
-from ensample.claims.statements import chi_square
+from ensample.claims.statements import (
+    chi_square,
+    corollary_finite,
+    corollary_infinite,
+    no_dependence_on_arms,
+    no_dependence_on_size,
+    optimism_share,
+    optimistic_concentration,
+    optimistic_existence,
+    optimistic_regret,
+    rate_in_dimension,
+    rate_in_horizon,
+    small_ensembles_on_the_ball,
+    theorem_one,
+    uninflated_trap,
+)
 from ensample.errors import InvalidArgument
 from ensample.problems import known
 
 __all__ = ["CLAIMS", "find"]
 
-CLAIMS: tuple[Claim, ...] = (chi_square.CLAIM,)
+CLAIMS: tuple[Claim, ...] = (
+    optimism_share.CLAIM,
+    theorem_one.CLAIM,
+    rate_in_horizon.CLAIM,
+    rate_in_dimension.CLAIM,
+    no_dependence_on_size.CLAIM,
+    no_dependence_on_arms.CLAIM,
+    corollary_finite.CLAIM,
+    corollary_infinite.CLAIM,
+    chi_square.CLAIM,
+    small_ensembles_on_the_ball.CLAIM,
+    uninflated_trap.CLAIM,
+    optimistic_existence.CLAIM,
+    optimistic_concentration.CLAIM,
+    optimistic_regret.CLAIM,
+)
 
 
 def find(ids: Sequence[str]) -> tuple[Claim, ...]:

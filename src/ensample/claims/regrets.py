@@ -71,7 +71,9 @@ def bound_against_regret(title: str, cases: Sequence[Case], regrets: Sequence[Fl
     horizons = tuple(float(case.setting.horizon) for case, _ in pairs)
     curves = (
         Curve("bound", horizons, tuple(case.bound for case, _ in pairs), bound=True),
-        Curve("2ST, always true", horizons, tuple(2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs), bound=True),
+        Curve(
+            "2ST, always true", horizons, tuple(2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs), bound=True
+        ),
         Curve("largest regret", horizons, tuple(float(regret.max()) for _, regret in pairs)),
         Curve("mean regret", horizons, tuple(float(regret.mean()) for _, regret in pairs)),
     )

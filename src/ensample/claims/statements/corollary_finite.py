@@ -59,7 +59,7 @@ CLAIM = Claim(
         "the bound without gamma_T (1 + 4/p_N), that of estimates always optimistic and within 1 of theta*",
         lambda scale, seed: check(scale, seed, with_radius=False),
     ),
-    note="Half of Theorem 1's bound, and as far above the regret: at quick scale it exceeds the trivial 2ST. From standard scale "
-    "on a case is included in which it does not: one dimension, no noise, 1.5 million rounds.",
+    note="Half of Theorem 1's bound, and as far above the regret: at quick scale it exceeds the trivial 2ST. From standard "
+    "scale on a case is included in which it does not: one dimension, no noise, 1.5 million rounds.",
     costs={Scale.QUICK: Cost(1), Scale.STANDARD: Cost(40), Scale.PAPER: Cost(600)},
 )

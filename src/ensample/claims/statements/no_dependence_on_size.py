@@ -52,7 +52,9 @@ def figure(seed: int) -> Figure:
         Curve("2ST", x, (2.0 * SETTING.norm * SETTING.horizon,) * len(x), bound=True),
         Curve("bound of Theorem 1, from the prescribed m on", x[-2:], (bound, bound), bound=True),
     )
-    return Figure(f"Regret over the ensemble's size, T = {SETTING.horizon}", "members", "regret", curves, log_x=True, log_y=True)
+    return Figure(
+        f"Regret over the ensemble's size, T = {SETTING.horizon}", "members", "regret", curves, log_x=True, log_y=True
+    )
 
 
 CLAIM = Claim(

@@ -88,10 +88,7 @@ def least_in_run(setting: Setting, strength: float, seed: int, first: int, part:
 def weakened(setting: Setting, size: int, strength: float = 1.0) -> EnsembleSampling:
     """The theorem's recipe, with another size and perturbations multiplied by `strength`."""
     recipe = EnsembleSampling.from_theorem(setting)
-    assert recipe.initial is not None and recipe.reward is not None
-    laws = (law.rescaled(strength * law.scale) for law in (recipe.initial, recipe.reward))
-    initial, reward = laws
-    return replace(recipe, size=size, initial=initial, reward=reward)
+    return EnsembleSampling(size, strength * recipe.scale, recipe.regularization)
 
 
 def below(scale: Scale, seed: int) -> str:
@@ -129,15 +126,20 @@ CLAIM = Claim(
     r"\|\tilde\theta_{t-1}^j\|_{V_{t-1}} \le \tilde\gamma_T\} \ge \tfrac{p_N}{4}\Big) \ge 1-\delta",
     reference="prop:optimism",
     section=Section.OPTIMISM,
-    assumptions=("finitely many arms", "Gaussian laws of Theorem 1", "m = (8/p_N^2) (K log T + log 1/delta)", "delta/T <= p_N/2"),
+    assumptions=(
+        "finitely many arms",
+        "Gaussian laws of Theorem 1",
+        "m = (8/p_N^2) (K log T + log 1/delta)",
+        "delta/T <= p_N/2",
+    ),
     kind=Kind.PROBABILITY,
     check=check,
     broken=Broken(
         "perturbations at a third of the scale: a member reaches beta_T with probability 0.0013",
         lambda scale, seed: check(scale, seed, strength=1.0 / 3.0),
     ),
-    note="The proof's union bound covers every vector of pull counts, whoever chose the arms. On a small problem the check looks "
-    "at all of them; elsewhere it keeps all m members of a run. The least share is near p_N itself, four times what is claimed: "
-    "the union bound is far from tight, and some hundred members do in practice.",
+    note="The proof's union bound covers every vector of pull counts, whoever chose the arms. On a small problem the check "
+    "looks at all of them; elsewhere it keeps all m members of a run. The least share is near p_N itself, four times what is "
+    "claimed: the union bound is far from tight, and some hundred members do in practice.",
     costs={Scale.QUICK: Cost(4, 200), Scale.STANDARD: Cost(60, 300), Scale.PAPER: Cost(6000, 1000)},
 )

@@ -12,6 +12,7 @@ from ensample.claims.histories import Stacks, draw_stacks
 from ensample.claims.optimistic import drawn_problem, optimistic, size_without_union
 from ensample.claims.watched import replicates, watch
 from ensample.theory import Setting, optimistic_size, radius
+from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]
 
@@ -19,25 +20,34 @@ ID = "optimistic-existence"
 
 
 def check(scale: Scale, seed: int, size: Callable[[Setting], int] = optimistic_size) -> Outcome:
-    """Whether the farthest reach max_j U'Z^j / (beta_T |U|) stays at least 1, under three kinds of attack."""
-    delta, runs = scale.choose(0.2, 0.05, 0.01), scale.choose(150, 1500, 15_000)
+    """Whether the farthest reach max_j U'Z^j / (beta_T |U|) stays at least 1, under three kinds of attack: all histories, an adversary, runs."""
+    delta, runs = scale.choose(0.2, 0.05, 0.01), scale.choose(80, 600, 6000)
     longer = scale.choose(1, 2, 3)
     attacks: list[tuple[str, Setting, Callable[[Setting, int, int, int], float], int]] = [
-        ("all histories", Setting(2, 2, 20 * longer, 1.0, 1.0, 1.0, delta), least_of_all, runs),
-        ("all histories, d > K", Setting(5, 2, 16 * longer, 1.0, 1.0, 3.0, delta), least_of_all, runs),
-        ("all histories, near-copies", Setting(2, 3, 8 * longer, 1.0, 1.0, 1.0, delta), partial(least_of_all, copies=3), runs),
-        ("an adversary who sees all", Setting(3, 6, 20 * longer, 1.0, 1.0, 1.0, delta), least_found, runs // 2),
-        ("runs", Setting(2, 5, 30 * longer, 1.0, 1.0, 1.0, delta), least_in_run, runs // 2),
-        ("runs without noise, d > K", Setting(6, 3, 30 * longer, 0.0, 1.0, 1.0, delta), least_in_run, runs // 2),
+        ("all histories", Setting(2, 2, 20 * longer, 1.0, 1.0, 1.0, delta), least_of_all, 4 * runs),
+        ("all histories, d > K", Setting(5, 2, 16 * longer, 1.0, 1.0, 3.0, delta), least_of_all, 4 * runs),
+        (
+            "all histories, near-copies",
+            Setting(2, 3, 8 * longer, 1.0, 1.0, 1.0, delta),
+            partial(least_of_all, copies=3),
+            4 * runs,
+        ),
+        ("an adversary who sees all", Setting(3, 6, 20 * longer, 1.0, 1.0, 1.0, delta), least_found, runs),
+        ("runs", Setting(2, 5, 30 * longer, 1.0, 1.0, 1.0, delta), least_in_run, runs),
+        ("runs without noise, d > K", Setting(6, 3, 30 * longer, 0.0, 1.0, 1.0, delta), least_in_run, runs),
     ]
-    outcomes = []
-    for place, (name, setting, least, count) in enumerate(attacks):
+    single = Setting(1, 1, 4, 1.0, 1.0, 1e-3, delta)
+    found = [("all histories of one arm, lam = 0.001", single, least_of_one_arm(single, size(single), seed, 100 * runs))]
+    for place, (name, setting, least, count) in enumerate(attacks, 1):
         one = partial(least, setting, size(setting), seed)
         reaches = replicates(lambda r, one=one, place=place: one(place * 10**6 + r), count)  # type: ignore[misc]
+        found.append((name, setting, np.array(reaches)))
+    outcomes = []
+    for name, setting, reach in found:
         detail = f"{name} (d = {setting.dim}, K = {setting.arms}, T = {setting.horizon}, m = {size(setting)}): "
-        detail += f"reach at least {min(reaches):.3g} beta_T"
-        kept = sum(reach >= 1.0 for reach in reaches)
-        outcomes.append(probability_at_least(kept, count, 1.0 - delta, detail, CLAIM_ALARM / len(attacks)))
+        detail += f"reach at least {reach.min():.3g} beta_T"
+        kept = int((reach >= 1.0).sum())
+        outcomes.append(probability_at_least(kept, reach.size, 1.0 - delta, detail, CLAIM_ALARM / len(found)))
     return replace(weakest(outcomes), figure=figure(scale, seed))
 
 
@@ -50,6 +60,12 @@ def least_of_all(setting: Setting, size: int, seed: int, part: int, copies: int 
     """The least farthest reach over every vector of pull counts: no attack can do worse."""
     looks = stacks(setting, size, seed, part, copies).look_at_all()
     return min(float(reach.max(axis=1).min()) for reach, _ in looks)
+
+
+def least_of_one_arm(setting: Setting, size: int, seed: int, count: int) -> FloatArray:
+    """The same for many ensembles at once, which is possible where all problems are alike: one arm, one dimension."""
+    side_by_side = stacks(setting, size * count, seed, 0).look_at_all()
+    return np.min([reach.reshape(len(reach), count, size).max(axis=2).min(axis=0) for reach, _ in side_by_side], axis=0)
 
 
 def least_found(setting: Setting, size: int, seed: int, part: int) -> float:
@@ -81,7 +97,10 @@ def figure(scale: Scale, seed: int) -> Figure:
         reaches = replicates(lambda r, size=size: least_of_all(setting, size, seed, 10**8 + r), runs)  # type: ignore[misc]
         failures.append(float(np.mean([reach < 1.0 for reach in reaches])))
     x = tuple(float(size) for size in sizes)
-    curves = (Curve("measured", x, tuple(failures)), Curve("delta, at the prescribed m", x, (setting.delta,) * len(x), bound=True))
+    curves = (
+        Curve("measured", x, tuple(failures)),
+        Curve("delta, at the prescribed m", x, (setting.delta,) * len(x), bound=True),
+    )
     return Figure(f"Some history without an optimistic member, m = {prescribed}", "members", "probability", curves)
 
 
@@ -101,7 +120,8 @@ CLAIM = Claim(
         lambda scale, seed: check(scale, seed, size=size_without_union),
     ),
     note="Ours, so attacked harder than the rest: every vector of pull counts of small problems is looked at, which no "
-    "algorithm, noise or adversary can surpass, and an adversary with knowledge of the future chooses arms in larger ones. It "
-    "stands with little to spare: half of the members would not do. 55 times fewer members than Theorem 1 asks for.",
+    "algorithm, noise or adversary can surpass, and an adversary with knowledge of the future chooses arms in larger ones. "
+    "With one arm and little regularization histories are nearly independent and the union bound nearly tight: there it stands "
+    "with little to spare. 55 times fewer members than Theorem 1 asks for.",
     costs={Scale.QUICK: Cost(4), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(2000)},
 )

@@ -73,10 +73,12 @@ CLAIM = Claim(
     kind=Kind.RATE,
     check=check,
     broken=Broken(
-        "perturbations a hundred times as large: arms are played at random", lambda scale, seed: check(scale, seed, strength=100.0)
+        "perturbations a hundred times as large: arms are played at random",
+        lambda scale, seed: check(scale, seed, strength=100.0),
     ),
     note="An upper bound cannot be refuted by a slope: this is a statement about what the algorithm does, sharper than the "
     "theorem. The rate is that of the worst problem for each T, so the check takes the worst of six gaps between two "
-    "arms; with one fixed gap the regret grows like a power of log T only. At small T every regret is linear in T: hence T from 1,000 on.",
+    "arms; with one fixed gap the regret grows like a power of log T only. At small T every regret is linear in T: "
+    "hence T from 1,000 on.",
     costs={Scale.QUICK: Cost(2), Scale.STANDARD: Cost(25), Scale.PAPER: Cost(400)},
 )

@@ -100,7 +100,7 @@ CLAIM = Claim(
     check=check,
     broken=Broken("twice the dimension: m = 2d", lambda scale, seed: check(scale, seed, members=lambda dim: 2 * dim)),
     note="True in exact arithmetic. In floating point, rounding errors outside span(W) grow by about 1 + y/|theta| a round, "
-    "and a small ensemble breaks free after 60 to 100 rounds. The check turns the coordinates so that the span is made of axes: "
+    "and a small ensemble breaks free after 60 to 100 rounds. The check turns the coordinates so that axes span it; "
     "then what is outside is exactly 0 and stays so.",
     costs={Scale.QUICK: Cost(3), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(900)},
 )

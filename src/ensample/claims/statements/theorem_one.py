@@ -20,9 +20,7 @@ FACTORS = 4  # the theorem holds with probability 1 - 4 delta
 
 def check(scale: Scale, seed: int, with_radius: bool = True) -> Outcome:
     """Regret at the theorem's constants, its m members evaluated lazily, against B(gamma_T, p_N / 4)."""
-    cases = [
-        case(name, setting, world, with_radius, shown=name == "sphere") for name, setting, world in settings(scale)
-    ]
+    cases = [case(name, setting, world, with_radius, shown=name == "sphere") for name, setting, world in settings(scale)]
     regrets = play(ID, cases, seed)
     return replace(judge(cases, regrets), figure=bound_against_regret("Theorem 1, d = 5, K = 20", cases, regrets))
 
@@ -67,8 +65,8 @@ CLAIM = Claim(
         "the bound without gamma_T (1 + 8/p_N), that of estimates always optimistic and within 1 of theta*",
         lambda scale, seed: check(scale, seed, with_radius=False),
     ),
-    note="The bound is true with room to spare: it exceeds the trivial 2ST until T = 1.5e9 at d = 2, sigma = S = lam = 1, so at "
-    "quick scale no regret could refute it and the check guards constants and code. From standard scale on it includes the "
+    note="The bound is true with room to spare: it exceeds the trivial 2ST until T = 1.5e9 at d = 2, sigma = S = lam = 1, so "
+    "at quick scale no regret could refute it and the check guards constants and code. From standard scale on it includes the "
     "one case within reach in which the bound says something: one dimension, no noise, seven million rounds.",
     costs={Scale.QUICK: Cost(1), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(1200, 500)},
 )
