@@ -20,7 +20,7 @@ ID = "optimistic-existence"
 
 
 def check(scale: Scale, seed: int, size: Callable[[Setting], int] = optimistic_size) -> Outcome:
-    """Whether the farthest reach max_j U'Z^j / (beta_T |U|) stays at least 1, under three kinds of attack: all histories, an adversary, runs."""
+    """Whether the farthest reach max_j U'Z^j / (beta_T |U|) stays at least 1: in all histories, under attack, in runs."""
     delta, runs = scale.choose(0.2, 0.05, 0.01), scale.choose(80, 600, 6000)
     longer = scale.choose(1, 2, 3)
     attacks: list[tuple[str, Setting, Callable[[Setting, int, int, int], float], int]] = [
@@ -37,7 +37,13 @@ def check(scale: Scale, seed: int, size: Callable[[Setting], int] = optimistic_s
         ("runs without noise, d > K", Setting(6, 3, 30 * longer, 0.0, 1.0, 1.0, delta), least_in_run, runs),
     ]
     single = Setting(1, 1, 4, 1.0, 1.0, 1e-3, delta)
-    found = [("all histories of one arm, lam = 0.001", single, least_of_one_arm(single, size(single), seed, 100 * runs))]
+    found = [
+        (
+            "all histories of one arm, lam = 0.001",
+            single,
+            least_of_one_arm(single, size(single), seed, min(100 * runs, 300_000)),
+        )
+    ]
     for place, (name, setting, least, count) in enumerate(attacks, 1):
         one = partial(least, setting, size(setting), seed)
         reaches = replicates(lambda r, one=one, place=place: one(place * 10**6 + r), count)  # type: ignore[misc]
@@ -65,7 +71,8 @@ def least_of_all(setting: Setting, size: int, seed: int, part: int, copies: int 
 def least_of_one_arm(setting: Setting, size: int, seed: int, count: int) -> FloatArray:
     """The same for many ensembles at once, which is possible where all problems are alike: one arm, one dimension."""
     side_by_side = stacks(setting, size * count, seed, 0).look_at_all()
-    return np.min([reach.reshape(len(reach), count, size).max(axis=2).min(axis=0) for reach, _ in side_by_side], axis=0)
+    least = [reach.reshape(len(reach), count, size).max(axis=2).min(axis=0) for reach, _ in side_by_side]
+    return np.asarray(np.min(least, axis=0))
 
 
 def least_found(setting: Setting, size: int, seed: int, part: int) -> float:
@@ -123,5 +130,5 @@ CLAIM = Claim(
     "algorithm, noise or adversary can surpass, and an adversary with knowledge of the future chooses arms in larger ones. "
     "With one arm and little regularization histories are nearly independent and the union bound nearly tight: there it stands "
     "with little to spare. 55 times fewer members than Theorem 1 asks for.",
-    costs={Scale.QUICK: Cost(4), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(2000)},
+    costs={Scale.QUICK: Cost(4), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(2000, 1500)},
 )

@@ -74,7 +74,7 @@ CLAIM = Claim(
     kind=Kind.PROBABILITY,
     check=check,
     broken=Broken("the same ensemble at the inflated scale beta_T", lambda scale, seed: check(scale, seed, inflated=True)),
-    note="The factor sqrt d in the scale costs the theorem a factor sqrt d in the regret; this is what it buys. In ten dimensions "
-    "the trap does not close, so that nothing shows on small problems.",
+    note="The factor sqrt d in the scale costs the theorem a factor sqrt d in the regret; this is what it buys. In ten "
+    "dimensions the trap does not close, so that nothing shows on small problems.",
     costs={Scale.QUICK: Cost(2), Scale.STANDARD: Cost(40), Scale.PAPER: Cost(400)},
 )
