@@ -55,7 +55,7 @@ def watch(recipe: EnsembleSampling, problem: LinearProblem, rounds: int, seed: i
             regret += problem.best_mean() - problem.mean(decision.features)
 
 
-def replicates(replicate: Callable[[int], Answer], runs: int) -> list[Answer]:
-    """replicate(0), replicate(1), ... on all cores."""
+def replicates(replicate: Callable[[int], Answer], runs: int, first: int = 0) -> list[Answer]:
+    """replicate(first), replicate(first + 1), ... on all cores."""
     with ThreadPoolExecutor(min(runs, os.cpu_count() or 1)) as pool:
-        return list(pool.map(replicate, range(runs)))
+        return list(pool.map(replicate, range(first, first + runs)))

@@ -32,7 +32,7 @@ def check(scale: Scale, seed: int, with_radius: bool = True) -> Outcome:
     cases.append(case("near-copies", Setting(3, 1000, longest // 8, 0.3, 1.0), copies, with_radius))
     if scale is not Scale.QUICK:  # one dimension and no noise: the least horizon at which the bound is not vacuous
         line = LinearProblem(FiniteArms(np.array([[-1.0], [1.0]])), [1.0], 0.0)
-        cases.append(case("a line without noise", Setting(1, 2, 1_500_000, 0.0, 1.0, delta=0.2), line, with_radius))
+        cases.append(case("a line without noise", Setting(1, 2, 1_500_000, 0.0, 1.0, delta=1 / 6), line, with_radius))
     regrets = play(ID, cases, seed)
     return replace(judge(cases, regrets), figure=bound_against_regret("LinPHE, d = 5, K = 20", cases, regrets))
 

@@ -27,7 +27,7 @@ def check(scale: Scale, seed: int, with_radius: bool = True) -> Outcome:
     cases.append(case("ball, noise of two values", Setting(2, None, longest, 0.5, 1.0, 3.0), signs, with_radius))
     if scale is not Scale.QUICK:  # the interval [-1, 1] without noise: the least horizon at which the bound is not vacuous
         interval = LinearProblem(UnitBall(1), np.ones(1), 0.0)
-        cases.append(case("interval without noise", Setting(1, None, 1_500_000, 0.0, 1.0, delta=0.2), interval, with_radius))
+        cases.append(case("interval without noise", Setting(1, None, 1_500_000, 0.0, 1.0, delta=1 / 6), interval, with_radius))
     regrets = play(ID, cases, seed)
     return replace(judge(cases, regrets), figure=bound_against_regret("LinPHE on the unit ball, d = 5", cases, regrets))
 

@@ -32,8 +32,7 @@ def check(scale: Scale, seed: int, share: float = 1.0) -> Outcome:
     outcomes = []
     for place, (name, setting, largest) in enumerate(attacks):
         bound = share * relative_radius(setting)
-        one = partial(largest, setting, seed)
-        norms = replicates(lambda r, one=one, place=place: one(place * 10**6 + r), runs)  # type: ignore[misc]
+        norms = replicates(partial(largest, setting, seed), runs, first=place * 10**6)
         detail = f"{name} (d = {setting.dim}, T = {setting.horizon}, m = {optimistic_size(setting)}): "
         detail += f"at most {max(norms) / bound:.2f} of the radius"
         kept = sum(norm <= bound for norm in norms)

@@ -46,7 +46,7 @@ def check(scale: Scale, seed: int, size: Callable[[Setting], int] = optimistic_s
     ]
     for place, (name, setting, least, count) in enumerate(attacks, 1):
         one = partial(least, setting, size(setting), seed)
-        reaches = replicates(lambda r, one=one, place=place: one(place * 10**6 + r), count)  # type: ignore[misc]
+        reaches = replicates(one, count, first=place * 10**6)
         found.append((name, setting, np.array(reaches)))
     outcomes = []
     for name, setting, reach in found:
@@ -101,7 +101,7 @@ def figure(scale: Scale, seed: int) -> Figure:
     sizes = sorted({1, prescribed // 8, prescribed // 4, prescribed // 2, 3 * prescribed // 4, prescribed})
     failures = []
     for size in sizes:
-        reaches = replicates(lambda r, size=size: least_of_all(setting, size, seed, 10**8 + r), runs)  # type: ignore[misc]
+        reaches = replicates(partial(least_of_all, setting, size, seed), runs, first=10**8)
         failures.append(float(np.mean([reach < 1.0 for reach in reaches])))
     x = tuple(float(size) for size in sizes)
     curves = (

@@ -45,7 +45,7 @@ def check(scale: Scale, seed: int, members: Callable[[int], int] = lambda dim: d
     outcomes = []
     for place, dim in enumerate(DIMS):
         size = members(dim)
-        played = replicates(partial(failing, dim, size, rounds, seed, place * 10**6), runs)
+        played = replicates(partial(failing, dim, size, rounds, seed), runs, first=place * 10**6)
         failed = sum(fails and part == 0.0 for fails, part in played)
         outside = max(part for _, part in played)
         detail = f"d = {dim}, m = {size}, n <= {rounds}: largest part of an action outside span(W) {outside:.2g}"
@@ -69,8 +69,8 @@ def regrets(dim: int, size: int, rounds: int, seed: int, part: int) -> tuple[Flo
     return np.cumsum(lost), outside
 
 
-def failing(dim: int, size: int, rounds: int, seed: int, first: int, part: int) -> tuple[bool, float]:
-    regret, outside = regrets(dim, size, rounds, seed, first + part)
+def failing(dim: int, size: int, rounds: int, seed: int, part: int) -> tuple[bool, float]:
+    regret, outside = regrets(dim, size, rounds, seed, part)
     return bool((regret >= 0.25 * np.arange(1, rounds + 1)).all()), outside
 
 

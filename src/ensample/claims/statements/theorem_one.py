@@ -36,7 +36,7 @@ def settings(scale: Scale) -> list[tuple[str, Setting, Problem | Family]]:
     listed.append(("near-copies", Setting(3, 100, longest // 4, 0.3, 1.0), copies))
     if scale is not Scale.QUICK:  # one dimension and no noise: the least horizon at which the bound is not vacuous
         line = LinearProblem(FiniteArms(np.array([[-1.0], [1.0]])), [1.0], 0.0)
-        listed.append(("a line without noise", Setting(1, 2, 7_000_000, 0.0, 1.0, delta=0.2), line))
+        listed.append(("a line without noise", Setting(1, 2, 7_000_000, 0.0, 1.0, delta=1 / 8), line))
     return listed
 
 
