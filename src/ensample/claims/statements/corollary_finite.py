@@ -61,5 +61,5 @@ CLAIM = Claim(
     ),
     note="Half of Theorem 1's bound, and as far above the regret: at quick scale it exceeds the trivial 2ST. From standard "
     "scale on a case is included in which it does not: one dimension, no noise, 1.5 million rounds.",
-    costs={Scale.QUICK: Cost(1), Scale.STANDARD: Cost(40), Scale.PAPER: Cost(600)},
+    costs={Scale.QUICK: Cost(0.5), Scale.STANDARD: Cost(10), Scale.PAPER: Cost(200)},
 )

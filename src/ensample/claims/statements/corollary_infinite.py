@@ -48,5 +48,5 @@ CLAIM = Claim(
     ),
     note="Fresh perturbations need no union over histories, hence no count of arms. As for finitely many arms the bound is far "
     "above the regret; the case in which it is not vacuous, an interval without noise, needs standard scale.",
-    costs={Scale.QUICK: Cost(1), Scale.STANDARD: Cost(40), Scale.PAPER: Cost(600)},
+    costs={Scale.QUICK: Cost(0.4), Scale.STANDARD: Cost(12), Scale.PAPER: Cost(200)},
 )

@@ -71,5 +71,5 @@ CLAIM = Claim(
     note="The theorem's bound has no m in it; that the law of the regret does not depend on m either is a little more. "
     "It is a statement of equality: it holds to within the stated distance. With m far above T, members seldom act twice, "
     "and the algorithm is LinPHE.",
-    costs={Scale.QUICK: Cost(3), Scale.STANDARD: Cost(30), Scale.PAPER: Cost(300)},
+    costs={Scale.QUICK: Cost(1.2), Scale.STANDARD: Cost(28), Scale.PAPER: Cost(300)},
 )

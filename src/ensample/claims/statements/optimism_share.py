@@ -29,8 +29,8 @@ def check(scale: Scale, seed: int, strength: float = 1.0) -> Outcome:
     delta = scale.choose(0.2, 0.05, 0.01)
     small = Setting(2, 3, scale.choose(8, 14, 25), 1.0, 1.0, 1.0, delta)
     played = [
-        Setting(2, 4, scale.choose(30, 200, 1000), 1.0, 1.0, 1.0, delta),
-        Setting(5, 3, scale.choose(30, 300, 2000), 0.0, 1.0, 2.0, delta),  # more dimensions than arms, no noise
+        Setting(2, 4, scale.choose(30, 100, 1000), 1.0, 1.0, 1.0, delta),
+        Setting(5, 3, scale.choose(30, 150, 1000), 0.0, 1.0, 2.0, delta),  # more dimensions than arms, no noise
     ]
     outcomes = [judged("all histories", small, replicates(partial(least_of_all, small, strength, seed), runs), delta)]
     for place, setting in enumerate(played, 1):
@@ -137,5 +137,5 @@ CLAIM = Claim(
     note="The proof's union bound covers every vector of pull counts, whoever chose the arms. On a small problem the check "
     "looks at all of them; elsewhere it keeps all m members of a run. The least share is near p_N itself, four times what is "
     "claimed: the union bound is far from tight, and some hundred members do in practice.",
-    costs={Scale.QUICK: Cost(4, 200), Scale.STANDARD: Cost(60, 300), Scale.PAPER: Cost(6000, 1000)},
+    costs={Scale.QUICK: Cost(2.5, 200), Scale.STANDARD: Cost(35, 300), Scale.PAPER: Cost(4000, 1000)},
 )

@@ -106,5 +106,5 @@ CLAIM = Claim(
     broken=Broken("a third of the radius", lambda scale, seed: check(scale, seed, share=1.0 / 3.0)),
     note="The union is over members only: the self-normalised bound holds for all rounds at once, and W is drawn once. Arms "
     "may depend on all past perturbations, as they do under this rule; hence the adversary. About half of the radius is seen.",
-    costs={Scale.QUICK: Cost(3), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(1500)},
+    costs={Scale.QUICK: Cost(1), Scale.STANDARD: Cost(22), Scale.PAPER: Cost(1500)},
 )

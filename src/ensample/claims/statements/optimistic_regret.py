@@ -64,5 +64,5 @@ CLAIM = Claim(
     note="Theorem 1's factor 1 + 8/p_N = 51.4 becomes 1 and its second term goes, so that the bound says something after "
     "thousands of rounds instead of billions: the cases shown include some in which linear regret would exceed it, and greedy "
     "does. The price: all members are looked at in every round, and the choice is not random given the past.",
-    costs={Scale.QUICK: Cost(3), Scale.STANDARD: Cost(40), Scale.PAPER: Cost(600)},
+    costs={Scale.QUICK: Cost(1.7), Scale.STANDARD: Cost(14), Scale.PAPER: Cost(200)},
 )

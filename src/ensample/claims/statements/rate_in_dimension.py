@@ -69,5 +69,5 @@ CLAIM = Claim(
     note="The bound itself grows more slowly than d^(3/2) here (the term sqrt(lam) S of beta_T does not grow) and more "
     "slowly than the regret, which is some thousand times smaller: the theorem is about the limit. Near-linear regret would "
     "make any slope small; the check says what the regret of a round is.",
-    costs={Scale.QUICK: Cost(2), Scale.STANDARD: Cost(40), Scale.PAPER: Cost(400)},
+    costs={Scale.QUICK: Cost(0.6), Scale.STANDARD: Cost(11), Scale.PAPER: Cost(150)},
 )

@@ -80,5 +80,5 @@ CLAIM = Claim(
     "theorem. The rate is that of the worst problem for each T, so the check takes the worst of six gaps between two "
     "arms; with one fixed gap the regret grows like a power of log T only. At small T every regret is linear in T: "
     "hence T from 1,000 on.",
-    costs={Scale.QUICK: Cost(2), Scale.STANDARD: Cost(25), Scale.PAPER: Cost(400)},
+    costs={Scale.QUICK: Cost(1.3), Scale.STANDARD: Cost(14), Scale.PAPER: Cost(300)},
 )

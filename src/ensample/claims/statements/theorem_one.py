@@ -68,5 +68,5 @@ CLAIM = Claim(
     note="The bound is true with room to spare: it exceeds the trivial 2ST until T = 1.5e9 at d = 2, sigma = S = lam = 1, so "
     "at quick scale no regret could refute it and the check guards constants and code. From standard scale on it includes the "
     "one case within reach in which the bound says something: one dimension, no noise, seven million rounds.",
-    costs={Scale.QUICK: Cost(1), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(1200, 500)},
+    costs={Scale.QUICK: Cost(0.5), Scale.STANDARD: Cost(30), Scale.PAPER: Cost(1200, 500)},
 )
