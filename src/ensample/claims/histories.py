@@ -1,0 +1,81 @@
+"""Every history at once: perturbations laid out as a stack for each arm.
+
+Let member j take its next number from a stack of arm k whenever arm k is played. The law of the algorithm is the same, as a
+number is fresh when it is taken; and the state is now a function of the pull counts N_1..N_K alone, whatever the order of the
+arms, whoever chose them and for whatever reason:
+
+    theta~^j = V^-1 (W^j + sum_k x_k G_k^j(N_k)),    V = lam I + sum_k N_k x_k x_k',
+
+with G_k^j(n) the sum of the first n numbers of a stack. This is the coupling behind the paper's union bound. On a small problem
+all vectors of counts can be looked at, and then nothing that an algorithm, a noise or an adversary could do is left out.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.arms import FiniteArms
+from ensample.problems import LinearProblem
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["Stacks", "count_vectors", "draw_stacks"]
+
+BLOCK = 1 << 15  # members times histories looked at together: as much as caches hold
+
+
+@dataclass(frozen=True, eq=False)
+class Stacks:
+    """Perturbations of m members at scale 1."""
+
+    arms: FloatArray  # [K, d]
+    best: FloatArray  # x*, [d]
+    lam: float
+    W: FloatArray  # [m, d]
+    sums: FloatArray  # G_k^j(n), [K, T, m]
+
+    @property
+    def size(self) -> int:
+        return len(self.W)
+
+    def look(self, counts: IntArray) -> tuple[FloatArray, FloatArray]:
+        """(U'Z^j / |U|, |theta~^j|_V) of every member at vectors of counts [C, K]: ([C, m], [C, m])."""
+        d = self.arms.shape[1]
+        gram = self.lam * np.eye(d) + np.einsum("ck,ki,kj->cij", counts, self.arms, self.arms, optimize=True)
+        roots = np.linalg.inv(np.linalg.cholesky(gram))  # L^-1, with V = LL'
+        base = np.broadcast_to(self.W.T, (len(counts), d, self.size))
+        drawn = np.concatenate([base, self.sums[np.arange(len(self.arms)), counts]], axis=1)  # W, G_1, ..., G_K: [C, d + K, m]
+        whitened = np.concatenate([roots, roots @ self.arms.T], axis=2) @ drawn  # L^-1 S, of length |theta~|_V: [C, d, m]
+        direction = roots @ self.best  # U'Z = (L^-1 x*)'(L^-1 S) and |U| = |L^-1 x*|
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        return (direction[:, None] @ whitened)[:, 0], np.sqrt(np.einsum("cij,cij->cj", whitened, whitened))
+
+    def look_at_all(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """`look` at every vector of counts of fewer than T rounds, in blocks."""
+        counts = count_vectors(len(self.arms), self.sums.shape[1])
+        step = max(1, BLOCK // self.size)
+        for start in range(0, len(counts), step):
+            yield self.look(counts[start : start + step])
+
+
+def draw_stacks(problem: LinearProblem, lam: float, rounds: int, size: int, rng: Generator) -> Stacks:
+    """Gaussian stacks of `rounds` - 1 numbers, scale 1, for the arms of a problem."""
+    assert isinstance(problem.arms, FiniteArms)
+    K, d = problem.arms.features.shape
+    sums = np.zeros((K, rounds, size))
+    np.cumsum(rng.standard_normal((K, rounds - 1, size)), axis=1, out=sums[:, 1:])
+    W = math.sqrt(lam) * rng.standard_normal((size, d))
+    return Stacks(problem.arms.features, problem.arms.best(problem.theta)[1], lam, W, sums)
+
+
+def count_vectors(arms: int, rounds: int) -> IntArray:
+    """All vectors of `arms` counts that add up to less than `rounds`: [C(rounds - 1 + arms, arms), arms].
+
+    >>> count_vectors(2, 3).tolist()
+    [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [2, 0]]
+    """
+    bars = np.array(list(combinations(range(rounds - 1 + arms), arms)), np.int64)  # stars and bars
+    return np.diff(bars, axis=1, prepend=-1) - 1

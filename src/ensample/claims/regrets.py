@@ -1,0 +1,80 @@
+"""Bounds on the regret against simulated regret."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ensample.claims.claim import Curve, Figure, Outcome
+from ensample.claims.evidence import CLAIM_ALARM, cell, probability_at_least, weakest
+from ensample.policies import Recipe
+from ensample.problems import Family, Problem
+from ensample.simulation import simulate
+from ensample.theory import Setting
+from ensample.types import FloatArray
+
+__all__ = ["Case", "bound_against_regret", "judge", "play", "runs_to_decide"]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A recipe at the constants of a setting, on a problem that the setting describes, and the bound that is claimed."""
+
+    name: str
+    recipe: Recipe
+    problem: Problem | Family
+    setting: Setting
+    bound: float
+    confidence: float  # the regret is within the bound with at least this probability
+    shown: bool = False  # in the figure
+
+
+def play(claim: str, cases: Sequence[Case], seed: int, runs: int = 0) -> list[FloatArray]:
+    """The regret of every case after its horizon, on `runs` runs or as many as decide."""
+    return [
+        simulate(
+            case.recipe,
+            case.problem,
+            case.setting.horizon,
+            runs or runs_to_decide(case.confidence, len(cases)),
+            seed,
+            checkpoints=1,
+            cell=cell(f"{claim} {place}"),
+        ).regret[:, -1]
+        for place, case in enumerate(cases)
+    ]
+
+
+def runs_to_decide(confidence: float, tests: int) -> int:
+    """Runs after which P >= confidence is decided if all of them succeed, and if all of them fail, and one to spare."""
+    likelier = max(confidence, 1.0 - confidence)
+    return int(np.ceil(np.log(CLAIM_ALARM / tests / 2.0) / np.log(likelier))) + 1
+
+
+def judge(cases: Sequence[Case], regrets: Sequence[FloatArray]) -> Outcome:
+    """P(R(T) <= bound) >= confidence in every case."""
+    outcomes = []
+    for case, regret in zip(cases, regrets, strict=True):
+        trivial = 2.0 * case.setting.norm * case.setting.horizon
+        detail = (
+            f"{case.name}, T = {case.setting.horizon:,}: largest regret {regret.max() / case.bound:.2g} of the bound, "
+            f"which is {case.bound / trivial:.2g} of 2ST"
+        )
+        successes = int((regret <= case.bound).sum())
+        outcomes.append(probability_at_least(successes, regret.size, case.confidence, detail, CLAIM_ALARM / len(cases)))
+    return weakest(outcomes)
+
+
+def bound_against_regret(title: str, cases: Sequence[Case], regrets: Sequence[FloatArray]) -> Figure:
+    """Mean and largest regret of the shown cases over their horizons, with the bound and the trivial 2ST."""
+    pairs = [(case, regret) for case, regret in zip(cases, regrets, strict=True) if case.shown]
+    horizons = tuple(float(case.setting.horizon) for case, _ in pairs)
+    curves = (
+        Curve("bound", horizons, tuple(case.bound for case, _ in pairs), bound=True),
+        Curve(
+            "2ST, always true", horizons, tuple(2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs), bound=True
+        ),
+        Curve("largest regret", horizons, tuple(float(regret.max()) for _, regret in pairs)),
+        Curve("mean regret", horizons, tuple(float(regret.mean()) for _, regret in pairs)),
+    )
+    return Figure(title, "horizon", "regret", curves, log_x=True, log_y=True)
