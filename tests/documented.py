@@ -32,7 +32,8 @@ def alike(now: str, then: str, apart: float = NOISE) -> bool:
     if NUMBER.split(now) != NUMBER.split(then):
         return False
     pairs = zip(numbers(now), numbers(then), strict=True)
-    return all(abs(one - other) <= max(apart, CLOSE * max(one, other)) for one, other in pairs)
+    # the name of an SVG path may read as an infinite number, such as 7e1234
+    return all(one == other or abs(one - other) <= max(apart, CLOSE * max(one, other)) for one, other in pairs)
 
 
 def numbers(text: str) -> list[float]:

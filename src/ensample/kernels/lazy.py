@@ -32,6 +32,9 @@ PLAIN = 1.0, 0.0, 0.0, False
 Inflation = tuple[float, float, float, bool]  # base, width, tail, determinant form: see `inflation`
 
 
+WORTH_A_BASE = 8  # a new base costs about as much as catching up with this many arms for each dimension
+
+
 class Members(NamedTuple):
     """The members that have acted, in the order of their first time."""
 
@@ -150,6 +153,7 @@ def lazy_rounds(
     """The rounds of `lazy_ensemble`."""
     used = 0
     member = -1
+    paid = 0  # arms that new members caught up with since the base was laid
     epoch = 1
     redraw_at = growth
     for t in range(begin(world, track, noise_rng), track.checkpoints[-1]):
@@ -163,14 +167,20 @@ def lazy_rounds(
         if slot == used:
             used += 1
         total, since = members.sums[slot], members.seen[slot]
-        if members.epochs[slot] != epoch:
+        new = members.epochs[slot] != epoch
+        if new:
             members.epochs[slot] = epoch
             since = members.base_counts
-            if ratio >= 0.0:
-                start_from_base(world, track, members, total, law[2], rng)
-            else:
+            if ratio < 0.0:
                 draw_vector(initial[0], initial[1], initial[2], total, rng)
-        catch_up(world, track, members, slot, since, law, rng)
+            else:
+                if paid > WORTH_A_BASE * theta.size:
+                    move_base(world, track, members)
+                    paid = 0
+                start_from_base(members, total, law[2], rng)
+        missed = catch_up(world, track, members, slot, since, law, rng)
+        if new:
+            paid += missed
         scale = inflation(factor, track, t, theta.size)
         if symmetric and member_rng.random() < 0.5:
             scale = -scale
@@ -178,14 +188,9 @@ def lazy_rounds(
         pull(world, track, t, greedy_arm(world, track, theta), noise_rng)
 
 
-@borrowing
-def start_from_base(world: World, track: Track, members: Members, total: FloatArray, scale: float, rng: Generator) -> None:
+@embedded
+def start_from_base(members: Members, total: FloatArray, scale: float, rng: Generator) -> None:
     """S^j = scale R'g, as if the member had last acted when the base was laid."""
-    missed = 0
-    for k in range(track.pulls.size):
-        missed += track.pulls[k] != members.base_counts[k]
-    if missed > total.size:
-        move_base(world, track, members)
     for i in range(total.size):
         members.draws[i] = scale * rng.standard_normal()
     sum_rows(total, members.base_root, members.draws)
@@ -206,8 +211,8 @@ def move_base(world: World, track: Track, members: Members) -> None:
 
 
 @embedded
-def catch_up(world: World, track: Track, members: Members, slot: int, since: CountArray, law: Code, rng: Generator) -> None:
-    """Draw what a member has missed `since` it last acted: S^j += sum_k x_k (sum of n_k draws)."""
+def catch_up(world: World, track: Track, members: Members, slot: int, since: CountArray, law: Code, rng: Generator) -> int:
+    """Draw what a member has missed `since` it last acted, S^j += sum_k x_k (sum of n_k draws): of how many arms."""
     pulls, which, weights = track.pulls, members.which, members.weights
     count = 0
     for start in range(0, pulls.size, BLOCK):
@@ -222,6 +227,7 @@ def catch_up(world: World, track: Track, members: Members, slot: int, since: Cou
     for k in range(pulls.size):
         seen[k] = pulls[k]
     add_some_rows(members.sums[slot], world.features, which, weights, count)
+    return count
 
 
 @embedded

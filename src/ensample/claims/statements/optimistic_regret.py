@@ -51,7 +51,7 @@ CLAIM = Claim(
     statement="acting on the member that promises most has regret at most gamma_opt sqrt(2dT log(1 + T/(d lam)))",
     latex=r"j_t \in \arg\max_j \max_x x^\top\theta_{t-1}^j:\quad"
     r"\mathbb{P}\Big(R(T) \le \gamma_{\mathrm{opt}}\sqrt{2dT\log(1+\tfrac{T}{d\lambda})}\Big) \ge 1-3\delta",
-    reference="not in the paper: optimistic-existence, optimistic-concentration and thm:general's first step",
+    reference="not in the paper: optimistic-existence, optimistic-concentration and the first step of thm:general",
     section=Section.BEYOND,
     assumptions=(
         "finitely many arms of norm <= 1, |theta*| <= S",
