@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from ensample.bench import GROUPS, Row, measure
@@ -65,5 +66,5 @@ def as_table(rows: list[Row]) -> Table:
         target = "" if row.target is None else f"{sign} {row.target:,g}"
         measured = "-" if row.measured is None else f"{row.measured:,.3g}" if row.measured < 1e3 else f"{row.measured:,.0f}"
         verdict = {None: "", True: "[green]yes", False: "[red]no"}[row.reached]
-        table.add_row(row.name, target, measured, verdict, row.note)
+        table.add_row(row.name, target, measured, verdict, escape(row.note))
     return table
