@@ -1,3 +1,6 @@
-"""The version, in one place."""
+"""The version, and that of the numbers it gives, in one place."""
 
 __version__ = "0.1.0"
+
+NUMBERS = 1
+"""Raise it when a simulated run gives other numbers than before: results of different numbers are not mixed."""

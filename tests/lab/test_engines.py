@@ -84,8 +84,8 @@ def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: 
 
 def test_a_worker_of_another_version_is_refused() -> None:
     task = next(tasks_of(small(), small().cells))
-    with pytest.raises(es.InvalidArgument, match=r"workers with ensample 99\.0"):
-        play_there(task, "99.0")
+    with pytest.raises(es.InvalidArgument, match=r"workers with ensample \('99\.0', 1\)"):
+        play_there(task, ("99.0", 1))
 
 
 def test_an_error_in_a_cell_stops_the_engine() -> None:

@@ -6,7 +6,8 @@ was seen, and costs the same for any number of members; memory is that of min(m,
 
 A member that acts for the first time has missed everything. With Gaussian laws it starts from a base: W + sum_i X_i Z_i over
 the rounds up to some counts N_k is N(0, scale^2 B) with B = ratio I + sum_k N_k x_k x_k', so that d draws times a root of B
-do for it. The base moves on when more than d arms have been played since.
+do for it. The base moves on when new members have caught up with 8 d arms since: about the work of a new base. Where W is so
+small beside the arms that rounding would lose it in B, there is no base and a new member catches up with everything.
 """
 
 from typing import NamedTuple
@@ -32,6 +33,7 @@ PLAIN = 1.0, 0.0, 0.0, False
 Inflation = tuple[float, float, float, bool]  # base, width, tail, determinant form: see `inflation`
 
 
+SMALLEST_SHARE = 1e-8  # of W in B that a root in doubles keeps to eight digits
 WORTH_A_BASE = 8  # a new base costs about as much as catching up with this many arms for each dimension
 
 
@@ -70,9 +72,20 @@ def run_lazily(
     places = table_size(min(size, int(track.checkpoints[-1])))
     keys, slots = np.full(places, EMPTY), np.zeros(places, np.int64)
     rngs = noise_rng, member_rng, rng
-    gaussian = initial[0] == law[0] == GAUSSIAN and law[2] > 0.0
-    ratio = (initial[2] / law[2]) ** 2 if gaussian else -1.0
+    ratio = base_ratio(world, track, initial, law)
     lazy_ensemble(world, track, size, stay, initial, law, ratio, symmetric, factor, growth, keys, slots, *rngs)
+
+
+def base_ratio(world: World, track: Track, initial: Code, law: Code) -> float:
+    """The ratio of the variances of W and Z where new members can start from a base, else -1.
+
+    The pivots of B's root are at least this ratio, and its diagonal at most the ratio plus all squared norms of arms played.
+    """
+    if initial[0] != GAUSSIAN or law[0] != GAUSSIAN or law[2] == 0.0:
+        return -1.0
+    ratio = (initial[2] / law[2]) ** 2
+    played = float(track.checkpoints[-1] + world.warmup.size) * float(np.square(world.features).sum(axis=1).max())
+    return ratio if ratio >= SMALLEST_SHARE * (ratio + played) else -1.0
 
 
 def table_size(members: int) -> int:

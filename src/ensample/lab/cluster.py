@@ -10,7 +10,7 @@ import numpy as np
 from ensample.errors import InvalidArgument
 from ensample.lab.engines import Engine
 from ensample.lab.work import Block, Task, play
-from ensample.version import __version__
+from ensample.version import NUMBERS, __version__
 
 __all__ = ["Cluster"]
 
@@ -53,7 +53,7 @@ def on_cluster(client: Any, tasks: Iterator[Task]) -> Iterator[tuple[Task, Block
 
     def submit(count: int) -> None:
         for task in itertools.islice(tasks, max(0, count)):
-            future = client.submit(play_there, task, __version__, pure=False)
+            future = client.submit(play_there, task, (__version__, NUMBERS), pure=False)
             under_way[future] = task
             finished.add(future)
 
@@ -73,8 +73,8 @@ def threads_of(client: Any) -> int:
     return max(1, int(sum(client.nthreads().values())))
 
 
-def play_there(task: Task, version: str) -> Block:
+def play_there(task: Task, version: tuple[str, int]) -> Block:
     """On a worker, which must be of the same version to give the same numbers."""
-    if version != __version__:
-        raise InvalidArgument("cluster", __version__, f"workers with ensample {version}, as here")
+    if version != (__version__, NUMBERS):
+        raise InvalidArgument("cluster", (__version__, NUMBERS), f"workers with ensample {version}, as here")
     return play(task, np.zeros(1, np.int64))

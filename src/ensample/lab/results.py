@@ -77,8 +77,13 @@ class Results:
 
     def _read_study(self) -> Study:
         description = self._store.description()
-        description.pop("ensample", None)
-        return Study(**description, source=str(self.folder))
+        given = {key: value for key, value in description.items() if key not in ("ensample", "numbers")}
+        try:
+            return Study(**given, source=str(self.folder))
+        except TypeError as error:
+            raise InvalidArgument(
+                "folder", str(self.folder), f"a folder of results; its study.json is damaged ({error})"
+            ) from None
 
     @property
     def version(self) -> str:

@@ -25,7 +25,7 @@ from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.lab.work import Block
-from ensample.version import __version__
+from ensample.version import NUMBERS, __version__
 
 __all__ = ["Store"]
 
@@ -58,7 +58,7 @@ class Store:
             raise StudyError(study.source, "out", str(self.folder), expected) from error
 
     def _claim(self, study: Study) -> None:
-        now = {"ensample": __version__} | study.describe()
+        now = {"ensample": __version__, "numbers": NUMBERS} | study.describe()
         if self.study_file.exists():
             lines = difference(self.description(), now)
             if lines:

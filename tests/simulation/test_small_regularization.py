@@ -1,0 +1,39 @@
+"""Where W is tiny beside the arms that were played, the lazy law must still keep it."""
+
+import numpy as np
+from evidence import FALSE_ALARM
+from scipy import stats
+
+import ensample as es
+from ensample.kernels.lazy import base_ratio
+from ensample.kernels.world import new_track
+
+X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
+WARMUP = np.vstack([X[:1]] * 2000)
+
+
+def problem() -> es.LinearProblem:
+    return es.LinearProblem(es.FiniteArms(X), [0.5, 0.0], 0.3, warmup=WARMUP)
+
+
+def pulls(lam: float, evaluation: str, seed: int) -> np.ndarray:
+    recipe = es.EnsembleSampling(size=3000, scale=0.3, regularization=lam)
+    return es.simulate(recipe, problem(), 200, 300, seed, evaluation, checkpoints=1).pulls[:, 1]
+
+
+def test_lazy_and_eager_agree_for_nearly_collinear_arms() -> None:
+    assert stats.ks_2samp(pulls(1e-8, "lazy", 1), pulls(1e-8, "eager", 2)).pvalue > FALSE_ALARM
+
+
+def test_another_regularization_is_noticed() -> None:
+    """Negative control."""
+    assert stats.ks_2samp(pulls(1e-8, "lazy", 1), pulls(1e-4, "eager", 2)).pvalue < FALSE_ALARM
+
+
+def test_there_is_a_base_only_where_rounding_keeps_w() -> None:
+    gaussian = (0, 1, 1.0)
+    for lam, has_base in ((1.0, True), (1e-3, True), (1e-8, False)):
+        world = problem().world()
+        track = new_track(2, len(world.features), 3, lam, np.array([200]), np.zeros(1, np.int64))
+        assert (base_ratio(world, track, (0, 1, lam**0.5), gaussian) > 0.0) == has_base
+        assert base_ratio(world, track, (1, 1, lam**0.5), gaussian) == -1.0
