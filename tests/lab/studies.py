@@ -17,9 +17,12 @@ def small(**changes: Any) -> Study:
     return Study(**(given | changes))
 
 
-def slow(horizon: int = 60_000, runs: int = 8) -> Study:
-    """Twelve cells that take about a second each: time to be killed in."""
-    return small(name="slow", horizon=horizon, runs=runs, problem={"family": "sphere", "dim": [2, 3, 4, 5]})
+def slow() -> Study:
+    """Sixty cells of about a tenth of a second each: time to be killed in."""
+    dims = [*range(2, 12)]
+    sizes = [1, 2, 4, 8, 16]
+    policies = [{**POLICIES[0], "size": sizes}, POLICIES[1]]
+    return small(name="slow", horizon=40_000, runs=6, problem={"family": "sphere", "dim": dims, "arms": 5}, policy=policies)
 
 
 TOML = """

@@ -72,7 +72,7 @@ def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(
             os.kill(workers[0].pid, signal.SIGKILL)
 
     es.run_study(slow(), tmp_path / "cluster", cluster=address, progress=kill_one)
-    assert lost and lost[0] < 12 and workers[0].wait(10) == -signal.SIGKILL
+    assert lost and lost[0] < 60 and workers[0].wait(10) == -signal.SIGKILL
     assert cell_files(tmp_path / "cluster") == cell_files(tmp_path / "threads")
 
 

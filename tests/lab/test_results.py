@@ -1,5 +1,6 @@
 """Frames against the obvious computation."""
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from scipy import stats
 
 import ensample as es
+from ensample.lab.bounds import bound_of
+from ensample.lab.estimate import estimate
 from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured
 from lab.studies import small
@@ -68,6 +71,26 @@ def test_a_bound_is_shown_where_a_theorem_applies(results: es.Results) -> None:
             assert row["bound"] == es.theory.theorem_bound(outcome.cell.recipe.setting) and row["bound_confidence"] == 0.8  # type: ignore[arg-type]
         else:
             assert row["bound"] is None
+
+
+@pytest.mark.parametrize(("family", "applies"), [("sphere", True), ("trap", False), ("linreboot", False)])
+def test_no_bound_where_rounds_are_forced_or_observations_given(family: str, applies: bool) -> None:
+    policies = [THEOREM, {"recipe": "LinUCB", "theorem": True}, {**THEOREM, "label": "opt", "member": "OptimisticMember"}]
+    cells = small(problem={"family": family, "dim": 3}, policy=policies).cells
+    assert [bound_of(cell)[1] for cell in cells] == pytest.approx([0.8, 0.9, 0.85] if applies else [None] * 3)
+    fewer = dataclasses.replace(cells[0], recipe=dataclasses.replace(cells[0].recipe, size=10))
+    assert bound_of(fewer) == (None, None)
+
+
+def test_a_dry_run_knows_what_members_take() -> None:
+    def memory(problem: dict[str, object], **policy: object) -> float:
+        study = small(runs=1, horizon=2000, problem=problem, policy={"recipe": "EnsembleSampling", "size": 1000, **policy})
+        return estimate(study, list(study.cells)).memory / 2**20
+
+    sphere = {"family": "sphere", "dim": 20, "arms": 100}
+    assert memory(sphere) == pytest.approx(1000 * (8 * 20 + 4 * 100) / 2**20, rel=0.2)
+    assert memory(sphere, member="OptimisticMember") == pytest.approx(1000 * 8 * 120 / 2**20, rel=0.2)
+    assert memory({"family": "contextual", "dim": 20}) == pytest.approx(1000 * 8 * 420 / 2**20, rel=0.2)
 
 
 def test_differences_are_paired_on_problem_and_noise(results: es.Results) -> None:

@@ -138,7 +138,7 @@ def test_a_full_disk_leaves_nothing_half_written(
         sync(file)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(es.StudyError, match=r"out = .*No space left on device.*finished cells are safe"):
+    with pytest.raises(es.InvalidArgument, match=r"out = .*No space left on device.*finished cells are safe"):
         es.run_study(small(), tmp_path)
     kept = cell_files(tmp_path)
     assert 0 < len(kept) < 6 and kept.items() <= whole.items()
@@ -155,19 +155,19 @@ def test_files_that_may_not_grow(tmp_path: Path) -> None:
         f"es.run_study(small(runs=200), {str(tmp_path)!r})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert "StudyError" in done.stderr and "File too large" in done.stderr
+    assert "InvalidArgument: out = " in done.stderr and "File too large" in done.stderr
     assert list((tmp_path / "cells").iterdir()) == []
 
 
 @pytest.mark.parametrize("out", ["/proc/none/here", "/dev/null/x"])
 def test_an_unwritable_folder_is_named(out: str) -> None:
-    with pytest.raises(es.StudyError, match=f"out = '{out}'"):
+    with pytest.raises(es.InvalidArgument, match=f"out = '{out}'"):
         es.run_study(small(), out)
 
 
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(es.StudyError, match="taken"):
+    with pytest.raises(es.InvalidArgument, match="taken"):
         es.run_study(small(), tmp_path / "taken")
     assert (tmp_path / "taken").read_text() == "mine"
 
@@ -182,6 +182,37 @@ def test_the_circumstances_are_on_record(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     journal.write_text(journal.read_text() + '{"event": "sess')
     assert len(es.Results(tmp_path).sessions) == 1, "a line cut short by a crash"
+    es.run_study(es.Study.parse(TOML), tmp_path)
+    assert len(es.Results(tmp_path).sessions) == 2, "the next line is not joined to it"
+    journal.write_bytes(journal.read_bytes() + b"3\n\xff\n")
+    assert len(es.run_study(es.Study.parse(TOML), tmp_path).sessions) == 3
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"name": "x", "colour": 3}'])
+def test_a_damaged_description_is_named(text: str, tmp_path: Path) -> None:
+    es.run_study(small(), tmp_path)
+    (tmp_path / "study.json").write_text(text)
+    with pytest.raises(es.InvalidArgument, match="folder"):
+        es.Results(tmp_path)
+    with pytest.raises(es.InvalidArgument):
+        es.run_study(small(), tmp_path)
+
+
+def test_an_error_of_somebody_else_is_not_the_folders(tmp_path: Path) -> None:
+    def broken(done: Progress) -> None:
+        raise BrokenPipeError("the reader has gone")
+
+    with pytest.raises(BrokenPipeError):
+        es.run_study(small(), tmp_path, progress=broken)
+
+
+def test_a_cell_under_another_number_is_noticed(tmp_path: Path) -> None:
+    es.run_study(small(), tmp_path)
+    first, second, *_ = sorted((tmp_path / "cells").iterdir())
+    second.unlink()
+    first.rename(first.with_name(first.name.replace("0000-", "0001-")))
+    with pytest.raises(es.InvalidArgument, match="the file holds cell 0"):
+        _ = es.Results(tmp_path).outcomes
 
 
 def test_a_cell_is_a_parquet_file_for_others_too(tmp_path: Path) -> None:
@@ -209,6 +240,12 @@ def start(folder: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
 
 
+def wait_for(folder: Path, cells: int, process: "subprocess.Popen[str]") -> None:
+    """Until so many cells are finished."""
+    while len(list(folder.glob("cells/[0-9]*.parquet"))) < cells and process.poll() is None:
+        time.sleep(0.002)
+
+
 @pytest.fixture(scope="module")
 def slow_whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("slow")
@@ -217,17 +254,19 @@ def slow_whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
-    """Five times kill -9 after a random while, then to the end: the same bytes as in one go, nothing done twice."""
+    """Five times kill -9 soon after some cells were finished, then to the end: the same bytes, nothing done twice."""
     rng = np.random.default_rng(0)
-    finished_before: set[str] = set()
+    finished: set[str] = set()
     for _ in range(5):
         process = start(tmp_path)
-        time.sleep(1.0 + 1.5 * rng.random())
+        wait_for(tmp_path, len(finished) + 1, process)
+        time.sleep(0.05 * rng.random())
         process.kill()
         process.communicate()
         kept = {name: data for name, data in cell_files(tmp_path).items() if not name.startswith(".")}
-        assert kept.items() <= slow_whole.items() and finished_before <= kept.keys()
-        finished_before = set(kept)
+        assert kept.items() <= slow_whole.items() and finished < kept.keys()
+        finished = set(kept)
+    assert len(finished) < len(slow_whole), "a kill came too late to interrupt anything"
     es.run_study(slow(), tmp_path)
     assert cell_files(tmp_path) == slow_whole
     noted = [event["cell"] for event in Store(tmp_path).events() if event["event"] == "cell"]
@@ -236,9 +275,7 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole
 
 def test_ctrl_c_stops_within_a_second_or_so(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
     process = start(tmp_path)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("cells/*.parquet")) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(tmp_path, 1, process)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=10)
     kept = cell_files(tmp_path)

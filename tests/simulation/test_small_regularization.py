@@ -1,12 +1,12 @@
 """Where W is tiny beside the arms that were played, the lazy law must still keep it."""
 
 import numpy as np
-from evidence import FALSE_ALARM
 from scipy import stats
 
 import ensample as es
 from ensample.kernels.lazy import base_ratio
 from ensample.kernels.world import new_track
+from evidence import FALSE_ALARM
 
 X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
 WARMUP = np.vstack([X[:1]] * 2000)

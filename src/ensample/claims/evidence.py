@@ -3,12 +3,14 @@
 A statement about probabilities is `refuted` only if an exact interval excludes it, and `holds` only if the interval lies
 entirely on its side; otherwise the outcome is `inconclusive` and names the sample size that would decide, were the
 estimate the truth. Both errors, refuting a true statement and upholding a false one, have probability at most the
-statement's share of `SUITE_FALSE_ALARM`. The shares are fixed: adding a claim changes no verdict of another.
+statement's share of `SUITE_FALSE_ALARM`. The shares are fixed: adding a claim changes no verdict of another. Rates suppose
+that slopes are about normal over the seeds.
 
 A statement that something *equals* a value cannot be proved by sampling. It `holds` if the interval contains the value and
 lies within a stated tolerance of it, and is refuted if the interval excludes the value.
 
-Identities and inequalities are not statistical: one counterexample beyond rounding refutes them.
+Identities and inequalities are not statistical: one counterexample beyond rounding refutes them, and one that holds was
+searched for and not found.
 """
 
 import math
@@ -43,7 +45,7 @@ __all__ = [
 ]
 
 SUITE_FALSE_ALARM = 1e-4
-"""The probability that a run of the suite refutes a true claim, or upholds a false one."""
+"""The probability that a run of the suite refutes a true claim is at most this."""
 
 MOST_CLAIMS = 50
 """Room for this many claims; a test counts them."""

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,12 @@ class Cluster(Engine):
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
         with self._client() as client:
-            yield from on_cluster(client, iter(tasks))
+            try:
+                yield from on_cluster(client, iter(tasks))
+            except (OSError, CancelledError) as error:  # distributed's own errors of this kind are among them
+                raise InvalidArgument(
+                    "cluster", self.address, f"a scheduler that stays ({error}); finished cells are safe"
+                ) from error
 
     def _client(self) -> Any:
         try:

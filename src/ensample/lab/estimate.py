@@ -32,11 +32,12 @@ class Estimate(NamedTuple):
 def estimate(study: Study, cells: list[Cell], workers: int = 1) -> Estimate:
     """Run the first rounds of cells from all over the grid until the budget is spent."""
     rates: dict[int, float] = {}
+    ways: dict[str, str] = {}  # how a policy is evaluated
     start = time.perf_counter()
     for cell in spread_out(cells):
         if rates and time.perf_counter() - start > BUDGET:
             break
-        rates[cell.number] = pilot(study, cell)
+        rates[cell.number], ways[cell.policy] = pilot(study, cell)
     by_policy = {cell.policy: [] for cell in cells}  # type: dict[str, list[float]]
     for cell in cells:
         if cell.number in rates:
@@ -44,7 +45,7 @@ def estimate(study: Study, cells: list[Cell], workers: int = 1) -> Estimate:
     usual = {policy: float(np.mean(found or list(rates.values()))) for policy, found in by_policy.items()}
     seconds = sum(rates.get(cell.number, usual[cell.policy]) * cell.horizon for cell in cells) * study.runs
     sizes = [result_bytes(study, cell) for cell in cells]
-    working = max((working_bytes(cell) for cell in cells), default=0)
+    working = max((working_bytes(cell, ways.get(cell.policy, "eager")) for cell in cells), default=0)
     return Estimate(seconds, COPIES * max(sizes, default=0) + workers * working, sum(sizes), len(rates))
 
 
@@ -54,11 +55,12 @@ def spread_out(cells: list[Cell]) -> list[Cell]:
     return [cells[place] for place in order]
 
 
-def pilot(study: Study, cell: Cell) -> float:
-    """Seconds a round. The first run is for the compiler."""
+def pilot(study: Study, cell: Cell) -> tuple[float, str]:
+    """(seconds a round, evaluation). The first run is for the compiler."""
     short = replace(cell, horizon=min(cell.horizon, PILOT_ROUNDS))
     task = Task(short, 0, 2, study.seed, study.checkpoints, study.evaluation)
-    return float(play(task, np.zeros(1, np.int64)).seconds[-1]) / short.horizon
+    block = play(task, np.zeros(1, np.int64))
+    return float(block.seconds[-1]) / short.horizon, block.evaluation
 
 
 def result_bytes(study: Study, cell: Cell) -> int:
@@ -66,10 +68,14 @@ def result_bytes(study: Study, cell: Cell) -> int:
     return 8 * study.runs * (checkpoint_rounds(cell.horizon, study.checkpoints).size + arms_of(cell))
 
 
-def working_bytes(cell: Cell) -> int:
-    """Of one run: the members that may act, each with its sum and its counts."""
-    members = min(int(getattr(cell.recipe, "size", 1)), cell.horizon)
-    return 8 * (members * (cell.family.dim + arms_of(cell)) + 2 * arms_of(cell) * cell.family.dim)
+def working_bytes(cell: Cell, evaluation: str) -> int:
+    """Of one run: its arms, and its members with what is kept of each."""
+    dim, arms = cell.family.dim, arms_of(cell)
+    size = int(getattr(cell.recipe, "size", 1))
+    if evaluation != "lazy":
+        return 8 * (size * (dim + arms) + 2 * arms * dim)  # sums and scores of all members
+    kept = 8 * dim + 4 * arms if arms else 8 * (dim + dim * dim)  # sums and counts, or the matrix when it last acted
+    return min(size, cell.horizon) * kept + 16 * arms * dim
 
 
 def arms_of(cell: Cell) -> int:

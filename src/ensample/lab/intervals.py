@@ -1,4 +1,4 @@
-"""Intervals for what a study measured; every interval covers with probability CONFIDENCE."""
+"""Intervals for what a study measured: they cover about CONFIDENCE of the time, less where a few runs carry the mean."""
 
 import math
 

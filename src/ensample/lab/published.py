@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ensample.arms import FiniteArms
 from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.lab.cell import Cell
+from ensample.lab.parts import example_of
 from ensample.problems import known
 from ensample.types import FloatArray, IntArray
 
@@ -57,6 +59,8 @@ def one(study: "Study", table: dict[str, Any]) -> Published:
     measure = table.get("measure", "regret")
     if measure not in MEASURES:
         raise InvalidArgument("published.measure", measure, known(str(measure), list(MEASURES)))
+    if measure == "wrong" and not isinstance(example_of(fitting[0].family).arms, FiniteArms):
+        raise InvalidArgument("published.measure", measure, "another one: arms here are not numbered")
     error = table.get("standard_error")
     error = None if error is None else number("published.standard_error", error, 0.0)
     return Published(fitting[0], measure, number("published.value", table["value"]), error, str(table.get("source", "")))

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ensample import theory
 from ensample.checks import file_path
-from ensample.errors import AssumptionError, InvalidArgument
+from ensample.errors import InvalidArgument
+from ensample.lab.bounds import bound_of
 from ensample.lab.cell import Cell
 from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured, published_in
 from ensample.lab.store import Store
 from ensample.lab.study import Study
-from ensample.members import OptimisticMember
-from ensample.policies import EnsembleSampling, LinUCB, PerturbedHistory, Recipe
 from ensample.problems import known
 from ensample.types import FloatArray, IntArray
 
@@ -156,7 +154,8 @@ class Results:
             if outcome is not None:
                 ours, error = measured(figure.measure, figure.cell.horizon, outcome.regret[:, -1], outcome.pulls)
                 theirs = figure.standard_error
-                distance = None if theirs is None else (ours - figure.value) / math.hypot(error, theirs)
+                joint = 0.0 if theirs is None or math.isnan(error) else math.hypot(error, theirs)
+                distance = (ours - figure.value) / joint if joint else None
                 values = {"ours": ours, "our_error": error, "theirs": figure.value, "their_error": theirs, "distance": distance}
                 rows.append({**self._address(figure.cell), "measure": figure.measure, **values, "source": figure.source})
         return self._frame(rows)
@@ -201,7 +200,7 @@ class Results:
     def _summary(self, outcome: Outcome) -> dict[str, Any]:
         final = outcome.regret[:, -1]
         mean, low, high = mean_interval(final)
-        bound, confidence = bound_of(outcome.cell.recipe, outcome.cell.horizon)
+        bound, confidence = bound_of(outcome.cell)
         return {
             **self._address(outcome.cell),
             "runs": len(final),
@@ -253,26 +252,9 @@ def read(cell: Cell, path: Path, timing: dict[str, Any] | None) -> Outcome:
 
     content = path.read_bytes()
     about = json.loads(polars.read_parquet_metadata(io.BytesIO(content))["ensample"])
+    if about["cell"] != cell.number:
+        raise InvalidArgument("folder", str(path), f"cell {cell.number}, and the file holds cell {about['cell']}")
     frame = polars.read_parquet(io.BytesIO(content))
     pulls = frame["pulls"].to_numpy() if "pulls" in frame.columns else None
     seconds = timing["seconds_per_round"] if timing else math.nan
     return Outcome(cell, about["evaluation"], about["checkpoints"], frame["regret"].to_numpy(), pulls, seconds)
-
-
-def bound_of(recipe: Recipe, horizon: int) -> tuple[float | None, float | None]:
-    """(bound on the regret, with which probability) of the theorem that the recipe follows, at its own horizon."""
-    setting = recipe.setting
-    if setting is None or setting.horizon != horizon:
-        return None, None
-    try:
-        if isinstance(recipe, EnsembleSampling) and recipe.member == OptimisticMember():
-            return theory.optimistic_bound(setting), 1.0 - 3.0 * setting.delta
-        if isinstance(recipe, EnsembleSampling):
-            return theory.theorem_bound(setting, recipe.reward_law), 1.0 - 4.0 * setting.delta
-        if isinstance(recipe, PerturbedHistory):
-            return theory.phe_bound(setting, recipe.reward_law), 1.0 - 3.0 * setting.delta
-        if isinstance(recipe, LinUCB):
-            return theory.ucb_bound(setting), 1.0 - 2.0 * setting.delta
-    except AssumptionError:
-        pass
-    return None, None

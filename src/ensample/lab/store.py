@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -47,15 +47,25 @@ class Store:
     @contextmanager
     def opened(self, study: Study) -> Iterator[None]:
         """Make the folder this study's own, for this process alone."""
-        try:
+        with self._blamed():
             self.cells.mkdir(parents=True, exist_ok=True)
-            with only_user(self.folder):
+            sync(self.folder.parent)  # the new folder's name too
+            lock = (self.folder / ".lock").open("w")
+        with lock:
+            only_user(lock, self.folder)
+            with self._blamed():
                 self._claim(study)
                 self._sweep()
-                yield
+            yield
+
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """The system's errors in here are the folder's."""
+        try:
+            yield
         except OSError as error:
             expected = f"a folder one can write in, with room ({error.strerror or error}); finished cells are safe"
-            raise StudyError(study.source, "out", str(self.folder), expected) from error
+            raise InvalidArgument("out", str(self.folder), expected) from error
 
     def _claim(self, study: Study) -> None:
         now = {"ensample": __version__, "numbers": NUMBERS} | study.describe()
@@ -73,13 +83,16 @@ class Store:
     def description(self) -> dict[str, Any]:
         """The study that the folder holds, as data."""
         try:
-            return json.loads(self.study_file.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+            found = json.loads(self.study_file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InvalidArgument("folder", str(self.folder), f"a folder of results, with study.json ({error})") from None
+        if not isinstance(found, dict):
+            raise InvalidArgument("folder", str(self.folder), "a folder of results, with a study in study.json")
+        return found
 
     def _sweep(self) -> None:
         """Remove what a killed process left half-written."""
-        for left in self.cells.glob(".*.part"):
+        for left in (*self.cells.glob(".*.part"), *self.folder.glob(".*.part")):
             left.unlink()
 
     def finished(self, repair: bool = False) -> dict[int, Path]:
@@ -97,25 +110,30 @@ class Store:
         """Keep a finished cell."""
         content = as_parquet(cell, block, marks)
         self.note(event="cell", cell=cell.number, seconds_per_round=cost(cell, block))
-        write(self.cells / f"{cell.number:04d}-{checksum_of(content)}.parquet", content)
+        with self._blamed():
+            write(self.cells / f"{cell.number:04d}-{checksum_of(content)}.parquet", content)
 
     def note(self, **event: Any) -> None:
-        """Add a line to the journal."""
-        with self.journal.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event) + "\n")
+        """Add a line to the journal; a line that a crash cut short is ended first."""
+        with self._blamed(), self.journal.open("ab+") as file:
+            if file.tell() and self.journal.read_bytes()[-1:] != b"\n":
+                file.write(b"\n")
+            file.write(json.dumps(event).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
     def events(self) -> list[dict[str, Any]]:
-        """The journal; a last line cut short by a crash is left out."""
+        """The journal without damaged lines: it tells of times and circumstances, not of results."""
         if not self.journal.exists():
             return []
         events = []
-        for line in self.journal.read_text(encoding="utf-8").splitlines():
+        for line in self.journal.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
-                events.append(json.loads(line))
+                event = json.loads(line)
             except json.JSONDecodeError:
                 continue
+            if isinstance(event, dict):
+                events.append(event)
         return events
 
 
@@ -170,21 +188,23 @@ def write(path: Path, content: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync(path.parent)  # the new name too
+
+
+def sync(folder: Path) -> None:
+    """The names in a folder, safely on disk."""
+    opened = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the new name too
+        os.fsync(opened)
     finally:
-        os.close(folder)
+        os.close(opened)
 
 
-@contextmanager
-def only_user(folder: Path) -> Iterator[None]:
+def only_user(lock: IO[str], folder: Path) -> None:
     """Two processes must not fill one folder; the lock goes with the process, however it ends."""
     import fcntl
 
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InvalidArgument("out", str(folder), "a folder that no other process is writing to") from None
-        yield
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InvalidArgument("out", str(folder), "a folder that no other process is writing to") from None

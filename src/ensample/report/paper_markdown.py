@@ -52,8 +52,9 @@ def document(entries: Sequence[Entry], scale: Scale, seed: int, name: str) -> st
 def opening(entries: Sequence[Entry], scale: Scale, seed: int) -> list[str]:
     run = (
         f"This page is written by `ensample verify --scale {scale.value} --seed {seed} --markdown FILE` (`make docs`), and the "
-        "tests compare it with what the claims say now. The probability that a run of all claims refutes a true one or upholds "
-        f"a false one, is below {three(SUITE_FALSE_ALARM)}."
+        "tests compare it with what the claims say now. The probability that a run of all claims refutes a true one is "
+        f"below {three(SUITE_FALSE_ALARM)} (rates suppose slopes that are about normal). An inequality that holds was not refuted "
+        "by the cases tried; an equality of laws holds up to the stated tolerance."
     )
     return [
         "# The executable paper",
