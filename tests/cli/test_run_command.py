@@ -19,7 +19,8 @@ SLOW = TOML.replace("horizon = 60", "horizon = 400_000").replace("dim = [2, 3]",
 
 def ensample(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "ensample", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+    wide = os.environ | {"COLUMNS": "160"}
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, env=wide)
 
 
 @pytest.fixture
@@ -73,6 +74,13 @@ def test_a_changed_study_shows_the_difference(folder: Path) -> None:
     (folder / "mine.toml").write_text(TOML.replace("runs = 6", "runs = 7", 1))
     done = ensample("run", "mine.toml", cwd=folder)
     assert done.returncode == 2 and '- "runs": 6,' in done.stderr and '+ "runs": 7,' in done.stderr
+
+
+def test_labels_are_text(folder: Path) -> None:
+    (folder / "mine.toml").write_text(TOML.replace('"ES"', '"[red]x[/red] [/foo]"'))
+    for arguments in (["--dry-run"], []):
+        done = ensample("run", "mine.toml", *arguments, cwd=folder)
+        assert done.returncode == 0 and "[red]x[/red] [/foo]" in done.stdout
 
 
 def test_the_studies_are_listed() -> None:

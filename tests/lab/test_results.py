@@ -122,6 +122,12 @@ def test_slopes_along_each_axis_of_numbers(results: es.Results) -> None:
     assert row["slope"] == pytest.approx(np.polyfit(np.log([40, 80, 160]), np.log(means), 1)[0])
 
 
+def test_frames_without_rows_have_their_columns(tmp_path: Path) -> None:
+    results = es.run_study(small(policy={"recipe": "Greedy"}, problem={"family": "sphere"}), tmp_path)
+    assert {"axis", "slope", "low", "high"} <= set(results.slopes().columns) and len(results.slopes()) == 0
+    assert "against" in results.differences().columns
+
+
 def test_notebooks_show_a_table(results: es.Results) -> None:
     assert "<table" in results._repr_html_() and "30 of 30 cells" in results._repr_html_()
 

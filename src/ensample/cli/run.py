@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -44,7 +45,7 @@ def run(
         show_plan(asked, folder, threads)
         return
     before = len(Store(folder).finished())
-    errors.print(f"{asked.name}: {len(asked.cells)} cells, {before} of them finished before", highlight=False)
+    errors.print(f"{asked.name}: {len(asked.cells)} cells, {before} of them finished before", highlight=False, markup=False)
     try:
         with bars() as shown:
             task = shown.add_task("", total=None, rate="")
@@ -117,13 +118,13 @@ class RoundsPerSecond(TextColumn):
 def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     """The grid, and time and memory."""
     finished = Store(folder).finished()
-    table = Table(title=f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs", title_justify="left")
-    for column in ("cell", "policy", "problem", "horizon", "axes", ""):
+    table = Table(title=escape(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"), title_justify="left")
+    for column in ("cell", "policy", "problem", "horizon", "axes", "state"):
         table.add_column(column)
     for cell in study.cells[:SHOWN_CELLS]:
-        axes = ", ".join(f"{axis}={value}" for axis, value in cell.axes.items() if axis != "horizon")
+        axes = ", ".join(value for value in cell.values if not value.startswith("horizon="))
         done = "finished" if cell.number in finished else ""
-        table.add_row(str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done)
+        table.add_row(*map(escape, (str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done)))
     output.print(table)
     if len(study.cells) > SHOWN_CELLS:
         output.print(f"... and {len(study.cells) - SHOWN_CELLS} more", highlight=False)
@@ -140,17 +141,18 @@ def show_plan(study: Study, folder: Path, threads: int | None) -> None:
 
 
 def show_results(results: Results) -> None:
-    table = Table(title=results.study.question or results.study.name, title_justify="left")
+    table = Table(title=escape(results.study.question or results.study.name), title_justify="left")
     for column in ("policy", "problem", "axes"):
         table.add_column(column)
     for column in ("mean regret", "95% interval", "90th percentile", "us/round"):
         table.add_column(column, justify="right")
     rows = results.cells.to_dicts()
-    for row in rows[:SHOWN_CELLS]:
-        axes = ", ".join(f"{axis}={row[axis]}" for axis in results.axes if row[axis] is not None)
+    for row, outcome in list(zip(rows, results.outcomes, strict=True))[:SHOWN_CELLS]:
+        axes = ", ".join(outcome.cell.values)
         interval = f"{row['low']:,.1f} to {row['high']:,.1f}" if row["runs"] > 1 else ""
         cost = f"{1e6 * row['seconds_per_round']:,.2f}"
-        table.add_row(row["policy"], row["problem"], axes, f"{row['mean']:,.1f}", interval, f"{row['p90']:,.1f}", cost)
+        names = map(escape, (row["policy"], row["problem"], axes))
+        table.add_row(*names, f"{row['mean']:,.1f}", interval, f"{row['p90']:,.1f}", cost)
     output.print(table)
     if len(rows) > SHOWN_CELLS:
         output.print(f"... and {len(rows) - SHOWN_CELLS} more", highlight=False)

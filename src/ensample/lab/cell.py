@@ -26,7 +26,12 @@ class Cell:
     @property
     def name(self) -> str:
         """What tells this cell from the others."""
-        return ", ".join([self.policy, self.problem, *(f"{axis}={value}" for axis, value in self.axes.items())])
+        return ", ".join([self.policy, self.problem, *self.values])
+
+    @property
+    def values(self) -> list[str]:
+        """The value of each axis, in few digits."""
+        return [f"{axis}={value:.6g}" if isinstance(value, float) else f"{axis}={value}" for axis, value in self.axes.items()]
 
     @property
     def key(self) -> int:

@@ -1,8 +1,12 @@
 """The cluster engine: the same tasks, on the workers of a Dask cluster."""
 
 import itertools
+import logging
+import signal
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +44,8 @@ class Cluster(Engine):
         except ImportError:
             raise InvalidArgument("cluster", self.address, "the package distributed: pip install 'ensample[cluster]'") from None
         if self.address == "local":
-            return Client(n_workers=None, threads_per_worker=1, dashboard_address=None)
+            with deaf_to_ctrl_c():
+                return Client(n_workers=None, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
         try:
             return Client(self.address, timeout=PATIENCE)
         except (OSError, ValueError, TimeoutError) as error:
@@ -48,6 +53,19 @@ class Cluster(Engine):
 
     def __str__(self) -> str:
         return f"cluster {self.address}"
+
+
+@contextmanager
+def deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes started in here leave Ctrl-C to this one."""
+    if threading.current_thread() is not threading.main_thread():  # elsewhere signals cannot be set
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def on_cluster(client: Any, tasks: Iterator[Task]) -> Iterator[tuple[Task, Block]]:

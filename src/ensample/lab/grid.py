@@ -18,6 +18,7 @@ __all__ = ["axes_of", "blaming", "cells_of", "expand"]
 
 Table = dict[str, Any]
 ABOUT_POLICY = ("label", "problems")  # keys of a policy that are not fields of its recipe
+LONGEST = (1 << 31) - 1  # rounds that a kernel can count
 EXAMPLES = {"family": "sphere", "recipe": "EnsembleSampling"}
 
 
@@ -67,7 +68,7 @@ def cells_of(study: "Study") -> Iterator[Cell]:
                 own = {f"policy {axis}" if axis in axes else axis: value for axis, value in own.items()}
                 cell = Cell(next(numbers), policy.label, label, axes | own, recipe, family, horizon)
                 if cell.name in taken:
-                    raise StudyError(study.source, "label", cell.name, "cells that differ: give labels to tell them apart")
+                    raise StudyError(study.source, "cell", cell.name, "cells that differ, and this one is there twice")
                 taken.add(cell.name)
                 yield cell
 
@@ -78,7 +79,7 @@ def settings(study: "Study", problems: list[Entry]) -> Iterator[tuple[str, Table
         table = {"horizon": study.horizon} | problem.options  # a problem may have horizons of its own
         for chosen in expand(table):
             with blaming(study.source, problem.where):
-                horizon = whole("horizon", chosen["horizon"], 1)
+                horizon = whole("horizon", chosen["horizon"], 1, LONGEST)
                 family = build_problem({key: value for key, value in chosen.items() if key != "horizon"})
             yield problem.label, {axis: shown(chosen[axis]) for axis in axes_of(table)}, family, horizon
 
@@ -94,6 +95,8 @@ def entries(study: "Study", key: str, needed: str) -> list[Entry]:
         where = f"{key}[{place}]" if isinstance(value, list) else key
         with blaming(study.source, where):
             found.append(entry(where, table, key, needed))
+            if found[-1].label in [other.label for other in found[:-1]]:
+                raise InvalidArgument("label", found[-1].label, f"a label of its own for each [[{key}]]")
     return found
 
 
@@ -101,16 +104,15 @@ def entry(where: str, table: Table, key: str, needed: str) -> Entry:
     about = ABOUT_POLICY if key == "policy" else ABOUT_POLICY[:1]
     options = {name: value for name, value in table.items() if name not in about}
     if not isinstance(options.get(needed), str):
-        raise InvalidArgument(
-            needed, options.get(needed), f"a name, for example {EXAMPLES[needed]!r}; several are several [[{key}]]"
-        )
+        example = f"a name, for example {EXAMPLES[needed]!r}; several are several [[{key}]]"
+        raise InvalidArgument(needed, options.get(needed), f"{example}; given are {', '.join(options)}")
     for name, value in options.items():
         if value == []:
             raise InvalidArgument(name, value, "an axis with at least one value")
     label, problems = table.get("label", options[needed]), table.get("problems")
     if not isinstance(label, str) or not label:
         raise InvalidArgument("label", label, "text")
-    if problems is not None and not isinstance(problems, list):
+    if problems is not None and (not isinstance(problems, list) or not problems):
         raise InvalidArgument("problems", problems, "a list of labels of problems")
     return Entry(where, label, options, problems)
 

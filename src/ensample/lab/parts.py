@@ -12,7 +12,7 @@ from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.policies import Recipe
 from ensample.policies.describe import PARTS
 from ensample.policies.loading import RECIPES
-from ensample.problems import Family, Problem, known, problem
+from ensample.problems import PROBLEMS, Family, Problem, known, problem
 from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, RademacherNoise
 from ensample.theory import Setting, radius
 
@@ -27,6 +27,8 @@ Units = dict[str, Callable[[], float]]  # what a number may be given in
 
 def build_problem(table: dict[str, Any]) -> Family:
     """`family` and its options."""
+    if table["family"] not in PROBLEMS:
+        raise InvalidArgument("family", table["family"], known(table["family"], list(PROBLEMS)))
     return problem(table["family"], **{key: part(key, value, {}) for key, value in table.items() if key != "family"})
 
 

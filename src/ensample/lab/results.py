@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -143,7 +144,7 @@ class Results:
             if other is not None and other.cell != outcome.cell:
                 mean, low, high = mean_interval(outcome.regret[:, -1] - other.regret[:, -1])
                 rows.append({**self._address(outcome.cell), "against": other.cell.name, "mean": mean, "low": low, "high": high})
-        return self._frame(rows)
+        return self._frame(rows, ("against", "mean", "low", "high"))
 
     def published(self) -> "polars.DataFrame":
         """A row a published figure: theirs, ours, and the distance in joint standard errors where theirs is known."""
@@ -171,7 +172,7 @@ class Results:
                 if not math.isnan(slope):
                     others = {name: value for name, value in self._address(group[0].cell).items() if name not in ("cell", axis)}
                     rows.append({"axis": axis, **others, "points": len(x), "slope": slope, "low": low, "high": high})
-        return self._frame(rows)
+        return self._frame(rows, ("axis", "points", "slope", "low", "high"))
 
     def _along(self, axis: str) -> list[list[Outcome]]:
         """Groups of cells that differ in this axis only, three or more values of it."""
@@ -224,10 +225,12 @@ class Results:
         names = ("round", "mean", "standard_error", "p10", "p90")
         return [self._address(outcome.cell) | dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def _frame(self, rows: Any) -> "polars.DataFrame":
+    def _frame(self, rows: Any, columns: Sequence[str] = ()) -> "polars.DataFrame":
         import polars
 
-        return polars.DataFrame(list(rows), infer_schema_length=None, strict=False)
+        found = list(rows)
+        names = list(self._address(self.study.cells[0])) + list(columns)
+        return polars.DataFrame(found or None, schema=None if found else names, infer_schema_length=None, strict=False)
 
 
 def as_html(columns: list[str], rows: list[list[Any]]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
-from ensample.lab.grid import Table, blaming, cells_of
+from ensample.lab.grid import LONGEST, Table, blaming, cells_of
 from ensample.lab.published import published_in
 from ensample.problems import known
 from ensample.simulation.simulate import EVALUATIONS
@@ -80,10 +80,10 @@ class Study:
         for key in ("question", "baseline"):
             if not isinstance(getattr(self, key), str):
                 raise InvalidArgument(key, getattr(self, key), "text")
-        if self.horizon == []:
+        if isinstance(self.horizon, list) and not self.horizon:
             raise InvalidArgument("horizon", self.horizon, "an axis with at least one value")
         for horizon in self.horizon if isinstance(self.horizon, list) else [self.horizon]:
-            whole("horizon", horizon, 1)
+            whole("horizon", horizon, 1, LONGEST)
         for key, least in (("runs", 1), ("seed", 0), ("checkpoints", 1)):
             whole(key, getattr(self, key), least)
         if self.evaluation not in EVALUATIONS:
@@ -117,6 +117,9 @@ class Study:
             if key not in table:
                 raise StudyError(source, key, None, "to be given: a study needs name, horizon, [problem] and [[policy]]")
         scales = table.pop("scales", {})
+        if isinstance(scales, dict):
+            for other in scales:  # a slip in a scale that is not asked for is a slip too
+                at_scale(table, scales, other, source)
         return cls(**at_scale(table, scales, scale, source), source=source, text=text)
 
     def describe(self) -> Table:

@@ -53,8 +53,8 @@ def opening(entries: Sequence[Entry], scale: Scale, seed: int) -> list[str]:
     run = (
         f"This page is written by `ensample verify --scale {scale.value} --seed {seed} --markdown FILE` (`make docs`), and the "
         "tests compare it with what the claims say now. The probability that a run of all claims refutes a true one is "
-        f"below {three(SUITE_FALSE_ALARM)} (rates suppose slopes that are about normal). An inequality that holds was not refuted "
-        "by the cases tried; an equality of laws holds up to the stated tolerance."
+        f"below {three(SUITE_FALSE_ALARM)} (rates suppose slopes that are about normal). An inequality that holds was not "
+        "refuted by the cases tried; an equality of laws holds up to the stated tolerance."
     )
     return [
         "# The executable paper",
