@@ -14,11 +14,11 @@ from ensample.simulation.simulate import checkpoint_rounds, run
 
 __all__ = ["bare", "studied"]
 
-RUNS = 20
+RUNS = 100  # as studies have by default
 
 
 def study(seed: int) -> Study:
-    """Four cells of 200,000 rounds, kept on disk one by one."""
+    """Four cells of a million rounds, kept on disk one by one."""
     ensembles = {"recipe": "EnsembleSampling", "size": [100, 29_000], "scale": SCALE}
     rivals = [{"recipe": "ThompsonSampling", "scale": SCALE}, {"recipe": "LinUCB", "radius": 2 * NOISE}]
     family = {"family": "sphere", "dim": DIM, "arms": ARMS, "noise": NOISE}
