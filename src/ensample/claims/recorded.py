@@ -11,10 +11,11 @@ from ensample.claims.evidence import generator
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.perturbations import Gaussian
 from ensample.policies import EnsembleSampling
+from ensample.problems.families import unit_rows
 from ensample.randomness import RunStream
 from ensample.types import FloatArray, IntArray, Shape
 
-__all__ = ["History", "record", "relative_error", "unit_rows"]
+__all__ = ["History", "record", "relative_error"]
 
 
 @dataclass(frozen=True)
@@ -106,12 +107,6 @@ def record(
         theta_hat=np.array(means),
         estimates=np.array(estimates),
     )
-
-
-def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
-    rows = rng.standard_normal((count, dim))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows
 
 
 def relative_error(values: FloatArray, truth: FloatArray) -> float:

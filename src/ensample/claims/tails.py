@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from ensample.claims.claim import Outcome
 from ensample.claims.evidence import always_at_least, probability_at_least, weakest
-from ensample.claims.recorded import unit_rows
+from ensample.problems.families import unit_rows
 from ensample.types import FloatArray
 
 __all__ = ["LEAST", "RARITY", "THRESHOLD", "adverse_directions", "exact_tail", "rarely", "sampled_tail"]

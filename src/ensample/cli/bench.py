@@ -1,7 +1,6 @@
 """`ensample bench`: speed as ratios, every pair measured side by side."""
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,7 @@ from rich.table import Table
 
 from ensample.bench import GROUPS, Row, measure
 from ensample.checks import whole
-from ensample.cli.console import output, progress
+from ensample.cli.console import check_file, output, progress
 from ensample.errors import InvalidArgument
 
 __all__ = ["bench"]
@@ -35,7 +34,7 @@ def bench(
         if group not in GROUPS:
             raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}")
     if json_file is not None:
-        check_writable(json_file)
+        check_file("json", json_file)
     rows: list[Row] = []
     with progress() as bars:
         task = bars.add_task("turns", total=None)
@@ -45,13 +44,6 @@ def bench(
     output.print(as_table(rows))
     if json_file is not None:
         json_file.write_text(json.dumps([asdict(row) | {"reached": row.reached} for row in rows], indent=1) + "\n")
-
-
-def check_writable(file: Path) -> None:
-    """Raise unless `file` can be written; nothing is created before there is something to keep."""
-    target = file if file.exists() else file.parent
-    if file.is_dir() or not file.parent.is_dir() or not os.access(target, os.W_OK):
-        raise InvalidArgument("json", str(file), "a file that can be written, in a folder that exists")
 
 
 def as_table(rows: list[Row]) -> Table:

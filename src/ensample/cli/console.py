@@ -2,11 +2,14 @@
 
 import os
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-__all__ = ["errors", "output", "progress"]
+from ensample.errors import InvalidArgument
+
+__all__ = ["check_file", "duration", "errors", "output", "progress"]
 
 # Into a file or a pipe there is no edge to wrap at.
 output = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160)
@@ -23,3 +26,15 @@ def progress() -> Progress:
         console=errors,
         disable=not errors.is_terminal,
     )
+
+
+def check_file(option: str, path: Path) -> None:
+    """Raise, before the work, unless a file can be written at `path`; nothing is created."""
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise InvalidArgument(option, str(path), "a file that can be written, in a folder that exists")
+
+
+def duration(seconds: float) -> str:
+    """A time in words short enough for a table."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"

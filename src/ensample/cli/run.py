@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ensample.cli.console import errors, output
+from ensample.cli.console import duration, errors, output
 from ensample.errors import InvalidArgument
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
 from ensample.lab import Progress as Done
@@ -156,12 +156,6 @@ def show_results(results: Results) -> None:
     output.print(table)
     if len(rows) > SHOWN_CELLS:
         output.print(f"... and {len(rows) - SHOWN_CELLS} more", highlight=False)
-
-
-def duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def megabytes(count: int) -> str:

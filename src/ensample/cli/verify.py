@@ -1,7 +1,6 @@
 """`ensample verify`: the paper, statement by statement, with numbers."""
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,7 +13,7 @@ from ensample.checks import whole
 from ensample.claims import Claim, Row, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
-from ensample.cli.console import errors, output, progress
+from ensample.cli.console import check_file, duration, errors, output, progress
 from ensample.errors import InvalidArgument
 
 __all__ = ["verify"]
@@ -74,13 +73,6 @@ def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
             bars.update(task, completed=done, description=coming.id if coming else "done")
 
         return verify_claims(claims, scale, seed, advance)
-
-
-def check_file(option: str, path: Path) -> None:
-    """Raise, before the work, unless a file can be written at `path`."""
-    folder = path.absolute().parent
-    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise InvalidArgument(option, str(path), "a file that can be written, in a directory that exists")
 
 
 def check_report() -> None:
@@ -162,7 +154,3 @@ def said(row: Row) -> str:
 def number(value: float) -> str:
     """Four digits are enough to read."""
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
-
-
-def duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -22,6 +22,7 @@ __all__ = [
     "RandomSphere",
     "Trap",
     "TwoArms",
+    "unit_rows",
 ]
 
 
@@ -36,6 +37,7 @@ class Family(ABC):
 
 
 def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
+    """Unit vectors in random directions: [count, dim]."""
     rows = rng.standard_normal((count, dim))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows

@@ -1,7 +1,6 @@
 """The claims and what was measured, as one self-contained page."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 
 import jinja2
 from markupsafe import Markup
@@ -13,7 +12,7 @@ from ensample.report.claim_figures import for_page
 from ensample.report.findings import Entry
 from ensample.report.formula import formula
 from ensample.report.plain import for_html
-from ensample.report.style import variables
+from ensample.report.resources import colours, resource
 from ensample.version import __version__
 
 __all__ = ["page"]
@@ -62,13 +61,3 @@ def with_formulas(text: str) -> Markup:
     """Prose, whose formulas stand between dollars."""
     parts = text.split("$")
     return Markup("").join(drawn(part) if place % 2 else plain(part) for place, part in enumerate(parts))
-
-
-def resource(name: str) -> str:
-    return files("ensample.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def colours() -> dict[str, str]:
-    """The page's colours, light and dark, as CSS."""
-    named = variables().items()
-    return {mode: Markup("".join(f"{name}:{getattr(pair, mode)};" for name, pair in named)) for mode in ("light", "dark")}

@@ -1,7 +1,6 @@
 """`write_report`: the results of a study as one page, and as figures and tables in files."""
 
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from ensample.checks import boolean, file_path, instance
 from ensample.errors import InvalidArgument, WrongType
 from ensample.lab.results import Results
 from ensample.report.files import save, written
+from ensample.report.resources import colours, resource
 from ensample.report.sections import Section, sections
-from ensample.report.style import variables
 from ensample.report.tables import missing_cells
 from ensample.report.words import listed
 from ensample.version import __version__
@@ -87,16 +86,6 @@ def render(results: Results, parts: list[Section], progress: Callable[[int, int]
         css=css,
         colours=colours(),
     )
-
-
-def resource(name: str) -> str:
-    return files("ensample.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def colours() -> dict[str, str]:
-    """The page's colours, light and dark, as CSS."""
-    named = variables().items()
-    return {mode: Markup("".join(f"{name}:{getattr(pair, mode)};" for name, pair in named)) for mode in ("light", "dark")}
 
 
 def write_frames(results: Results, baseline: str) -> list[Path]:

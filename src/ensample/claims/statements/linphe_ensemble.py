@@ -8,11 +8,11 @@ from numpy.random import Generator
 from ensample.arms import ChangingArms, FiniteArms
 from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import cell, generator, identity, same_law, weakest
-from ensample.claims.recorded import unit_rows
 from ensample.members import RoundRobin
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Uniform
 from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.problems import problem
+from ensample.problems.families import unit_rows
 from ensample.simulation import simulate
 from ensample.statistics import ks_distance
 from ensample.types import FloatArray, Shape

@@ -6,7 +6,8 @@ import numpy as np
 
 from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import always_at_least, generator
-from ensample.claims.recorded import History, record, unit_rows
+from ensample.claims.recorded import History, record
+from ensample.problems.families import unit_rows
 from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]

@@ -6,7 +6,8 @@ import numpy as np
 
 from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import generator, identity
-from ensample.claims.recorded import relative_error, unit_rows
+from ensample.claims.recorded import relative_error
+from ensample.problems.families import unit_rows
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["CLAIM"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import always_at_most, generator
-from ensample.claims.recorded import unit_rows
+from ensample.problems.families import unit_rows
 from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]

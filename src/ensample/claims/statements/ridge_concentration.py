@@ -7,8 +7,8 @@ from numpy.random import Generator
 
 from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_least, weakest
-from ensample.claims.recorded import unit_rows
 from ensample.problems import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, Noise, RademacherNoise
+from ensample.problems.families import unit_rows
 from ensample.theory import Setting, radius
 from ensample.types import BoolArray, FloatArray
 
