@@ -8,7 +8,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench docs clean
+.PHONY: help run test attack lint format bench docs clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -19,6 +19,9 @@ run: .venv/runs  ## what the theory prescribes, then race the policies: a table,
 
 test: lint  ## linters, types, import rules, doctests and all tests
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+attack: .venv/develops  ## every attack at its full number of attempts (an hour or two)
+	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s tests/attacks
 
 lint: .venv/develops  ## ruff, mypy and the import rules
 	$(BIN)/ruff check .
