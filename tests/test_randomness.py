@@ -66,7 +66,7 @@ def test_initial_vectors_and_perturbations_are_independent() -> None:
     """W and the first rows of Z of a policy share no address."""
     policy = es.EnsembleSampling(size=2000, scale=1.0).start(es.UnitBall(4))
     W = policy.estimates  # lam = 1, so theta^j = W^j at the start
-    Z = np.array([policy._perturbations(t) for t in range(8)])
+    Z = np.array([policy.model.perturbations(t) for t in range(8)])
     correlations = np.corrcoef(np.vstack([W.T, Z]))[:4, 4:]
     assert holds(stats.chi2.sf(2000 * (correlations**2).sum(), correlations.size))
     assert not set(W.ravel()) & set(Z.ravel()), "no number is used twice"

@@ -25,17 +25,51 @@ from ensample.checks import matrix, vector, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.types import ArrayLike, FloatArray
 
-__all__ = ["Arms", "Box", "ChangingArms", "FiniteArms", "OracleArms", "UnitBall"]
+__all__ = ["Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
 
 
-class Arms(ABC):
-    """A closed set of feature vectors in R^dim."""
+class Offer(ABC):
+    """What is on offer in one round: vectors in R^dim, listed as rows or known by the best of them."""
 
     dim: int
+    rows: FloatArray | None = None  # [K, dim] where arms are listed and so numbered
+    by_coordinate: FloatArray  # [dim, K], as the kernels read it; where arms are listed
 
     @abstractmethod
     def best(self, theta: FloatArray) -> tuple[int | None, FloatArray]:
         """(index, features) of argmax_x x'theta; the index is None where arms are not numbered."""
+
+    def promises(self, thetas: FloatArray) -> FloatArray:
+        """max_x x'theta for each row of `thetas` [m, dim]: [m]."""
+        return np.array([self.best(theta)[1] @ theta for theta in thetas])
+
+
+class Rows(Offer):
+    """A list of arms, the rows of a K x d array. Of arms with equal scores the lowest index wins."""
+
+    rows: FloatArray
+
+    def __init__(self, features: ArrayLike, dim: int | None = None) -> None:
+        self.rows = matrix("features", features, dim)
+        self.by_coordinate = np.ascontiguousarray(self.rows.T)
+        self.rows.setflags(write=False)
+        self.by_coordinate.setflags(write=False)
+        self.dim = self.rows.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} arms, dim={self.dim})"
+
+    def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
+        # Coordinates are added in order, so that equal arms have equal scores to the last bit.
+        arm = int(np.argmax(np.add.reduce(self.by_coordinate * theta[:, None], axis=0)))
+        return arm, self.rows[arm]
+
+
+class Arms(Offer):
+    """A closed set of feature vectors in R^dim: what every round offers, unless it brings its own."""
 
     @property
     def largest_norm(self) -> float | None:
@@ -47,12 +81,12 @@ class Arms(ABC):
         """The arguments that make these arms again; None where they cannot be written down."""
         return None
 
-    def promises(self, thetas: FloatArray) -> FloatArray:
-        """max_x x'theta for each row of `thetas` [m, dim]: [m]."""
-        return np.array([self.best(theta)[1] @ theta for theta in thetas])
+    def offer(self, features: ArrayLike | None = None) -> Offer:
+        """What a round offers: these arms, or the rows of `features`."""
+        return self if features is None else Rows(features, self.dim)
 
 
-class FiniteArms(Arms):
+class FiniteArms(Rows, Arms):
     """K arms, the rows of a K x d array. Of arms with equal scores the lowest index wins.
 
     >>> FiniteArms([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]).best(np.array([0.2, 0.5]))
@@ -60,30 +94,20 @@ class FiniteArms(Arms):
     """
 
     def __init__(self, features: ArrayLike) -> None:
-        self.features = matrix("features", features)
-        self.by_coordinate = np.ascontiguousarray(self.features.T)  # [d, K], as the kernels read it
-        self.features.setflags(write=False)
-        self.by_coordinate.setflags(write=False)
-        self.dim = self.features.shape[1]
+        super().__init__(features)
 
-    def __len__(self) -> int:
-        return len(self.features)
-
-    def __repr__(self) -> str:
-        return f"FiniteArms({len(self)} arms, dim={self.dim})"
+    @property
+    def features(self) -> FloatArray:
+        """The rows: [K, d], read-only."""
+        return self.rows
 
     @property
     def largest_norm(self) -> float:
-        return float(np.linalg.norm(self.features, axis=1).max())
+        return float(np.linalg.norm(self.rows, axis=1).max())
 
     @property
     def parameters(self) -> dict[str, int | FloatArray]:
-        return {"features": self.features}
-
-    def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
-        # Coordinates are added in order, so that equal arms have equal scores to the last bit.
-        arm = int(np.argmax(np.add.reduce(self.by_coordinate * theta[:, None], axis=0)))
-        return arm, self.features[arm]
+        return {"features": self.rows}
 
 
 class UnitBall(Arms):
@@ -175,5 +199,13 @@ class ChangingArms(Arms):
     def parameters(self) -> dict[str, int | FloatArray]:
         return {"dim": self.dim}
 
+    def offer(self, features: ArrayLike | None = None) -> Offer:
+        if features is None:
+            raise self._missing()
+        return super().offer(features)
+
     def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
-        raise InvalidArgument("features", None, f"the arms of this round, a K x {self.dim} array")
+        raise self._missing()
+
+    def _missing(self) -> InvalidArgument:
+        return InvalidArgument("features", None, f"the arms of this round, a K x {self.dim} array")

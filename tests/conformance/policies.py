@@ -80,7 +80,7 @@ def reward(t: int, decision: es.Decision) -> float:
 
 def fingerprint(policy: es.Policy) -> bytes:
     """Every bit of a policy's state."""
-    parts = [values.tobytes() for values in policy._arrays().values()]
-    parts += [column.tobytes() for column in policy._log_columns().values()]
-    waiting = [(d.round, d.arm, d.member, d.features.tobytes(), d._propensity) for d in policy.open_decisions]
+    parts = [values.tobytes() for values in policy.model.arrays().values()]
+    parts += [column.tobytes() for column in policy._ledger.columns().values()]
+    waiting = [(d.round, d.arm, d.member, d.features.tobytes(), d.propensity) for d in policy.open_decisions]
     return b"|".join([*parts, repr((policy.round, waiting)).encode()])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensample.kernels import ensemble, exact, ridge
+from ensample.kernels import ensemble, exact, learning, ridge
 from ensample.kernels import rows as rows_kernel
 from naive import textbook
 
@@ -26,10 +26,7 @@ def test_two_sum_and_two_product_are_exact(a: float, b: float) -> None:
 
 
 def state_after(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
-    d = X.shape[1]
-    state = np.zeros((3 * d + 5, d))
-    state[:d] = lam * np.eye(d)
-    state[2 * d : 3 * d] = np.eye(d) / lam
+    state = ridge.new_ridge(X.shape[1], lam)
     for x, reward in zip(X, y, strict=True):
         ridge.observe(state, x, reward)
     return state
@@ -41,21 +38,21 @@ def test_observe_is_ridge_regression(d: int) -> None:
     X, y = rng.standard_normal((200, d)), rng.standard_normal(200)
     state = state_after(X, y, 0.5)
     V = 0.5 * np.eye(d) + X.T @ X
-    gram, _, inverse, (target, _, mean, count, information) = ridge.parts(state)
-    np.testing.assert_allclose(gram, V, rtol=1e-13)
-    np.testing.assert_allclose(target, X.T @ y, atol=1e-12)
-    np.testing.assert_allclose(inverse @ V, np.eye(d), atol=1e-11)
-    np.testing.assert_allclose(mean, np.linalg.solve(V, X.T @ y), rtol=1e-10)
-    assert count[0] == 200
-    assert information[0] == pytest.approx(np.linalg.slogdet(V)[1] - d * np.log(0.5))
+    parts = ridge.views(state)
+    np.testing.assert_allclose(parts.gram, V, rtol=1e-13)
+    np.testing.assert_allclose(parts.target, X.T @ y, atol=1e-12)
+    np.testing.assert_allclose(parts.inverse @ V, np.eye(d), atol=1e-11)
+    np.testing.assert_allclose(parts.mean, np.linalg.solve(V, X.T @ y), rtol=1e-10)
+    assert parts.seen[0] == 200
+    assert parts.information[0] == pytest.approx(np.linalg.slogdet(V)[1] - d * np.log(0.5))
     assert ridge.stiffness(state) <= np.linalg.cond(V) * (1 + 1e-9) <= d**2 * ridge.stiffness(state) * (1 + 1e-6)
 
 
 def test_sums_are_kept_to_twice_the_digits() -> None:
     """A term that a double would swallow is not lost: V = 1 + 1e10 * 1e-20 + 1e20."""
     state = state_after(np.array([[1e10]] + [[1e-10]] * 1000), np.zeros(1001), 1.0)
-    gram, low, *_ = ridge.parts(state)
-    total = Fraction(gram[0, 0]) + Fraction(low[0, 0])
+    parts = ridge.views(state)
+    total = Fraction(parts.gram[0, 0]) + Fraction(parts.gram_low[0, 0])
     truth = 1 + Fraction(1e10) ** 2 + 1000 * Fraction(1e-10) ** 2
     assert abs(total - truth) / truth < Fraction(1, 10**30)
 
@@ -64,20 +61,24 @@ def test_polish_repairs_a_spoilt_inverse() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 4)), rng.standard_normal(50)
     state = state_after(X, y, 1.0)
-    gram, _, inverse, (_, _, mean, _, _) = ridge.parts(state)
-    good = mean.copy()
-    inverse *= 1.001
-    mean += 1e-3
-    assert ridge.polish(state)
-    np.testing.assert_allclose(mean, good, rtol=1e-12)
-    np.testing.assert_allclose(inverse, np.linalg.inv(gram), rtol=1e-10)
+    parts = ridge.views(state)
+    good, information = parts.mean.copy(), parts.information[0]
+    parts.inverse[...] *= 1.001
+    parts.mean[...] += 1e-3
+    parts.information[0] = np.nan
+    ridge.polish(state)
+    np.testing.assert_allclose(parts.mean, good, rtol=1e-12)
+    np.testing.assert_allclose(parts.inverse, np.linalg.inv(parts.gram), rtol=1e-10)
+    assert parts.information[0] == pytest.approx(information, rel=1e-12)
 
 
-def test_polish_leaves_a_singular_matrix_alone() -> None:
-    state = state_after(np.array([[1.0, 1.0]]), np.ones(1), 1e-20)
-    before = state.copy()
-    assert not ridge.polish(state)
-    np.testing.assert_array_equal(state, before)
+@pytest.mark.parametrize("length", [1.0, 1e10, 1e100])
+def test_there_is_an_inverse_where_lam_is_lost_beside_the_features(length: float) -> None:
+    """V = 1e-20 I + x x' to no more than 32 digits: what is left is finite, symmetric and positive definite."""
+    parts = ridge.views(state_after(length * np.array([[1.0, 1.0], [1.0, 1.0]]), np.ones(2), 1e-20))
+    assert np.isfinite(parts.inverse).all() and np.isfinite(parts.information[0])
+    assert length * parts.mean.sum() == pytest.approx(1.0, rel=1e-12)
+    assert parts.inverse.diagonal().min() > 0.0
 
 
 @pytest.mark.parametrize("d", [1, 2, 7])
@@ -106,14 +107,14 @@ def test_one_member_and_all_members_agree_to_the_bit() -> None:
     X = rng.standard_normal((K, d))
     X[11] = X[3]  # a tie in every round
     state = state_after(rng.standard_normal((30, d)), rng.standard_normal(30), 1.0)
-    sums = np.ascontiguousarray(rng.standard_normal((d, m)))
+    sums = np.vstack((rng.standard_normal((d, m)), 1e-16 * rng.standard_normal((d, m))))
     by_coordinate = np.ascontiguousarray(X.T)
-    thetas = ensemble.estimates(state, sums)
+    thetas = ensemble.estimates(state, sums, 1.3)
     votes, promises = ensemble.votes(thetas, by_coordinate)
     for j in range(m):
-        theta = ensemble.estimate(state, sums[:, j].copy())
+        theta = ensemble.estimate(state, ensemble.total_of(sums, 1.3, j))
         np.testing.assert_array_equal(theta, thetas[:, j])
-        assert ensemble.choose(state, sums, j, by_coordinate) == votes[j] == ensemble.greedy(theta, by_coordinate)
+        assert ensemble.choose(state, sums, 1.3, j, by_coordinate) == votes[j] == ensemble.greedy(theta, by_coordinate)
     assert votes.tolist() == textbook.votes(X, thetas.T)
     assert 11 not in votes
     np.testing.assert_allclose(promises, (X @ thetas).max(axis=0), rtol=1e-13)
@@ -121,10 +122,20 @@ def test_one_member_and_all_members_agree_to_the_bit() -> None:
 
 def test_learn_perturbs_every_member() -> None:
     rng = np.random.default_rng(2)
-    state, sums = state_after(np.zeros((0, 3)), np.zeros(0), 1.0), rng.standard_normal((3, 9))
-    x, z, before = rng.standard_normal(3), rng.standard_normal(9), sums.copy()
-    ensemble.learn(state, sums, x, 0.5, z)
-    np.testing.assert_array_equal(sums, before + np.outer(x, z))
+    state, W = state_after(np.zeros((0, 3)), np.zeros(0), 1.0), rng.standard_normal((3, 9))
+    x, z, sums = rng.standard_normal(3), rng.standard_normal(9), np.vstack((W, np.zeros((3, 9))))
+    learning.learn(state, sums, x, 0.5, z)
+    np.testing.assert_array_equal(sums, np.vstack((W, np.outer(x, z))))
+
+
+def test_older_and_newer_sums_lose_nothing() -> None:
+    """Terms of 1e-10 beside one of 1e10: after a million rounds of plain additions none of them would be left."""
+    state, sums = state_after(np.zeros((0, 1)), np.zeros(0), 1.0), np.array([[1e10], [0.0]])
+    for _ in range(640):
+        learning.learn(state, sums, np.ones(1), 0.0, np.array([1e-10]))
+    total = Fraction(sums[0, 0]) + Fraction(sums[1, 0])
+    assert total == pytest.approx(Fraction(1e10) + 640 * Fraction(1e-10), rel=Fraction(1, 10**26))
+    assert sums[0, 0] == 1e10 and sums[1, 0] == pytest.approx(640e-10, rel=1e-9)
 
 
 def test_add_rows() -> None:
@@ -140,8 +151,8 @@ def test_polish_is_exact_however_stiff() -> None:
     rng = np.random.default_rng(4)
     X = np.ones((40, 3)) + 1e-6 * rng.standard_normal((40, 3))
     state = state_after(1e4 * X, rng.standard_normal(40), 1e-6)
-    assert ridge.polish(state)
-    gram, low, inverse, *_ = ridge.parts(state)
+    ridge.polish(state)
+    gram, low, inverse, *_ = ridge.views(state)
     V = [[Fraction(float(gram[k, j])) + Fraction(float(low[k, j])) for j in range(3)] for k in range(3)]
     for i in range(3):
         column = [Fraction(float(value)) for value in inverse[i]]

@@ -24,7 +24,7 @@ def draws(
     """Models of DRAWS coming rounds, all drawn from one state."""
     policy = recipe.start(arms, seed)
     policy.update_many(list(X[played]), rewards)
-    return policy, np.array([policy._estimate(round) for round in range(60, 60 + DRAWS)])
+    return policy, np.array([policy.model.theta(round) for round in range(60, 60 + DRAWS)])
 
 
 def whitened(theta: np.ndarray, policy: es.Policy, X: np.ndarray, played, initial: float, reward: float) -> np.ndarray:
@@ -92,5 +92,5 @@ def test_a_round_does_not_grow_with_the_history_for_gaussian_laws() -> None:
     sizes = set()
     for _ in range(50):
         policy.update(policy.decide(), 0.0)
-        sizes.add(sum(values.size for values in policy._arrays().values()))
+        sizes.add(sum(values.size for values in policy.model.arrays().values()))
     assert len(sizes) == 1

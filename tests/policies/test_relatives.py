@@ -53,7 +53,7 @@ def played(recipe: es.Recipe, rounds: int = ROUNDS) -> tuple[es.Policy, list[es.
 def read_draws(recipe: es.Recipe) -> tuple[np.ndarray, np.ndarray]:
     """W [m, d] and Z [ROUNDS, m] of a policy with this seed."""
     fresh, m = recipe.start(es.FiniteArms(X), SEED), recipe.size
-    return fresh._sums[:, :m].T.copy(), np.array([fresh._perturbations(t)[:m] for t in range(ROUNDS)])
+    return fresh.model.sums[: X.shape[1], :m].T.copy(), np.array([fresh.model.perturbations(t)[:m] for t in range(ROUNDS)])
 
 
 def arms_of(decisions: list[es.Decision]) -> list[int]:
@@ -68,7 +68,7 @@ def test_symmetrized_twin() -> None:
     assert {decision.member >= 7 for decision in decisions} == {True, False}, "both signs"
     twin = relatives.symmetrized(X, 2.0, *read_draws(recipe), lambda t: decisions[t].member, reward)
     assert arms_of(decisions) == twin
-    np.testing.assert_array_equal(policy._sums[:, :7], -policy._sums[:, 7:])
+    np.testing.assert_array_equal(policy.model.sums[:, :7], -policy.model.sums[:, 7:])
 
 
 def test_sharp_twin() -> None:
@@ -164,7 +164,7 @@ def test_they_are_algorithm_one_where_they_should_be() -> None:
     np.testing.assert_array_equal(constant.estimates, policy.estimates)
     never, same = played(RefreshedEnsembleSampling(size=7, scale=0.5, growth=1e100))
     assert same == decisions and never.refreshes == 0
-    np.testing.assert_array_equal(never._sums, policy._sums)
+    np.testing.assert_array_equal(never.model.sums, policy.model.sums)
     signed = SymmetrizedEnsembleSampling(size=7, scale=0.5).replay(es.FiniteArms(X), policy.log(), SEED)
     np.testing.assert_array_equal(signed.estimates[:7], policy.estimates)
     np.testing.assert_allclose(signed.estimates[7:], 2 * policy.mean - policy.estimates, atol=1e-13)
@@ -175,15 +175,15 @@ def test_a_refreshed_ensemble_has_covariance_v() -> None:
     while policy.refreshes < 4:
         policy.update(policy.version % 8, 0.0)
     root = np.linalg.cholesky(policy.gram)
-    assert holds(gaussian_p_value(np.linalg.solve(0.7 * root, policy._sums).T))
-    assert not holds(gaussian_p_value(np.linalg.solve(0.74 * root, policy._sums).T)), "negative control"
+    assert holds(gaussian_p_value(np.linalg.solve(0.7 * root, policy.model.sums[: X.shape[1]]).T))
+    assert not holds(gaussian_p_value(np.linalg.solve(0.74 * root, policy.model.sums[: X.shape[1]]).T)), "negative control"
 
 
 def test_ensemble_plus_plus_models_are_combinations_of_its_directions() -> None:
     policy, _ = played(OTHERS["plus plus"], 60)
-    S = policy._directions.T
+    S = policy.model.directions[: policy.recipe.size].T
     root = np.linalg.cholesky(0.6**2 * np.linalg.solve(policy.gram, np.linalg.solve(policy.gram, S @ S.T).T))
-    theta = np.array([policy._estimate(round) for round in range(60, 4060)]) - policy.mean
+    theta = np.array([policy.model.theta(round) for round in range(60, 4060)]) - policy.mean
     assert holds(gaussian_p_value(np.linalg.solve(root, theta.T).T))
     assert not holds(gaussian_p_value(np.linalg.solve(1.06 * root, theta.T).T)), "negative control"
 
@@ -194,9 +194,10 @@ def test_ensemble_plus_plus_directions_have_covariance_v_on_average() -> None:
     total, V = np.zeros((3, 3)), 2.0 * np.eye(3) + X[history].T @ X[history]
     for seed in range(400):
         policy = EnsemblePlusPlus(size=5, regularization=2.0).start(es.FiniteArms(X), seed)
-        np.testing.assert_allclose(np.linalg.norm(policy._directions, axis=0), math.sqrt(2.0), rtol=1e-12)
+        S = policy.model.directions[:5].T  # a view
+        np.testing.assert_allclose(np.linalg.norm(S, axis=1), math.sqrt(2.0), rtol=1e-12)
         policy.update_many(history, np.zeros(len(history)))
-        total += policy._directions.T @ policy._directions / 400
+        total += S @ S.T / 400
     assert np.abs(total - V).max() < 0.2 * V.max()  # more than six standard deviations
 
 
@@ -293,9 +294,11 @@ def test_kveton_takes_finite_standing_arms_only() -> None:
         policy.update([1.0, 2.0, 3.0], 0.5)
     with pytest.raises(es.InvalidArgument, match=r"^arm = "):
         policy.update_many([0, [1.0, 2.0, 3.0]], [0.5, 0.5])
-    assert policy.version == 0 and policy._pulls.sum() == 0
-    policy.update(X[4], 0.5)
-    assert policy._pulls[4] == 1
+    with pytest.raises(es.InvalidArgument, match=r"^arm = "):
+        policy.update(X[4], 0.5)  # an arm is known by its number, not by its features
+    assert policy.version == 0 and policy.model.pulls.sum() == 0
+    policy.update(4, 0.5)
+    assert policy.model.pulls[4] == 1
 
 
 def test_kveton_plays_a_basis_first() -> None:

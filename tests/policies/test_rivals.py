@@ -72,7 +72,7 @@ class TestThompsonLaw:
         y = 100.0 + rng.standard_normal(60)
         policy = recipe.start(arms, 2)
         policy.update_many(list(X), y)
-        theta = np.array([policy._estimate(round) for round in range(60, 60 + self.DRAWS)])
+        theta = np.array([policy.model.theta(round) for round in range(60, 60 + self.DRAWS)])
         return policy, (theta - policy.mean) @ np.linalg.cholesky(policy.gram), y
 
     @pytest.mark.parametrize("arms", ["finite", "ball", "changing"])

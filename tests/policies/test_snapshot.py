@@ -52,8 +52,8 @@ def rewrite(path, **changes: str) -> None:
 
 
 def test_a_future_version_says_so(snapshot) -> None:
-    rewrite(snapshot, version="2")
-    with pytest.raises(es.SnapshotError, match=r"version '2', this release reads 1; update ensample"):
+    rewrite(snapshot, version="3")
+    with pytest.raises(es.SnapshotError, match=r"version '3', this release reads 2; update ensample"):
         es.load(snapshot)
 
 
@@ -143,9 +143,13 @@ def test_a_theorem_recipe_survives(tmp_path) -> None:
 def test_open_decisions_keep_their_propensity(tmp_path) -> None:
     policy = start("ensemble", "finite")
     known = policy.decide(propensity=True)
-    policy.decide()
+    later, own = policy.decide(), policy.decide(np.eye(3))
     policy.save(tmp_path / "open")
-    first, second = es.load(tmp_path / "open").open_decisions
-    assert first.propensity == known.propensity
+    loaded = es.load(tmp_path / "open")
+    assert [decision.propensity for decision in loaded.open_decisions] == [known.propensity, None, None]
+    assert loaded.propensity(later) == policy.propensity(later)
     with pytest.raises(es.PropensityError):
-        _ = second.propensity
+        loaded.propensity(own)  # the arms of its round are not saved
+    loaded.update(known, 1.0)
+    with pytest.raises(es.PropensityError):
+        loaded.propensity(later)

@@ -1,47 +1,37 @@
-"""All members at once. `sums` holds W^j + sum_i X_i Z_i^j, one column a member, so that rows are contiguous.
+"""All members at once. `sums` [2d, m] holds W^j + sum_i X_i Z_i^j, one column a member, so that rows are contiguous: older
+terms in its first d rows, newer ones in the others (`learning.carry_over`).
 
-theta^j = theta_hat + V^-1 sums[:, j]. Whether one member is computed or all of them, terms are added in the same order:
-`choose`, `estimates` and `votes` agree to the last bit.
+theta^j = theta_hat + factor V^-1 (sums[:d, j] + sums[d:, j]), the factor being 1 but for inflated recipes. Whether one member
+is computed or all of them, terms are added in the same order: `choose`, `estimates` and `votes` agree to the last bit.
 """
 
 import numpy as np
 
-from ensample.kernels.compile import kernel
-from ensample.kernels.ridge import MEAN, observe, parts, rotate, times
+from ensample.kernels.compile import borrowing, kernel
+from ensample.kernels.ridge import view
 from ensample.kernels.rows import argmax, sum_rows
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["choose", "estimate", "estimates", "greedy", "learn", "learn_rooted", "votes"]
+__all__ = ["choose", "estimate", "estimates", "greedy", "total_of", "votes"]
 
 BLOCK = 256  # members handled together: their scores stay in the first cache
 
 
 @kernel
-def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> bool:
-    """One round of Algorithm 1: perturb member j by x z_j and observe (x, y); returns whether `polish` is due."""
-    d, m = sums.shape
-    for i in range(d):
-        for j in range(m):
-            sums[i, j] += x[i] * z[j]
-    return observe(state, x, y)
-
-
-@kernel
-def learn_rooted(state: FloatArray, sums: FloatArray, root: FloatArray, x: FloatArray, y: float, z: FloatArray) -> bool:
-    """`learn`, keeping also an upper triangular R with R'R = sum x x'."""
-    rotate(root, x)
-    return learn(state, sums, x, y, z)
-
-
-@kernel
 def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
     """theta = theta_hat + V^-1 total: [d]."""
-    _, _, inverse, vectors = parts(state)
-    mean = vectors[MEAN]
-    theta = times(inverse, total)
-    for i in range(theta.size):
-        theta[i] += mean[i]
+    theta = np.empty(total.size)
+    estimate_into(state, total, theta)
     return theta
+
+
+@borrowing
+def estimate_into(state: FloatArray, total: FloatArray, theta: FloatArray) -> None:
+    """`estimate` into an array at hand."""
+    ridge = view(state)
+    sum_rows(theta, ridge.inverse, total)
+    for i in range(theta.size):
+        theta[i] += ridge.mean[i]
 
 
 @kernel
@@ -53,24 +43,33 @@ def greedy(theta: FloatArray, by_coordinate: FloatArray) -> int:
 
 
 @kernel
-def choose(state: FloatArray, sums: FloatArray, member: int, by_coordinate: FloatArray) -> int:
+def choose(state: FloatArray, sums: FloatArray, factor: float, member: int, by_coordinate: FloatArray) -> int:
     """The greedy arm of one member."""
-    return greedy(estimate(state, sums[:, member].copy()), by_coordinate)
+    return greedy(estimate(state, total_of(sums, factor, member)), by_coordinate)
 
 
 @kernel
-def estimates(state: FloatArray, sums: FloatArray) -> FloatArray:
-    """theta^j of every member: [d, m]."""
-    _, _, inverse, vectors = parts(state)
-    mean = vectors[MEAN]
-    d, m = sums.shape
+def total_of(sums: FloatArray, factor: float, member: int) -> FloatArray:
+    """factor (W^j + sum_i X_i Z_i^j) of one member: [d]."""
+    total = np.empty(sums.shape[0] // 2)
+    for i in range(total.size):
+        total[i] = factor * (sums[i, member] + sums[total.size + i, member])
+    return total
+
+
+@kernel
+def estimates(state: FloatArray, sums: FloatArray, factor: float) -> FloatArray:
+    """theta_hat + factor V^-1 S^j of every member: [d, m]."""
+    ridge = view(state)
+    d, m = ridge.mean.size, sums.shape[1]
+    totals = factor * (sums[:d] + sums[d:])
     thetas = np.zeros((d, m))
     for i in range(d):
         for row in range(d):
             for j in range(m):
-                thetas[i, j] += inverse[row, i] * sums[row, j]
+                thetas[i, j] += ridge.inverse[row, i] * totals[row, j]
         for j in range(m):
-            thetas[i, j] += mean[i]
+            thetas[i, j] += ridge.mean[i]
     return thetas
 
 

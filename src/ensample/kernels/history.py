@@ -6,12 +6,10 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Code, draw_sum, draw_vector
 from ensample.kernels.lazy import Inflation, inflation, perturbed
-from ensample.kernels.ridge import observe as ridge_observe
 from ensample.kernels.ridge import rotate
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
-from ensample.types import FloatArray
 
-__all__ = ["gaussian_history", "remember_rewards", "summed_history"]
+__all__ = ["gaussian_history", "summed_history"]
 
 
 @kernel
@@ -87,14 +85,3 @@ def summed_history(
                     total[i] += weight * world.features[k, i]
         perturbed(track, total, 1.0, theta)
         pull(world, track, t, greedy_arm(world, track, theta), noise_rng)
-
-
-@kernel
-def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x: FloatArray, y: float) -> bool:
-    """Take in (x, y) for a live policy: a root of V, and number, mean and squared deviations of the rewards (Welford)."""
-    rotate(root, x)
-    step = (y - rewards[1]) / (rewards[0] + 1.0)
-    rewards[2] += (y - rewards[1]) * (y - rewards[1] - step)
-    rewards[1] += step
-    rewards[0] += 1.0
-    return ridge_observe(state, x, y)

@@ -9,32 +9,23 @@ from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.lazy import Inflation, inflation
-from ensample.kernels.ridge import MEAN, observe, parts
+from ensample.kernels.ridge import view
 from ensample.kernels.rows import argmax, dot, sum_rows
 from ensample.kernels.world import Track, World, begin, due, pull, stopped, warm
 from ensample.types import FloatArray
 
-__all__ = ["linucb", "optimistic_arm", "watch"]
+__all__ = ["linucb", "optimistic_arm"]
 
 
 @kernel
 def optimistic_arm(state: FloatArray, by_coordinate: FloatArray, beta: float) -> int:
     """The arm of a live policy; `by_coordinate` is [d, K]. O(K d^2)."""
-    _, _, inverse, vectors = parts(state)
+    ridge = view(state)
     scores = np.empty(by_coordinate.shape[1])
     widths = np.empty(by_coordinate.shape[1])
-    square_widths(inverse, by_coordinate, widths)
-    sum_rows(scores, by_coordinate, vectors[MEAN])
+    square_widths(ridge.inverse, by_coordinate, widths)
+    sum_rows(scores, by_coordinate, ridge.mean)
     return most_promising(scores, widths, beta)
-
-
-@kernel
-def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> bool:
-    """Take in (x, y) for a live policy, and note the largest |theta_hat| so far."""
-    polish_due = observe(state, x, y)
-    mean = parts(state)[3][MEAN]
-    largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))
-    return polish_due
 
 
 @kernel

@@ -1,51 +1,87 @@
 """Ridge regression one observation at a time, without drift.
 
 V = lam I + sum x x' and b = sum x y are kept to twice the digits of a double (`exact`). V^-1 and theta_hat = V^-1 b follow
-by Sherman-Morrison, O(d^2) a round; `polish` computes them anew from V and b now and then. Reductions are axpys over
-contiguous rows: nothing is reassociated.
+by Sherman-Morrison, O(d^2) a round, as long as that cancels no digits; else, and now and then, they are computed anew from V
+and b (`polish`), as is log det V. Reductions are axpys over contiguous rows: nothing is reassociated.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.compile import inlined, kernel
+from ensample.kernels.compile import borrowing, inlined, kernel
 from ensample.kernels.exact import add_product
+from ensample.kernels.pairs import factorised, inverted, solved
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
-from ensample.types import FloatArray, IntArray
+from ensample.types import FloatArray
 
 __all__ = [
-    "COUNT",
-    "INFORMATION",
-    "MEAN",
-    "due",
+    "Ridge",
     "invert",
+    "new_ridge",
     "observe",
-    "observe_arm",
-    "parts",
     "polish",
-    "remember",
-    "residual",
     "root",
     "rotate",
     "stiffness",
     "times",
+    "view",
+    "views",
 ]
 
 
 INTERVAL = 256  # observations between two polishings (or d, where that is more: O(d^3) once in d rounds)
 STIFF = 1e7  # a V so ill-conditioned is polished at every observation, before rank-one updates lose a ninth digit
+STEEP = 1e4  # leverage at which a rank-one update would cancel four digits
 NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
-TARGET, TARGET_LOW, MEAN, COUNT, INFORMATION = range(5)  # rows of `vectors` below
+VECTORS = 7  # rows of a state beside its three matrices
 
 
-@inlined
-def parts(state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """V, its low part, V^-1 [d, d each] and vectors [5, d], the rows of one [3d + 5, d] array.
+class Ridge(NamedTuple):
+    """The parts of a state: views into one [3d + VECTORS, d] array, as a call from Python pays for each argument."""
 
-    One array, because a call from Python pays for each of its arguments. The vectors are b, its low part and theta_hat; of the
-    last two only the first entry is used: the number of observations and log(det V / lam^d).
-    """
+    gram: FloatArray  # V [d, d]
+    gram_low: FloatArray  # what V is beyond the digits of a double [d, d]
+    inverse: FloatArray  # V^-1 [d, d]
+    target: FloatArray  # b [d]
+    target_low: FloatArray  # [d]
+    mean: FloatArray  # theta_hat [d]
+    seen: FloatArray  # in its first entry: the number of observations
+    information: FloatArray  # in its first entry: log(det V / lam^d)
+    lam: FloatArray  # in its first entry
+    gain: FloatArray  # scratch: V^-1 x of the last observation, as it was before it [d]
+
+
+def views(state: FloatArray) -> Ridge:
+    """The parts of a state."""
     d = state.shape[1]
-    return state[:d], state[d : 2 * d], state[2 * d : 3 * d], state[3 * d :]
+    rest = 3 * d
+    return Ridge(
+        state[:d],
+        state[d : 2 * d],
+        state[2 * d : rest],
+        state[rest],
+        state[rest + 1],
+        state[rest + 2],
+        state[rest + 3],
+        state[rest + 4],
+        state[rest + 5],
+        state[rest + 6],
+    )
+
+
+view = inlined(views)
+"""`views` in kernels."""
+
+
+def new_ridge(dim: int, lam: float) -> FloatArray:
+    """A state before its first observation."""
+    state = np.zeros((3 * dim + VECTORS, dim))
+    ridge = views(state)
+    np.fill_diagonal(ridge.gram, lam)
+    np.fill_diagonal(ridge.inverse, 1.0 / lam)
+    ridge.lam[0] = lam
+    return state
 
 
 @kernel
@@ -57,80 +93,59 @@ def times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 @kernel
-def observe(state: FloatArray, x: FloatArray, y: float) -> bool:
-    """Take in (x, y); returns whether `polish` is due."""
+def observe(state: FloatArray, x: FloatArray, y: float) -> None:
+    """Take in (x, y)."""
+    if advance(state, x, y):
+        polish(state)
+
+
+@borrowing
+def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
+    """Take in (x, y) by Sherman-Morrison as far as that is exact; returns whether `polish` is due."""
     d = x.size
-    gram, gram_low, inverse, vectors = parts(state)
-    target, target_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
+    ridge = view(state)
+    gram, gram_low = ridge.gram, ridge.gram_low
     for i in range(d):
         for k in range(d):
             gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
     for i in range(d):
-        target[i], target_low[i] = add_product(target[i], target_low[i], x[i], y)
-    u = times(inverse, x)
-    leverage = dot(u, x)
-    weight = 1.0 / (1.0 + leverage)
-    axpy(mean, weight * (y - dot(mean, x)), u)
-    add_outer(inverse, -weight, u, u)
-    vectors[INFORMATION, 0] += np.log1p(leverage)
-    vectors[COUNT, 0] += 1.0
-    return due(state)
+        ridge.target[i], ridge.target_low[i] = add_product(ridge.target[i], ridge.target_low[i], x[i], y)
+    ridge.seen[0] += 1.0
+    gain = ridge.gain
+    sum_rows(gain, ridge.inverse, x)
+    leverage = dot(gain, x)
+    if 0.0 <= leverage <= STEEP:  # false for NaN too
+        weight = 1.0 / (1.0 + leverage)
+        axpy(ridge.mean, weight * (y - dot(ridge.mean, x)), gain)
+        add_outer(ridge.inverse, -weight, gain, gain)
+        ridge.information[0] += np.log1p(leverage)
+        return ridge.seen[0] % max(INTERVAL, d) == 0.0 or stiffness(state) > STIFF
+    return True
 
 
-@kernel
+@borrowing
 def stiffness(state: FloatArray) -> float:
     """max diag V times max diag V^-1, a lower bound on the condition number of V that is within d^2 of it."""
-    gram, _, inverse, _ = parts(state)
+    ridge = view(state)
     largest = widest = 0.0
-    for i in range(gram.shape[0]):
-        largest = max(largest, gram[i, i])
-        widest = max(widest, inverse[i, i])
+    for i in range(ridge.mean.size):
+        largest = max(largest, ridge.gram[i, i])
+        widest = max(widest, ridge.inverse[i, i])
     return largest * widest
 
 
 @kernel
-def due(state: FloatArray) -> bool:
-    """Whether to compute V^-1 and theta_hat anew: after every INTERVAL observations, and after each where V is stiff."""
-    d = state.shape[1]
-    return stiffness(state) > STIFF or state[3 * d + COUNT, 0] % max(INTERVAL, d) == 0.0
-
-
-@kernel
-def polish(state: FloatArray) -> bool:
-    """V^-1 and theta_hat anew from V and b: Cholesky, then corrections by residuals at twice the digits.
-
-    Each correction squares the error of V^-1, so three of them mend any Cholesky that came through. Where V is singular to
-    working precision nothing changes and the answer is False.
-    """
-    gram, gram_low, inverse, vectors = parts(state)
-    target, target_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
-    d = mean.size
-    fresh = invert(gram)
-    if fresh.size == 0:
-        return False
-    unit = np.zeros(d)
-    zero = np.zeros(d)
-    correction = np.zeros((d, d))
-    for _ in range(3):
-        for i in range(d):
-            unit[i] = 1.0
-            correction[i] = times(fresh, residual(gram, gram_low, fresh[i], unit, zero))
-            unit[i] = 0.0
-        largest = step = 0.0
-        for i in range(d):
-            for k in range(i + 1):
-                change = 0.5 * (correction[i, k] + correction[k, i])
-                fresh[i, k] += change
-                fresh[k, i] = fresh[i, k]
-                largest = max(largest, abs(fresh[i, k]))
-                step = max(step, abs(change))
-        if step < 1e-13 * largest:
-            break
-    inverse[:] = fresh
-    mean[:] = times(inverse, target)
-    for _ in range(3):
-        mean += times(inverse, residual(gram, gram_low, mean, target, target_low))
-    return True
+def polish(state: FloatArray) -> None:
+    """V^-1, theta_hat and log det V anew from V and b, at twice the digits and rounded once."""
+    ridge = view(state)
+    lam = ridge.lam[0]
+    factor = factorised(ridge.gram, ridge.gram_low, lam)
+    inverted(factor, ridge.inverse)
+    solved(factor, ridge.target, ridge.target_low, ridge.mean)
+    total = 0.0
+    for i in range(ridge.mean.size):
+        total += np.log(factor.pivots[0, i] / factor.scales[i] / factor.scales[i] / lam)
+    ridge.information[0] = total
 
 
 @kernel
@@ -164,21 +179,6 @@ def invert(matrix: FloatArray) -> FloatArray:
 
 
 @kernel
-def residual(
-    gram: FloatArray, gram_low: FloatArray, vector: FloatArray, right: FloatArray, right_low: FloatArray
-) -> FloatArray:
-    """right - V vector, rounded once at the end: [d]."""
-    d = vector.size
-    high = right.copy()
-    low = right_low.copy()
-    for row in range(d):
-        for i in range(d):
-            low[i] -= gram_low[row, i] * vector[row]
-            high[i], low[i] = add_product(high[i], low[i], gram[row, i], -vector[row])
-    return high + low
-
-
-@kernel
 def rotate(factor: FloatArray, x: FloatArray) -> None:
     """Turn R into the R with R'R + x x' by Givens rotations, O(d^2); R is upper triangular and may start at 0."""
     d = x.size
@@ -192,21 +192,6 @@ def rotate(factor: FloatArray, x: FloatArray) -> None:
                 kept = factor[i, k]
                 factor[i, k] = cosine * kept + sine * rest[k]
                 rest[k] = cosine * rest[k] - sine * kept
-
-
-@kernel
-def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> bool:
-    """Take in (x, y) for a policy that draws its models afresh: also a root of sum x x', and arm counts (arm < 0: none)."""
-    rotate(factor, x)
-    return observe_arm(state, pulls, arm, x, y)
-
-
-@kernel
-def observe_arm(state: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> bool:
-    """`observe`, and count the arm (arm < 0: none)."""
-    if arm >= 0:
-        pulls[arm] += 1
-    return observe(state, x, y)
 
 
 @kernel

@@ -6,12 +6,11 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import SPHERE, draw_vector
 from ensample.kernels.lazy import perturbed
-from ensample.kernels.ridge import observe
 from ensample.kernels.rows import axpy, sum_rows
 from ensample.kernels.world import Track, World, begin, greedy_arm, pull, stopped
 from ensample.types import FloatArray
 
-__all__ = ["learn_shared", "shared_factor"]
+__all__ = ["shared_factor"]
 
 
 @kernel
@@ -58,10 +57,3 @@ def learn_direction(directions: FloatArray, x: FloatArray, z: FloatArray) -> Non
     """S += x z', kept transposed: [M, d]."""
     for j in range(z.size):
         axpy(directions[j], z[j], x)
-
-
-@kernel
-def learn_shared(state: FloatArray, directions: FloatArray, x: FloatArray, y: float, z: FloatArray) -> bool:
-    """Take in (x, y) for a live policy."""
-    learn_direction(directions, x, z)
-    return observe(state, x, y)

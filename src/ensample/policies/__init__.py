@@ -3,14 +3,14 @@
 from ensample.policies.decision import Decision, Log
 from ensample.policies.diagnostics import Diagnostics
 from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
-from ensample.policies.ensemble_sampling import EnsemblePolicy, EnsembleSampling
+from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.epsilon_greedy import EpsilonGreedy
 from ensample.policies.greedy import Greedy
 from ensample.policies.information_directed import InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE
 from ensample.policies.linucb import LinUCB
 from ensample.policies.loading import load
-from ensample.policies.perturbed_history import PerturbedHistory, PerturbedHistoryPolicy
+from ensample.policies.perturbed_history import PerturbedHistory
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.refreshed import RefreshedEnsembleSampling
@@ -22,7 +22,6 @@ __all__ = [
     "Decision",
     "Diagnostics",
     "EnsemblePlusPlus",
-    "EnsemblePolicy",
     "EnsembleSampling",
     "EpsilonGreedy",
     "Greedy",
@@ -31,7 +30,6 @@ __all__ = [
     "LinUCB",
     "Log",
     "PerturbedHistory",
-    "PerturbedHistoryPolicy",
     "Policy",
     "Recipe",
     "RefreshedEnsembleSampling",

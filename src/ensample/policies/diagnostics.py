@@ -61,7 +61,7 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
     beta, gamma = radii(policy, setting)
     error = math.sqrt((theta_hat - truth) @ V @ (theta_hat - truth))
     _, best = policy.arms.best(truth)
-    width = math.sqrt(max(0.0, float(best @ policy._ridge.inverse @ best)))
+    width = math.sqrt(max(0.0, float(best @ policy.model.inverse @ best)))
     concentrated = norms <= gamma
     return replace(
         plain,

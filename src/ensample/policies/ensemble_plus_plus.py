@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 from ensample.arms import Arms
 from ensample.checks import number, whole
 from ensample.kernels import ensemble
+from ensample.kernels.learning import learn_directions
 from ensample.kernels.rows import add_rows
-from ensample.kernels.shared_factor import learn_shared, shared_factor
+from ensample.kernels.shared_factor import shared_factor
 from ensample.kernels.world import Track, World
+from ensample.models import DrawnModel
 from ensample.perturbations import Sphere
-from ensample.policies.model import ModelPolicy
 from ensample.policies.recipe import LARGEST_SIZE, Evaluation, Recipe, Streams, pick
-from ensample.randomness import Stream
+from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["EnsemblePlusPlus", "EnsemblePlusPlusPolicy"]
+__all__ = ["DirectionsModel", "EnsemblePlusPlus"]
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class EnsemblePlusPlus(Recipe):
         object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
         object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
 
-    def start(self, arms: Arms, seed: int = 0) -> "EnsemblePlusPlusPolicy":
-        return EnsemblePlusPlusPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "DirectionsModel":
+        return DirectionsModel(self, arms.dim, address)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
@@ -63,28 +64,28 @@ class EnsemblePlusPlus(Recipe):
         shared_factor(world, track, self.size, self.scale, streams.noise, streams.member, streams.perturbation)
 
 
-class EnsemblePlusPlusPolicy(ModelPolicy):
-    """Linear Ensemble++ at work."""
+class DirectionsModel(DrawnModel):
+    """A fresh combination of the shared directions each round."""
 
-    recipe: EnsemblePlusPlus
+    def __init__(self, recipe: EnsemblePlusPlus, dim: int, address: Address) -> None:
+        super().__init__(dim, recipe.regularization)
+        self.recipe = recipe
+        self.address = address
+        self.unit = Sphere(1.0 / math.sqrt(recipe.size))  # of radius 1 in R^M
+        rows = self.unit.draw_vectors(address.generator(Stream.INITIAL, 0), dim, recipe.size)
+        start = math.sqrt(recipe.regularization) * rows.T
+        self.directions = np.vstack((start, np.zeros(start.shape)))  # S': older terms and newer [2M, d]
 
-    def __init__(self, recipe: EnsemblePlusPlus, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        size = recipe.size
-        self._unit = Sphere(1.0 / math.sqrt(size))  # of radius 1 in R^M
-        rng = self._address.generator(Stream.INITIAL, 0)
-        rows = self._unit.draw_vectors(rng, arms.dim, size)
-        self._directions = np.ascontiguousarray(math.sqrt(recipe.regularization) * rows.T)  # S' [M, d]
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        z = self.unit.draw_vectors(self.address.generator(Stream.PERTURBATION, round), 1, self.recipe.size)[0]
+        learn_directions(self.state, self.directions, x, y, z)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        z = self._unit.draw_vectors(self._address.generator(Stream.PERTURBATION, round), 1, self.recipe.size)[0]
-        return learn_shared(self._ridge.state, self._directions, x, y, z)
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "directions": self.directions}
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "directions": self._directions}
-
-    def _model(self, round: int) -> FloatArray:
-        zeta = self._address.generator(Stream.MEMBER, round).standard_normal(self.recipe.size)
-        total = np.zeros(self.arms.dim)
-        add_rows(total, self._directions, self.recipe.scale * zeta)
-        return ensemble.estimate(self._ridge.state, total)
+    def draw(self, round: int) -> FloatArray:
+        size = self.recipe.size
+        zeta = self.address.generator(Stream.MEMBER, round).standard_normal(size)
+        total = np.zeros(self.dim)
+        add_rows(total, self.directions[:size] + self.directions[size:], self.recipe.scale * zeta)
+        return ensemble.estimate(self.state, total)

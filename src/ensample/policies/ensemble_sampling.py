@@ -4,33 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
-import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from ensample import theory
-from ensample.arms import Arms, FiniteArms
-from ensample.checks import instance, vector, whole
-from ensample.errors import AssumptionError, InvalidArgument, PropensityError
-from ensample.kernels import ensemble
+from ensample.checks import instance
+from ensample.errors import AssumptionError
 from ensample.kernels.eager import OPTIMISTIC, eager_ensemble
 from ensample.kernels.lazy import run_lazily
 from ensample.kernels.moving import Scene, moving_ensemble, run_moving_lazily
 from ensample.kernels.turns import EVERY_ROUND, IN_TURN
 from ensample.kernels.world import Track, World
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, RoundRobin, StickyMember, as_member_rule
-from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
-from ensample.policies.policy import Policy
+from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, has_code, law_code, pick
-from ensample.randomness import Stream
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
-from ensample.types import FloatArray, IntArray
 
-__all__ = ["EnsemblePolicy", "EnsembleSampling"]
-
-ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
-KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
+__all__ = ["EnsembleSampling"]
 
 OWN_RULE = -2  # no kernel knows it
 
@@ -104,9 +94,6 @@ class EnsembleSampling(EnsembleRecipe):
             )
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
 
-    def start(self, arms: Arms, seed: int = 0) -> "EnsemblePolicy":
-        return EnsemblePolicy(self, arms, seed)
-
     @property
     def _stay(self) -> int:
         """The member rule as kernels know it."""
@@ -144,88 +131,3 @@ class EnsembleSampling(EnsembleRecipe):
             moving_ensemble(scene, track, self.size, self._stay, initial, law_code(self.reward_law), *rngs)
         else:
             run_moving_lazily(scene, track, self.size, self._stay, initial, self.reward_law.scale, *rngs)
-
-
-class EnsemblePolicy(Policy):
-    """Ensemble sampling at work: all members are kept up to date."""
-
-    recipe: EnsembleRecipe
-
-    def __init__(self, recipe: EnsembleRecipe, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        self._rule = as_member_rule(recipe.member)
-        self._law = recipe.reward_law
-        law, shape = recipe.initial_law, (recipe.size, arms.dim)
-        W = drawn(law, law.draw_vectors(self._address.generator(Stream.INITIAL, 0), *shape), shape)
-        self._models = recipe.size  # how many models there are to choose from
-        self._sums = np.ascontiguousarray(W.T)  # W^j + sum_i X_i Z_i^j, a column a member [d, m]
-        self._rows_per_block = max(1, ROW_BLOCK // recipe.size)
-        self._blocks: dict[int, list[FloatArray]] = {}
-        self._voted: tuple[int, Arms, IntArray, FloatArray] | None = None
-
-    @property
-    def estimates(self) -> FloatArray:
-        """theta^j of every member: [m, d]."""
-        return np.ascontiguousarray(self._thetas().T)
-
-    def votes(self) -> IntArray | None:
-        """Each member's greedy arm: [m]; None where arms are not numbered."""
-        return self._votes(self.arms)[0].copy() if isinstance(self.arms, FiniteArms) else None
-
-    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        member = self._member(round, offered)
-        if isinstance(offered, FiniteArms):
-            arm = ensemble.choose(self._ridge.state, self._sums, member, offered.by_coordinate)
-            return member, arm, offered.features[arm]
-        return member, *self._best(ensemble.estimate(self._ridge.state, self._sums[:, member].copy()), offered)
-
-    def _member(self, round: int, offered: Arms) -> int:
-        """The model that acts; a rule may be the user's own."""
-        member = self._rule.choose(round, self._models, self._address, lambda: self._votes(offered)[1])
-        if type(member) is int and 0 <= member < self._models:
-            return member
-        return whole("member", member, 0, self._models - 1)
-
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        return ensemble.learn(self._ridge.state, self._sums, x, y, self._perturbations(round))
-
-    def _weights(self, round: int, offered: Arms) -> FloatArray:
-        if not isinstance(offered, FiniteArms):
-            raise PropensityError(f"propensities need finitely many arms, here {offered!r}; give the features of the round")
-        size = self._models
-        weights = vector("weights", self._rule.weights(round, size, lambda: self._votes(offered)[1]), size)
-        if weights.min() < 0.0 or weights.sum() == 0.0:
-            raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
-        shares: FloatArray = np.bincount(self._votes(offered)[0], weights, len(offered)) / weights.sum()
-        return shares
-
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "sums": self._sums}
-
-    def _thetas(self) -> FloatArray:
-        """theta^j of every member: [d, m]."""
-        return ensemble.estimates(self._ridge.state, self._sums)
-
-    def _votes(self, offered: Arms) -> tuple[IntArray, FloatArray]:
-        """Each member's greedy arm and what it promises, kept until the next update: ([m], [m])."""
-        if self._voted is None or self._voted[:2] != (self.version, offered):
-            thetas = self._thetas()
-            if isinstance(offered, FiniteArms):
-                votes, promises = ensemble.votes(thetas, offered.by_coordinate)
-            else:
-                votes, promises = np.zeros(0, np.int64), offered.promises(thetas.T)
-            self._voted = self.version, offered, votes, promises
-        return self._voted[2:]
-
-    def _perturbations(self, round: int) -> FloatArray:
-        """Row Z_round^1..m: a pure function of (seed, round)."""
-        block, offset = divmod(round, self._rows_per_block)
-        rows = self._blocks.get(block)
-        if rows is None:
-            shape = self._rows_per_block, self.recipe.size
-            rng = self._address.generator(Stream.PERTURBATION, block)
-            rows = list(drawn(self._law, self._law.draw(rng, shape), shape))
-            if len(self._blocks) * self._rows_per_block * self.recipe.size >= KEPT:
-                self._blocks.clear()
-            self._blocks[block] = rows
-        return rows[offset]

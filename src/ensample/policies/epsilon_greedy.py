@@ -1,18 +1,39 @@
 """Epsilon-greedy: explore blindly now and then."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from ensample.arms import Arms, ChangingArms, FiniteArms
+from ensample.arms import Arms, ChangingArms, Offer
 from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.kernels.greedy import epsilon_greedy, exploration
 from ensample.kernels.world import Track, World
-from ensample.policies.greedy import GreedyPolicy
+from ensample.models import LinearModel
+from ensample.policies.policy import Policy
 from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
-from ensample.randomness import Stream
+from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
 __all__ = ["EpsilonGreedy", "EpsilonGreedyPolicy"]
+
+
+class EpsilonGreedyPolicy(Policy):
+    """Epsilon-greedy at work."""
+
+    recipe: "EpsilonGreedy"
+
+    def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
+        if offer.rows is not None:
+            explore, which = self._address.generator(Stream.MEMBER, round).random(2).tolist()
+            if explore < self.recipe.chance(round):
+                arm = int(which * len(offer.rows))
+                return 0, arm, offer.rows[arm]
+        return super()._choose(round, offer)
+
+    def _weights(self, round: int, offer: Offer) -> FloatArray:
+        chance, greedy = self.recipe.chance(round), super()._weights(round, offer)
+        weights: FloatArray = chance / greedy.size + (1.0 - chance) * greedy
+        return weights
 
 
 @dataclass(frozen=True)
@@ -43,6 +64,7 @@ class EpsilonGreedy(Recipe):
     decay: float | None = None
     regularization: float = 1.0
     scale = 0.0
+    policy_type: ClassVar[type[Policy]] = EpsilonGreedyPolicy
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, 0.0, 1.0))
@@ -52,37 +74,18 @@ class EpsilonGreedy(Recipe):
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
-        if not isinstance(arms, FiniteArms | ChangingArms):
+        if arms.rows is None and not isinstance(arms, ChangingArms):
             raise InvalidArgument("arms", arms, "FiniteArms or ChangingArms: EpsilonGreedy needs arms it can enumerate")
 
     def chance(self, t: int) -> float:
         """eps_t, the probability that round t explores."""
         return exploration(self.epsilon, self.decay or 0.0, t)
 
-    def start(self, arms: Arms, seed: int = 0) -> "EpsilonGreedyPolicy":
-        return EpsilonGreedyPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> LinearModel:
+        return LinearModel(arms.dim, self.regularization)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
 
     def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
         epsilon_greedy(world, track, self.epsilon, self.decay or 0.0, streams.noise, streams.member)
-
-
-class EpsilonGreedyPolicy(GreedyPolicy):
-    """Epsilon-greedy at work."""
-
-    recipe: EpsilonGreedy
-
-    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        if isinstance(offered, FiniteArms):
-            explore, which = self._address.generator(Stream.MEMBER, round).random(2).tolist()
-            if explore < self.recipe.chance(round):
-                arm = int(which * len(offered))
-                return round, arm, offered.features[arm]
-        return super()._choose(round, offered)
-
-    def _weights(self, round: int, offered: Arms) -> FloatArray:
-        chance, greedy = self.recipe.chance(round), super()._weights(round, offered)
-        weights: FloatArray = chance / greedy.size + (1.0 - chance) * greedy
-        return weights

@@ -2,19 +2,15 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from ensample.arms import Arms, FiniteArms
+from ensample.arms import Arms
 from ensample.checks import number
-from ensample.errors import PropensityError
-from ensample.kernels import ensemble, ridge
 from ensample.kernels.greedy import epsilon_greedy
 from ensample.kernels.world import Track, World
-from ensample.policies.model import ModelPolicy
+from ensample.models import LinearModel
 from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
-from ensample.types import FloatArray
+from ensample.randomness import Address
 
-__all__ = ["Greedy", "GreedyPolicy"]
+__all__ = ["Greedy"]
 
 
 @dataclass(frozen=True)
@@ -45,28 +41,11 @@ class Greedy(Recipe):
     def __post_init__(self) -> None:
         object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
 
-    def start(self, arms: Arms, seed: int = 0) -> "GreedyPolicy":
-        return GreedyPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> LinearModel:
+        return LinearModel(arms.dim, self.regularization)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
 
     def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
         epsilon_greedy(world, track, 0.0, 0.0, streams.noise, streams.member)
-
-
-class GreedyPolicy(ModelPolicy):
-    """Greed at work."""
-
-    def _model(self, round: int) -> FloatArray:
-        return self.mean
-
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        return ridge.observe(self._ridge.state, x, y)
-
-    def _weights(self, round: int, offered: Arms) -> FloatArray:
-        if not isinstance(offered, FiniteArms):
-            raise PropensityError(f"propensities need finitely many arms, here {offered!r}; give the features of the round")
-        weights = np.zeros(len(offered))
-        weights[ensemble.greedy(self._ridge.mean, offered.by_coordinate)] = 1.0
-        return weights

@@ -1,20 +1,52 @@
 """Information-directed sampling with an ensemble for a posterior (Russo & Van Roy 2018)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from ensample.arms import Arms, ChangingArms, FiniteArms
-from ensample.errors import InvalidArgument, PropensityError
+from ensample.arms import Arms, ChangingArms, Offer
+from ensample.errors import InvalidArgument
 from ensample.kernels.information import best_pair, gaps_and_gains, informed_ensemble, member_scores
 from ensample.kernels.world import Track, World
-from ensample.policies.ensemble_sampling import EnsemblePolicy
+from ensample.models import LinearEnsemble
+from ensample.policies.policy import Policy, listed
 from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
 from ensample.types import FloatArray
 
 __all__ = ["InformationDirected", "InformationDirectedPolicy"]
 
 Pair = tuple[int, int, float]  # two arms, and the probability of the first
+
+
+class InformationDirectedPolicy(Policy):
+    """Information-directed sampling at work."""
+
+    _paired: tuple[int, Offer, Pair] | None = None
+
+    def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
+        if offer.rows is None:
+            return 0, *offer.best(self.mean)  # which says what is missing
+        first, second, share = self._pair(offer)
+        arm = first if self._address.uniform(round) < share else second
+        return 0, arm, offer.rows[arm]
+
+    def _weights(self, round: int, offer: Offer) -> FloatArray:
+        weights = np.zeros(len(listed(offer)))
+        first, second, share = self._pair(offer)
+        weights[first] += share
+        weights[second] += 1.0 - share
+        return weights
+
+    def _pair(self, offer: Offer) -> Pair:
+        """The distribution of a round, kept until the next update."""
+        version = self._ledger.version
+        if self._paired is None or self._paired[:2] != (version, offer):
+            model = self._ledger.model
+            assert isinstance(model, LinearEnsemble)
+            scores = member_scores(model.thetas(), offer.by_coordinate)
+            self._paired = version, offer, best_pair(*gaps_and_gains(scores))
+        return self._paired[2]
 
 
 @dataclass(frozen=True)
@@ -47,17 +79,15 @@ class InformationDirected(EnsembleRecipe):
     size: int
     scale: float = 1.0
     regularization: float = 1.0
+    policy_type: ClassVar[type[Policy]] = InformationDirectedPolicy
 
     def __post_init__(self) -> None:
         self.check_fields()
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
-        if not isinstance(arms, FiniteArms | ChangingArms):
+        if arms.rows is None and not isinstance(arms, ChangingArms):
             raise InvalidArgument("arms", arms, "FiniteArms or ChangingArms for InformationDirected")
-
-    def start(self, arms: Arms, seed: int = 0) -> "InformationDirectedPolicy":
-        return InformationDirectedPolicy(self, arms, seed)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
@@ -65,33 +95,3 @@ class InformationDirected(EnsembleRecipe):
     def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
         codes = law_code(self.initial_law), law_code(self.reward_law)
         informed_ensemble(world, track, self.size, *codes, streams.noise, streams.member, streams.perturbation)
-
-
-class InformationDirectedPolicy(EnsemblePolicy):
-    """Information-directed sampling at work."""
-
-    recipe: InformationDirected
-    _paired: tuple[int, Arms, Pair] | None = None
-
-    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        if not isinstance(offered, FiniteArms):
-            return 0, *offered.best(self.mean)  # which says what is missing
-        first, second, share = self._pair(offered)
-        arm = first if self._address.uniform(round) < share else second
-        return 0, arm, offered.features[arm]
-
-    def _weights(self, round: int, offered: Arms) -> FloatArray:
-        if not isinstance(offered, FiniteArms):
-            raise PropensityError(f"propensities need finitely many arms, here {offered!r}; give the features of the round")
-        first, second, share = self._pair(offered)
-        weights = np.zeros(len(offered))
-        weights[first] += share
-        weights[second] += 1.0 - share
-        return weights
-
-    def _pair(self, offered: FiniteArms) -> Pair:
-        """The distribution of a round, kept until the next update."""
-        if self._paired is None or self._paired[:2] != (self.version, offered):
-            scores = member_scores(self._thetas(), offered.by_coordinate)
-            self._paired = self.version, offered, best_pair(*gaps_and_gains(scores))
-        return self._paired[2]

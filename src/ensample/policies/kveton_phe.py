@@ -2,25 +2,36 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.arms import Arms, FiniteArms
+from ensample.arms import Arms, Offer
 from ensample.checks import number
 from ensample.errors import InvalidArgument
-from ensample.kernels import ensemble, ridge
+from ensample.kernels import ensemble
+from ensample.kernels.learning import count_arm
 from ensample.kernels.pseudo_rewards import pseudo_reward_history, unplayed
 from ensample.kernels.rows import add_rows
 from ensample.kernels.world import Track, World
-from ensample.policies.model import ModelPolicy
+from ensample.models import DrawnModel
+from ensample.policies.decision import UNNUMBERED
+from ensample.policies.policy import Policy
 from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
-from ensample.randomness import Stream
+from ensample.randomness import Address, Stream
 from ensample.types import ArrayLike, FloatArray, IntArray
 
-__all__ = ["KvetonPHE", "KvetonPHEPolicy"]
+__all__ = ["KvetonPHE", "PseudoRewardModel", "StandingPolicy"]
 
 INDEPENDENT = 1e-9  # the part of a row that the rows before it must leave over
+
+
+class StandingPolicy(Policy):
+    """A policy for standing arms only."""
+
+    def _offer(self, features: ArrayLike) -> Offer:
+        raise InvalidArgument("features", features, "None for KvetonPHE, which counts pseudo-rewards by standing arm")
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class KvetonPHE(Recipe):
     >>> for _ in range(200):
     ...     decision = policy.decide()
     ...     policy.update(decision, reward=[0.2, 0.9, 0.1][decision.arm])
-    >>> int(np.bincount([k.argmax() for k in policy.log().features]).argmax())
+    >>> int(np.bincount(policy.log().arm).argmax())
     1
 
     Proved for rewards in [0, 1] and an a that grows with d and log T: regret of order d sqrt(T) up to logarithms. a = 0.5 is
@@ -50,6 +61,7 @@ class KvetonPHE(Recipe):
 
     a: float = 0.5
     regularization: float = 1.0
+    policy_type: ClassVar[type[Policy]] = StandingPolicy
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", number("a", self.a, most=1e6, above=0.0))
@@ -62,11 +74,12 @@ class KvetonPHE(Recipe):
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
-        if not isinstance(arms, FiniteArms):
+        if arms.rows is None:
             raise InvalidArgument("arms", arms, "FiniteArms for KvetonPHE, which counts pseudo-rewards by arm")
 
-    def start(self, arms: Arms, seed: int = 0) -> "KvetonPHEPolicy":
-        return KvetonPHEPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "PseudoRewardModel":
+        assert arms.rows is not None  # as `check` has seen
+        return PseudoRewardModel(self, arms.rows, address)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
@@ -81,39 +94,35 @@ class KvetonPHE(Recipe):
         pseudo_reward_history(world._replace(opening=opening), track, self.a, independent_rows(features), *rngs)
 
 
-class KvetonPHEPolicy(ModelPolicy):
-    """LinPHE with pseudo-rewards at work."""
+class PseudoRewardModel(DrawnModel):
+    """Binomial sums of pseudo-rewards, by arm."""
 
-    recipe: KvetonPHE
-    arms: FiniteArms
+    def __init__(self, recipe: KvetonPHE, rows: FloatArray, address: Address) -> None:
+        super().__init__(rows.shape[1], recipe.regularization)
+        self.a = recipe.a
+        self.rows = rows
+        self.address = address
+        self.pulls = np.zeros(len(rows), np.int64)
+        self.basis = independent_rows(rows)
 
-    def __init__(self, recipe: KvetonPHE, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        self._pulls = np.zeros(len(self.arms), np.int64)
-        self._basis = independent_rows(self.arms.features)
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        arm = unplayed(self.basis, self.pulls, member)
+        return (arm, self.rows[arm]) if arm >= 0 else super().best(member, offer)
 
-    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        arm = unplayed(self._basis, self._pulls, round)
-        return (round, arm, self.arms.features[arm]) if arm >= 0 else super()._choose(round, offered)
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        if arm == UNNUMBERED:
+            raise InvalidArgument("arm", x, "a decision or the number of a standing arm for KvetonPHE")
+        count_arm(self.state, self.pulls, arm, x, y)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        arm = self._numbers.get(x.tobytes())
-        if arm is None:
-            raise InvalidArgument("arm", x, "the features of a standing arm for KvetonPHE")
-        return ridge.observe_arm(self._ridge.state, self._pulls, arm, x, y)
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "pulls": self.pulls}
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "pulls": self._pulls}
-
-    def _offer(self, features: ArrayLike) -> FiniteArms:
-        raise InvalidArgument("features", features, "None for KvetonPHE, which counts pseudo-rewards by standing arm")
-
-    def _model(self, round: int) -> FloatArray:
-        rng = self._address.generator(Stream.PERTURBATION, round)
-        heads = rng.binomial(np.ceil(self.recipe.a * self._pulls).astype(np.int64), 0.5)
-        total = np.zeros(self.arms.dim)
-        add_rows(total, self.arms.features, heads.astype(np.float64))
-        return ensemble.estimate(self._ridge.state, total) / (self.recipe.a + 1.0)
+    def draw(self, round: int) -> FloatArray:
+        rng = self.address.generator(Stream.PERTURBATION, round)
+        heads = rng.binomial(np.ceil(self.a * self.pulls).astype(np.int64), 0.5)
+        total = np.zeros(self.dim)
+        add_rows(total, self.rows, heads.astype(np.float64))
+        return ensemble.estimate(self.state, total) / (self.a + 1.0)
 
 
 def independent_rows(features: FloatArray) -> IntArray:

@@ -2,28 +2,42 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
+from ensample.arms import Arms, ChangingArms, Offer, UnitBall
 from ensample.checks import instance, number
-from ensample.errors import InvalidArgument, PropensityError
+from ensample.errors import InvalidArgument
 from ensample.kernels import ridge
 from ensample.kernels.lazy import Inflation
-from ensample.kernels.linucb import linucb, optimistic_arm, watch
+from ensample.kernels.learning import watch
+from ensample.kernels.linucb import linucb, optimistic_arm
 from ensample.kernels.rows import dot
 from ensample.kernels.world import Track, World
+from ensample.models.linear import LinearModel, best_for
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.randomness import Address
 from ensample.theory import Setting, ucb_bound
-from ensample.types import FloatArray
+from ensample.types import FloatArray, IntArray
 
-__all__ = ["LinUCB", "LinUCBPolicy", "farthest_point"]
+__all__ = ["LinUCB", "LinUCBPolicy", "OptimisticModel", "farthest_point"]
 
 FORMS = ("constant", "closed", "determinant")
 STEPS = 100  # of Newton's method; it needs about five
+
+
+class LinUCBPolicy(Policy):
+    """LinUCB at work."""
+
+    @property
+    def beta(self) -> float:
+        """beta_t, the radius of the confidence ellipsoid."""
+        model = self.model
+        assert isinstance(model, OptimisticModel)
+        return model.beta
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,7 @@ class LinUCB(Recipe):
     delta: float = 0.05
     setting: Setting | None = field(default=None, kw_only=True)
     scale = 0.0
+    policy_type: ClassVar[type[Policy]] = LinUCBPolicy
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
@@ -94,12 +109,12 @@ class LinUCB(Recipe):
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
-        if not isinstance(arms, FiniteArms | ChangingArms | UnitBall):
+        if arms.rows is None and not isinstance(arms, ChangingArms | UnitBall):
             kinds = "FiniteArms, ChangingArms or UnitBall"
             raise InvalidArgument("arms", arms, f"{kinds}: LinUCB needs arms it can enumerate, or the ball")
 
-    def start(self, arms: Arms, seed: int = 0) -> "LinUCBPolicy":
-        return LinUCBPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "OptimisticModel":
+        return OptimisticModel(self, arms)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
@@ -116,14 +131,14 @@ class LinUCB(Recipe):
         return base, self.noise, -2.0 * math.log(self.delta), self.form == "determinant"
 
 
-class LinUCBPolicy(Policy):
-    """LinUCB at work."""
+class OptimisticModel(LinearModel):
+    """One member, the most optimistic parameter of the confidence ellipsoid."""
 
-    recipe: LinUCB
-
-    def __init__(self, recipe: LinUCB, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        self._largest = np.zeros(1)  # |theta_hat| so far
+    def __init__(self, recipe: LinUCB, arms: Arms) -> None:
+        super().__init__(arms.dim, recipe.regularization)
+        self.recipe = recipe
+        self.arms = arms
+        self.largest = np.zeros(1)  # |theta_hat| so far
 
     @property
     def beta(self) -> float:
@@ -131,47 +146,44 @@ class LinUCBPolicy(Policy):
         base, width, tail, determinant = self.recipe._factor()
         if self.recipe.form == "constant":
             return base
-        d, lam = self.arms.dim, self.recipe.regularization
-        information = self._ridge.information if determinant else d * math.log1p(self.version / d / lam)
-        unknown = math.sqrt(lam) * float(self._largest[0]) if self.recipe.norm is None else 0.0
+        d, lam = self.dim, self.regularization
+        information = self.information if determinant else d * math.log1p(self.count / d / lam)
+        unknown = math.sqrt(lam) * float(self.largest[0]) if self.recipe.norm is None else 0.0
         return base + width * math.sqrt(information + tail) + unknown
 
-    @property
-    def estimates(self) -> FloatArray:
+    def estimates(self, round: int) -> FloatArray:
         """The optimistic parameter theta~ = theta_hat + beta V^-1 x / |x|_{V^-1} of the coming round's x: [1, d].
 
         It is theta_hat where arms change, as the coming ones are not known.
         """
-        theta = self.mean
+        theta = self.mean.copy()
         if not isinstance(self.arms, ChangingArms):
-            _, _, x = self._choose(self.round, self.arms)
-            gain = ridge.times(self._ridge.inverse, x)
+            _, x = self.best(0, self.arms)
+            gain = ridge.times(self.inverse, x)
             width = math.sqrt(max(0.0, dot(gain, x)))
             if width > 0.0:
                 theta += self.beta / width * gain
         return theta[None]
 
-    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        if isinstance(offered, FiniteArms):
-            arm = optimistic_arm(self._ridge.state, offered.by_coordinate, self.beta)
-            return round, arm, offered.features[arm]
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        if offer.rows is not None:
+            arm = optimistic_arm(self.state, offer.by_coordinate, self.beta)
+            return arm, offer.rows[arm]
         theta = self.mean
-        if isinstance(offered, UnitBall):  # max_x x'y = |y|: look for the longest y of the ellipsoid
-            theta = farthest_point(theta, self.gram, self.beta, self.recipe.regularization)
-        return round, *self._best(theta, offered)
+        if isinstance(offer, UnitBall):  # max_x x'y = |y|: look for the longest y of the ellipsoid
+            theta = farthest_point(theta, self.gram, self.beta, self.regularization)
+        return best_for(theta, offer)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        return watch(self._ridge.state, self._largest, x, y)
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        arm, x = self.best(0, offer)
+        promise = float(x @ self.mean) + self.beta * math.sqrt(max(0.0, float(x @ self.inverse @ x)))
+        return np.array([arm], np.int64), np.array([promise])
 
-    def _weights(self, round: int, offered: Arms) -> FloatArray:
-        if not isinstance(offered, FiniteArms):
-            raise PropensityError(f"propensities need finitely many arms, here {offered!r}; give the features of the round")
-        weights = np.zeros(len(offered))
-        weights[optimistic_arm(self._ridge.state, offered.by_coordinate, self.beta)] = 1.0
-        return weights
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        watch(self.state, self.largest, x, y)
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "largest": self._largest}
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "largest": self.largest}
 
 
 def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:

@@ -18,7 +18,7 @@ from ensample.policies.information_directed import InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE
 from ensample.policies.linucb import LinUCB
 from ensample.policies.perturbed_history import PerturbedHistory
-from ensample.policies.policy import UNKNOWN, Policy
+from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.refreshed import RefreshedEnsembleSampling
 from ensample.policies.sharp import SharpEnsembleSampling
@@ -46,15 +46,18 @@ def load(path: str | os.PathLike[str], *, recipe: Recipe | None = None, arms: Ar
         recipe = rebuild(content["recipe"], KINDS)
     elif describe(instance("recipe", recipe, Recipe, "a recipe")) != content["recipe"]:
         raise InvalidArgument("recipe", recipe, f"the saved recipe, {content['recipe']}")
-    policy = recipe.start(restored_arms(content["arms"], tensors, arms), content["seed"])
-    for name, values in policy._arrays().items():
+    log = True if "log.rounds" in tensors else None
+    policy = recipe.start(restored_arms(content["arms"], tensors, arms), content["seed"], log=log)
+    ledger = policy._ledger
+    for name, values in ledger.model.arrays().items():
         values[...] = tensors[f"state.{name}"]
-    for name, column in policy._log_columns().items():
-        column.frombytes(tensors[f"log.{name}"].tobytes())
+    if "log.rounds" in tensors:
+        for name, column in ledger.columns().items():
+            column.frombytes(tensors[f"log.{name}"].tobytes())
     for row in range(len(tensors["open.round"])):
-        decision = open_decision(policy, tensors, row)
-        policy._open[decision.round] = decision
-    policy._round = content["round"]
+        decision = open_decision(tensors, row, policy._origin)
+        ledger.open[decision.round] = decision
+    ledger.round, ledger.version = content["round"], content["version"]
     return policy
 
 
@@ -74,20 +77,18 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
     return given
 
 
-def open_decision(policy: Policy, tensors: Tensors, row: int) -> Decision:
+def open_decision(tensors: Tensors, row: int, origin: str) -> Decision:
     """A decision that was waiting when the snapshot was taken."""
     features = tensors["open.features"][row].copy()
     features.setflags(write=False)
     arm, propensity = int(tensors["open.arm"][row]), float(tensors["open.propensity"][row])
-    standing = bool(tensors["open.standing"][row])
-    decision = Decision(
-        policy,
-        UNKNOWN,
-        policy.arms if standing else None,
-        int(tensors["open.round"][row]),
-        int(tensors["open.member"][row]),
-        None if arm == NO_ARM else arm,
-        features,
+    return Decision(
+        round=int(tensors["open.round"][row]),
+        arm=None if arm == NO_ARM else arm,
+        features=features,
+        member=int(tensors["open.member"][row]),
+        version=int(tensors["open.version"][row]),
+        propensity=None if np.isnan(propensity) else propensity,
+        standing=bool(tensors["open.standing"][row]),
+        origin=origin,
     )
-    decision._propensity = None if np.isnan(propensity) else propensity
-    return decision

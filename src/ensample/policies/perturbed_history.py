@@ -1,5 +1,6 @@
 """Linear perturbed-history exploration (LinPHE), Algorithm 2 of Lee & Oh 2024."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -7,24 +8,27 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ensample.arms import Arms, FiniteArms
+from ensample.arms import Arms
 from ensample.checks import instance
-from ensample.kernels import ensemble, ridge
+from ensample.errors import InvalidArgument
+from ensample.kernels import ensemble
 from ensample.kernels.history import gaussian_history, summed_history
 from ensample.kernels.lazy import PLAIN
+from ensample.kernels.learning import remember
 from ensample.kernels.moving import Scene, moving_history
 from ensample.kernels.rows import add_rows
 from ensample.kernels.world import Track, World
+from ensample.models import DrawnModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
-from ensample.policies.model import ModelPolicy
-from ensample.policies.policy import UNNUMBERED
+from ensample.policies.ledger import LogSink
+from ensample.policies.policy import Policy
 from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
-from ensample.randomness import Stream
+from ensample.randomness import Address, Stream
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_corollary
 from ensample.types import FloatArray
 
-__all__ = ["PerturbedHistory", "PerturbedHistoryPolicy"]
+__all__ = ["HistoryModel", "PerturbedHistory"]
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,17 @@ class PerturbedHistory(PerturbationRecipe):
         require_corollary(setting, perturbation)
         return cls(**cls.theorem_fields(setting, perturbation))
 
-    def start(self, arms: Arms, seed: int = 0) -> "PerturbedHistoryPolicy":
-        return PerturbedHistoryPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "HistoryModel":
+        return HistoryModel(self, arms, address)
+
+    def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
+        if log is not True and not isinstance(self.reward_law, Gaussian):
+            raise InvalidArgument("log", log, f"True: {self.reward_law!r} perturbs what is in the log")
+        policy = super().start(arms, seed, log=log)
+        model = policy.model
+        assert isinstance(model, HistoryModel)
+        model.other_features = policy._ledger.other_features
+        return policy
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         if not has_code(self.initial_law, self.reward_law):
@@ -101,39 +114,38 @@ class PerturbedHistory(PerturbationRecipe):
         moving_history(scene, track, law_code(self.initial_law), self.reward_law.scale, PLAIN, *rngs)
 
 
-class PerturbedHistoryPolicy(ModelPolicy):
-    """LinPHE at work."""
+class HistoryModel(DrawnModel):
+    """Perturbs all rewards at once, by whatever has the law of their sums."""
 
-    recipe: PerturbedHistory
+    def __init__(self, recipe: PerturbedHistory, arms: Arms, address: Address) -> None:
+        super().__init__(arms.dim, recipe.regularization)
+        self.address = address
+        self.initial, self.law = recipe.initial_law, recipe.reward_law
+        self.rows = arms.rows
+        self.root = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i'
+        self.pulls = np.zeros(0 if arms.rows is None else len(arms.rows), np.int64)  # of standing arms
+        self.other_features: Callable[[], FloatArray]  # of observations that are no standing arm's; the policy says
 
-    def __init__(self, recipe: PerturbedHistory, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        self._initial = recipe.initial_law
-        self._law = recipe.reward_law
-        self._factor = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i'
-        self._pulls = np.zeros(len(arms) if isinstance(arms, FiniteArms) else 0, np.int64)  # of standing arms
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        remember(self.state, self.root, self.pulls, arm, x, y)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        arm = self._numbers.get(x.tobytes(), UNNUMBERED)
-        return ridge.remember(self._ridge.state, self._factor, self._pulls, arm, x, y)
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "root": self.root, "pulls": self.pulls}
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "factor": self._factor, "pulls": self._pulls}
-
-    def _model(self, round: int) -> FloatArray:
-        rng = self._address.generator(Stream.PERTURBATION, round)
-        total = drawn(self._initial, self._initial.draw_vectors(rng, 1, self.arms.dim), (1, self.arms.dim))[0]
+    def draw(self, round: int) -> FloatArray:
+        rng = self.address.generator(Stream.PERTURBATION, round)
+        total = drawn(self.initial, self.initial.draw_vectors(rng, 1, self.dim), (1, self.dim))[0]
         self._perturb(total, rng)
-        return ensemble.estimate(self._ridge.state, total)
+        return ensemble.estimate(self.state, total)
 
     def _perturb(self, total: FloatArray, rng: Generator) -> None:
         """total += sum_i X_i Z_i."""
-        if isinstance(self._law, Gaussian):
-            add_rows(total, self._factor, self._law.draw(rng, total.shape))
+        if isinstance(self.law, Gaussian):
+            add_rows(total, self.root, self.law.draw(rng, total.shape))
             return
-        if isinstance(self.arms, FiniteArms):
-            sums = drawn(self._law, self._law.draw_sum(rng, self._pulls), self._pulls.shape)
-            add_rows(total, self.arms.features, sums)
-        others = self._other_features()
+        if self.rows is not None:
+            sums = drawn(self.law, self.law.draw_sum(rng, self.pulls), self.pulls.shape)
+            add_rows(total, self.rows, sums)
+        others = self.other_features()
         if len(others):
-            add_rows(total, others, drawn(self._law, self._law.draw(rng, len(others)), (len(others),)))
+            add_rows(total, others, drawn(self.law, self.law.draw(rng, len(others)), (len(others),)))

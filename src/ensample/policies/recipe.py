@@ -4,30 +4,29 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
-from ensample.arms import Arms, ChangingArms, FiniteArms
+from ensample.arms import Arms, ChangingArms
 from ensample.checks import instance, matrix, number, sequence, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.kernels import draws
 from ensample.kernels.draws import Code
 from ensample.kernels.moving import Scene
 from ensample.kernels.world import Track, World
-from ensample.members import UNIFORM_MEMBER, MemberRule
+from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
+from ensample.models import LinearEnsemble, Model
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
-from ensample.policies.decision import Log
-from ensample.randomness import Streams
+from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
+from ensample.policies.ledger import Entry, LogSink
+from ensample.policies.policy import Policy
+from ensample.randomness import Address, Streams
 from ensample.theory import Setting, perturbation_scale, radius
-
-if TYPE_CHECKING:
-    from ensample.policies.policy import Policy
 
 __all__ = ["EnsembleRecipe", "Evaluation", "PerturbationRecipe", "Recipe", "Streams", "has_code", "law_code", "pick"]
 
-LAST_ROUND = 1 << 62
 LARGEST_SIZE = 1 << 40
 
 
@@ -45,6 +44,7 @@ class Recipe(ABC):
     regularization: float
     scale: float  # of its randomness; 0 for algorithms without
     setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
+    policy_type: ClassVar[type[Policy]] = Policy
     theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
 
     @property
@@ -53,19 +53,33 @@ class Recipe(ABC):
         return Gaussian(self.scale)
 
     @abstractmethod
-    def start(self, arms: Arms, seed: int = 0) -> "Policy":
-        """A live policy on these arms."""
+    def build(self, arms: Arms, address: Address) -> Model:
+        """The model that it acts on, before the first observation."""
 
-    def replay(self, arms: Arms, log: Log, seed: int = 0, *, round: int | None = None) -> "Policy":
+    @property
+    def rule(self) -> MemberRule | None:
+        """Which member of the model acts; None where it has one, or one for each round."""
+        return None
+
+    def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
+        """A live policy on these arms.
+
+        `log`: whether it keeps every observation in memory (True) or none (None); a function is given each one instead.
+        """
+        self.check(arms)
+        address = Address(seed)
+        return self.policy_type(self, arms, address, self.build(arms, address), self.rule, log)
+
+    def replay(self, arms: Arms, log: Log, seed: int = 0, *, round: int | None = None) -> Policy:
         """The policy whose log this is, with the same learned state to the last bit.
 
         Rounds go on after the last one in the log; where later ones were begun and never rewarded, say with which `round`.
         """
         policy = self.start(arms, seed)
-        checked = checked_log(log, arms.dim)
-        policy._absorb(checked.round.tolist(), list(checked.features), checked.reward.tolist())
+        ledger = policy._ledger
+        ledger.learn_all(logged(log, arms))
         if round is not None:
-            policy._round = whole("round", round, policy.round, LAST_ROUND)
+            ledger.round = whole("round", round, ledger.round, LAST_ROUND)
         return policy
 
     def evaluation_on_finite_arms(self, asked: str) -> "Evaluation":
@@ -95,7 +109,7 @@ class Recipe(ABC):
             raise AssumptionError(theorem, "one set of arms for all rounds", f"arms = {arms!r}")
         if arms.dim != setting.dim:
             raise AssumptionError(theorem, f"arms of dim {setting.dim}, as in its setting", f"dim = {arms.dim}")
-        if self.theorem_counts_arms and not (isinstance(arms, FiniteArms) and len(arms) <= (setting.arms or 0)):
+        if self.theorem_counts_arms and (arms.rows is None or len(arms.rows) > (setting.arms or 0)):
             raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
         norm = arms.largest_norm
         if norm is not None and norm > 1.0 + 1e-12:
@@ -152,6 +166,13 @@ class EnsembleRecipe(PerturbationRecipe):
         object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
         super().check_fields()
 
+    @property
+    def rule(self) -> MemberRule:
+        return as_member_rule(self.member)
+
+    def build(self, arms: Arms, address: Address) -> LinearEnsemble:
+        return LinearEnsemble(arms.dim, self.regularization, self.size, self.initial_law, self.reward_law, address)
+
 
 def pick(asked: str, possible: tuple[Evaluation, ...], recipe: Recipe) -> Evaluation:
     """The first possible way, or the one asked for if it is possible."""
@@ -182,15 +203,31 @@ def law_code(law: InitialLaw) -> Code:
     return CODES[type(law)], law.trials if isinstance(law, CenteredBinomial) else 1, law.scale
 
 
-def checked_log(log: object, dim: int) -> Log:
-    """A log of other hands, as arrays of the right types."""
-    if not isinstance(log, tuple) or len(log) != 3:
-        raise WrongType("log", log, "a Log of (round, features, reward)")
+def logged(log: object, arms: Arms) -> list[Entry]:
+    """A log of other hands, as checked entries: a `Log`, or its first three columns."""
+    if not isinstance(log, tuple) or len(log) not in (3, 5):
+        raise WrongType("log", log, "a Log of (round, features, reward, arm, propensity)")
     rounds = [whole("log.round", item, 0, LAST_ROUND) for item in sequence("log.round", log[0], "whole numbers")]
     rewards = [number("log.reward", item) for item in sequence("log.reward", log[2], "numbers")]
-    features = matrix("log.features", log[1], dim) if len(rewards) else np.zeros((len(np.atleast_1d(log[1])), dim))
-    if not len(rounds) == len(features) == len(rewards):
-        raise InvalidArgument("log", (len(rounds), len(features), len(rewards)), "columns of the same length")
-    if len(set(rounds)) != len(rounds):
+    dim, count = arms.dim, len(rewards)
+    features = matrix("log.features", log[1], dim) if count else np.zeros((len(np.atleast_1d(log[1])), dim))
+    numbers, known = log[3:] if len(log) == 5 else ([UNNUMBERED] * count, [math.nan] * count)
+    last = UNNUMBERED if arms.rows is None else len(arms.rows) - 1
+    chosen = [whole("log.arm", item, UNNUMBERED, last) for item in sequence("log.arm", numbers, "whole numbers")]
+    propensities = [probability(item) for item in sequence("log.propensity", known, "numbers")]
+    lengths = len(rounds), len(features), count, len(chosen), len(propensities)
+    if len(set(lengths)) != 1:
+        raise InvalidArgument("log", lengths, "columns of the same length")
+    if len(set(rounds)) != count:
         raise InvalidArgument("log.round", log[0], "each round at most once")
-    return Log(np.array(rounds, np.int64), features, np.array(rewards, np.float64))
+    for arm, x in zip(chosen, features, strict=True):
+        if arm != UNNUMBERED and arms.rows is not None and not np.array_equal(arms.rows[arm], x):
+            raise InvalidArgument("log.features", x, f"the features of arm {arm}")
+    return list(map(Entry, rounds, chosen, features, rewards, propensities))
+
+
+def probability(value: object) -> float:
+    """Of a log: NaN where it is not known."""
+    if isinstance(value, float) and math.isnan(value):
+        return value
+    return number("log.propensity", value, 0.0, 1.0)

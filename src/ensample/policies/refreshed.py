@@ -2,24 +2,37 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Arms
 from ensample.checks import number
-from ensample.kernels import ensemble
 from ensample.kernels.lazy import run_lazily
+from ensample.kernels.learning import learn_rooted
 from ensample.kernels.turns import EVERY_ROUND
 from ensample.kernels.world import Track, World
-from ensample.policies.ensemble_sampling import EnsemblePolicy
+from ensample.models import LinearEnsemble
+from ensample.policies.policy import Policy
 from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
-from ensample.randomness import Stream
+from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["RefreshedEnsembleSampling", "RefreshedPolicy"]
+__all__ = ["RefreshedEnsemble", "RefreshedEnsembleSampling", "RefreshedPolicy"]
 
 SLACK = 1e-9  # so that rounding does not decide where det V doubles exactly, as it does for unit arms and lam = 1
+
+
+class RefreshedPolicy(Policy):
+    """Refreshed ensemble sampling at work."""
+
+    @property
+    def refreshes(self) -> int:
+        """How often the ensemble was drawn anew."""
+        model = self.model
+        assert isinstance(model, RefreshedEnsemble)
+        return int(model.last[1])
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,7 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
     scale: float = 1.0
     growth: float = 2.0
     regularization: float = 1.0
+    policy_type: ClassVar[type[Policy]] = RefreshedPolicy
 
     def __post_init__(self) -> None:
         self.check_fields()
@@ -60,8 +74,8 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
         """The growth of log det V after which the ensemble is drawn anew."""
         return math.log(self.growth) * (1.0 - SLACK)
 
-    def start(self, arms: Arms, seed: int = 0) -> "RefreshedPolicy":
-        return RefreshedPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "RefreshedEnsemble":
+        return RefreshedEnsemble(self, arms.dim, address)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.LAZY, Evaluation.LIVE), self)
@@ -72,39 +86,35 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
         run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, growth=self.threshold)
 
 
-class RefreshedPolicy(EnsemblePolicy):
-    """Refreshed ensemble sampling at work. Refresh number e draws from (seed, e)."""
+class RefreshedEnsemble(LinearEnsemble):
+    """Refresh number e draws from (seed, e)."""
 
-    recipe: RefreshedEnsembleSampling
+    def __init__(self, recipe: RefreshedEnsembleSampling, dim: int, address: Address) -> None:
+        self.laws = recipe.initial_law, recipe.reward_law
+        super().__init__(dim, recipe.regularization, recipe.size, *self.laws, address)
+        self.threshold = recipe.threshold
+        self.root = np.zeros((dim, dim))  # R with R'R = sum x x'
+        self.last = np.zeros(2)  # log(det V / lam^d) at the last refresh, and its number
 
-    def __init__(self, recipe: RefreshedEnsembleSampling, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        self._root = np.zeros((arms.dim, arms.dim))  # R with R'R = sum x x'
-        self._last = np.zeros(2)  # log(det V / lam^d) at the last refresh, and its number
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        learn_rooted(self.state, self.sums, self.root, x, y, self.perturbations(round))
 
-    @property
-    def refreshes(self) -> int:
-        """How often the ensemble was drawn anew."""
-        return int(self._last[1])
-
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        return ensemble.learn_rooted(self._ridge.state, self._sums, self._root, x, y, self._perturbations(round))
-
-    def _settle(self, due: bool) -> None:
-        super()._settle(due)
-        if self._ridge.information - self._last[0] > self.recipe.threshold:
+    def settle(self) -> None:
+        if self.information - self.last[0] > self.threshold:
             self._refresh()
 
     def _refresh(self) -> None:
         """S^j = W^j + scale R'g^j for fresh W^j and g^j ~ N(0, I)."""
-        rng = self._address.generator(Stream.INITIAL, self.refreshes + 1)
-        shape = self.recipe.size, self.arms.dim
-        sums = np.ascontiguousarray(self.recipe.initial_law.draw_vectors(rng, *shape).T)
-        weights = self.recipe.reward_law.draw(rng, shape)
-        for i, row in enumerate(self._root):
+        number = int(self.last[1]) + 1
+        rng = self.address.generator(Stream.INITIAL, number)
+        shape = self.size, self.dim
+        initial, reward = self.laws
+        sums = np.ascontiguousarray(initial.draw_vectors(rng, *shape).T)
+        weights = reward.draw(rng, shape)
+        for i, row in enumerate(self.root):
             sums += row[:, None] * weights[:, i]
-        self._sums[...] = sums
-        self._last[:] = self._ridge.information, self.refreshes + 1
+        self.sums[...] = np.vstack((sums, np.zeros(sums.shape)))
+        self.last[:] = self.information, number
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "root": self._root, "last": self._last}
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "root": self.root, "last": self.last}

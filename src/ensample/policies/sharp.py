@@ -4,20 +4,19 @@ import math
 from dataclasses import dataclass, field
 from typing import Self
 
-from ensample.arms import Arms, FiniteArms
+from ensample.arms import Arms
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError
-from ensample.kernels import ensemble
 from ensample.kernels.lazy import run_lazily
 from ensample.kernels.turns import EVERY_ROUND
 from ensample.kernels.world import Track, World
-from ensample.policies.ensemble_sampling import EnsemblePolicy
+from ensample.models import LinearEnsemble
 from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.randomness import Address
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_confidence
-from ensample.types import FloatArray
 
-__all__ = ["SharpEnsembleSampling", "SharpPolicy"]
+__all__ = ["SharpEnsemble", "SharpEnsembleSampling"]
 
 THEOREM = "SharpEnsembleSampling.from_theorem"
 LEAST_REGULARIZATION = 80.0
@@ -97,8 +96,8 @@ class SharpEnsembleSampling(EnsembleRecipe):
         base = self.gamma * math.sqrt(self.regularization) * self.norm
         return base, self.gamma * self.noise, -2.0 * math.log(self.delta), True
 
-    def start(self, arms: Arms, seed: int = 0) -> "SharpPolicy":
-        return SharpPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "SharpEnsemble":
+        return SharpEnsemble(self, arms.dim, address)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.LAZY, Evaluation.LIVE), self)
@@ -109,24 +108,16 @@ class SharpEnsembleSampling(EnsembleRecipe):
         run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, factor=self.factor)
 
 
-class SharpPolicy(EnsemblePolicy):
-    """Sharp ensemble sampling at work: the members are kept unscaled."""
+class SharpEnsemble(LinearEnsemble):
+    """The members are kept unscaled."""
 
-    recipe: SharpEnsembleSampling
+    def __init__(self, recipe: SharpEnsembleSampling, dim: int, address: Address) -> None:
+        laws = recipe.initial_law, recipe.reward_law
+        super().__init__(dim, recipe.regularization, recipe.size, *laws, address)
+        self.factor = recipe.factor
 
     @property
     def inflation(self) -> float:
         """gamma beta_{t-1}."""
-        base, width, tail, _ = self.recipe.factor
-        return base + width * math.sqrt(self._ridge.information + tail)
-
-    def _choose(self, round: int, offered: Arms) -> tuple[int, int | None, FloatArray]:
-        member = self._member(round, offered)
-        theta = ensemble.estimate(self._ridge.state, self.inflation * self._sums[:, member])
-        if isinstance(offered, FiniteArms):
-            arm = ensemble.greedy(theta, offered.by_coordinate)
-            return member, arm, offered.features[arm]
-        return member, *self._best(theta, offered)
-
-    def _thetas(self) -> FloatArray:
-        return ensemble.estimates(self._ridge.state, self.inflation * self._sums)
+        base, width, tail, _ = self.factor
+        return base + width * math.sqrt(self.information + tail)

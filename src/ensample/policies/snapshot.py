@@ -22,34 +22,44 @@ if TYPE_CHECKING:
 __all__ = ["NO_ARM", "VERSION", "Tensors", "read", "save"]
 
 FORMAT = "ensample policy"
-VERSION = 1
+VERSION = 2
 NO_ARM = -1  # an open decision whose arm is not numbered
 
 Tensors = dict[str, NDArray[Any]]
 
 
-def save(policy: "Policy", path: str | os.PathLike[str]) -> None:
-    """Write the learned state, the log and the open decisions."""
+def save(policy: "Policy", path: str | os.PathLike[str], log: bool = True) -> None:
+    """Write the learned state, the open decisions and, if wanted, the log."""
     file = file_path("path", path)
     if not file.parent.is_dir() or file.is_dir():
         raise InvalidArgument("path", os.fspath(file), "a file in a folder that exists")
     waiting = policy.open_decisions
-    tensors: Tensors = {f"state.{name}": values for name, values in policy._arrays().items()}
-    tensors |= {f"log.{name}": np.array(column) for name, column in policy._log_columns().items()}
+    tensors: Tensors = {f"state.{name}": values for name, values in policy.model.arrays().items()}
+    if log:
+        policy._require_log("save(log=True)")
+        tensors |= {f"log.{name}": np.array(column) for name, column in policy._ledger.columns().items()}
     tensors |= {
         "open.round": np.array([decision.round for decision in waiting], np.int64),
+        "open.version": np.array([decision.version for decision in waiting], np.int64),
         "open.member": np.array([decision.member for decision in waiting], np.int64),
         "open.arm": np.array([NO_ARM if decision.arm is None else decision.arm for decision in waiting], np.int64),
-        "open.standing": np.array([decision._offered is policy.arms for decision in waiting], np.bool_),
+        "open.standing": np.array([decision.standing for decision in waiting], np.bool_),
         "open.features": np.array([decision.features for decision in waiting]).reshape(-1, policy.arms.dim),
-        "open.propensity": np.array([np.nan if d._propensity is None else d._propensity for d in waiting], np.float64),
+        "open.propensity": np.array([np.nan if d.propensity is None else d.propensity for d in waiting], np.float64),
     }
     arms: dict[str, Any] = {"kind": type(policy.arms).__name__, "dim": policy.arms.dim}
     for name, value in (policy.arms.parameters or {}).items():
         if isinstance(value, np.ndarray):
             tensors[f"arms.{name}"] = value
     content = json.dumps(
-        {"recipe": describe(policy.recipe), "arms": arms, "seed": policy.seed, "round": policy.round}, sort_keys=True
+        {
+            "recipe": describe(policy.recipe),
+            "arms": arms,
+            "seed": policy.seed,
+            "round": policy.round,
+            "version": policy.version,
+        },
+        sort_keys=True,
     )
     tensors = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
     write(

@@ -8,11 +8,12 @@ from ensample.arms import Arms
 from ensample.kernels.lazy import run_lazily
 from ensample.kernels.turns import EVERY_ROUND
 from ensample.kernels.world import Track, World
-from ensample.policies.ensemble_sampling import EnsemblePolicy
+from ensample.models import LinearEnsemble
 from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.randomness import Address
 from ensample.types import FloatArray
 
-__all__ = ["SymmetrizedEnsembleSampling", "SymmetrizedPolicy"]
+__all__ = ["SymmetrizedEnsemble", "SymmetrizedEnsembleSampling"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class SymmetrizedEnsembleSampling(EnsembleRecipe):
     def __post_init__(self) -> None:
         self.check_fields()
 
-    def start(self, arms: Arms, seed: int = 0) -> "SymmetrizedPolicy":
-        return SymmetrizedPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "SymmetrizedEnsemble":
+        return SymmetrizedEnsemble(self, arms.dim, address)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.LAZY, Evaluation.LIVE), self)
@@ -58,16 +59,14 @@ class SymmetrizedEnsembleSampling(EnsembleRecipe):
         run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, symmetric=True)
 
 
-class SymmetrizedPolicy(EnsemblePolicy):
-    """Symmetrised ensemble sampling at work: every member is there twice, with both signs."""
+class SymmetrizedEnsemble(LinearEnsemble):
+    """Every member is there twice, with both signs."""
 
-    recipe: SymmetrizedEnsembleSampling
+    def __init__(self, recipe: SymmetrizedEnsembleSampling, dim: int, address: Address) -> None:
+        laws = recipe.initial_law, recipe.reward_law
+        super().__init__(dim, recipe.regularization, recipe.size, *laws, address)
+        self.size = 2 * recipe.size
+        self.sums = np.hstack((self.sums, -self.sums))
 
-    def __init__(self, recipe: SymmetrizedEnsembleSampling, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        self._models = 2 * recipe.size
-        self._sums = np.hstack((self._sums, -self._sums))
-
-    def _perturbations(self, round: int) -> FloatArray:
-        row = super()._perturbations(round)
-        return np.concatenate((row, -row))
+    def _block(self, block: int) -> list[FloatArray]:
+        return [np.concatenate((row, -row)) for row in super()._block(block)]

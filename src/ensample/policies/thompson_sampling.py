@@ -11,20 +11,21 @@ from ensample.arms import Arms
 from ensample.checks import boolean, instance, number
 from ensample.errors import InvalidArgument
 from ensample.kernels import draws, ensemble
-from ensample.kernels.history import gaussian_history, remember_rewards
+from ensample.kernels.history import gaussian_history
 from ensample.kernels.lazy import Inflation
+from ensample.kernels.learning import remember_rewards
 from ensample.kernels.moving import Scene, moving_history
 from ensample.kernels.rows import add_rows
 from ensample.kernels.world import Track, World
+from ensample.models import DrawnModel
 from ensample.perturbations import Gaussian
-from ensample.policies.model import ModelPolicy
 from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
-from ensample.randomness import Stream
+from ensample.randomness import Address, Stream
 from ensample.theory import Setting, radius
 from ensample.theory.assumptions import require_confidence, require_regularization
 from ensample.types import FloatArray
 
-__all__ = ["ThompsonPolicy", "ThompsonSampling"]
+__all__ = ["ThompsonModel", "ThompsonSampling"]
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ class ThompsonSampling(Recipe):
             return self.scale
         return self.scale * radius(replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count)
 
-    def start(self, arms: Arms, seed: int = 0) -> "ThompsonPolicy":
-        return ThompsonPolicy(self, arms, seed)
+    def build(self, arms: Arms, address: Address) -> "ThompsonModel":
+        return ThompsonModel(self, arms.dim, address)
 
     def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
         return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
@@ -121,31 +122,31 @@ class ThompsonSampling(Recipe):
         return self.scale * math.sqrt(setting.regularization) * setting.norm, self.scale * setting.noise, tail, False
 
 
-class ThompsonPolicy(ModelPolicy):
-    """Thompson sampling at work."""
+class ThompsonModel(DrawnModel):
+    """N(theta_hat, scale_t^2 V^-1), by a root of V."""
 
-    recipe: ThompsonSampling
+    def __init__(self, recipe: ThompsonSampling, dim: int, address: Address) -> None:
+        super().__init__(dim, recipe.regularization)
+        self.recipe = recipe
+        self.address = address
+        self.root = math.sqrt(recipe.regularization) * np.eye(dim)  # R, upper triangular, R'R = V
+        self.rewards = np.zeros(3)  # their number, mean and sum of squared deviations from it
 
-    def __init__(self, recipe: ThompsonSampling, arms: Arms, seed: int) -> None:
-        super().__init__(recipe, arms, seed)
-        self._root = math.sqrt(recipe.regularization) * np.eye(arms.dim)  # R, upper triangular, R'R = V
-        self._rewards = np.zeros(3)  # their number, mean and sum of squared deviations from it
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        remember_rewards(self.state, self.root, self.rewards, x, y)
 
-    def _learn(self, round: int, x: FloatArray, y: float) -> bool:
-        return remember_rewards(self._ridge.state, self._root, self._rewards, x, y)
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "root": self.root, "rewards": self.rewards}
 
-    def _arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super()._arrays(), "root": self._root, "rewards": self._rewards}
-
-    def _model(self, round: int) -> FloatArray:
-        g = self._address.generator(Stream.PERTURBATION, round).standard_normal(self.arms.dim)
-        total = np.zeros(self.arms.dim)
-        add_rows(total, self._root, self._scale() * g)  # V^-1 R'g ~ N(0, V^-1)
-        return ensemble.estimate(self._ridge.state, total)
+    def draw(self, round: int) -> FloatArray:
+        g = self.address.generator(Stream.PERTURBATION, round).standard_normal(self.dim)
+        total = np.zeros(self.dim)
+        add_rows(total, self.root, self._scale() * g)  # V^-1 R'g ~ N(0, V^-1)
+        return ensemble.estimate(self.state, total)
 
     def _scale(self) -> float:
-        scale = self.recipe.scale_after(self.version)
+        scale = self.recipe.scale_after(self.count)
         if not self.recipe.adaptive:
             return scale
-        count, _, squares = self._rewards.tolist()
+        count, _, squares = self.rewards.tolist()
         return scale * math.sqrt(squares / max(count, 1.0))

@@ -1,0 +1,90 @@
+"""What live policies learn from one observation, each in one call: Ctrl-C comes before it or after it.
+
+The number of observations, by which an update is known to have happened, changes with the rest.
+"""
+
+import numpy as np
+
+from ensample.kernels.compile import borrowing, kernel
+from ensample.kernels.exact import two_sum
+from ensample.kernels.ridge import observe, rotate, view
+from ensample.kernels.rows import add_outer, axpy, dot
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["count_arm", "learn", "learn_directions", "learn_rooted", "remember", "remember_rewards", "watch"]
+
+CARRY = 64  # observations between two times that newer sums are added to older ones
+
+
+@kernel
+def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
+    """One round of Algorithm 1: perturb member j by x z_j and observe (x, y)."""
+    observe(state, x, y)
+    add_outer(sums[x.size :], 1.0, x, z)
+    carry_over(state, sums)
+
+
+@borrowing
+def carry_over(state: FloatArray, sums: FloatArray) -> None:
+    """Now and then add the newer half of the sums' rows to the older, exactly: what does not fit stays in the newer.
+
+    So a sum of a million terms is as exact as one of CARRY terms, at the price of plain additions.
+    """
+    if view(state).seen[0] % CARRY != 0.0:
+        return
+    half = sums.shape[0] // 2
+    for i in range(half):
+        older, newer = sums[i], sums[half + i]
+        for j in range(older.size):
+            older[j], newer[j] = two_sum(older[j], newer[j])
+
+
+@kernel
+def learn_rooted(state: FloatArray, sums: FloatArray, root: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
+    """`learn`, keeping also an upper triangular R with R'R = sum x x'."""
+    rotate(root, x)
+    learn(state, sums, x, y, z)
+
+
+@kernel
+def learn_directions(state: FloatArray, directions: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
+    """S += x z', kept transposed as [2M, d] and otherwise as in `learn`, and observe (x, y)."""
+    observe(state, x, y)
+    size = z.size
+    for j in range(size):
+        axpy(directions[size + j], z[j], x)
+    carry_over(state, directions)
+
+
+@kernel
+def count_arm(state: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> None:
+    """Observe (x, y), and count the arm (arm < 0: none)."""
+    if arm >= 0:
+        pulls[arm] += 1
+    observe(state, x, y)
+
+
+@kernel
+def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> None:
+    """`count_arm`, keeping also an upper triangular R with R'R = sum x x'."""
+    rotate(factor, x)
+    count_arm(state, pulls, arm, x, y)
+
+
+@kernel
+def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x: FloatArray, y: float) -> None:
+    """Observe (x, y), keeping a root of V, and number, mean and squared deviations of the rewards (Welford)."""
+    rotate(root, x)
+    step = (y - rewards[1]) / (rewards[0] + 1.0)
+    rewards[2] += (y - rewards[1]) * (y - rewards[1] - step)
+    rewards[1] += step
+    rewards[0] += 1.0
+    observe(state, x, y)
+
+
+@kernel
+def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> None:
+    """Observe (x, y), and note the largest |theta_hat| so far."""
+    observe(state, x, y)
+    mean = view(state).mean
+    largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))

@@ -1,0 +1,79 @@
+"""A linear ensemble: one ridge regression, and a perturbation sum for each member."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.arms import Offer
+from ensample.kernels import ensemble
+from ensample.kernels.learning import learn
+from ensample.models.linear import LinearModel, best_for
+from ensample.perturbations import InitialLaw, Perturbation, drawn
+from ensample.randomness import Address, Stream
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["LinearEnsemble"]
+
+ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
+KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
+
+
+class LinearEnsemble(LinearModel):
+    """theta^j = theta_hat + V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j: what Algorithm 1 minimises, for all members."""
+
+    size: int
+
+    def __init__(
+        self, dim: int, regularization: float, size: int, initial: InitialLaw, reward: Perturbation, address: Address
+    ) -> None:
+        super().__init__(dim, regularization)
+        self.size = self._drawn = size
+        self.law = reward
+        self.address = address
+        W = drawn(initial, initial.draw_vectors(address.generator(Stream.INITIAL, 0), size, dim), (size, dim))
+        self.sums = np.vstack((W.T, np.zeros((dim, size))))  # S^j, a column a member: older terms and newer [2d, m]
+        self.rows_per_block = max(1, ROW_BLOCK // size)
+        self._blocks: dict[int, list[FloatArray]] = {}
+
+    def theta(self, member: int) -> FloatArray:
+        return ensemble.estimate(self.state, ensemble.total_of(self.sums, self.inflation, member))
+
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        rows = offer.rows
+        if rows is None:
+            return best_for(self.theta(member), offer)
+        arm = ensemble.choose(self.state, self.sums, self.inflation, member, offer.by_coordinate)
+        return arm, rows[arm]
+
+    def thetas(self) -> FloatArray:
+        """theta^j of every member: [d, m]."""
+        return ensemble.estimates(self.state, self.sums, self.inflation)
+
+    def estimates(self, round: int) -> FloatArray:
+        return np.ascontiguousarray(self.thetas().T)
+
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        if offer.rows is None:
+            return np.zeros(0, np.int64), offer.promises(self.thetas().T)
+        return ensemble.votes(self.thetas(), offer.by_coordinate)
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        learn(self.state, self.sums, x, y, self.perturbations(round))
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "sums": self.sums}
+
+    def perturbations(self, round: int) -> FloatArray:
+        """Row Z_round^1..m: a pure function of (seed, round)."""
+        block, offset = divmod(round, self.rows_per_block)
+        rows = self._blocks.get(block)
+        if rows is None:
+            rows = self._block(block)
+            if len(self._blocks) * self.rows_per_block * self.size >= KEPT:
+                self._blocks.clear()
+            self._blocks[block] = rows
+        return rows[offset]
+
+    def _block(self, block: int) -> list[FloatArray]:
+        """The perturbations of some rounds together: moving a generator costs more than drawing a few numbers."""
+        shape = self.rows_per_block, self._drawn
+        return list(drawn(self.law, self.law.draw(self.address.generator(Stream.PERTURBATION, block), shape), shape))

@@ -1,0 +1,95 @@
+"""What a policy asks of a model. Nothing here knows of ridge regression."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.arms import Offer
+from ensample.errors import InvalidArgument, PropensityError
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["Model"]
+
+
+class Model(ABC):
+    """One or many members, each of which scores the arms on offer; all of them learn from an observation.
+
+    What was learned is in `arrays()`, named and of fixed shapes, and nowhere else: they are what snapshots store and what is
+    put back where learning was cut short. `count` says how many observations are in them and is the last thing that `learn`
+    changes. A model of your own defines `scores`, `learn`, `arrays` and `count`; the rest follows.
+    """
+
+    size: int | None = 1
+    """The number of members; None where every round has a model of its own, drawn afresh: number t in round t."""
+
+    whole: ClassVar[bool] = False
+    """Whether `learn` changes everything in one call of a kernel. If not, the arrays are copied before it."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """The number of observations learned."""
+
+    @abstractmethod
+    def scores(self, member: int, rows: FloatArray) -> FloatArray:
+        """What a member expects of each row of features [K, d]: [K]."""
+
+    @abstractmethod
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        """Take in the reward y of features x [d], or raise and change nothing.
+
+        `arm` is the number of a standing arm, or -1. What is drawn for it may depend on the round, not on the order.
+        """
+
+    @abstractmethod
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """What was learned, by name; `learn` changes these arrays in place."""
+
+    def settle(self) -> None:  # noqa: B027 (most models have nothing to do)
+        """What follows an observation that is already in `arrays()`. Doing it twice changes nothing."""
+
+    def fault(self) -> str | None:
+        """What is impossible about `arrays()`, if anything is: asked when they come from a file."""
+        return None
+
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        """(arm, features) that a member likes best, the lowest number on ties."""
+        if offer.rows is None:
+            raise InvalidArgument("arms", offer, f"arms that are listed: {type(self).__name__} scores them one by one")
+        arm = int(np.argmax(self.scores(member, offer.rows)))
+        return arm, offer.rows[arm]
+
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        """Each member's greedy arm and what it promises: ([m], [m])."""
+        if self.size is None:
+            raise PropensityError(f"{type(self).__name__} has no standing members: their votes cannot be counted")
+        if offer.rows is None:
+            raise PropensityError(f"votes need finitely many arms, here {offer!r}; give the features of the round")
+        scores = np.array([self.scores(member, offer.rows) for member in range(self.size)])
+        return scores.argmax(axis=1), scores.max(axis=1)
+
+    @property
+    def inflation(self) -> float:
+        """What multiplies the perturbations when choosing: 1 where the scale is in the perturbations themselves."""
+        return 1.0
+
+    @property
+    def mean(self) -> FloatArray:
+        """The centre of the members: [d], a view. Not every model has one."""
+        raise AttributeError(f"{type(self).__name__} has no mean")
+
+    @property
+    def gram(self) -> FloatArray:
+        """V: [d, d], a view. Not every model has one."""
+        raise AttributeError(f"{type(self).__name__} has no gram")
+
+    @property
+    def inverse(self) -> FloatArray:
+        """V^-1: [d, d], a view. Not every model has one."""
+        raise AttributeError(f"{type(self).__name__} has no inverse")
+
+    def estimates(self, round: int) -> FloatArray:
+        """theta^j of every member, or the one of the coming round: [m, d]. Not every model has them."""
+        raise AttributeError(f"{type(self).__name__} has no estimates")
