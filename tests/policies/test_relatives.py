@@ -170,18 +170,29 @@ def test_they_are_algorithm_one_where_they_should_be() -> None:
     np.testing.assert_allclose(signed.estimates[7:], 2 * policy.mean - policy.estimates, atol=1e-13)
 
 
+def totals(policy: es.Policy) -> np.ndarray:
+    """S^j [d, m], of its older and newer terms."""
+    return np.add(*np.split(policy.model.sums, 2))
+
+
 def test_a_refreshed_ensemble_has_covariance_v() -> None:
     policy = RefreshedEnsembleSampling(size=4000, scale=0.7, growth=3.0, regularization=2.0).start(es.FiniteArms(X), 3)
     while policy.refreshes < 4:
         policy.update(policy.version % 8, 0.0)
     root = np.linalg.cholesky(policy.gram)
-    assert holds(gaussian_p_value(np.linalg.solve(0.7 * root, policy.model.sums[: X.shape[1]]).T))
-    assert not holds(gaussian_p_value(np.linalg.solve(0.74 * root, policy.model.sums[: X.shape[1]]).T)), "negative control"
+    assert holds(gaussian_p_value(np.linalg.solve(0.7 * root, totals(policy)).T))
+    assert not holds(gaussian_p_value(np.linalg.solve(0.74 * root, totals(policy)).T)), "negative control"
+
+
+def directions(policy: es.Policy) -> np.ndarray:
+    """S [d, M], of its older and newer terms."""
+    older, newer = np.split(policy.model.directions, 2)
+    return (older + newer).T
 
 
 def test_ensemble_plus_plus_models_are_combinations_of_its_directions() -> None:
     policy, _ = played(OTHERS["plus plus"], 60)
-    S = policy.model.directions[: policy.recipe.size].T
+    S = directions(policy)
     root = np.linalg.cholesky(0.6**2 * np.linalg.solve(policy.gram, np.linalg.solve(policy.gram, S @ S.T).T))
     theta = np.array([policy.model.theta(round) for round in range(60, 4060)]) - policy.mean
     assert holds(gaussian_p_value(np.linalg.solve(root, theta.T).T))
@@ -194,10 +205,9 @@ def test_ensemble_plus_plus_directions_have_covariance_v_on_average() -> None:
     total, V = np.zeros((3, 3)), 2.0 * np.eye(3) + X[history].T @ X[history]
     for seed in range(400):
         policy = EnsemblePlusPlus(size=5, regularization=2.0).start(es.FiniteArms(X), seed)
-        S = policy.model.directions[:5].T  # a view
-        np.testing.assert_allclose(np.linalg.norm(S, axis=1), math.sqrt(2.0), rtol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(directions(policy), axis=1), math.sqrt(2.0), rtol=1e-12)
         policy.update_many(history, np.zeros(len(history)))
-        total += S @ S.T / 400
+        total += directions(policy) @ directions(policy).T / 400
     assert np.abs(total - V).max() < 0.2 * V.max()  # more than six standard deviations
 
 
