@@ -46,7 +46,7 @@ class Shelf:
 
     def read(self, file: str) -> bytes | None:
         """From any home: one that may not be written to may have been filled by somebody who could."""
-        for home in self.homes:
+        for home in self.homes if self.current() else ():
             with suppress(OSError):
                 data = (home.path / self.name / file).read_bytes()
                 if sha256(data[CHECK:]).digest() == data[:CHECK]:
@@ -56,14 +56,16 @@ class Shelf:
         return None
 
     def write(self, file: str, data: bytes) -> None:
-        """Nothing, if the sources have changed since they were imported: then this process runs what was there before."""
-        if sources_digest() != self.sources:
-            return
-        for home in self.homes:
+        """Into the first home that can be written to."""
+        for home in self.homes if self.current() else ():
             with suppress(OSError):
                 self.prepare(home)
                 put(home.path / self.name / file, sha256(data).digest() + data)
                 return
+
+    def current(self) -> bool:
+        """Whether the sources are what they were; an upgrade may come while they are imported, and a mixture fits no folder."""
+        return sources_digest() == self.sources
 
     def prepare(self, home: Home) -> None:
         """Make the folder. Where it is new, something was upgraded, and an older folder may have become needless."""
@@ -79,10 +81,10 @@ class Shelf:
         """Remove what nobody needs. A process that still runs older code does without: it compiles again."""
         with os.scandir(home.path) as entries:
             for entry in entries:
-                if self.needless(home, entry):
-                    remove_folder(Path(entry.path))
-                elif home.beside and NUMBA_FILE.fullmatch(entry.name):  # of version 0.1, by numba's own cache
-                    with suppress(OSError):
+                with suppress(OSError):  # another process may be sweeping, too
+                    if self.needless(home, entry):
+                        remove_folder(Path(entry.path))
+                    elif home.beside and NUMBA_FILE.fullmatch(entry.name):  # of version 0.1, by numba's own cache
                         os.unlink(entry.path)
 
     def needless(self, home: Home, entry: os.DirEntry[str]) -> bool:
@@ -111,11 +113,10 @@ def put(path: Path, data: bytes) -> None:
 
 def remove_folder(folder: Path) -> None:
     """With our files in it; if there are others, it stays, and they do."""
-    with suppress(OSError):
-        for file in folder.iterdir():
-            if FILE.fullmatch(file.name):
-                file.unlink(missing_ok=True)
-        folder.rmdir()
+    for file in folder.iterdir():
+        if FILE.fullmatch(file.name):
+            file.unlink(missing_ok=True)
+    folder.rmdir()
 
 
 def digest(parts: Iterable[bytes]) -> str:
