@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from attempts import attempts
-from installed import copied, finish, run, start
+from installed import finish, kernels_copied, run, start
 
 CALLEE = """
 from ensample.kernels.compile import kernel
@@ -37,9 +37,7 @@ def replace(kernels: Path, version: int) -> None:
 
 
 def test_upgrades_while_processes_start(tmp_path: Path) -> None:
-    package, chance = copied(tmp_path), random.Random(0)
-    kernels, rounds = package / "kernels", attempts(2, 100)
-    (package / "__init__.py").write_text("")  # numba alone takes long enough to import
+    kernels, chance, rounds = kernels_copied(tmp_path) / "kernels", random.Random(0), attempts(2, 100)
     (kernels / "caller.py").write_text(CALLER)
     replace(kernels, 1000)
     wrong = lost = 0

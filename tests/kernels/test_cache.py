@@ -11,7 +11,7 @@ import numpy as np
 import pip
 import pytest
 
-from installed import copied, edit, finish, run, start
+from installed import copied, edit, finish, kernels_copied, run, start
 
 TELL = """
 import json, sys
@@ -94,7 +94,7 @@ def read_only(package: Path) -> None:
 
 
 def test_the_folder_is_where_the_user_says(tmp_path: Path) -> None:
-    package = copied(tmp_path / "site")
+    package = kernels_copied(tmp_path / "site")
     places = {"PYTHONPATH": tmp_path / "site", "NUMBA_CACHE_DIR": tmp_path / "chosen", "XDG_CACHE_HOME": tmp_path / "caches"}
     assert [counts(run(SMALL, **places)) for _ in range(2)] == [COMPILED, FOUND]
     assert len(list((tmp_path / "chosen").glob("ensample-*/ensample-*/*.code"))) == 1
@@ -102,14 +102,14 @@ def test_the_folder_is_where_the_user_says(tmp_path: Path) -> None:
 
 
 def test_read_only_packages_use_the_users_cache_directory(tmp_path: Path) -> None:
-    read_only(copied(tmp_path / "site"))
+    read_only(kernels_copied(tmp_path / "site"))
     places = {"PYTHONPATH": tmp_path / "site", "XDG_CACHE_HOME": tmp_path / "caches"}
     assert [counts(run(SMALL, **places)) for _ in range(2)] == [COMPILED, FOUND]
     assert len(list((tmp_path / "caches").glob("ensample/*/ensample-*/*.code"))) == 1
 
 
 def test_code_that_came_with_a_read_only_package_is_found(tmp_path: Path) -> None:
-    package = copied(tmp_path / "site")
+    package = kernels_copied(tmp_path / "site")
     assert counts(run(SMALL, PYTHONPATH=tmp_path / "site")) == COMPILED
     places = {"PYTHONPATH": tmp_path / "site", "NUMBA_CACHE_DIR": "/dev/null/none", "XDG_CACHE_HOME": "/dev/null"}
     assert counts(run(SMALL, **places)) == FOUND
@@ -117,7 +117,7 @@ def test_code_that_came_with_a_read_only_package_is_found(tmp_path: Path) -> Non
 
 
 def test_without_any_folder_kernels_compile(tmp_path: Path) -> None:
-    read_only(copied(tmp_path / "site"))
+    read_only(kernels_copied(tmp_path / "site"))
     for home in ("/dev/null", ""):  # the second is no absolute path: nothing may appear in the current directory
         answer = run(SMALL, PYTHONPATH=tmp_path / "site", XDG_CACHE_HOME="caches", HOME=home, LOCALAPPDATA="")
         assert answer["value"] == 0.25 and counts(answer) == COMPILED
@@ -135,7 +135,7 @@ def test_zipped_packages_use_the_users_cache_directory(tmp_path: Path) -> None:
 
 def test_processes_at_once(tmp_path: Path) -> None:
     """They compile the same kernel while two of them compile it for other types, then all is found."""
-    copied(tmp_path / "site")
+    kernels_copied(tmp_path / "site")
     whole = SMALL.replace("exploration(0.5, 3.0, 9)", "exploration(1, 0, 9)")
     processes = [start(code, PYTHONPATH=tmp_path / "site") for code in (SMALL, whole, SMALL, whole)]
     answers = [finish(process) for process in processes]
@@ -145,7 +145,7 @@ def test_processes_at_once(tmp_path: Path) -> None:
 
 
 def test_numba_may_be_told_not_to_compile(tmp_path: Path) -> None:
-    copied(tmp_path / "site")
+    kernels_copied(tmp_path / "site")
     code = SMALL.replace("tell(exploration, exploration(0.5, 3.0, 9))", "print(exploration(0.5, 3.0, 9))")
     assert run(code, PYTHONPATH=tmp_path / "site", NUMBA_DISABLE_JIT=1) == 0.25
 
@@ -159,7 +159,7 @@ def test_numba_may_be_told_not_to_compile(tmp_path: Path) -> None:
     ],
 )
 def test_what_numba_does_not_promise_may_go(tmp_path: Path, removal: str, lack: str, kept: bool) -> None:
-    copied(tmp_path / "site")
+    kernels_copied(tmp_path / "site")
     answer = run(removal + SMALL, PYTHONPATH=tmp_path / "site")
     assert answer["value"] == 0.25
     assert answer["said"].count("RuntimeWarning") == 1 and f"has no {lack}" in answer["said"]
