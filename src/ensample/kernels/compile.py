@@ -5,6 +5,9 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
+from ensample.kernels.machine_code import keep
+from ensample.kernels.private import counts_references
+
 __all__ = ["borrowing", "embedded", "inlined", "kernel", "loop"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -41,13 +44,13 @@ def loop(function: Function) -> Function:
 
 
 def compiled(function: Function, counting: dict[str, Any]) -> Function:
-    """Kept on disk where numba finds a folder it may write to; without the private option where numba has dropped it."""
-    for options in ({"cache": True, **counting}, counting, {"cache": True}):
-        try:
-            return cast(Function, njit(nogil=True, error_model="numpy", **options)(function))
-        except (KeyError, RuntimeError):
-            continue
-    return cast(Function, njit(nogil=True, error_model="numpy")(function))
+    """Without the private option where numba does not know it: it would refuse to compile."""
+    if not counts_references():
+        counting = {name: value for name, value in counting.items() if name != "_nrt"}
+    dispatcher = njit(nogil=True, error_model="numpy", **counting)(function)
+    if dispatcher is not function:  # NUMBA_DISABLE_JIT
+        keep(dispatcher)
+    return cast(Function, dispatcher)
 
 
 def inlined(function: Function) -> Function:

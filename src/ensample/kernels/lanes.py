@@ -3,6 +3,8 @@
 Left to itself LLVM keeps a running sum in memory and goes through each row in a loop of its own, with checks for overlap before
 it and single elements after it: half of a round's time. Here a kernel says which elements it handles together. A lane does
 what the kernel says in the order that it says it, so the bits are the same whatever the machine's vectors are.
+
+Code is written with llvmlite and with numba's own code generator, which may change: checked with numba 0.61 to 0.68.
 """
 
 from collections.abc import Callable

@@ -1,0 +1,77 @@
+"""Machine code of kernels kept on disk: what one process compiles, the next one finds.
+
+Numba's own cache asks whether the file that a function is in has changed, not the files of what it calls: after an upgrade
+it would go on with the old code. Here every kernel is kept by the digest of all of them.
+
+Each function and signature has a file of its own, so processes that compile at the same time do not meet. In numba's index they
+may, and a third process then finds code that was compiled for other types.
+"""
+
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+from ensample.kernels.private import Parts, complain, parts_of_numba
+from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
+
+__all__ = ["keep"]
+
+SHELF = Shelf(sources_digest(), tools_digest(), homes())  # before any kernel is imported: what changes later is not theirs
+
+
+def keep(dispatcher: Any) -> None:
+    """Give a kernel a place on disk, if it is a function of this package's modules: the digest knows no other sources."""
+    function = dispatcher.py_func
+    ours = function.__module__.startswith("ensample.kernels.") and function.__qualname__.isidentifier()
+    parts = parts_of_numba()
+    if parts is None or not hasattr(dispatcher, "_cache"):
+        complain("place for machine code on disk: kernels are compiled again in every process, which takes a minute")
+    elif ours and SHELF.sources:
+        dispatcher._cache = MachineCode(function, parts)
+
+
+class MachineCode:
+    """What numba asks for a function's machine code before it compiles it, and hands what it has compiled."""
+
+    def __init__(self, function: Callable[..., Any], parts: Parts) -> None:
+        self.function = f"{function.__module__}.{function.__name__}"
+        self.line = function.__code__.co_firstlineno
+        self.parts = parts
+        self.flushed = False
+
+    @property
+    def cache_path(self) -> str:
+        return str(SHELF.homes[0].path / SHELF.name)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """What was compiled for these types on such a machine, or None."""
+        context.refresh()
+        with suppress(Exception):  # what cannot be read is compiled again
+            key = self.key(signature, context.codegen())
+            data = None if self.flushed else SHELF.read(self.file(key))
+            if data is not None:
+                found, code = pickle.loads(data)
+                return self.parts.rebuild(context, *code) if found == key else None
+        return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """A call must not fail because its code cannot be kept."""
+        try:
+            if not result.library.has_dynamic_globals:  # addresses in this process
+                key = self.key(signature, result.codegen)
+                SHELF.write(self.file(key), self.parts.dumps((key, self.parts.reduce(result))))
+        except Exception as error:
+            complain(f"way to keep machine code on disk ({error!r})")
+
+    def flush(self) -> None:
+        """Numba asks for this before it compiles everything again."""
+        self.flushed = True
+
+    def key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
+        return self.function, self.line, signature, codegen.magic_tuple()
+
+    def file(self, key: tuple[Any, ...]) -> str:
+        """Types that differ may print alike, hence the key inside the file."""
+        return f"{self.function}-{sha256(repr(key).encode()).hexdigest()[:16]}.code"

@@ -1,0 +1,53 @@
+"""What kernels use of numba that numba does not promise to keep.
+
+Checked with numba 0.61 to 0.68; pyproject.toml has the same bounds. Without these parts kernels compile and give the same
+numbers, but slowly, and somebody must hear of it.
+"""
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numba
+
+__all__ = ["Parts", "complain", "counts_references", "parts_of_numba"]
+
+
+class Parts(NamedTuple):
+    """Between compiled functions and bytes. Dispatchers ask their `_cache` for the former."""
+
+    dumps: Callable[[Any], bytes]
+    reduce: Callable[[Any], tuple[Any, ...]]  # a compiled function to what can be dumped
+    rebuild: Callable[..., Any]
+
+
+@cache
+def parts_of_numba() -> Parts | None:
+    try:
+        from numba.core import compiler, serialize
+
+        return Parts(serialize.dumps, compiler.CompileResult._reduce, compiler.CompileResult._rebuild)
+    except (ImportError, AttributeError):
+        return None
+
+
+@cache
+def counts_references() -> bool:
+    """Whether the counting of references is an option, `_nrt`; numba says so only when it compiles."""
+    try:
+        from numba.core.registry import cpu_target
+
+        known = hasattr(cpu_target.options, "_nrt")
+    except (ImportError, AttributeError):
+        known = False
+    if not known:
+        complain("option _nrt: kernels count references, and a simulated round takes a third longer")
+    return known
+
+
+@cache
+def complain(lack: str) -> None:
+    """Once in a process."""
+    checked = "ensample was checked with numba 0.61 to 0.68"
+    warnings.warn(f"numba {numba.__version__} has no {lack}; {checked}", RuntimeWarning, stacklevel=2)

@@ -1,0 +1,54 @@
+"""Copies of the package to change, and processes that run them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ensample
+
+__all__ = ["PACKAGE", "copied", "edit", "finish", "kernels_copied", "run", "start"]
+
+PACKAGE = Path(ensample.__file__).parent
+
+
+def copied(target: Path) -> Path:
+    """The package's sources in a folder; returns the package there."""
+    return shutil.copytree(PACKAGE, target / "ensample", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def kernels_copied(target: Path) -> Path:
+    """The same with a package that imports nothing by itself: processes that need only kernels start sooner."""
+    package = copied(target)
+    (package / "__init__.py").write_text("")
+    return package
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert text.count(old) == 1, f"{old!r} is not in {file.name} once"
+    file.write_text(text.replace(old, new))
+
+
+def start(code: str, python: str | Path = sys.executable, **environment: object) -> subprocess.Popen[str]:
+    """A process that runs `code`, with these variables instead of what this one has about caches."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "PYTHON", "XDG"))}
+    given = {name: str(value) for name, value in environment.items()}
+    return subprocess.Popen(
+        [str(python), "-c", code], env=ours | given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> Any:
+    """What a process printed as JSON; its errors and warnings under "said" if that is a table."""
+    out, said = process.communicate()
+    assert process.returncode == 0, said
+    answer = json.loads(out)
+    return {**answer, "said": said} if isinstance(answer, dict) else answer
+
+
+def run(code: str, python: str | Path = sys.executable, **environment: object) -> Any:
+    return finish(start(code, python, **environment))
