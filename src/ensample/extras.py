@@ -1,4 +1,4 @@
-"""Packages that a command needs and the base install does not have."""
+"""Packages that some of the work needs and the base install does not have."""
 
 from importlib import import_module
 

@@ -71,10 +71,10 @@ class Reader:
         """Those of a call, by place and by name; anything else has none."""
         if not isinstance(node, ast.Call):
             return [], {}
-        fields = {}
+        fields: dict[str, Any] = {}
         for word in node.keywords:
-            if word.arg is None:
-                raise InvalidArgument(f"{self.text}: field", f"**{ast.unparse(word.value)}", "name=value")
+            if word.arg is None or word.arg in fields:
+                raise InvalidArgument(f"{self.text}: field", ast.unparse(word), "name=value, each name once")
             fields[word.arg] = self.value(word.value)
         return list(map(self.value, node.args)), fields
 

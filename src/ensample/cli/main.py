@@ -6,6 +6,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ensample.cli.commands import SETTINGS, Commands, Later
+from ensample.cli.letters import show_what_can_be_shown
 from ensample.version import __version__
 
 __all__ = ["app", "main"]
@@ -76,18 +77,11 @@ def main() -> None:
     except Exception as error:
         from ensample.errors import EnsampleError
 
-        if isinstance(error, UnicodeEncodeError):  # else only names of files
-            complain(f"{error}: this locale has no such characters; set LC_ALL=C.UTF-8")
+        if isinstance(error, UnicodeEncodeError):  # only names of files: what is printed has its question marks
+            complain(f"{error.object!r} cannot name a file where the encoding is {error.encoding}: set LC_ALL=C.UTF-8")
         if isinstance(error, EnsampleError | MemoryError | OSError):
             complain(str(error) or "not enough memory for this")
         raise
-
-
-def show_what_can_be_shown() -> None:
-    """Characters that the terminal or the file does not have become question marks rather than errors."""
-    stream = sys.stdout
-    if getattr(stream, "errors", None) in ("strict", "surrogateescape") and hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="replace")
 
 
 def complain(message: str) -> NoReturn:

@@ -1,6 +1,5 @@
 """The policies of `ensample race`: by short names, or recipes as one types them."""
 
-import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -8,6 +7,7 @@ from typing import NamedTuple
 
 import ensample as es
 from ensample.cli.fields import blaming
+from ensample.cli.letters import as_typed
 from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
 from ensample.errors import InvalidArgument
 from ensample.problems import known
@@ -85,11 +85,3 @@ def split(policies: str) -> list[str]:
         else:
             depth += (sign in OPENING) - (sign in CLOSING)
     return list(dict.fromkeys(text.strip() for text in found if text.strip()))
-
-
-def as_typed(argument: str) -> str:
-    """A locale without letters such as \xfc hands over bytes in disguise."""
-    try:
-        return os.fsencode(argument).decode()
-    except UnicodeError:
-        return argument

@@ -16,10 +16,10 @@ from rich.table import Table
 from ensample.checks import whole
 from ensample.cli import complete
 from ensample.cli.console import output, progress
-from ensample.cli.extras import has, require
 from ensample.cli.listing import show_names
 from ensample.cli.policies import POLICIES, contender, split
 from ensample.errors import AssumptionError, InvalidArgument
+from ensample.extras import has, require
 from ensample.policies import Recipe
 from ensample.problems import PROBLEMS, Family
 from ensample.problems import problem as problem_named

@@ -15,7 +15,7 @@ from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.cli import complete
 from ensample.cli.console import check_file, duration, errors, output, progress
-from ensample.cli.extras import require
+from ensample.extras import require
 
 __all__ = ["verify"]
 
