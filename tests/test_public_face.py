@@ -1,7 +1,12 @@
 """The public names, and what importing them costs."""
 
+import ast
+import inspect
+import pickle
 import subprocess
 import sys
+
+import pytest
 
 import ensample as es
 
@@ -33,10 +38,60 @@ def test_the_public_names_are_these() -> None:
     assert all(hasattr(es.theory, name) for name in es.theory.__all__)
 
 
+def imported_by(code: str) -> set[str]:
+    """The packages that a fresh process has imported after this code."""
+    code = f"{code}\nimport sys; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(shown.stdout.split())
+
+
+HEAVY = {"matplotlib", "polars", "torch", "dask", "distributed", "typer", "rich", "starlette", "pandas"}
+
+
 def test_importing_brings_no_heavy_package() -> None:
-    heavy = ("matplotlib", "polars", "torch", "dask", "distributed", "typer", "rich", "starlette", "pandas")
-    code = f"import sys, ensample; print([name for name in {heavy!r} if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert not imported_by("import ensample") & (HEAVY | {"numba", "llvmlite", "numpy"})
+    assert not imported_by("from ensample import *") & HEAVY
+
+
+def test_only_what_computes_brings_the_compiler() -> None:
+    light = "theory Setting FiniteArms Gaussian UniformMember InvalidArgument"
+    assert "numba" not in imported_by(f"import ensample as es; [getattr(es, name) for name in {light.split()}]")
+    assert "numba" in imported_by("import ensample as es; es.EnsembleSampling")
+
+
+def test_type_checkers_and_python_are_told_the_same() -> None:
+    """Names are looked up on first use, so that types have a list of their own."""
+    [block] = [node for node in ast.parse(inspect.getsource(es)).body if isinstance(node, ast.If) and names_in(node)]
+    homes = {(f"ensample.{home}", name) for home, names in es._HOMES.items() for name in names.split()}
+    assert names_in(block) == homes | {("ensample", "theory")}
+
+
+def names_in(block: ast.If) -> set[tuple[str, str]]:
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    assert all(item.name == item.asname for node in imports for item in node.names), "else they are not exported"
+    return {(str(node.module), item.name) for node in imports for item in node.names}
+
+
+def test_one_sees_the_public_names_only() -> None:
+    assert all(hasattr(es, name) for name in es.__all__)  # also after each has been used
+    assert dir(es) == sorted(es.__all__) and len(set(es.__all__)) == len(es.__all__)
+
+
+def test_names_are_the_same_whichever_way_one_comes_to_them() -> None:
+    everything: dict[str, object] = {}
+    exec("from ensample import *", everything)
+    assert {name: everything[name] for name in es.__all__} == {name: getattr(es, name) for name in es.__all__}
+    assert es.Setting is es.theory.Setting and es.Study is es.lab.Study and es.simulate is es.simulation.simulate
+    assert pickle.loads(pickle.dumps(es.EnsembleSampling)) is es.EnsembleSampling
+    assert pickle.loads(pickle.dumps(es.LinUCB(0.5))) == es.LinUCB(0.5)
+
+
+def test_a_slip_in_a_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'ensample' has no attribute 'EnsembelSampling'") as caught:
+        es.EnsembelSampling  # noqa: B018
+    assert caught.value.name == "EnsembelSampling" and caught.value.obj is es, "what Python needs to suggest another"
+    with pytest.raises(ImportError):
+        exec("from ensample import EnsembelSampling")
 
 
 def test_every_error_is_one_of_ours_and_a_builtin() -> None:

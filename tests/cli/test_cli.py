@@ -1,7 +1,10 @@
 """The command line, as a person and as a program sees it."""
 
+import importlib
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 
 import ensample as es
 from ensample import theory
+from ensample.cli.main import Ours
 
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 
@@ -89,6 +93,66 @@ def test_help_has_examples() -> None:
         assert f"ensample {command} --" in run(command, "--help").stdout
     shown = run("--help").stdout
     assert "plan" in shown and "race" in shown
+
+
+@pytest.mark.parametrize("arguments", [(), *((command.name,) for command in Ours.later)], ids=str)
+def test_flags_show_as_flags(arguments: tuple[str, ...]) -> None:
+    shown = run(*arguments, "--help")
+    assert shown.returncode == 0 and shown.stderr == ""
+    assert re.search(r"--help +-h +Show this message", shown.stdout), shown.stdout
+    assert "bool" not in shown.stdout.lower()
+
+
+def test_each_command_is_announced_by_its_first_sentence() -> None:
+    shown = run("--help").stdout
+    for command in Ours.later:
+        function = getattr(importlib.import_module(command.module), command.name)
+        first = " ".join(inspect.getdoc(function).partition("\n\n")[0].split())
+        assert first.startswith(command.help) and command.help.endswith("."), command.name
+        assert f" {command.name} " in shown
+
+
+def test_a_slip_in_a_command_is_explained() -> None:
+    shown = run("rce")
+    assert shown.returncode == 2 and "No such command 'rce'" in shown.stderr
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "plan", "plan --help"])
+def test_what_needs_no_kernel_waits_for_none(arguments: str) -> None:
+    code = f"""
+import sys
+sys.argv = ["ensample", *{arguments.split()}]
+from ensample.cli.main import main
+try:
+    main()
+except SystemExit:
+    print([name for name in ("numba", "polars", "matplotlib", "jinja2") if name in sys.modules])"""
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1] == "[]" and len(shown.stdout.splitlines()) > 1
+
+
+def completed(words: str) -> list[str]:
+    """What the shell would offer for the last of these words."""
+    code = "import sys; sys.argv = ['ensample']; from ensample.cli.main import main; main()"
+    asked = {"_ENSAMPLE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | asked, check=False)
+    assert shown.stderr == ""
+    return shown.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("ensample ver", ["verify"]),
+        ("ensample race --problem tw", ["two-arms"]),
+        ("ensample race --policies es-10,lin", ["es-10,linphe", "es-10,linucb"]),
+        ("ensample race --policies Ensemble", ["EnsemblePlusPlus", "EnsembleSampling"]),
+        ("ensample verify gaussian-", ["gaussian-concentration", "gaussian-anticoncentration"]),
+        ("ensample run r", ["rates"]),
+    ],
+)
+def test_the_shell_completes_names(words: str, expected: list[str]) -> None:
+    assert completed(words) == expected
 
 
 def test_version() -> None:

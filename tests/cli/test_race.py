@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 
 import ensample as es
+from ensample.cli.fields import PARTS
 from ensample.cli.policies import POLICIES
+from ensample.cli.recipes import RECIPES
+from ensample.problems import PROBLEMS
 from ensample.report import race as report
 
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
@@ -88,6 +91,43 @@ def test_for_people(tmp_path: Path) -> None:
     assert len(list(tmp_path.rglob("*"))) == 3
 
 
+OWN = """
+from dataclasses import dataclass
+import ensample as es
+
+@dataclass(frozen=True)
+class Mine(es.Recipe):
+    size: int = 5
+    scale: float = 0.3
+    regularization: float = 1.0
+
+    def start(self, arms, seed=0):
+        return es.EnsembleSampling(self.size, self.scale).start(arms, seed)
+"""
+
+
+def test_recipes_as_one_types_them(everyone: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    typed = ["es-37", "EnsembleSampling(size=100,scale=noise)", "own:Mine(size=3)", "EnsembleSampling(10, member=RoundRobin)"]
+    result = answer(*SMALL, "--policies", ", ".join(typed), folder=tmp_path)
+    shown = {policy["policy"]: policy for policy in result["policies"]}
+    assert set(shown) == set(typed), "as they were typed"
+    known = {policy["policy"]: policy["mean"] for policy in everyone["policies"]}
+    assert shown[typed[1]]["mean"] == known["es-100"] and shown["es-37"]["mean"] not in known.values()
+    assert shown["own:Mine(size=3)"]["evaluation"] == "live"
+    assert shown[typed[3]]["recipe"] == repr(es.EnsembleSampling(10, member=es.RoundRobin()))
+    table = run(*SMALL, "--policies", ", ".join(typed), folder=tmp_path).stdout
+    assert "es-37" in table and "own:Mine(size=3)" in table
+
+
+def test_the_list(tmp_path: Path) -> None:
+    shown = run("--list", folder=tmp_path)
+    assert shown.returncode == 0 and shown.stderr == "" and list(tmp_path.iterdir()) == []
+    for name in (*PROBLEMS, *POLICIES, *RECIPES, *PARTS, "es-N", "LinUCB.from_theorem", "arms 5,000", "module:Name"):
+        assert name in shown.stdout, name
+    assert max(map(len, shown.stdout.splitlines())) <= 100
+
+
 def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
     options = ("--problem", "ball", "--dim", "3", "--horizon", "50", "--runs", "1", "--policies", "linphe,theorem")
     ball = answer(*options, folder=tmp_path)
@@ -103,6 +143,10 @@ def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
         (("--problem", "spere"), "did you mean 'sphere'?"),
         (("--policies", "es-10,linpeh"), "policy = 'linpeh': expected one of es-10, es-100"),
         (("--policies", ","), "at least one"),
+        (("--policies", "es-0"), "es-0: size = 0: expected a whole number from 1"),
+        (("--policies", "es-10,EnsembleSampling(sise=3)"), "EnsembleSampling(sise=3): sise = 3: expected a field of"),
+        (("--policies", "mymodule:MyRecipe"), "'mymodule:MyRecipe': expected a module that can be imported"),
+        (("--problem", "trap", "--policies", "greedy", "--horizon", str(2**31 - 1)), f"at most {2**31 - 1 - 250}, which is"),
         (("--problem", "ball", "--arms", "5"), "arms = 5: expected an option of 'ball': one of dim, noise"),
         (("--problem", "two-arms", "--dim", "5"), "dim = 5: expected an option of 'two-arms'"),
         (("--problem", "kveton", "--noise", "1"), "noise = 1.0: expected an option of 'kveton'"),

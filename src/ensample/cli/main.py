@@ -1,39 +1,53 @@
-"""`ensample`: the entry point."""
+"""`ensample`: the entry point. It imports a command when it is asked for, and nothing else: help comes at once."""
 
 import sys
 from typing import Annotated, NoReturn
 
 import typer
 
-from ensample.cli.bench import bench
-from ensample.cli.console import errors
-from ensample.cli.plan import plan
-from ensample.cli.race import race
-from ensample.cli.report import report
-from ensample.cli.run import run, studies
-from ensample.cli.verify import verify
-from ensample.errors import EnsampleError
+from ensample.cli.commands import SETTINGS, Commands, Later
+from ensample.cli.letters import show_what_can_be_shown
 from ensample.version import __version__
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
+
+class Ours(Commands):
+    """Each command is a function of its name; the sentence is the first of what it says of itself."""
+
+    later = (
+        Later("race", "ensample.cli.race", "Race policies on one problem: a table of their regret and a figure."),
+        Later(
+            "plan",
+            "ensample.cli.plan",
+            "What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.",
+        ),
+        Later(
+            "run",
+            "ensample.cli.run",
+            "Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.",
+        ),
+        Later("studies", "ensample.cli.run", "List the studies that come with the package."),
+        Later("report", "ensample.cli.report", "Write the results of a study as one self-contained page."),
+        Later("verify", "ensample.cli.verify", "Check the paper's statements: what is measured against what is claimed."),
+        Later(
+            "bench",
+            "ensample.cli.bench",
+            "Measure our speed against the NumPy textbook, a loop in C, other libraries and ourselves at other sizes.",
+        ),
+    )
+
+
 app = typer.Typer(
     name="ensample",
     help="Ensemble sampling for decisions.",
+    cls=Ours,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    **SETTINGS,
 )
-app.command()(race)
-app.command()(plan)
-app.command()(run)
-app.command()(studies)
-app.command()(report)
-app.command()(verify)
-app.command()(bench)
 
 
 def show_version(asked: bool) -> None:
@@ -49,21 +63,30 @@ def options(
     """Ensemble sampling for decisions: keep many models, act greedily on one of them each round."""
 
 
+def main() -> None:
+    """Run the command line; an error of ours is one line, not a traceback."""
+    show_what_can_be_shown()
+    try:
+        app()
+    except SystemExit as ending:
+        if ending.code == INTERRUPTED:
+            from ensample.cli.console import errors
+
+            errors.print("stopped")
+        raise
+    except Exception as error:
+        from ensample.errors import EnsampleError
+
+        if isinstance(error, UnicodeEncodeError):  # only names of files: what is printed has its question marks
+            complain(f"{error.object!r} cannot name a file where the encoding is {error.encoding}: set LC_ALL=C.UTF-8")
+        if isinstance(error, EnsampleError | MemoryError | OSError):
+            complain(str(error) or "not enough memory for this")
+        raise
+
+
 def complain(message: str) -> NoReturn:
+    from ensample.cli.console import errors
+
     errors.print("error:", style="bold red", end=" ")
     errors.print(message, markup=False, highlight=False, soft_wrap=True)
     sys.exit(2)
-
-
-def main() -> None:
-    """Run the command line; an error of ours is one line, not a traceback."""
-    try:
-        app()
-    except EnsampleError as error:
-        complain(str(error))
-    except (MemoryError, OSError) as error:
-        complain(str(error) or "not enough memory for this")
-    except SystemExit as ending:
-        if ending.code == INTERRUPTED:
-            errors.print("stopped")
-        raise

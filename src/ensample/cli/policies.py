@@ -1,46 +1,87 @@
-"""The policies that `ensample race` knows by name."""
+"""The policies of `ensample race`: by short names, or recipes as one types them."""
 
+import re
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+import ensample as es
+from ensample.cli.fields import blaming
+from ensample.cli.letters import as_typed
+from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
 from ensample.errors import InvalidArgument
-from ensample.members import OptimisticMember
-from ensample.policies import EnsembleSampling, Greedy, LinUCB, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import known
-from ensample.theory import Setting
 
-__all__ = ["POLICIES", "Contender", "contender"]
+__all__ = ["POLICIES", "Contender", "contender", "split"]
 
 
 class Contender(NamedTuple):
-    """A policy as tables and figures call it, and how a setting makes its recipe."""
+    """A policy as figures call it, and how a setting makes its recipe."""
 
     label: str
-    recipe: Callable[[Setting], Recipe]
+    recipe: Callable[[es.Setting], es.Recipe]
+
+
+def sized(size: int) -> Contender:
+    """The short name of an ensemble of any size."""
+
+    def recipe(setting: es.Setting) -> es.Recipe:
+        with blaming(f"es-{size}"):
+            return es.EnsembleSampling(size, setting.noise)
+
+    return Contender(f"ES, m = {size}", recipe)
 
 
 # The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes with a guarantee.
 POLICIES: dict[str, Contender] = {
-    "es-10": Contender("ES, m = 10", lambda setting: EnsembleSampling(10, setting.noise)),
-    "es-100": Contender("ES, m = 100", lambda setting: EnsembleSampling(100, setting.noise)),
-    "es-1000": Contender("ES, m = 1000", lambda setting: EnsembleSampling(1000, setting.noise)),
+    **{f"es-{size}": sized(size) for size in (10, 100, 1000)},
     "es-optimistic": Contender(
-        "ES, m = 100, optimistic", lambda setting: EnsembleSampling(100, setting.noise, member=OptimisticMember())
+        "ES, m = 100, optimistic", lambda setting: es.EnsembleSampling(100, setting.noise, member=es.OptimisticMember())
     ),
-    "theorem": Contender("ES, Theorem 1", EnsembleSampling.from_theorem),
-    "linphe": Contender("LinPHE", lambda setting: PerturbedHistory(setting.noise)),
-    "thompson": Contender("Thompson sampling", lambda setting: ThompsonSampling(setting.noise)),
-    "linucb": Contender("LinUCB", lambda setting: LinUCB(2.0 * setting.noise)),
-    "greedy": Contender("greedy", lambda setting: Greedy()),
+    "theorem": Contender("ES, Theorem 1", es.EnsembleSampling.from_theorem),
+    "linphe": Contender("LinPHE", lambda setting: es.PerturbedHistory(setting.noise)),
+    "thompson": Contender("Thompson sampling", lambda setting: es.ThompsonSampling(setting.noise)),
+    "linucb": Contender("LinUCB", lambda setting: es.LinUCB(2.0 * setting.noise)),
+    "greedy": Contender("greedy", lambda setting: es.Greedy()),
 }
+ANY_SIZE = re.compile(r"es-(0|[1-9][0-9]{0,19})")
+OPENING, CLOSING, QUOTES = "([{", ")]}", "\"'"
 
 
-def contender(name: str) -> Contender:
-    """A policy by its name.
+def contender(text: str) -> Contender:
+    """A policy from its name, or from a recipe with its fields.
 
-    >>> contender("es-10").label
-    'ES, m = 10'
+    >>> contender("es-10").label, contender("es-37").label
+    ('ES, m = 10', 'ES, m = 37')
+    >>> setting = es.Setting(dim=5, arms=20, horizon=1000, noise=0.3, norm=1)
+    >>> contender("ThompsonSampling(scale=2*noise)").recipe(setting).scale
+    0.6
     """
-    if name not in POLICIES:
-        raise InvalidArgument("policy", name, known(name, list(POLICIES)))
-    return POLICIES[name]
+    if not text.isprintable():
+        raise InvalidArgument("policy", text, "characters that can be shown")
+    if text in POLICIES:
+        return POLICIES[text]
+    if size := ANY_SIZE.fullmatch(text):
+        return sized(int(size[1]))
+    if looks_like_a_recipe(text):
+        return Contender(text, partial(build, text))
+    raise InvalidArgument("policy", text, f"{known(text, [*POLICIES, *RECIPES])}; see `ensample race --list`")
+
+
+def split(policies: str) -> list[str]:
+    """The policies of a list, each once; a comma between brackets or quotes belongs to a recipe.
+
+    >>> split("es-10, EnsembleSampling(size=20, scale=2), es-10")
+    ['es-10', 'EnsembleSampling(size=20, scale=2)']
+    """
+    found, depth, quote = [""], 0, ""
+    for sign in as_typed(policies):
+        if sign == "," and depth <= 0 and not quote:
+            found.append("")
+            continue
+        found[-1] += sign
+        if quote or sign in QUOTES:
+            quote = "" if sign == quote else quote or sign
+        else:
+            depth += (sign in OPENING) - (sign in CLOSING)
+    return list(dict.fromkeys(text.strip() for text in found if text.strip()))

@@ -9,13 +9,17 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.progress import TaskID
 from rich.table import Table
 
 from ensample.checks import whole
+from ensample.cli import complete
 from ensample.cli.console import output, progress
-from ensample.cli.policies import POLICIES, contender
+from ensample.cli.listing import show_names
+from ensample.cli.policies import POLICIES, contender, split
 from ensample.errors import AssumptionError, InvalidArgument
+from ensample.extras import has, require
 from ensample.policies import Recipe
 from ensample.problems import PROBLEMS, Family
 from ensample.problems import problem as problem_named
@@ -24,20 +28,32 @@ from ensample.simulation import Runs, simulate
 __all__ = ["race"]
 
 CHECKPOINTS = 1000  # enough for a logarithmic axis to start early
+FOLDER = Path("race")
 
 
 def race(
-    problem: Annotated[str, typer.Option(help=f"one of {', '.join(PROBLEMS)}")] = "sphere",
+    problem: Annotated[str, typer.Option(help=f"one of {', '.join(PROBLEMS)}", autocompletion=complete.problems)] = "sphere",
     dim: Annotated[int | None, typer.Option(help="d, the number of features", show_default="the problem's own")] = None,
     arms: Annotated[int | None, typer.Option(help="K, the number of arms", show_default="the problem's own")] = None,
     noise: Annotated[float | None, typer.Option(help="sigma of the rewards", show_default="the problem's own")] = None,
     horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 10_000,
     runs: Annotated[int, typer.Option(help="replicates, each with a problem and noise of its own")] = 100,
-    policies: Annotated[str, typer.Option(help="names with commas between them")] = ",".join(POLICIES),
+    policies: Annotated[
+        str,
+        typer.Option(
+            help="names (es-37 is an ensemble of 37) or recipes such as EnsembleSampling(size=20,scale=2*noise) and "
+            "mymodule:MyRecipe, with commas between them; see --list",
+            show_default=f"the {len(POLICIES)} short names of --list",
+            autocompletion=complete.policies,
+        ),
+    ] = ",".join(POLICIES),
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
-    out: Annotated[Path, typer.Option(help="the directory for the figure")] = Path("race"),
+    out: Annotated[Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))] = None,
     threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print JSON for programs; without matplotlib and --out there is no figure then")
+    ] = False,
+    list_only: Annotated[bool, typer.Option("--list", help="say which problems and policies there are and stop")] = False,
 ) -> None:
     """Race policies on one problem: a table of their regret and a figure.
 
@@ -45,8 +61,13 @@ def race(
 
     Example: `ensample race --problem ball --dim 10 --policies es-10,es-100,linphe`
 
+    Example: `ensample race --policies "es-37,EnsembleSampling(size=20,scale=2*noise),mymodule:MyRecipe(size=3)"`
+
     Example: `ensample race --horizon 1000 --runs 20 --json`
     """
+    if list_only:
+        show_names()
+        return
     whole("horizon", horizon, 1)
     whole("runs", runs, 1)
     whole("seed", seed, 0)
@@ -54,18 +75,16 @@ def race(
         whole("threads", threads, 1)
     family = problem_named(problem, **given(dim=dim, arms=arms, noise=noise))
     recipes, skipped = prepare(policies, family, horizon)
-    check_writable(out)
-    try:  # now rather than when the work is done
-        from ensample.report.race import draw, save
-    except ImportError:
-        raise InvalidArgument("matplotlib", None, "the package matplotlib: pip install 'ensample[lab]'") from None
-
+    drawn = not as_json or out is not None or has("matplotlib")
+    if drawn:  # say what is missing now rather than when the work is done
+        check_writable(out or FOLDER)
+        require("matplotlib")
     results = run(recipes, family, horizon, runs, seed, threads)
     options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items())
     title = f"{problem}: {options}; {horizon:,} rounds, {runs:,} runs, seed {seed}"
     if not as_json:
         show(title, results, skipped)
-    paths = save(draw({POLICIES[name].label: result for name, result in results.items()}, title), out, "race")
+    paths = draw(results, title, out or FOLDER) if drawn else []
     if as_json:
         typer.echo(json.dumps(answer(problem, family, results, skipped, paths), indent=2, allow_nan=False))
     else:
@@ -79,8 +98,7 @@ def given(**options: float | None) -> dict[str, float]:
 
 def prepare(policies: str, family: Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
     """The recipes to race, and why others do not apply."""
-    names = dict.fromkeys(name.strip() for name in policies.split(",") if name.strip())
-    contenders = {name: contender(name) for name in names}
+    contenders = {name: contender(name) for name in split(policies)}
     drawn = family.draw(np.random.default_rng(0))  # every draw of a family has the same constants
     setting = drawn.setting(horizon)
     setting = replace(setting, norm=round(setting.norm, 12))  # |theta| = 1 up to rounding
@@ -106,11 +124,19 @@ def check_writable(out: Path) -> None:
         raise InvalidArgument("out", str(out), f"a directory one can write in, and {str(nearest)!r} is none")
 
 
+def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
+    """The figure's files."""
+    from ensample.report import race as figure
+
+    labelled = {contender(name).label: result for name, result in results.items()}
+    return figure.save(figure.draw(labelled, title), folder, "race")
+
+
 def run(recipes: dict[str, Recipe], family: Family, horizon: int, runs: int, seed: int, threads: int | None) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
     with progress() as bars:
-        tasks = {name: bars.add_task(name, total=runs, start=False) for name in recipes}
+        tasks = {name: bars.add_task(escape(name), total=runs, start=False) for name in recipes}
         for name, task in tasks.items():
 
             def advance(done: int, task: TaskID = task) -> None:
@@ -141,7 +167,7 @@ def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
     for place, (name, result) in enumerate(ranked(results)):
         final = numbers(result)
         cells = ("-" if final[key] is None else f"{final[key]:,.1f}" for key in ("mean", "standard_error", "p90"))
-        table.add_row(name, *cells, f"{final['rounds_per_second']:,.0f}", style=None if place else "bold")
+        table.add_row(escape(name), *cells, f"{final['rounds_per_second']:,.0f}", style=None if place else "bold")
     output.print(table)
     for name, reason in skipped.items():
         output.print(f"{name} skipped: {reason}", highlight=False, markup=False)

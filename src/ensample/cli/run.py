@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ensample.cli import complete
 from ensample.cli.console import duration, errors, output
 from ensample.errors import InvalidArgument
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
@@ -23,7 +24,7 @@ SHOWN_CELLS = 60
 
 
 def run(
-    study: Annotated[str, typer.Argument(help=f"a TOML file, or one of {', '.join(BUNDLED)}")],
+    study: Annotated[str, typer.Argument(help=f"a TOML file, or one of {', '.join(BUNDLED)}", autocompletion=complete.studies)],
     out: Annotated[Path | None, typer.Option(help="the folder of the results", show_default="results/<name>")] = None,
     scale: Annotated[str, typer.Option(help="one of the study's [scales], such as paper", show_default="its own")] = "",
     threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,

@@ -13,8 +13,9 @@ from ensample.checks import whole
 from ensample.claims import Claim, Row, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
+from ensample.cli import complete
 from ensample.cli.console import check_file, duration, errors, output, progress
-from ensample.errors import InvalidArgument
+from ensample.extras import require
 
 __all__ = ["verify"]
 
@@ -24,7 +25,9 @@ COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "bold red", Verdict.INCONCLU
 
 
 def verify(
-    claims: Annotated[list[str] | None, typer.Argument(help="ids of claims; all of them where none is named")] = None,
+    claims: Annotated[
+        list[str] | None, typer.Argument(help="ids of claims; all of them where none is named", autocompletion=complete.claims)
+    ] = None,
     scale: Annotated[Scale, typer.Option(help="a minute, a quarter of an hour, or hours on two cores")] = Scale.QUICK,
     html: Annotated[Path | None, typer.Option(help="write a page with everything to this file")] = None,
     markdown: Annotated[Path | None, typer.Option(help="write the same as Markdown, its figures in images/ beside it")] = None,
@@ -52,7 +55,7 @@ def verify(
         if path is not None:
             check_file(option, path)
     if html is not None or markdown is not None:
-        check_report()
+        require("jinja2", "matplotlib")
     if scale is not Scale.QUICK:
         errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
     rows = run(chosen, scale, seed)
@@ -73,15 +76,6 @@ def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
             bars.update(task, completed=done, description=coming.id if coming else "done")
 
         return verify_claims(claims, scale, seed, advance)
-
-
-def check_report() -> None:
-    """Raise, before the work, if pages cannot be written."""
-    try:
-        import ensample.report.paper
-        import ensample.report.paper_markdown  # noqa: F401
-    except ImportError as error:
-        raise InvalidArgument(str(error.name), None, f"the package {error.name}: pip install 'ensample[lab]'") from None
 
 
 def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument
+from ensample.extras import require
 from ensample.lab.bounds import bound_of
 from ensample.lab.cell import Cell
 from ensample.lab.intervals import mean_interval, slope_interval
@@ -48,6 +49,7 @@ class Results:
     """
 
     def __init__(self, folder: str | Path, study: Study | None = None) -> None:
+        require("polars")
         self.folder = file_path("folder", folder)
         self._store = Store(self.folder)
         self.study = study or self._read_study()

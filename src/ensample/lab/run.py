@@ -12,6 +12,7 @@ import numpy as np
 
 from ensample.checks import file_path, instance
 from ensample.errors import InvalidArgument, WrongType
+from ensample.extras import require
 from ensample.lab.cell import Cell
 from ensample.lab.engines import Engine, Threads
 from ensample.lab.results import Results
@@ -52,6 +53,7 @@ def run_study(
         raise WrongType("progress", progress, "a function of a Progress, or None")
     if cluster is not None and threads is not None:
         raise InvalidArgument("threads", threads, "None with a cluster")
+    require("polars")  # now rather than when the first cell is finished
     folder = Path("results") / study.name if out is None else file_path("out", out)
     store, engine = Store(folder), engine_for(threads, cluster)
     with store.opened(study):

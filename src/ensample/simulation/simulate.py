@@ -113,6 +113,7 @@ def run(
     recipe: Recipe, problem: Problem, marks: IntArray, streams: Streams, evaluation: str, stop: IntArray
 ) -> tuple[str, FloatArray, IntArray | None]:
     """One replicate: (evaluation used, regret at the checkpoints, pulls)."""
+    check_length(problem, int(marks[-1]))
     recipe.check(problem.arms)
     dim, lam = problem.arms.dim, recipe.regularization
     if isinstance(problem, LinearProblem) and isinstance(problem.arms, FiniteArms):
@@ -131,6 +132,14 @@ def run(
     track = new_track(dim, 0, scene.offered, lam, marks, stop)
     recipe.run_on_moving_arms(scene, track, streams, way)
     return way.value, track.regret, None
+
+
+def check_length(problem: Problem, horizon: int) -> None:
+    """Raise if a run is longer than kernels can count: the rounds of the warm-up are pulls too."""
+    warmup = len(problem.warmup) if isinstance(problem, LinearProblem) else 0
+    if warmup + horizon > LONGEST:
+        expected = f"at most {LONGEST - warmup}, which is 2^31 - 1 without the {warmup} rounds of the warm-up"
+        raise InvalidArgument("horizon", horizon, expected)
 
 
 def blocks_of(runs: int, horizon: int, workers: int) -> Iterator[range]:

@@ -1,0 +1,126 @@
+"""What may stand between the brackets of a recipe: numbers, text, units of the problem, laws and rules.
+
+The text is parsed and looked up, never evaluated.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import ensample as es
+from ensample.errors import EnsampleError, InvalidArgument
+from ensample.problems import known
+
+__all__ = ["PARTS", "UNITS", "Reader", "blaming", "public", "shown"]
+
+
+def public(*bases: type) -> dict[str, type[Any]]:
+    """The public classes of a kind, by name, without the abstract ones."""
+    classes = {name: thing for name in es.__all__ if isinstance(thing := getattr(es, name), type)}
+    return {name: kind for name, kind in classes.items() if issubclass(kind, bases) and not inspect.isabstract(kind)}
+
+
+PARTS = public(es.InitialLaw, es.MemberRule)
+UNITS: dict[str, Callable[[es.Setting], float]] = {
+    "noise": lambda setting: setting.noise,
+    "radius": es.theory.radius,  # beta_T
+}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads the fields of the policy `text` for a setting; errors name the text."""
+
+    text: str
+    setting: es.Setting
+
+    def value(self, node: ast.expr) -> Any:
+        """What a piece of syntax stands for."""
+        match node:
+            case ast.Constant(value=bool() | int() | float() | str() | None as value):
+                return value
+            case ast.Tuple(elts=items):
+                return tuple(map(self.value, items))
+            case ast.List(elts=items):
+                return list(map(self.value, items))
+            case ast.Name(id=name) if name in UNITS:
+                return UNITS[name](self.setting)
+            case ast.Name(id=name) if name in PARTS:
+                return self.call(name, PARTS[name], [], {})
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.number(operand)
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                return self.number(left) * self.number(right)
+            case ast.Call(func=ast.Name(id=name)) if name in PARTS:
+                return self.call(name, PARTS[name], *self.arguments(node))
+        unknown = node.func if isinstance(node, ast.Call) else node
+        words = [*UNITS, *PARTS]
+        expected = known(unknown.id, words) if isinstance(unknown, ast.Name) else f"one of {', '.join(words)}"
+        raise InvalidArgument(f"{self.text}: field", ast.unparse(node), f"a number, text, or {expected}")
+
+    def number(self, node: ast.expr) -> float:
+        value = self.value(node)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidArgument(f"{self.text}: field", ast.unparse(node), "a number")
+        return value
+
+    def arguments(self, node: ast.expr) -> tuple[list[Any], dict[str, Any]]:
+        """Those of a call, by place and by name; anything else has none."""
+        if not isinstance(node, ast.Call):
+            return [], {}
+        fields: dict[str, Any] = {}
+        for word in node.keywords:
+            if word.arg is None or word.arg in fields:
+                raise InvalidArgument(f"{self.text}: field", ast.unparse(word), "name=value, each name once")
+            fields[word.arg] = self.value(word.value)
+        return list(map(self.value, node.args)), fields
+
+    def call(self, name: str, make: Any, arguments: list[Any], fields: dict[str, Any]) -> Any:
+        """`make(*arguments, **fields)`; `name` is what the text calls it."""
+        self.check(name, make, arguments, fields)
+        try:
+            with blaming(self.text):
+                return make(*arguments, **fields)
+        except EnsampleError:
+            raise
+        except Exception as error:  # of a class of the user's own
+            expected = f"fields that it accepts ({type(error).__name__}: {error})"
+            raise InvalidArgument("policy", self.text, expected) from error
+
+    def check(self, name: str, make: Any, arguments: list[Any], fields: dict[str, Any]) -> None:
+        """Raise unless `make` takes these fields."""
+        try:
+            signature = inspect.signature(make)
+        except (TypeError, ValueError):
+            raise InvalidArgument("policy", self.text, f"a recipe or its class, and {name} is {make!r}") from None
+        takes = signature.parameters
+        open_ended = any(item.kind is item.VAR_KEYWORD for item in takes.values())
+        for field, value in fields.items():
+            if field not in takes and not open_ended:
+                raise InvalidArgument(f"{self.text}: {field}", value, f"a field of {name}: {known(field, list(takes))}")
+        try:
+            signature.bind(*arguments, **fields)
+        except TypeError as error:
+            raise InvalidArgument("policy", self.text, f"{name}{shown(signature)}: {error}") from None
+
+
+def shown(signature: inspect.Signature) -> str:
+    """The fields with their defaults, without types.
+
+    >>> shown(inspect.signature(es.PerturbedHistory))
+    '(scale=1.0, regularization=1.0, initial=None, reward=None, *, setting=None)'
+    """
+    plain = [item.replace(annotation=inspect.Parameter.empty) for item in signature.parameters.values()]
+    return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+
+
+@contextmanager
+def blaming(text: str) -> Iterator[None]:
+    """Errors inside name the policy."""
+    try:
+        yield
+    except InvalidArgument as error:
+        raise type(error)(f"{text}: {error.argument}", error.value, error.expected) from error

@@ -1,0 +1,59 @@
+"""`ensample race --list`: the problems and policies that there are."""
+
+import inspect
+from dataclasses import fields
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from ensample.cli.console import output
+from ensample.cli.fields import PARTS, UNITS, shown
+from ensample.cli.policies import POLICIES
+from ensample.cli.recipes import RECIPES, THEOREM
+from ensample.problems import PROBLEMS
+
+__all__ = ["show_names"]
+
+
+def show_names() -> None:
+    """Three tables, and what fields may be."""
+    problems = named_table("--problem", "options", "")
+    for name, family in PROBLEMS.items():
+        problems.add_row(name, options_of(family), escape(first_sentence(family).removeprefix(f"`{name}`: ")))
+    short = named_table("--policies", "")
+    for name, contender in POLICIES.items():
+        short.add_row(name, contender.label)
+    short.add_row("es-N", "ES, m = N, for any N")
+    recipes = named_table("--policies, with fields", "fields", "")
+    for name, kind in RECIPES.items():
+        theorem = f"\n{name}.{THEOREM}" if hasattr(kind, THEOREM) else ""
+        recipes.add_row(f"{name}{theorem}", escape(fields_of(kind)), escape(first_sentence(kind)))
+    recipes.add_row("module:Name", "its own", "a recipe, or the class of one, in a module of yours")
+    for table in (problems, short, recipes):
+        output.print(table)
+    output.print(f"Fields are numbers, text, {', '.join(UNITS)}, and laws and rules: {', '.join(PARTS)}.", highlight=False)
+
+
+def named_table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("name", no_wrap=True)
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def options_of(family: Any) -> str:
+    values = {item.name: item.default for item in fields(family)}
+    return ", ".join(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:.3g}" for name, value in values.items())
+
+
+def fields_of(kind: type) -> str:
+    """As they are typed, without the setting, which the theorem fills in."""
+    own = inspect.signature(kind)
+    return shown(own.replace(parameters=[item for item in own.parameters.values() if item.name != "setting"]))[1:-1]
+
+
+def first_sentence(kind: type) -> str:
+    """What a class says of itself in its first line."""
+    return (inspect.getdoc(kind) or "").partition("\n")[0].partition(". ")[0].rstrip(".")

@@ -1,0 +1,103 @@
+"""Recipes as one types them: `EnsembleSampling(size=20, scale=2*noise)`, `LinUCB.from_theorem`, `mymodule:MyRecipe(size=3)`."""
+
+import ast
+import importlib
+import os
+import sys
+from functools import partial
+from typing import Any
+
+import ensample as es
+from ensample.cli.fields import Reader, public
+from ensample.errors import InvalidArgument
+from ensample.problems import known
+
+__all__ = ["RECIPES", "build", "looks_like_a_recipe"]
+
+RECIPES = public(es.Recipe)
+LONGEST = 2000  # characters: enough for any recipe, too few to exhaust a parser
+THEOREM = "from_theorem"
+EXPECTED = "a recipe such as EnsembleSampling(size=20, scale=2*noise), LinUCB.from_theorem or mymodule:MyRecipe(size=3)"
+
+
+def looks_like_a_recipe(text: str) -> bool:
+    """Whether a policy is meant as a recipe rather than as a short name."""
+    return text in RECIPES or any(sign in text for sign in "(:.")
+
+
+def build(text: str, setting: es.Setting) -> es.Recipe:
+    """The recipe that a text describes; `noise` and `radius` (beta_T of the theorems) in it are those of the setting.
+
+    >>> setting = es.Setting(dim=5, arms=20, horizon=1000, noise=0.3, norm=1)
+    >>> build("EnsembleSampling(size=20, scale=2*noise, member=RoundRobin())", setting).scale
+    0.6
+    """
+    reader = Reader(text, setting)
+    module, node = parsed(text)
+    names = dotted(node.func if isinstance(node, ast.Call) else node)
+    if not names:
+        raise InvalidArgument("policy", text, EXPECTED)
+    thing = theirs(text, module, names) if module else ours(text, names)
+    if isinstance(thing, es.Recipe) and not isinstance(node, ast.Call):
+        return thing
+    if names[-1] == THEOREM:
+        thing = partial(thing, setting)
+    try:
+        arguments, fields = reader.arguments(node)
+    except RecursionError:
+        raise InvalidArgument("policy", text, f"{EXPECTED}, less deeply nested") from None
+    made = reader.call(".".join(names), thing, arguments, fields)
+    if not isinstance(made, es.Recipe):
+        raise InvalidArgument("policy", text, f"a recipe, and this makes {made!r}")
+    return made
+
+
+def parsed(text: str) -> tuple[str, ast.expr]:
+    """The module, if one is named, and the syntax of the rest."""
+    module, colon, call = text.partition(":") if ":" in text.partition("(")[0] else ("", "", text)
+    if len(text) > LONGEST or (colon and not all(name.isidentifier() for name in module.split("."))):
+        raise InvalidArgument("policy", text, EXPECTED)
+    try:
+        return module, ast.parse(call.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise InvalidArgument("policy", text, f"{EXPECTED} ({error.msg})") from None
+    except (ValueError, MemoryError, RecursionError):  # null characters; too many brackets
+        raise InvalidArgument("policy", text, EXPECTED) from None
+
+
+def dotted(node: ast.expr) -> list[str]:
+    """The names of `a.b.c`; none of anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
+
+
+def ours(text: str, names: list[str]) -> Any:
+    """A recipe of this library, or the theorem's."""
+    name, *rest = names
+    if name not in RECIPES:
+        raise InvalidArgument("policy", text, f"a recipe: {known(name, list(RECIPES))}")
+    if rest not in ([], [THEOREM]):
+        raise InvalidArgument("policy", text, f"{name} or {name}.{THEOREM}")
+    if rest and not hasattr(RECIPES[name], THEOREM):
+        raise InvalidArgument("policy", text, f"{name} with fields: no theorem here prescribes them")
+    return getattr(RECIPES[name], THEOREM) if rest else RECIPES[name]
+
+
+def theirs(text: str, module: str, names: list[str]) -> Any:
+    """Something in a module of the user's own, which may lie in the folder that the command is run in."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        thing: Any = importlib.import_module(module)
+    except Exception as error:  # whatever a module does when it is imported
+        expected = f"a module that can be imported ({type(error).__name__}: {error})"
+        raise InvalidArgument("policy", text, expected) from error
+    for name in names:
+        if not hasattr(thing, name):
+            there = [item for item in vars(thing) if not item.startswith("_")]
+            raise InvalidArgument("policy", text, f"a name that is there: {known(name, there)}")
+        thing = getattr(thing, name)
+    return thing

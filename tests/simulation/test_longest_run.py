@@ -1,0 +1,47 @@
+"""Kernels count pulls in 32 bits, those of the warm-up too: a run that is longer is refused before it begins."""
+
+import numpy as np
+import pytest
+
+import ensample as es
+from ensample.lab.work import Task, play
+from ensample.randomness import Streams
+from ensample.simulation.simulate import checkpoint_rounds, run
+
+LONGEST = 2**31 - 1
+WARMUP = 3
+PROBLEM = es.LinearProblem(es.FiniteArms(np.eye(2)), [0.2, 0.9], 0.1, warmup=np.eye(2)[[0, 0, 1]])
+SAID = f"^horizon = {LONGEST - WARMUP + 1}: expected at most {LONGEST - WARMUP}, .* the {WARMUP} rounds of the warm-up$"
+
+
+def begin(problem: es.LinearProblem | es.ContextualLinearProblem, horizon: int, evaluation: str) -> str:
+    """The first moment of a run; a kernel that has been told to stop plays no round."""
+    stop, marks = np.ones(1, np.int64), checkpoint_rounds(horizon, 5)
+    way, regret, _ = run(es.EnsembleSampling(size=3), problem, marks, Streams(0, 0), evaluation, stop)
+    assert np.isnan(regret[-1])
+    return way
+
+
+@pytest.mark.parametrize("evaluation", ["lazy", "eager", "live"])
+def test_the_warm_up_counts(evaluation: str) -> None:
+    assert begin(PROBLEM, LONGEST - WARMUP, evaluation) == evaluation
+    with pytest.raises(es.InvalidArgument, match=SAID):
+        begin(PROBLEM, LONGEST - WARMUP + 1, evaluation)
+
+
+def test_without_one_every_round_counts() -> None:
+    assert begin(es.problem("sphere", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto") == "lazy"
+    assert begin(es.problem("contextual", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto") == "lazy"
+
+
+def test_simulations_say_it_at_once() -> None:
+    with pytest.raises(es.InvalidArgument, match=SAID):
+        es.simulate(es.Greedy(), PROBLEM, LONGEST - WARMUP + 1, runs=3)
+
+
+def test_studies_say_it_before_a_round_is_played() -> None:
+    trap = {"family": "trap", "dim": 3}
+    study = es.Study(name="long", horizon=LONGEST, problem=trap, policy={"recipe": "Greedy"})
+    task = Task(study.cells[0], 0, 1, seed=0, checkpoints=5, evaluation="auto")
+    with pytest.raises(es.InvalidArgument, match=f"^horizon = {LONGEST}: expected at most {LONGEST - 203}"):
+        play(task, np.ones(1, np.int64))
