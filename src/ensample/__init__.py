@@ -20,6 +20,7 @@ from ensample.errors import (
     InvalidArgument,
     PropensityError,
     SnapshotError,
+    StorageError,
     StudyError,
     WrongType,
 )
@@ -113,6 +114,7 @@ __all__ = [
     "SnapshotError",
     "Sphere",
     "StickyMember",
+    "StorageError",
     "Study",
     "StudyError",
     "SymmetrizedEnsembleSampling",
