@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.errors import SnapshotError
+from ensample.kernels.ridge import COUNT, INFORMATION, MEAN, TARGET, TARGET_LOW
 from ensample.policies.policy import UNNUMBERED, Policy
 from ensample.policies.soundness import ROUNDING, require, standing_features
 from ensample.types import BoolArray, FloatArray, IntArray
@@ -17,6 +17,10 @@ from ensample.types import BoolArray, FloatArray, IntArray
 __all__ = ["check_state"]
 
 LARGEST_STATE = 1e220  # what sums of products of `checks.LARGEST` come to
+STIFF = 1e10  # the largest |V| / lam at which V^-1 is sure to keep ROUGHLY half of its digits
+ROUGHLY = 1e-3
+LAST_DIGIT = 1e-15  # of a double
+LEAST = 1e-300  # below it digits are lost
 
 
 def check_state(policy: Policy) -> None:
@@ -32,17 +36,40 @@ def check_state(policy: Policy) -> None:
 
 
 def check_ridge(policy: Policy) -> None:
-    """V = lam I + sum x x' over the log, hence V^-1 <= I / lam and det V >= lam^d."""
-    ridge, count, lam = policy._ridge, policy.version, policy.recipe.regularization
-    if ridge.count != count:
-        raise SnapshotError.about("state.ridge: the number of observations", ridge.count, f"{count}, as in the log")
-    V, expected = policy.gram, gram_of_log(policy)
+    """V = lam I + sum x x' and b = sum x y over the log, hence V^-1 <= I / lam, |theta_hat| <= |b| / lam and det V >= lam^d."""
+    state, d, lam = policy._ridge.state, policy.arms.dim, policy.recipe.regularization
+    V, V_low, inverse, vectors = state[:d], state[d : 2 * d], state[2 * d : 3 * d], state[3 * d :]  # as `kernels.ridge.parts`
+    expect("the number of observations", vectors[COUNT, :1], vectors[COUNT, :1] == policy.version, "as many as in the log")
+    expected = gram_of_log(policy)
     width = np.sqrt(np.diag(expected))
-    require("state.ridge: V", V, V == V.T, "a symmetric matrix")
-    require("state.ridge: V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "lam I + sum x x' over the log")
-    require("state.ridge: V^-1", ridge.inverse, np.abs(ridge.inverse) <= 2.0 / lam, "at most 1 / lam, because V >= lam I")
-    if ridge.information < -ROUNDING:
-        raise SnapshotError.about("state.ridge: log(det V / lam^d)", ridge.information, "a number >= 0")
+    expect("V", V, V == V.T, "a symmetric matrix")
+    expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "lam I + sum x x' over the log")
+    expect("V's low part", V_low, (V_low == V_low.T) & low_part(V, V_low), "symmetric, and less than V's last digit")
+    b, b_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
+    size = np.linalg.norm(policy._log_columns()["rewards"])
+    expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
+    expect("b's low part", b_low, low_part(b, b_low), "less than b's last digit")
+    information = vectors[INFORMATION, :1]
+    expect("V^-1", inverse, np.abs(inverse) <= 2.0 / lam, "at most 1 / lam, because V >= lam I")
+    expect("theta_hat", mean, np.abs(mean) <= 2.0 * np.linalg.norm(b) / lam, "at most |b| / lam, because V >= lam I")
+    expect("log(det V / lam^d)", information, information >= -ROUNDING, "a number >= 0")
+    if np.trace(V) > STIFF * lam:
+        return  # what was rounded away on the way to such a V is not known here
+    fresh = np.linalg.inv(V)
+    reach = np.sqrt(np.diag(fresh))
+    growth = np.linalg.slogdet(V / lam)[1]
+    expect("V^-1", inverse, np.abs(inverse - fresh) <= ROUGHLY * np.outer(reach, reach), "the inverse of V")
+    expect("theta_hat", mean, np.abs(mean - fresh @ b) <= ROUGHLY * reach * size, "V^-1 b")
+    expect("log(det V / lam^d)", information, np.abs(information - growth) <= ROUGHLY * (1.0 + growth), f"{growth:.6g}")
+
+
+def expect(part: str, values: FloatArray, good: BoolArray, expected: str) -> None:
+    require(f"state.ridge: {part}", values, good, expected)
+
+
+def low_part(high: FloatArray, low: FloatArray) -> BoolArray:
+    """Whether the pair is one that `kernels.exact` makes."""
+    return np.asarray(np.abs(low) <= LAST_DIGIT * np.abs(high) + LEAST)
 
 
 def gram_of_log(policy: Policy) -> FloatArray:
@@ -50,6 +77,15 @@ def gram_of_log(policy: Policy) -> FloatArray:
     features, others = standing_features(policy), policy._other_features()
     prior = policy.recipe.regularization * np.eye(policy.arms.dim)
     return np.asarray(prior + (features.T * pulls_of_log(policy)) @ features + others.T @ others)
+
+
+def target_of_log(policy: Policy) -> FloatArray:
+    """sum x y: [d]."""
+    features, columns = standing_features(policy), policy._log_columns()
+    arms, rewards = np.array(columns["arms"], np.int64), np.array(columns["rewards"], np.float64)
+    numbered = arms != UNNUMBERED
+    sums = np.bincount(arms[numbered], rewards[numbered], len(features))
+    return np.asarray(sums @ features + rewards[~numbered] @ policy._other_features())
 
 
 def pulls_of_log(policy: Policy) -> IntArray:
