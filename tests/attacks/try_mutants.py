@@ -43,6 +43,7 @@ def judged(path: Path, arms: str, folder: Path) -> str:
     except BaseException as error:
         return f"load: {type(error).__name__}: {error}"[:300]
     try:
+        go_on(es.load(path, arms=given))  # at once, before saving may stumble over what learning would
         return as_if_saved(policy, given, folder)
     except BaseException:
         return "after load: " + traceback.format_exc(limit=-3)[-600:]
