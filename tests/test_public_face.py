@@ -14,7 +14,7 @@ NAMES = {
     "Arms AssumptionError Box CenteredBinomial ChangingArms Decision DecisionError Diagnostics EnsampleError",
     "EnsembleSampling FiniteArms Gaussian InitialLaw InvalidArgument Log MemberRule OptimisticMember OracleArms",
     "Perturbation PerturbedHistory Policy PropensityError Rademacher Recipe RoundRobin Setting SnapshotError Sphere",
-    "Results Study StudyError StickyMember run_study",
+    "Results Study StudyError StickyMember StorageError run_study",
     "Uniform UniformMember UnitBall WrongType __version__ load theory",
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
@@ -97,7 +97,9 @@ def test_a_slip_in_a_name_is_an_attribute_error() -> None:
 def test_every_error_is_one_of_ours_and_a_builtin() -> None:
     assert issubclass(es.InvalidArgument, ValueError) and issubclass(es.WrongType, TypeError)
     assert issubclass(es.AssumptionError, ValueError) and issubclass(es.SnapshotError, ValueError)
-    for name in ("AssumptionError", "DecisionError", "InvalidArgument", "PropensityError", "SnapshotError", "WrongType"):
+    assert issubclass(es.StorageError, OSError)
+    ours = "AssumptionError DecisionError InvalidArgument PropensityError SnapshotError StorageError WrongType"
+    for name in ours.split():
         assert issubclass(getattr(es, name), es.EnsampleError)
 
 

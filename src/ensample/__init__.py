@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOMES` says the same to Py
     from ensample.errors import InvalidArgument as InvalidArgument
     from ensample.errors import PropensityError as PropensityError
     from ensample.errors import SnapshotError as SnapshotError
+    from ensample.errors import StorageError as StorageError
     from ensample.errors import StudyError as StudyError
     from ensample.errors import WrongType as WrongType
     from ensample.lab import Results as Results
@@ -79,7 +80,8 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOMES` says the same to Py
 
 _HOMES = {
     "arms": "Arms Box ChangingArms FiniteArms OracleArms UnitBall",
-    "errors": "AssumptionError DecisionError EnsampleError InvalidArgument PropensityError SnapshotError StudyError WrongType",
+    "errors": "AssumptionError DecisionError EnsampleError InvalidArgument PropensityError SnapshotError StorageError "
+    "StudyError WrongType",
     "lab": "Results Study run_study",
     "members": "MemberRule OptimisticMember RoundRobin StickyMember UniformMember",
     "perturbations": "CenteredBinomial Gaussian InitialLaw Perturbation Rademacher Sphere Uniform",

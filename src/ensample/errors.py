@@ -7,12 +7,14 @@
     │   └── StudyError      a key of a study file, or a folder of results that cannot be used
     ├── AssumptionError     (also ValueError) a theorem called outside its assumptions
     ├── PropensityError     a propensity that is not known exactly
-    └── SnapshotError       (also ValueError) a snapshot that is damaged, foreign or too new
+    ├── SnapshotError       (also ValueError) a snapshot that is damaged, foreign, too new or cannot be
+    └── StorageError        (also OSError)    a file that the system does not take: a full disk, no permission
 
 A call that raises one of these has changed nothing.
 """
 
 import reprlib
+from typing import Self
 
 import numpy as np
 
@@ -23,6 +25,7 @@ __all__ = [
     "InvalidArgument",
     "PropensityError",
     "SnapshotError",
+    "StorageError",
     "StudyError",
     "WrongType",
 ]
@@ -103,7 +106,31 @@ class PropensityError(EnsampleError):
 
 
 class SnapshotError(EnsampleError, ValueError):
-    """A snapshot cannot be read."""
+    """A snapshot cannot be read.
+
+    >>> raise SnapshotError.about("log.arms[3]", 999, "a standing arm, 0 to 6")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.SnapshotError: log.arms[3] = 999: expected a standing arm, 0 to 6
+    """
+
+    @classmethod
+    def about(cls, part: str, value: object, expected: str) -> Self:
+        """Which part of the file, what it holds, what was expected."""
+        return cls(f"{part} = {show(value)}: expected {expected}")
+
+
+class StorageError(EnsampleError, OSError):
+    """A file could not be written. `errno`, `strerror` and `filename` are those of the system.
+
+    >>> raise StorageError(28, "No space left on device", "policy.safetensors")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.StorageError: path = 'policy.safetensors': expected a place to write to (No space left on device)
+    """
+
+    def __str__(self) -> str:
+        return f"path = {self.filename!r}: expected a place to write to ({self.strerror})"
 
 
 def show(value: object) -> str:

@@ -1,14 +1,22 @@
 """Snapshots: whole, versioned, checked, and clear about what they cannot hold."""
 
+import errno
 import json
+import math
+import os
+import stat
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import ensample as es
-from conformance.policies import fingerprint, play, start
+from attacks.mutants import Mutant
+from conformance.policies import fingerprint, offered, play, start
+from ensample.policies.snapshot import VERSION
 from naive.stored import StoredRows
 
 
@@ -52,9 +60,25 @@ def rewrite(path, **changes: str) -> None:
 
 
 def test_a_future_version_says_so(snapshot) -> None:
-    rewrite(snapshot, version="3")
-    with pytest.raises(es.SnapshotError, match=r"version '3', this release reads 2; update ensample"):
+    rewrite(snapshot, version=str(VERSION + 1))
+    with pytest.raises(es.SnapshotError, match=rf"version '{VERSION + 1}', this release reads {VERSION}; update ensample"):
         es.load(snapshot)
+
+
+@pytest.mark.parametrize("version", ["0", "", "1.0", "-3", "9" * 5000])
+def test_another_version_says_so(snapshot, version: str) -> None:
+    rewrite(snapshot, version=version)
+    with pytest.raises(es.SnapshotError, match=f"version '{version}', this release reads {VERSION}; read it with the release"):
+        es.load(snapshot)
+
+
+def test_the_format_is_safetensors(snapshot, tmp_path) -> None:
+    """The library reads what we write, and we read what it writes."""
+    policy = es.load(snapshot)
+    with safe_open(snapshot, framework="np") as file:
+        np.testing.assert_array_equal(file.get_tensor("state.sums"), policy.model.arrays()["sums"])
+        save_file(load_file(snapshot), tmp_path / "theirs", file.metadata())
+    assert fingerprint(es.load(tmp_path / "theirs")) == fingerprint(policy)
 
 
 def test_another_safetensors_file_says_so(tmp_path) -> None:
@@ -69,21 +93,41 @@ def test_no_file_says_so(tmp_path, name: str) -> None:
         es.load(tmp_path / name)
 
 
-def test_a_failed_save_leaves_the_old_file(snapshot, monkeypatch) -> None:
+def test_pipes_and_devices_are_no_snapshots(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "/dev/null", "/dev/zero", "a\0b"):
+        with pytest.raises(es.SnapshotError, match="expected a snapshot file"):
+            es.load(path)
+
+
+def test_a_full_disk_leaves_the_old_file(snapshot, monkeypatch) -> None:
     before = snapshot.read_bytes()
     policy = es.load(snapshot)
     play(policy, 5, 20)
 
-    def full_disk(tensors, name, metadata):
-        with open(name, "wb") as file:
-            file.write(b"half")
-        raise OSError("no space left on device")
+    def full_disk(file, arrays, metadata):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("ensample.policies.snapshot.save_file", full_disk)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr("ensample.policies.snapshot.write_tensors", full_disk)
+    with pytest.raises(es.StorageError, match="No space") as caught:
         policy.save(snapshot)
+    assert isinstance(caught.value, OSError) and caught.value.errno == errno.ENOSPC
     assert snapshot.read_bytes() == before
     assert [path.name for path in snapshot.parent.iterdir()] == ["policy.safetensors"]
+
+
+def test_saving_keeps_modes_takes_long_names_and_refuses_devices(snapshot) -> None:
+    policy = es.load(snapshot)
+    snapshot.chmod(0o640)
+    policy.save(snapshot)
+    assert stat.S_IMODE(snapshot.stat().st_mode) == 0o640
+    policy.save(snapshot.with_name("x" * 255))
+    for path in ("/dev/null", snapshot.parent, snapshot.with_name("missing") / "file"):
+        with pytest.raises(es.InvalidArgument, match=r"^path = "):
+            policy.save(path)
+    with pytest.raises(es.WrongType, match=r"^path = "):
+        policy.save(7)
 
 
 def test_a_law_or_rule_of_ones_own_is_handed_in_again(tmp_path) -> None:
@@ -153,3 +197,236 @@ def test_open_decisions_keep_their_propensity(tmp_path) -> None:
     loaded.update(known, 1.0)
     with pytest.raises(es.PropensityError):
         loaded.propensity(later)
+
+
+@pytest.fixture
+def crafted(tmp_path):
+    """Changes a policy's snapshot as somebody would who can compute a checksum, and loads it."""
+
+    def load(change, recipe: str = "ensemble", arms: str = "finite", **options) -> es.Policy:
+        policy = start(recipe, arms)
+        play(policy, 20)
+        for t in range(20, 23):
+            policy.decide(offered(policy, t), propensity=recipe == "ensemble" and arms in ("finite", "changing"))
+        policy.save(tmp_path / "honest")
+        mutant = Mutant((tmp_path / "honest").read_bytes())
+        change(mutant)
+        (tmp_path / "crafted").write_bytes(mutant.file())
+        return es.load(tmp_path / "crafted", **options)
+
+    return load
+
+
+def entry(name: str, place: int, value: float):
+    """A change of one number."""
+
+    def change(mutant: Mutant) -> None:
+        mutant.values(name)[place] = value
+
+    return change
+
+
+def reshaped(name: str, shape: list[int]):
+    """A change of shape, with as many bytes as that takes."""
+
+    def change(mutant: Mutant) -> None:
+        mutant.arrays[name][1] = shape
+        mutant.arrays[name][2] = bytearray(8 * math.prod(shape))
+
+    return change
+
+
+def described(path: str, value: object):
+    """A change of the description; value `...` takes a field away."""
+
+    def change(mutant: Mutant) -> None:
+        *way, last = path.split(".")
+        parent = mutant.content
+        for key in way:
+            parent = parent[key]
+        parent[last] = value
+        if value is ...:
+            del parent[last]
+
+    return change
+
+
+def header(edit):
+    """A change of the header."""
+    return lambda mutant: mutant.edits.append(edit)
+
+
+ENTRIES = [  # of an ensemble of 12 on 7 arms in R^3: 20 rewards, 3 open decisions
+    (entry("log.arms", 3, 999), r"log.arms\[3\] = 999: expected one of 7 standing arms"),
+    (entry("log.arms", 3, 5), r"log.arms\[3\] = 5: expected .*the first of its equals"),  # arms 2 and 5 are the same
+    (entry("log.arms", 3, -2), r"log.arms\[3\] = -2"),
+    (entry("log.arms", 3, -1), r"log.others = .*: expected 3 features for each of 1 arms"),
+    (entry("log.rounds", 0, -5), r"log.rounds\[0\] = -5: expected a round that was begun, 0 to 22"),
+    (entry("log.rounds", 0, 23), r"log.rounds\[0\] = 23"),
+    (entry("log.rounds", 4, 3), r"log.rounds\[4\] = 3: expected each round once"),
+    (entry("log.rewards", 7, np.nan), r"log.rewards\[7\] = nan: expected a finite number"),
+    (entry("log.rewards", 7, 1e101), r"log.rewards\[7\] = 1e\+101"),
+    (entry("log.rewards", 7, 9.0), r"state.ridge: b\[0\] = .*: expected sum x y over the log"),
+    (entry("open.round", 0, -5), r"open.round\[0\] = -5"),
+    (entry("open.round", 0, 22), r"open.round\[1\] = 21: expected increasing rounds"),
+    (entry("open.round", 0, 7), r"open.round\[0\] = 7: expected a round that is not in the log"),
+    (entry("open.round", 2, 23), r"open.round\[2\] = 23: expected a round that was begun"),
+    (entry("open.member", 0, 12), r"open.member\[0\] = 12: expected a member, 0 to 11"),
+    (entry("open.member", 0, -1), r"open.member\[0\] = -1"),
+    (entry("open.arm", 1, 7), r"open.arm\[1\] = 7: expected a standing arm, 0 to 6"),
+    (entry("open.features", 0, 0.25), r"open.features\[0\] = .*: expected the features of a standing arm"),
+    (entry("open.features", 0, np.inf), r"open.features\[0, 0\] = inf: expected a finite number"),
+    (entry("open.propensity", 0, 1.5), r"open.propensity\[0\] = 1.5: expected a number from 0 to 1"),
+    (entry("open.propensity", 0, -0.1), r"open.propensity\[0\] = -0.1"),
+    (entry("open.standing", 0, 2), r"open.standing = .*: expected bytes of 0 or 1"),
+    (entry("state.ridge", 0, np.nan), r"state.ridge\[0, 0\] = nan: expected a finite number"),
+    (entry("state.ridge", 0, 0.5), r"state.ridge: V\[0, 0\] = 0.5: expected lam I \+ sum x x' over the log"),
+    (entry("state.ridge", 1, 0.5), r"state.ridge: V\[0, 1\] = 0.5: expected a symmetric matrix"),
+    (entry("state.sums", 0, np.inf), r"state.sums\[0, 0\] = inf"),
+    (entry("arms.features", 0, np.nan), r"arms.features = .*: expected a K x d array, every entry finite"),
+    (reshaped("open.features", [3, 2]), r"open.features: float64 of shape \(3, 2\), expected float64 of shape \(n, 3\)"),
+    (reshaped("open.features", [3, 10_000]), r"open.features: float64 of shape \(3, 10000\)"),
+    (reshaped("open.features", [4, 3]), r"open = .*: expected columns of one length"),
+    (reshaped("log.rewards", [19]), r"log = \(20, 20, 19\): expected as many rounds as arms and rewards"),
+    (reshaped("log.others", [2]), r"log.others = .*: expected 3 features for each of 0 arms"),
+    (reshaped("state.sums", [12, 3]), r"state.sums: float64 of shape \(12, 3\), expected float64 of shape \(3, 12\)"),
+    (reshaped("state.ridge", [0, 2**62]), r"state.ridge: shape = .*: expected an array of a possible size"),
+    (reshaped("arms.features", [0, 3]), r"arms.features = "),
+    (lambda mutant: mutant.arrays.pop("log.arms"), r"arrays: \[\] are not of this policy, \['log.arms'\] are missing"),
+    (lambda mutant: mutant.arrays.pop("arms.features"), r"arms = \[\]: expected the arrays of FiniteArms: features"),
+    (lambda mutant: mutant.arrays.update(x=["F64", [1], bytearray(8)]), r"arrays: \['x'\] are not of this policy"),
+]
+DESCRIPTIONS = [
+    (described("round", -5), r"content.round = -5: expected a whole number from 0 to"),
+    (described("round", 1 << 63), r"content.round = "),
+    (described("round", 25.0), r"content.round = 25.0 \(float\)"),
+    (described("round", 21), r"open.round\[1\] = 21: expected a round that was begun"),
+    (described("seed", True), r"content.seed = True"),
+    (described("seed", -1), r"content.seed = -1"),
+    (described("arms", []), r"content.arms = \[\]: expected kind and dim"),
+    (described("arms.kind", "UnitBall"), r"arrays: \['arms.features'\] are not of this policy"),
+    (described("arms.kind", ["FiniteArms"]), r"content.arms = "),
+    (described("arms.dim", 4), r"content.arms.dim = 4: expected 3, as the arms have"),
+    (described("arms.more", 1), r"content.arms = "),
+    (described("more", 1), r"content = .*: expected recipe, arms, seed and round"),
+    (described("recipe", None), r"content.recipe = None: expected a recipe"),
+    (described("recipe", {"kind": "Gaussian", "scale": 1.0}), r"content.recipe = .*: expected a recipe"),
+    (described("recipe.kind", "Mine"), r"recipe.kind = 'Mine': expected a recipe or part of this library"),
+    (described("recipe.kind", {}), r"recipe.kind = \{\}"),
+    (described("recipe.kind", "Greedy"), r"recipe = .*: expected the fields of Greedy: regularization"),
+    (described("recipe.size", ...), r"recipe = .*: expected the fields of EnsembleSampling"),
+    (described("recipe.more", 1), r"recipe = .*: expected the fields of EnsembleSampling"),
+    (described("recipe.size", 1 << 40), r"state = .*: expected one of at least 3298534883328"),
+    (described("recipe.size", 13), r"state.sums: float64 of shape \(3, 12\), expected float64 of shape \(3, 13\)"),
+    (described("recipe.size", "12"), r"recipe: size = '12' \(str\): expected a whole number"),
+    (described("recipe.scale", 2**53 + 1), r"recipe = .*: expected what EnsembleSampling keeps as it is"),
+    (described("recipe.scale", [0.5]), r"recipe: scale = \[0.5\]"),
+    (described("recipe.regularization", 2.0), r"state.ridge: V\[0, 0\] = "),
+    (described("recipe.member", {"kind": "Sphere", "scale": 1.0}), r"recipe: member = Sphere"),
+    (described("recipe.member", {"kind": "StickyMember", "rounds": 0}), r"recipe.member: rounds = 0"),
+    (described("recipe.scale", math.nan), r"content = .*: expected JSON \(ValueError: NaN is no number\)"),
+    (described("recipe.scale", 10**400), r"recipe: scale = "),
+]
+HEADERS = [
+    (header(lambda found: found["log.rounds"].update(dtype="BF16")), r"log.rounds: dtype = 'BF16': expected one of F32, F64"),
+    (header(lambda found: found["log.rounds"].update(dtype="F16")), r"log.rounds: dtype = 'F16'"),
+    (header(lambda found: found["log.rounds"].update(shape=[10**15])), r"log.rounds: data_offsets = .*of shape \[10{15}\]"),
+    (header(lambda found: found["log.rounds"].update(data_offsets=[0, 10**15])), r"log.rounds: data_offsets"),
+    (header(lambda found: found["log.rounds"].update(shape=[-20])), r"log.rounds: shape = \[-20\]"),
+    (
+        header(lambda found: found["log.rounds"].pop("shape")),
+        r"the header's 'log.rounds' = .*: expected dtype, shape and data_",
+    ),
+    (header(lambda found: found["__metadata__"].update(more="1")), r"the header's __metadata__ = "),
+    (
+        header(lambda found: found["__metadata__"].update(content=1)),
+        r"the header's __metadata__ = .*: expected an object of texts",
+    ),
+    (header(lambda found: found.update(__metadata__=[])), r"the header's __metadata__ = \[\]"),
+    (header(lambda found: found.clear()), r"not a snapshot of a policy"),
+    (lambda mutant: mutant.texts.append(lambda text: b"[" * 100_000), r"the header = .*: expected JSON \(RecursionError"),
+    (lambda mutant: mutant.texts.append(lambda text: text[:-1] + b',"x":1,"x":1}'), r"a name twice in one object"),
+    (lambda mutant: mutant.raw.append(lambda whole: bytearray(b"\xff" * 8) + whole[8:]), r"the header's length = 18446744073"),
+    (lambda mutant: mutant.raw.append(lambda whole: whole + b"more"), r"the data's length = "),
+    (lambda mutant: setattr(mutant, "content", "[" * 100_000), r"content = .*: expected JSON \(RecursionError"),
+    (lambda mutant: setattr(mutant, "content", "[" * 40 + "]" * 40), r"content = .*: expected JSON of at most 32 levels"),
+    (lambda mutant: setattr(mutant, "content", '{"seed": 1e999}'), r"1e999 is no number"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), [*ENTRIES, *DESCRIPTIONS, *HEADERS])
+def test_what_cannot_be_is_refused_by_name(crafted, change, message: str) -> None:
+    with pytest.raises(es.SnapshotError, match=message) as caught:
+        crafted(change)
+    assert "crafted: " in str(caught.value), "the message says which file"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "arms", "change", "message"),
+    [
+        ("LinPHE", "finite", entry("state.pulls", 0, 99), r"state.pulls\[0\] = 99: expected how often the arm is in the log"),
+        ("LinPHE", "ball", entry("state.factor", 3, 1.0), r"state.factor\[1, 0\] = 1.0: expected 0 below the diagonal"),
+        ("LinPHE", "ball", entry("open.member", 0, 3), r"open.member\[0\] = 3: expected the number of the round"),
+        ("LinPHE", "ball", entry("open.arm", 0, 3), r"open.arm\[0\] = 3: expected -1 where arms are not numbered"),
+        ("LinPHE", "ball", entry("open.features", 0, 3.0), r"open.features\[0, 0\] = 3.0: expected a point of UnitBall"),
+        ("LinPHE", "box", entry("open.features", 1, -1.0), r"open.features\[0, 1\] = -1.0: expected a point of Box"),
+        ("LinPHE", "changing", entry("open.standing", 0, 1), r"open.standing\[0\] = True: expected False for arms that change"),
+        ("LinPHE", "changing", entry("open.arm", 0, -1), r"open.arm\[0\] = -1: expected a whole number >= 0"),
+        ("Kveton's LinPHE", "finite", entry("log.arms", 0, -1), r"log.arms\[0\] = -1"),
+        ("Kveton's LinPHE", "finite", entry("open.standing", 0, 0), r"open.standing: expected standing arms only"),
+        ("Thompson sampling", "ball", entry("state.rewards", 2, -1.0), r"state.rewards\[2\] = -1.0"),
+        ("LinUCB", "ball", entry("state.largest", 0, -1.0), r"state.largest\[0\] = -1.0"),
+        ("ensemble, refreshed", "ball", entry("state.last", 1, 0.5), r"state.last\[1\] = 0.5"),
+        ("information-directed", "finite", entry("open.member", 0, 1), r"open.member\[0\] = 1: expected a member, 0 to 0"),
+        ("epsilon-greedy", "finite", described("arms.kind", "Box"), r"arms = \['features'\]: expected the arrays of Box"),
+        ("LinUCB", "ball", described("arms.dim", 1 << 20), r"state = .*: expected one of at least 1099511627776"),
+    ],
+)
+def test_every_model_has_states_that_cannot_be(crafted, recipe: str, arms: str, change, message: str) -> None:
+    crafted(lambda mutant: None, recipe, arms, verify=True)
+    with pytest.raises(es.SnapshotError, match=message):
+        crafted(change, recipe, arms)
+
+
+def test_numbers_that_could_be_are_believed_unless_the_log_is_replayed(crafted) -> None:
+    for change in (entry("state.sums", 0, 0.125), described("seed", 1), described("recipe.scale", 0.75)):
+        crafted(change)
+        with pytest.raises(es.SnapshotError, match=r"state.sums = .*: expected what replaying the log gives"):
+            crafted(change, verify=True)
+    with pytest.raises(es.WrongType, match=r"^verify = 1"):
+        crafted(lambda mutant: None, verify=1)
+
+
+def test_a_policy_without_observations_survives(tmp_path: Path) -> None:
+    policy = start("ensemble", "finite")
+    policy.save(tmp_path / "fresh")
+    assert fingerprint(es.load(tmp_path / "fresh", verify=True)) == fingerprint(policy)
+
+
+def test_late_rounds_survive(tmp_path: Path) -> None:
+    """Also those beyond the last that a replay may begin with."""
+    policy = start("ensemble", "finite")
+    policy._ledger.round = 1 << 62
+    play(policy, 3)
+    policy.decide()
+    policy.save(tmp_path / "late")
+    assert fingerprint(es.load(tmp_path / "late")) == fingerprint(policy)
+
+
+def test_shares_that_round_to_more_than_one_survive(tmp_path: Path) -> None:
+    """A rule of one's own may have any weights, and sums of them round."""
+    policy = start("ensemble", "finite")
+    decision = policy.decide()
+    decision._propensity = 1.0 + 2**-52
+    policy.save(tmp_path / "rounded")
+    assert es.load(tmp_path / "rounded").open_decisions[0].propensity == decision._propensity
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-6, 1e6, 1e99])
+@pytest.mark.parametrize("recipe", ["ensemble", "LinPHE", "Thompson sampling", "LinUCB, watched norm", "ensemble, refreshed"])
+def test_features_and_rewards_of_any_size_survive(tmp_path: Path, recipe: str, size: float) -> None:
+    policy = start(recipe, "changing")
+    for t in range(30):
+        policy.update(size * np.random.default_rng(t).uniform(-1.0, 1.0, 3), size * (t % 7 - 3))
+    policy.save(tmp_path / "sized")
+    assert fingerprint(es.load(tmp_path / "sized")) == fingerprint(policy)

@@ -78,9 +78,6 @@ class LinearModel(Model):
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {"ridge": self.state}
 
-    def fault(self) -> str | None:
-        return impossible(self.parts, self.regularization)
-
 
 def best_for(theta: FloatArray, offer: Offer) -> tuple[int | None, FloatArray]:
     """argmax_x x'theta among the arms on offer, which may be the user's own."""
@@ -91,21 +88,3 @@ def best_for(theta: FloatArray, offer: Offer) -> tuple[int | None, FloatArray]:
     x = vector("best(theta)", x, theta.size)
     x.setflags(write=False)
     return number if number is None else whole("best(theta)", number, 0), x
-
-
-def impossible(ridge: Ridge, lam: float) -> str | None:
-    """What cannot be about a ridge regression's numbers, whatever it has seen."""
-    V, low = ridge.gram, ridge.gram_low
-    if ridge.lam[0] != lam:
-        return f"the regularization {ridge.lam[0]!r}, not {lam!r}"
-    if not np.array_equal(V, V.T) or not np.array_equal(low, low.T):
-        return "a Gram matrix that is not symmetric"
-    if np.any(np.abs(low) > np.spacing(np.abs(V))) or np.any(np.abs(ridge.target_low) > np.spacing(np.abs(ridge.target))):
-        return "low parts that are not low"
-    if np.any(V.diagonal() < lam) or np.any(np.abs(V) ** 2 > np.outer(V.diagonal(), V.diagonal()) * (1 + 1e-9)):
-        return "a Gram matrix that is not positive definite"
-    if not np.array_equal(ridge.inverse, ridge.inverse.T) or np.any(ridge.inverse.diagonal() <= 0.0):
-        return "an inverse that is not positive definite"
-    if ridge.seen[0] < 0.0 or ridge.seen[0] % 1.0:
-        return f"{ridge.seen[0]!r} observations"
-    return None

@@ -1,10 +1,11 @@
 """Recipes, laws, rules and settings as plain data, and back."""
 
+import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ensample.arms import Box, ChangingArms, FiniteArms, UnitBall
-from ensample.errors import SnapshotError
+from ensample.errors import EnsampleError, SnapshotError
 from ensample.members import OptimisticMember, RoundRobin, StickyMember, UniformMember
 from ensample.perturbations import CenteredBinomial, Gaussian, Rademacher, Sphere, Uniform
 from ensample.policies.recipe import Recipe
@@ -25,6 +26,8 @@ ARMS: dict[str, type[Any]] = {kind.__name__: kind for kind in (FiniteArms, UnitB
 
 def describe(value: object) -> Any:
     """As plain data: parts of this library as {"kind": name, field: ...}, anything else by its name (and fields, if shown)."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"own": repr(value)}  # JSON has no word for it; no part of this library has one either
     if value is None or isinstance(value, int | float | str):
         return value
     kind = type(value)
@@ -35,7 +38,7 @@ def describe(value: object) -> Any:
     return {"own": getattr(value, "__qualname__", kind.__qualname__)}
 
 
-def rebuild(description: Any, kinds: dict[str, type[Any]]) -> Any:
+def rebuild(description: Any, kinds: dict[str, type[Any]], part: str = "recipe") -> Any:
     """The inverse of `describe`; an object of the user's own cannot be rebuilt."""
     if not isinstance(description, dict):
         return description
@@ -44,7 +47,19 @@ def rebuild(description: Any, kinds: dict[str, type[Any]]) -> Any:
             f"the snapshot names {description['own']!r}, which is not part of this library: "
             "hand the recipe to load(path, recipe=...)"
         )
-    if description.get("kind") not in kinds:
-        raise SnapshotError(f"the snapshot names the unknown kind {description.get('kind')!r}")
-    arguments = {name: rebuild(value, kinds) for name, value in description.items() if name != "kind"}
-    return kinds[description["kind"]](**arguments)
+    name = description.get("kind")
+    if not isinstance(name, str) or name not in kinds:
+        raise SnapshotError.about(
+            f"{part}.kind", name, "a recipe or part of this library; hand your own to load(path, recipe=...)"
+        )
+    expected = {item.name for item in fields(kinds[name])}
+    if set(description) != {"kind", *expected}:
+        raise SnapshotError.about(part, sorted(description), f"the fields of {name}: {', '.join(sorted(expected))}")
+    arguments = {field: rebuild(description[field], kinds, f"{part}.{field}") for field in sorted(expected)}
+    try:
+        built = kinds[name](**arguments)
+    except EnsampleError as error:
+        raise SnapshotError(f"{part}: {error}") from error
+    if describe(built) != description:
+        raise SnapshotError.about(part, description, f"what {name} keeps as it is, as in {describe(built)}")
+    return built

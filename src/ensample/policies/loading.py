@@ -1,13 +1,14 @@
 """From a snapshot back to a live policy."""
 
 import os
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from ensample.arms import Arms
-from ensample.checks import instance
-from ensample.errors import InvalidArgument, SnapshotError
+from ensample.checks import boolean, instance, whole
+from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, show
 from ensample.policies.decision import Decision
 from ensample.policies.describe import ARMS, PARTS, describe, rebuild
 from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
@@ -22,8 +23,11 @@ from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.refreshed import RefreshedEnsembleSampling
 from ensample.policies.sharp import SharpEnsembleSampling
-from ensample.policies.snapshot import NO_ARM, Tensors, read
+from ensample.policies.snapshot import NO_ARM, read
+from ensample.policies.sound_state import check_state
+from ensample.policies.soundness import LATEST_ROUND, check_log, check_open
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling
+from ensample.policies.tensor_file import Tensors
 from ensample.policies.thompson_sampling import ThompsonSampling
 
 __all__ = ["load"]
@@ -34,61 +38,183 @@ RECIPES = (
     *(LinUCB, Greedy, EpsilonGreedy),
 )
 KINDS = PARTS | {kind.__name__: kind for kind in RECIPES}
+FLOAT, WHOLE, FLAG = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+
+Layout = dict[str, tuple[np.dtype[Any], tuple[int | None, ...]]]
+"""The type and shape of every array of a snapshot; None for a length that is free."""
 
 
-def load(path: str | os.PathLike[str], *, recipe: Recipe | None = None, arms: Arms | None = None) -> Policy:
+def load(
+    path: str | os.PathLike[str], *, recipe: Recipe | None = None, arms: Arms | None = None, verify: bool = False
+) -> Policy:
     """The policy of a snapshot: it goes on bit for bit as the saved one would have.
 
     A law or member rule of your own, and `OracleArms`, cannot be stored: hand them in again as `recipe` and `arms`.
+
+    A file that is damaged, foreign or cannot be a policy's snapshot raises `SnapshotError`: names, types, shapes, ranges and
+    what its parts say of each other are checked before anything is used. That keeps accidents out, and crafted files from
+    doing harm; it does not tell who wrote a file, and numbers that could be are believed. With `verify` the log is replayed,
+    which takes as long as learning it did, and every bit of the learned state must come out as it was saved; this asks for the
+    versions of ensample and NumPy that saved it. Recipe, arms, seed, log and open decisions are the file's word in any case.
     """
-    content, tensors = read(path)
-    if recipe is None:
-        recipe = rebuild(content["recipe"], KINDS)
-    elif describe(instance("recipe", recipe, Recipe, "a recipe")) != content["recipe"]:
-        raise InvalidArgument("recipe", recipe, f"the saved recipe, {content['recipe']}")
-    log = True if "log.rounds" in tensors else None
-    policy = recipe.start(restored_arms(content["arms"], tensors, arms), content["seed"], log=log)
+    boolean("verify", verify)
+    try:
+        policy = restored(*read(path), recipe, arms)
+        if verify:
+            check_replay(policy)
+        return policy
+    except SnapshotError as error:
+        error.args = (f"{os.fspath(path)}: {error}",)
+        raise
+
+
+def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms | None) -> Policy:
+    """A policy, if content and tensors are those of one."""
+    description, seed, round, version = checked_content(content)
+    recipe = restored_recipe(content["recipe"], recipe)
+    arms = restored_arms(description, tensors, arms)
+    check_room(recipe, arms, tensors)
+    log, waiting = part_of(tensors, "log"), part_of(tensors, "open")
+    try:
+        policy = recipe.start(arms, seed, log=True if log else None)
+    except EnsampleError as error:
+        raise SnapshotError(f"recipe, arms and seed do not fit together: {error}") from error
+    check_layout(layout_of(policy), tensors)
     ledger = policy._ledger
+    if log:
+        check_log(policy, log, round, version)
+    check_open(policy, waiting, round, version, log["rounds"] if log else np.zeros(0, np.int64))
     for name, values in ledger.model.arrays().items():
         values[...] = tensors[f"state.{name}"]
-    if "log.rounds" in tensors:
-        for name, column in ledger.columns().items():
-            column.frombytes(tensors[f"log.{name}"].tobytes())
-    for row in range(len(tensors["open.round"])):
-        decision = open_decision(tensors, row, policy._origin)
+    for name, column in ledger.columns().items() if log else ():
+        column.frombytes(log[name].tobytes())
+    ledger.round, ledger.version = round, version
+    check_state(policy)
+    for row in range(len(waiting["round"])):
+        decision = open_decision(waiting, row, policy._origin)
         ledger.open[decision.round] = decision
-    ledger.round, ledger.version = content["round"], content["version"]
     return policy
 
 
+def checked_content(content: Any) -> tuple[dict[str, Any], int, int, int]:
+    """(description of the arms, seed, round, version)."""
+    if not isinstance(content, dict) or set(content) != {"recipe", "arms", "seed", "round", "version"}:
+        raise SnapshotError.about("content", content, "recipe, arms, seed, round and version")
+    arms, seed, round = content["arms"], content["seed"], content["round"]
+    if not isinstance(arms, dict) or set(arms) != {"kind", "dim"} or not isinstance(arms["kind"], str):
+        raise SnapshotError.about("content.arms", arms, "kind and dim")
+    whole_number("content.arms.dim", arms["dim"], 1)
+    whole_number("content.round", round, 0, LATEST_ROUND)
+    return arms, whole_number("content.seed", seed, 0), round, whole_number("content.version", content["version"], 0, round)
+
+
+def whole_number(part: str, value: object, least: int, most: int | None = None) -> int:
+    try:
+        return whole(part, value, least, most)
+    except EnsampleError as error:
+        raise SnapshotError(str(error)) from None
+
+
+def restored_recipe(description: Any, given: Recipe | None) -> Recipe:
+    if given is not None:
+        if describe(instance("recipe", given, Recipe, "a recipe")) != description:
+            raise InvalidArgument("recipe", given, f"the saved recipe, {description}")
+        return given
+    built = rebuild(description, KINDS)
+    if not isinstance(built, Recipe):
+        raise SnapshotError.about("content.recipe", description, "a recipe")
+    return built
+
+
 def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | None) -> Arms:
-    kind = ARMS.get(description["kind"])
-    if kind is None and given is None:
-        raise SnapshotError(f"{description['kind']} cannot be stored: hand them to load(path, arms=...)")
-    stored = {name.removeprefix("arms."): values for name, values in tensors.items() if name.startswith("arms.")}
-    if given is None:
-        assert kind is not None
-        return kind(**(stored or {"dim": description["dim"]}))  # type: ignore[no-any-return]
-    instance("arms", given, Arms, "arms")
-    same = type(given).__name__ == description["kind"] and given.dim == description["dim"]
-    parameters = given.parameters or {}
-    if not same or not all(np.array_equal(values, parameters[name]) for name, values in stored.items()):
-        raise InvalidArgument("arms", given, f"the saved arms, {description['kind']} of dim {description['dim']}")
-    return given
+    name, dim, stored = description["kind"], description["dim"], part_of(tensors, "arms")
+    if given is not None:
+        instance("arms", given, Arms, "arms")
+        same = type(given).__name__ == name and given.dim == dim
+        parameters = given.parameters or {}
+        if not same or not all(part in parameters and np.array_equal(stored[part], parameters[part]) for part in stored):
+            raise InvalidArgument("arms", given, f"the saved arms, {name} of dim {dim}")
+        return given
+    if name not in ARMS:
+        raise SnapshotError(f"{name} cannot be stored: hand them to load(path, arms=...)")
+    expected = set(signature(ARMS[name]).parameters)
+    arguments = {"dim": dim} if expected == {"dim"} else stored
+    if set(arguments) != expected:
+        raise SnapshotError.about("arms", sorted(stored), f"the arrays of {name}: {', '.join(sorted(expected))}")
+    try:
+        built: Arms = ARMS[name](**arguments)
+    except EnsampleError as error:
+        raise SnapshotError(f"arms.{error}") from error
+    if built.dim != dim:
+        raise SnapshotError.about("content.arms.dim", dim, f"{built.dim}, as the arms have")
+    return built
 
 
-def open_decision(tensors: Tensors, row: int, origin: str) -> Decision:
+def check_room(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
+    """V and the members' sums are in the file, so that what they take is known before a policy is made that takes as much."""
+    if type(recipe) not in RECIPES:
+        return  # handed in by the caller, who knows
+    least = arms.dim * max(arms.dim, getattr(recipe, "size", 1))
+    found = max((values.size for values in part_of(tensors, "state").values()), default=0)
+    if found < least:
+        raise SnapshotError.about("state", f"arrays of at most {found} numbers", f"one of at least {least} for {recipe!r}")
+
+
+def layout_of(policy: Policy) -> Layout:
+    """What a snapshot of a policy has, as `snapshot.save` writes it."""
+    stored = {name: values for name, values in (policy.arms.parameters or {}).items() if isinstance(values, np.ndarray)}
+    layout: Layout = {f"arms.{name}": (values.dtype, values.shape) for name, values in stored.items()}
+    layout |= {f"state.{name}": (values.dtype, values.shape) for name, values in policy.model.arrays().items()}
+    if policy._ledger.keeps_log:
+        columns = policy._ledger.columns()
+        layout |= {f"log.{name}": (np.dtype(column.typecode), (None,)) for name, column in columns.items()}
+    layout |= {f"open.{name}": (WHOLE, (None,)) for name in ("round", "version", "member", "arm")}
+    layout |= {"open.standing": (FLAG, (None,)), "open.propensity": (FLOAT, (None,))}
+    return layout | {"open.features": (FLOAT, (None, policy.arms.dim))}
+
+
+def check_layout(layout: Layout, tensors: Tensors) -> None:
+    if set(tensors) != set(layout):
+        strange, missing = sorted(set(tensors) - set(layout)), sorted(set(layout) - set(tensors))
+        raise SnapshotError(f"arrays: {strange} are not of this policy, {missing} are missing")
+    for name, (dtype, shape) in layout.items():
+        found = tensors[name]
+        fits = len(found.shape) == len(shape) and all(n is None or n == m for n, m in zip(shape, found.shape, strict=True))
+        if found.dtype != dtype or not fits:
+            expected = ", ".join("n" if n is None else str(n) for n in shape)
+            raise SnapshotError(f"{name}: {found.dtype} of shape {found.shape}, expected {dtype} of shape ({expected})")
+
+
+def check_replay(policy: Policy) -> None:
+    """Raise unless the learned state is what the log gives, bit for bit."""
+    if not policy._ledger.keeps_log:
+        raise SnapshotError("saved without its log, so that nothing can be verified")
+    try:
+        again = policy.recipe.replay(policy.arms, policy.log(), policy.seed)
+    except EnsampleError as error:
+        raise SnapshotError(f"the log cannot be replayed: {error}") from error
+    for name, values in policy.model.arrays().items():
+        expected = again.model.arrays()[name]
+        if values.tobytes() != expected.tobytes():
+            raise SnapshotError.about(f"state.{name}", values, f"what replaying the log gives, {show(expected)}")
+
+
+def part_of(tensors: Tensors, part: str) -> Tensors:
+    return {name.removeprefix(f"{part}."): values for name, values in tensors.items() if name.startswith(f"{part}.")}
+
+
+def open_decision(waiting: Tensors, row: int, origin: str) -> Decision:
     """A decision that was waiting when the snapshot was taken."""
-    features = tensors["open.features"][row].copy()
+    features = waiting["features"][row].copy()
     features.setflags(write=False)
-    arm, propensity = int(tensors["open.arm"][row]), float(tensors["open.propensity"][row])
+    arm, propensity = int(waiting["arm"][row]), float(waiting["propensity"][row])
     return Decision(
-        round=int(tensors["open.round"][row]),
+        round=int(waiting["round"][row]),
         arm=None if arm == NO_ARM else arm,
         features=features,
-        member=int(tensors["open.member"][row]),
-        version=int(tensors["open.version"][row]),
+        member=int(waiting["member"][row]),
+        version=int(waiting["version"][row]),
         propensity=None if np.isnan(propensity) else propensity,
-        standing=bool(tensors["open.standing"][row]),
+        standing=bool(waiting["standing"][row]),
         origin=origin,
     )

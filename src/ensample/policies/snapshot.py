@@ -3,36 +3,30 @@
 import hashlib
 import json
 import os
-import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from ensample.checks import file_path
-from ensample.errors import InvalidArgument, SnapshotError
+from ensample.errors import SnapshotError
+from ensample.files import write_whole
 from ensample.policies.describe import describe
+from ensample.policies.plain_json import plain_json
+from ensample.policies.tensor_file import Tensors, opened, read_header, read_tensors, storable, write_tensors
 
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["NO_ARM", "VERSION", "Tensors", "read", "save"]
+__all__ = ["NO_ARM", "VERSION", "read", "save"]
 
 FORMAT = "ensample policy"
 VERSION = 2
 NO_ARM = -1  # an open decision whose arm is not numbered
 
-Tensors = dict[str, NDArray[Any]]
-
 
 def save(policy: "Policy", path: str | os.PathLike[str], log: bool = True) -> None:
     """Write the learned state, the open decisions and, if wanted, the log."""
     file = file_path("path", path)
-    if not file.parent.is_dir() or file.is_dir():
-        raise InvalidArgument("path", os.fspath(file), "a file in a folder that exists")
     waiting = policy.open_decisions
     tensors: Tensors = {f"state.{name}": values for name, values in policy.model.arrays().items()}
     if log:
@@ -61,62 +55,39 @@ def save(policy: "Policy", path: str | os.PathLike[str], log: bool = True) -> No
         },
         sort_keys=True,
     )
-    tensors = {name: np.ascontiguousarray(values) for name, values in tensors.items()}
-    write(
-        file,
-        tensors,
-        {"format": FORMAT, "version": str(VERSION), "content": content, "checksum": checksum(content, tensors)},
-    )
+    tensors = {name: storable(name, values) for name, values in tensors.items()}
+    metadata = {"format": FORMAT, "version": str(VERSION), "content": content, "checksum": checksum(content, tensors)}
+    write_whole(file, lambda opened: write_tensors(opened, tensors, metadata))
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
-    """(content, tensors) of a snapshot that is whole, of this format and of a known version."""
-    if not file_path("path", path).is_file():
-        raise SnapshotError(f"path = {os.fspath(path)!r}: expected a snapshot file, there is none")
-    try:
-        with safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise SnapshotError(f"{os.fspath(path)}: not a snapshot, or damaged or cut short ({error})") from error
-    if metadata.get("format") != FORMAT:
-        raise SnapshotError(f"{os.fspath(path)}: a safetensors file, but not a snapshot of a policy")
-    version = metadata.get("version", "")
+def read(path: str | os.PathLike[str]) -> tuple[Any, Tensors]:
+    """(content, tensors) of a snapshot that is whole, of this format and of a known version; what they say is not checked."""
+    with opened(file_path("path", path)) as file:
+        header = read_header(file)
+        metadata = header.metadata
+        if metadata.get("format") != FORMAT:
+            raise SnapshotError("a safetensors file, but not a snapshot of a policy")
+        check_version(metadata.get("version", ""))
+        if set(metadata) != {"format", "version", "content", "checksum"}:
+            raise SnapshotError.about("the header's __metadata__", sorted(metadata), "format, version, content and checksum")
+        tensors = read_tensors(file, header)
+    if metadata["checksum"] != checksum(metadata["content"], tensors):
+        raise SnapshotError("damaged, its checksum does not fit its content")
+    return plain_json("content", metadata["content"]), tensors
+
+
+def check_version(version: str) -> None:
     if version != str(VERSION):
-        raise SnapshotError(f"{os.fspath(path)}: snapshot version {version!r}, this release reads {VERSION}; update ensample")
-    content = metadata.get("content", "")
-    if metadata.get("checksum") != checksum(content, tensors):
-        raise SnapshotError(f"{os.fspath(path)}: damaged, its checksum does not fit its content")
-    return json.loads(content), tensors
-
-
-def write(path: Path, tensors: Tensors, metadata: dict[str, str]) -> None:
-    """Under another name first, so that an interrupted write leaves the old file as it was."""
-    path = path.resolve()  # a link stays a link
-    half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        save_file(tensors, half, metadata)
-        sync(half)
-        os.replace(half, path)
-        sync(path.parent)
-    except BaseException:
-        half.unlink(missing_ok=True)
-        raise
-
-
-def sync(path: Path) -> None:
-    """Make sure that a file, or a folder's list of files, is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        newer = version.isdecimal() and len(version) < 9 and int(version) > VERSION
+        advice = "update ensample" if newer else "read it with the release that wrote it"
+        raise SnapshotError(f"snapshot version {version!r}, this release reads {VERSION}; {advice}")
 
 
 def checksum(content: str, tensors: Tensors) -> str:
-    digest = hashlib.sha256(content.encode())
+    """Notices damage; who wants to deceive can compute it too."""
+    digest = hashlib.sha256(content.encode(errors="surrogatepass"))
     for name in sorted(tensors):
         values = tensors[name]
-        digest.update(f"{name} {values.dtype} {values.shape}".encode())
-        digest.update(values.tobytes())
+        digest.update(f"{name} {values.dtype} {values.shape}".encode(errors="surrogatepass"))
+        digest.update(values.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()

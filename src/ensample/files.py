@@ -1,0 +1,138 @@
+"""Files that are written whole or not at all.
+
+A file is filled under another name in the same folder, `.ensample-<random>.part`, and renamed when it is safely on the disk.
+Its writer holds a lock on it meanwhile. The system lets go of a lock when its holder ends, however that ends, so that whoever
+writes to the folder next can tell what a killed writer left from what is being written right now, by any process of any user
+or container. (A process's number would be used again or mean another one in a container; an age would be a guess.)
+"""
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from ensample.errors import InvalidArgument, StorageError
+
+__all__ = ["write_whole"]
+
+PART = re.compile(r"\.ensample-[0-9a-f]{16}\.part")  # short, because the file's own name may be as long as names can be
+UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR)  # what is wrong with a path itself
+NO_SYNC = (errno.EACCES, errno.EINVAL)  # a folder that cannot be read, a file system that has nothing to sync
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Let `write` fill a file and put it in the place of `path`; on any error or interrupt what was there stays as it was.
+
+    A new file has the mode that `open` gives; one that was there keeps its mode, and its owner where that is allowed. A link
+    stays a link. Devices, pipes and folders are refused. What the system does not take, as on a full disk, is a `StorageError`.
+    """
+    try:
+        target, old = destination(path)
+        sweep(target.parent)
+        while not replaced(target, old, write):
+            pass
+        sync(target.parent)
+    except OSError as error:
+        raise StorageError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+
+
+def destination(path: Path) -> tuple[Path, os.stat_result | None]:
+    """The file that a path stands for, and what is known of it if it is there."""
+    target = Path(os.path.realpath(path)) if os.path.islink(path) else path
+    found: os.stat_result | None = None
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        if not target.parent.is_dir():
+            raise InvalidArgument("path", os.fspath(path), "a file in a folder that exists") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno not in UNUSABLE:
+            raise
+        raise InvalidArgument("path", os.fspath(path), f"the path of a file ({error})") from None
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise InvalidArgument("path", os.fspath(path), f"a file, not {kind_of(found.st_mode)}")
+    return target, found
+
+
+def kind_of(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a pipe or socket" if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else "a device"
+
+
+def replaced(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO], object]) -> bool:
+    """Whether it was done: a sweeper may take a file that is not locked yet, and then another is needed."""
+    part = target.with_name(f".ensample-{secrets.token_hex(8)}.part")
+    mode = 0o666 if old is None else 0o600  # nobody reads meanwhile what only some may read in the end
+    try:
+        with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            if not claimed(part, file):
+                return False
+            write(file)
+            file.flush()
+            if old is not None:
+                resemble(file.fileno(), old)
+            os.fsync(file.fileno())
+            os.replace(part, target)
+        return True
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def claimed(part: Path, file: BinaryIO) -> bool:
+    """Lock a file for as long as it is open; False where a sweeper was faster."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(file.fileno()), part.lstat())
+    except (BlockingIOError, FileNotFoundError):
+        return False
+    except OSError:  # a file system without locks, where sweepers get none either
+        return True
+
+
+def resemble(descriptor: int, old: os.stat_result) -> None:
+    """Give a file the owner and the mode of another, as far as the system allows."""
+    for owner in ((old.st_uid, -1), (-1, old.st_gid)):
+        with suppress(PermissionError):
+            os.fchown(descriptor, *owner)
+    with suppress(PermissionError):  # file systems without modes say so
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writers left. A courtesy: what cannot be removed stays."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for name in [entry.name for entry in entries if PART.fullmatch(entry.name)]:
+            with suppress(OSError):
+                remove_abandoned(folder / name)
+
+
+def remove_abandoned(part: Path) -> None:
+    import fcntl
+
+    descriptor = os.open(part, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its writer lives
+        part.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def sync(folder: Path) -> None:
+    """The names in a folder, safely on disk."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in NO_SYNC:
+            raise

@@ -1,0 +1,165 @@
+"""Whether a learned state could be that of a policy with this log.
+
+What follows from the log in one step is compared with it; what only a replay can tell is believed if it is finite.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.checks import LARGEST
+from ensample.errors import SnapshotError
+from ensample.models import LinearModel
+from ensample.policies.decision import UNNUMBERED
+from ensample.policies.policy import Policy
+from ensample.policies.soundness import ROUNDING, require, standing_features
+from ensample.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["check_state"]
+
+LARGEST_STATE = 1e220  # what sums of products of `checks.LARGEST` come to
+STIFF = 1e10  # the largest |V| / lam at which V^-1 is sure to keep ROUGHLY half of its digits
+ROUGHLY = 1e-3
+LAST_DIGIT = 1e-15  # of a double
+LEAST = 1e-300  # below it digits are lost
+
+
+def check_state(policy: Policy) -> None:
+    """Finite numbers, and for every array by its name what is known of it."""
+    model = policy.model
+    for name, values in model.arrays().items():
+        if values.dtype.kind == "f":
+            good = np.abs(values) <= LARGEST_STATE  # false for NaN too
+            require(f"state.{name}", values, good, f"a finite number of at most {LARGEST_STATE:g}")
+    if model.count != policy.version:
+        raise SnapshotError.about("state: the number of observations", model.count, f"{policy.version}, as were learned")
+    fault = model.fault()
+    if fault is not None:
+        raise SnapshotError(f"state: {fault}")
+    if not isinstance(model, LinearModel):
+        return
+    check_ridge(policy, model)
+    for name, values in model.arrays().items():
+        for good, expected in CHECKS.get(name, no_checks)(policy, values):
+            require(f"state.{name}", values, good, expected)
+
+
+def check_ridge(policy: Policy, model: LinearModel) -> None:
+    """V = lam I + sum x x' and b = sum x y over the log, and what follows from them unless V is ill-conditioned."""
+    parts, lam = model.parts, policy.recipe.regularization
+    V, V_low, inverse, b, mean = parts.gram, parts.gram_low, parts.inverse, parts.target, parts.mean
+    expect("lam", parts.lam[:1], parts.lam[:1] == lam, "the recipe's regularization")
+    expect("V", V, V == V.T, "a symmetric matrix")
+    expect("V's low part", V_low, (V_low == V_low.T) & low_part(V, V_low), "symmetric, and less than V's last digit")
+    expect("b's low part", parts.target_low, low_part(b, parts.target_low), "less than b's last digit")
+    spread = np.sqrt(np.abs(np.diag(inverse)))
+    expect("V^-1", inverse, np.abs(inverse - inverse.T) <= ROUNDING * np.outer(spread, spread), "a symmetric matrix")
+    known = policy._ledger.keeps_log
+    expected = gram_of_log(policy) if known else V
+    width = np.sqrt(np.abs(np.diag(expected)))
+    expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "lam I + sum x x' over the log")
+    expect("V", V, np.abs(V) <= (1.0 + ROUNDING) * np.outer(width, width), "a positive definite matrix")
+    expect("V", np.diag(V), np.diag(V) >= lam, "at least lam on its diagonal")
+    if known:
+        size = math.sqrt(policy.version) * np.abs(np.array(policy._ledger.rewards)).max(initial=0.0)  # >= |y|
+        expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
+    information = parts.information[:1]
+    expect("log(det V / lam^d)", information, information >= -ROUNDING, "a number >= 0")
+    if np.trace(V) > STIFF * lam:
+        return  # what was rounded away on the way to such a V is not known here
+    fresh = np.linalg.inv(V)
+    reach = np.sqrt(np.diag(fresh))
+    growth = np.linalg.slogdet(V / lam)[1]
+    expect("V^-1", inverse, np.abs(inverse - fresh) <= ROUGHLY * np.outer(reach, reach), "the inverse of V")
+    solution = fresh @ b
+    allowed = ROUGHLY * reach * (size if known else math.sqrt(max(0.0, float(b @ solution))))
+    expect("theta_hat", mean, np.abs(mean - solution) <= allowed, "V^-1 b")
+    expect("log(det V / lam^d)", information, np.abs(information - growth) <= ROUGHLY * (1.0 + growth), f"{growth:.6g}")
+
+
+def expect(part: str, values: FloatArray, good: BoolArray, expected: str) -> None:
+    require(f"state.ridge: {part}", values, good, expected)
+
+
+def low_part(high: FloatArray, low: FloatArray) -> BoolArray:
+    """Whether the pair is one that `kernels.exact` makes."""
+    return np.asarray(np.abs(low) <= LAST_DIGIT * np.abs(high) + LEAST)
+
+
+def gram_of_log(policy: Policy) -> FloatArray:
+    """lam I + sum x x': [d, d]. By einsum, because threads of a matrix product wait for busy processors, for seconds."""
+    features, others = standing_features(policy), policy._ledger.other_features()
+    numbered = np.einsum("k,ki,kj->ij", pulls_of_log(policy), features, features)
+    prior = policy.recipe.regularization * np.eye(policy.arms.dim)
+    return np.asarray(prior + numbered + np.einsum("ni,nj->ij", others, others))
+
+
+def target_of_log(policy: Policy) -> FloatArray:
+    """sum x y: [d]."""
+    features, ledger = standing_features(policy), policy._ledger
+    arms, rewards = np.array(ledger.arms, np.int64), np.array(ledger.rewards, np.float64)
+    numbered = arms != UNNUMBERED
+    sums = np.bincount(arms[numbered], rewards[numbered], len(features))
+    return np.asarray(sums @ features + rewards[~numbered] @ ledger.other_features())
+
+
+def pulls_of_log(policy: Policy) -> IntArray:
+    """How often each standing arm is in the log: [K]."""
+    arms = np.array(policy._ledger.arms, np.int64)
+    return np.bincount(arms[arms != UNNUMBERED], minlength=len(standing_features(policy)))
+
+
+Findings = Iterator[tuple[BoolArray, str]]
+"""For every entry of an array whether it is good, and what was expected."""
+
+
+def no_checks(policy: Policy, values: NDArray[Any]) -> Findings:
+    yield from ()
+
+
+def check_pulls(policy: Policy, pulls: NDArray[Any]) -> Findings:
+    """PerturbedHistory, KvetonPHE."""
+    yield (pulls >= 0) & (pulls <= policy.version), "how often the arm was played"
+    if policy._ledger.keeps_log:
+        yield pulls == pulls_of_log(policy), "how often the arm is in the log"
+
+
+def check_root(policy: Policy, root: NDArray[Any]) -> Findings:
+    """PerturbedHistory, ThompsonSampling, RefreshedEnsembleSampling."""
+    yield (root == 0.0) | np.triu(np.ones(root.shape, np.bool_)), "0 below the diagonal"
+
+
+def check_rewards(policy: Policy, moments: NDArray[Any]) -> Findings:
+    """ThompsonSampling: number, mean and sum of squared deviations."""
+    count, mean, squares = moments
+    rewards = np.array(policy._ledger.rewards)
+    largest = np.abs(rewards).max(initial=0.0) * (1.0 + ROUNDING) if policy._ledger.keeps_log else LARGEST
+    good = (count == policy.version, abs(mean) <= largest, 0.0 <= squares <= 4.0 * policy.version * largest**2)
+    yield np.array(good), "the number, mean and spread of the rewards in the log"
+
+
+def check_largest(policy: Policy, largest: NDArray[Any]) -> Findings:
+    """LinUCB: the largest |theta_hat| so far."""
+    yield largest >= 0.0, "a norm"
+
+
+def check_last(policy: Policy, last: NDArray[Any]) -> Findings:
+    """RefreshedEnsembleSampling: log(det V / lam^d) at the last refresh, and its number."""
+    known, number = last
+    model = policy.model
+    assert isinstance(model, LinearModel)
+    reached = model.information * (1.0 + ROUNDING) + ROUNDING
+    good = (-ROUNDING <= known <= reached, 0.0 <= number <= policy.version and number == np.floor(number))
+    yield np.array(good), "a refresh that can have been: (log(det V / lam^d), number)"
+
+
+CHECKS: dict[str, Callable[[Policy, NDArray[Any]], Findings]] = {
+    "pulls": check_pulls,
+    "root": check_root,
+    "rewards": check_rewards,
+    "largest": check_largest,
+    "last": check_last,
+}
