@@ -74,6 +74,14 @@ def test_reading_is_use(tmp_path: Path) -> None:
     assert time.time() - (tmp_path / ours.name).stat().st_mtime < 3600.0
 
 
+def test_the_folder_in_use_stays_whatever_the_clock_says(tmp_path: Path) -> None:
+    ours = shelf_in(tmp_path)
+    ours.write(FILE, b"code")
+    os.utime(tmp_path / ours.name, (0.0, 0.0))
+    ours.sweep(ours.homes[0])
+    assert ours.read(FILE) == b"code"
+
+
 def test_only_what_is_ours_is_removed(tmp_path: Path) -> None:
     old, home = folder(tmp_path, OTHER, age=MONTH), tmp_path / "elsewhere"
     home.mkdir()
@@ -147,11 +155,13 @@ def test_sweeping_while_others_write(tmp_path: Path) -> None:
     threads = [Thread(target=writes, args=(one,)) for one in (ours, past, past)]
     for thread in threads:
         thread.start()
-    for _ in range(2000):
-        ours.sweep(ours.homes[0])
-    done.set()
-    for thread in threads:
-        thread.join()
+    try:
+        for _ in range(2000):
+            ours.sweep(ours.homes[0])
+    finally:
+        done.set()
+        for thread in threads:
+            thread.join()
     assert not raised and ours.read(FILE) == b"code" * 1000
     ours.sweep(ours.homes[0])
     assert os.listdir(tmp_path) == [ours.name]
