@@ -1,12 +1,13 @@
 """The cluster engine: the same tasks, on the workers of a Dask cluster."""
 
+import asyncio
 import itertools
 import logging
 import pickle
 import queue
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ class Cluster(Engine):
         return "" if self.address == "local" or self.address.startswith(TLS) else f"cluster = {self.address!r}: {CAUTION}"
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
-        with quiet(), self._client() as client:
+        with quiet(), impatient(), self._client() as client:
             try:
                 yield from on_cluster(client, iter(tasks), self.address)
             except (OSError, CancelledError) as error:  # distributed's own errors of this kind are among them
@@ -73,10 +74,12 @@ class Cluster(Engine):
         from distributed import Client
 
         try:
+            greet(self.address, self._keys())
             client: AbstractContextManager[Any] = Client(self.address, timeout=PATIENCE, security=self._keys())
             return client
-        except (OSError, ValueError, TypeError, TimeoutError) as error:
-            raise InvalidArgument("cluster", self.address, f"'local' or a scheduler that answers ({error})") from None
+        except (OSError, ValueError, TypeError) as error:
+            said = str(error) or f"it said nothing for {PATIENCE:.0f} s"
+            raise InvalidArgument("cluster", self.address, f"'local' or a scheduler that answers ({said})") from None
 
     def _keys(self) -> Any:
         """What shows who we are; None where nobody asks."""
@@ -96,6 +99,31 @@ class Cluster(Engine):
 
     def __str__(self) -> str:
         return f"cluster {self.address}"
+
+
+def greet(address: str, keys: Any) -> None:
+    """Raise unless somebody there speaks as a scheduler does. To one who takes the call and says nothing, a client would
+    listen for ever.
+    """
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    async def call() -> None:
+        options = (keys or Security()).get_connection_args("client")
+        comm = await asyncio.wait_for(connect(address, timeout=PATIENCE, **options), PATIENCE)
+        comm.abort()
+
+    with ThreadPoolExecutor(1) as elsewhere:  # this thread may have a loop at work, as in a notebook
+        elsewhere.submit(asyncio.run, call()).result()
+
+
+@contextmanager
+def impatient() -> Iterator[None]:
+    """No call to a scheduler that has gone is waited for longer than its first answer was."""
+    import dask
+
+    with dask.config.set({"distributed.comm.timeouts.connect": PATIENCE}):
+        yield
 
 
 @contextmanager
@@ -143,7 +171,7 @@ def next_of(finished: "queue.SimpleQueue[Any]", client: Any, address: str) -> An
     while True:
         with suppress(queue.Empty):
             return finished.get(timeout=1.0)
-        if client.nthreads():
+        if workers_of(client):
             last = time.monotonic()
         elif time.monotonic() - last > PATIENCE:
             expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s; {LATER}"
@@ -169,7 +197,15 @@ def result_of(future: Any, task: Task, address: str) -> Block:
 
 def threads_of(client: Any) -> int:
     """Workers come and go."""
-    return max(1, int(sum(client.nthreads().values())))
+    return max(1, sum(workers_of(client).values()))
+
+
+def workers_of(client: Any) -> dict[str, int]:
+    """The threads of each worker there is."""
+    if client.status != "running":  # at once, instead of calling somebody who has gone
+        raise ConnectionError("the connection is lost")
+    threads: dict[str, int] = client.nthreads()
+    return threads
 
 
 @dataclass(frozen=True)
