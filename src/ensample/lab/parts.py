@@ -31,9 +31,9 @@ def build_problem(table: dict[str, Any]) -> Family:
     name = table["family"]
     if name not in PROBLEMS:
         raise InvalidArgument("family", name, known(name, list(PROBLEMS)))
-    options = {key: part(key, value, {}) for key, value in table.items() if key != "family"}
+    options = {key: value for key, value in table.items() if key != "family"}
     allow(options, [item.name for item in fields(PROBLEMS[name])], f"an option of {name!r}")  # type: ignore[arg-type]
-    family = problem(name, **options)
+    family = problem(name, **{key: part(key, value, {}) for key, value in options.items()})
     check_size(family)
     return family
 

@@ -88,7 +88,7 @@ class Results:
     @property
     def version(self) -> str:
         """The version of ensample that gave these results."""
-        return str(self._store.description()["ensample"])
+        return str(self._store.description().get("ensample", "of an unknown version"))
 
     @cached_property
     def axes(self) -> list[str]:
