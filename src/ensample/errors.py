@@ -138,4 +138,17 @@ def show(value: object) -> str:
     if isinstance(value, np.ndarray) and value.size > 8:
         head = np.array2string(value.ravel()[:3], precision=4, separator=", ")[1:-1]
         return f"array of shape {value.shape}, type {value.dtype} [{head}, ...]"
-    return reprlib.repr(value)
+    return SHORT.repr(value)
+
+
+class Short(reprlib.Repr):
+    """Python's, for whole numbers of any length too: it refuses to write more than a few thousand digits."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        if x.bit_length() > LONG:
+            return f"{'-' if x < 0 else ''}1e{x.bit_length() * 0.30103:.0f} or so"
+        return super().repr_int(x, level)
+
+
+LONG = 10_000  # bits
+SHORT = Short()

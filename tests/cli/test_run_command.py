@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,9 @@ from lab.studies import TOML
 SLOW = TOML.replace("horizon = 60", "horizon = 400_000").replace("dim = [2, 3]", "dim = [2, 3, 4, 5]")
 
 
-def ensample(*arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
+def ensample(*arguments: object, cwd: Path, columns: int = 160) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "ensample", *map(str, arguments)]
-    wide = os.environ | {"COLUMNS": "160"}
+    wide = os.environ | {"COLUMNS": str(columns)}
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, env=wide)
 
 
@@ -57,6 +58,9 @@ def test_a_dry_run_shows_the_grid_and_the_cost_and_writes_nothing(folder: Path) 
         (["mine.toml", "--scale", "papper"], "paper"),
         (["mine.toml", "--threads", "0"], "threads = 0"),
         (["mine.toml", "--threads", "2", "--cluster", "local"], "threads = 2"),
+        (["mine.toml", "--cluster-security", "keys.toml"], "cluster_security = 'keys.toml'"),
+        (["mine.toml", "--cluster", "tls://127.0.0.1:9"], "cluster_security = None"),
+        (["mine.toml", "--cluster", "tls://127.0.0.1:9", "--cluster-security", "keys.toml"], "cluster_security = 'keys.toml'"),
         (["mine.toml", "--out", "mine.toml"], "out = 'mine.toml'"),
         (["mine.toml", "--out", "/proc/here"], "out = '/proc/here'"),
         (["bad.toml"], "bad.toml: policy[0].sise = 1"),
@@ -81,6 +85,50 @@ def test_labels_are_text(folder: Path) -> None:
     for arguments in (["--dry-run"], []):
         done = ensample("run", "mine.toml", *arguments, cwd=folder)
         assert done.returncode == 0 and "[red]x[/red] [/foo]" in done.stdout
+
+
+ESCAPES = r"a\u001b]0;title\u0007\u001b[2J\u009b31m\r\n\u0000\u007f\u202eb"  # for TOML
+LITERALLY = r"a\x1b]0;title\x07\x1b[2J\x9b31m\r\n\x00\x7f\u202eb"
+
+
+def test_labels_do_nothing_to_a_terminal(folder: Path) -> None:
+    text = TOML.replace('"ES"', f'"{ESCAPES}"').replace('family = "sphere"', f'family = "sphere"\nlabel = "{ESCAPES}"')
+    (folder / "mine.toml").write_text(f'question = "{ESCAPES}"\n{text}')
+    for arguments in (["--dry-run"], []):
+        done = ensample("run", "mine.toml", *arguments, cwd=folder, columns=300)
+        assert done.returncode == 0 and not unseen(done.stdout + done.stderr)
+        assert done.stdout.count(LITERALLY) >= 8, "shown in full, on one line"
+    done = ensample("report", folder / "results" / "small", cwd=folder)
+    assert done.returncode == 0 and not unseen(done.stdout + done.stderr)
+    assert "warning: Glyph 27" in done.stderr, "as figures have no letter for it"
+
+
+def test_errors_do_nothing_to_a_terminal(folder: Path) -> None:
+    text = TOML.replace('"ES"', f'"{ESCAPES}"').replace("runs = 6", 'baseline = "nobody"')
+    (folder / "mine.toml").write_text(text)
+    (folder / "other.toml").write_text(TOML.replace("runs = 6", f'"{ESCAPES}" = 6'))
+    (folder / "\x1b[31mred.toml").write_text("=")
+    for name, said in (
+        ("mine.toml", r"one of a\x1b]0;"),
+        ("other.toml", r"a\x1b]0;"),
+        ("\x1b[31mred.toml", r"\x1b[31mred.toml"),
+    ):
+        done = ensample("run", name, cwd=folder)
+        assert done.returncode == 2 and said in done.stderr and not unseen(done.stderr)
+
+
+def unseen(text: str) -> list[str]:
+    return [letter for letter in text if unicodedata.category(letter) in ("Cc", "Cf", "Cs") and letter != "\n"]
+
+
+def test_a_journal_that_is_lost_costs_no_number(folder: Path) -> None:
+    first = ensample("run", "mine.toml", cwd=folder)
+    (folder / "results" / "small" / "journal.jsonl").write_bytes(b'{"event": "cell", "cell": 0}\n\xff\n')
+    again = ensample("run", "mine.toml", cwd=folder)
+    assert again.returncode == 0 and "nan" not in again.stdout
+    assert [row.split("│")[4:7] for row in again.stdout.splitlines()] == [
+        row.split("│")[4:7] for row in first.stdout.splitlines()
+    ]
 
 
 def test_the_studies_are_listed() -> None:

@@ -1,11 +1,7 @@
 """One contract for all engines: the same bytes from each, also when a worker is lost."""
 
-import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,28 +13,9 @@ from ensample.lab.cluster import play_there
 from ensample.lab.engines import Engine, Threads
 from ensample.lab.run import Progress
 from ensample.lab.work import Block, play, tasks_of
+from lab.clusters import machines, write_keys
 from lab.studies import slow, small
 from lab.test_run import cell_files
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list["subprocess.Popen[bytes]"]]]:
-    """A real scheduler and two worker processes on loopback: (address, workers)."""
-    folder = tmp_path_factory.mktemp("cluster")
-    contact = folder / "scheduler.json"
-    common = ["--scheduler-file", str(contact)]
-    scheduler = ["dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
-    worker = ["dask_worker", *common, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-    processes = []
-    for command in (scheduler, worker, worker):
-        arguments = [sys.executable, "-m", f"distributed.cli.{command[0]}", *command[1:]]
-        processes.append(subprocess.Popen(arguments, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-        while not contact.exists():
-            time.sleep(0.1)
-    yield json.loads(contact.read_text())["address"], processes[1:]
-    for process in processes:
-        process.kill()
-        process.wait()
 
 
 class Backwards(Engine):
@@ -54,38 +31,30 @@ class Backwards(Engine):
 
 def test_any_order_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     es.run_study(small(), tmp_path / "threads")
-    monkeypatch.setattr("ensample.lab.run.engine_for", lambda threads, cluster: Backwards())
+    monkeypatch.setattr("ensample.lab.run.engine_for", lambda *_: Backwards())
     es.run_study(small(), tmp_path / "backwards")
     assert cell_files(tmp_path / "threads") == cell_files(tmp_path / "backwards")
 
 
-def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(
-    cluster: tuple[str, list["subprocess.Popen[bytes]"]], tmp_path: Path
-) -> None:
-    address, workers = cluster
+def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
+    keys = write_keys(tmp_path)
     es.run_study(slow(), tmp_path / "threads")
     lost: list[int] = []
+    with machines(tmp_path, keys=keys) as there:
 
-    def kill_one(done: Progress) -> None:
-        if done.cells >= 4 and not lost:
-            lost.append(done.cells)
-            os.kill(workers[0].pid, signal.SIGKILL)
+        def kill_one(done: Progress) -> None:
+            if done.cells >= 4 and not lost:
+                lost.append(done.cells)
+                os.kill(there.workers[0].pid, signal.SIGKILL)
 
-    es.run_study(slow(), tmp_path / "cluster", cluster=address, progress=kill_one)
-    assert lost and lost[0] < 60 and workers[0].wait(10) == -signal.SIGKILL
+        es.run_study(slow(), tmp_path / "cluster", cluster=there.address, cluster_security=keys, progress=kill_one)
+        assert lost and lost[0] < 60 and there.workers[0].wait(10) == -signal.SIGKILL
     assert cell_files(tmp_path / "cluster") == cell_files(tmp_path / "threads")
 
 
-def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensample.lab.cluster.PATIENCE", "1s")
-    with pytest.raises(es.InvalidArgument, match=r"cluster = 'tcp://127\.0\.0\.1:9'"):
-        es.run_study(small(), tmp_path, cluster="tcp://127.0.0.1:9")
-
-
 def test_a_worker_of_another_version_is_refused() -> None:
-    task = next(tasks_of(small(), small().cells))
     with pytest.raises(es.InvalidArgument, match=r"workers with ensample \('99\.0', 1\)"):
-        play_there(task, ("99.0", 1))
+        play_there(b"a task of that version", ("99.0", 1))
 
 
 def test_an_error_in_a_cell_stops_the_engine() -> None:

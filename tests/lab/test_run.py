@@ -89,6 +89,68 @@ def test_a_damaged_cell_is_noticed_and_run_again(harm: str, tmp_path: Path, whol
     assert {name: data for name, data in cell_files(tmp_path).items() if name.endswith("parquet")} == whole
 
 
+@pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
+def test_what_is_no_file_in_the_place_of_a_cell_is_set_aside(kind: str, tmp_path: Path, whole: dict[str, bytes]) -> None:
+    es.run_study(small(), tmp_path)
+    for again in ("", "-2"):
+        put(kind, tmp_path / "cells" / sorted(whole)[3], tmp_path)
+        assert [outcome.cell.number for outcome in es.Results(tmp_path).outcomes] == [0, 1, 2, 4, 5]
+        es.run_study(small(), tmp_path)
+        assert len(es.Results(tmp_path).outcomes) == 6
+        ending = {"link": "link", "dangling link": "link", "folder": "folder", "pipe": "damaged"}[kind]
+        aside = (tmp_path / "cells" / sorted(whole)[3]).with_suffix(f".{ending}{again}")
+        assert os.path.lexists(aside) and (aside.is_symlink() or not aside.is_file())
+    files = {path.name: path.read_bytes() for path in (tmp_path / "cells").glob("*.parquet")}
+    assert files == whole and all(path.is_file() and not path.is_symlink() for path in (tmp_path / "cells").glob("*.parquet"))
+
+
+def put(kind: str, place: Path, elsewhere: Path) -> None:
+    """Something else in a file's place; a link leads to what was there."""
+    content = place.read_bytes() if place.exists() else b""
+    place.unlink(missing_ok=True)
+    if kind == "folder":
+        place.mkdir()
+        (place / "inside").write_bytes(content)
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        target = elsewhere / f"target-{time.monotonic_ns()}"
+        if kind == "link":
+            target.write_bytes(content)
+        place.symlink_to(target)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
+def test_the_lock_is_a_file_of_the_folder(kind: str, tmp_path: Path) -> None:
+    """A link in its place is not followed, so what it leads to is neither emptied nor made."""
+    es.run_study(small(), tmp_path / "results")
+    (tmp_path / "results" / ".lock").write_bytes(b"precious")
+    es.run_study(small(), tmp_path / "results")
+    assert (tmp_path / "results" / ".lock").read_bytes() == b"precious"
+    put(kind, tmp_path / "results" / ".lock", tmp_path)
+    with pytest.raises(es.InvalidArgument, match=r"out = .*(\.lock is|Is a directory)"):
+        es.run_study(small(), tmp_path / "results")
+    assert [path.read_bytes() for path in tmp_path.glob("target-*")] == ([b"precious"] if kind == "link" else [])
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
+def test_what_is_no_file_in_the_place_of_the_journal_is_set_aside(kind: str, tmp_path: Path) -> None:
+    es.run_study(small(), tmp_path / "results")
+    put(kind, tmp_path / "results" / "journal.jsonl", tmp_path)
+    targets = {path: path.read_bytes() for path in tmp_path.glob("target-*")}
+    results = es.Results(tmp_path / "results")
+    assert results.sessions == [] and results.cells["seconds_per_round"].is_nan().all() and len(results.outcomes) == 6
+    assert len(es.run_study(small(), tmp_path / "results").sessions) == 1
+    assert {path: path.read_bytes() for path in tmp_path.glob("target-*")} == targets
+
+
+def test_a_folder_among_the_leftovers_of_a_killed_process_stays(tmp_path: Path) -> None:
+    es.run_study(small(), tmp_path)
+    (tmp_path / "cells" / ".mine.part").mkdir()
+    es.run_study(small(), tmp_path)
+    assert (tmp_path / "cells" / ".mine.part").is_dir()
+
+
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path, whole: dict[str, bytes]) -> None:
     (tmp_path / "cells").mkdir()
     (tmp_path / "cells" / ".0000-abc.parquet.1234.part").write_bytes(b"half")
@@ -184,11 +246,11 @@ def test_the_circumstances_are_on_record(tmp_path: Path) -> None:
     assert len(es.Results(tmp_path).sessions) == 1, "a line cut short by a crash"
     es.run_study(es.Study.parse(TOML), tmp_path)
     assert len(es.Results(tmp_path).sessions) == 2, "the next line is not joined to it"
-    journal.write_bytes(journal.read_bytes() + b"3\n\xff\n")
+    journal.write_bytes(journal.read_bytes() + b'3\n\xff\n{"event": "cell"}\n' + b"[" * 5000 + b"\n" + b"9" * 5000 + b"\n")
     assert len(es.run_study(es.Study.parse(TOML), tmp_path).sessions) == 3
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"name": "x", "colour": 3}'])
+@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"name": "x", "colour": 3}', "[" * 5000, "9" * 5000, '{"name": 1}'])
 def test_a_damaged_description_is_named(text: str, tmp_path: Path) -> None:
     es.run_study(small(), tmp_path)
     (tmp_path / "study.json").write_text(text)
@@ -269,7 +331,8 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole
     assert len(finished) < len(slow_whole), "a kill came too late to interrupt anything"
     es.run_study(slow(), tmp_path)
     assert cell_files(tmp_path) == slow_whole
-    noted = [event["cell"] for event in Store(tmp_path).events() if event["event"] == "cell"]
+    events = map(json.loads, (tmp_path / "journal.jsonl").read_text().splitlines())
+    noted = [event["cell"] for event in events if event["event"] == "cell"]
     assert len(noted) <= len(slow_whole) + 5, "at most the cell being written when it was killed was noted twice"
 
 

@@ -85,7 +85,7 @@ def test_the_studies_that_come_with_the_package_can_be_read(name: str, scale: st
 
 BAD: list[tuple[str, str, list[str]]] = [
     ("runs = 6", "rums = 6", ["mine.toml: rums = 6", "runs"]),
-    ("runs = 6", "runs = 0", ["mine.toml: runs = 0", "whole number >= 1"]),
+    ("runs = 6", "runs = 0", ["mine.toml: runs = 0", "whole number from 1 to"]),
     ("runs = 6", "runs = 2.5", ["mine.toml: runs = 2.5"]),
     ("runs = 6", 'evaluation = "lasy"', ["evaluation = 'lasy'", "lazy"]),
     ("runs = 6", "seed = -1", ["seed = -1"]),
@@ -120,7 +120,23 @@ BAD: list[tuple[str, str, list[str]]] = [
     ("[scales.paper]\nruns = 12", "[scales.paper]\nrums = 12", ["scales.paper.rums = 12"]),
     ('name = "small"', 'name = "../x"', ["name = '../x'"]),
     ('name = "small"', "name = 3", ["name = 3"]),
+    ('name = "small"', f'name = "{"é" * 101}"', ["name = ", "fit for a folder"]),
+    ('name = "small"', r'name = "a\u001b[31m"', [r"name = 'a\x1b[31m'", "fit for a folder"]),
     ("[problem]", "problem = 3\n[other]", ["other"]),
+    ("runs = 6", "runs = 10_000_000_000", ["runs = 10000000000", "2147483647"]),
+    ("runs = 6", f"runs = 0x{'f' * 5000}", ["mine.toml: runs = 1e6021 or so", "at most 100 digits"]),
+    ("runs = 6", f"runs = {'9' * 5000}", ["mine.toml: text", "valid TOML"]),
+    ("runs = 6", f"runs = {'[' * 5000}", ["mine.toml: text", "not so deep"]),
+    ("runs = 6", f"runs = {'[' * 50}{']' * 50}", ["runs[0]", "at most 20 lists and tables"]),
+    ("runs = 6", "runs = 2001-01-01", ["mine.toml: runs = datetime.date", "text, a number"]),
+    ("arms = 5", f"{'.'.join(['a'] * 2000)} = 1", ["problem.a.a.a", "at most 20 lists and tables"]),
+    ("arms = 5", "name = 'x'", ["problem.name = 'x'", "an option of 'sphere'"]),
+    ("arms = 5", "arms = 1_000_000_000", ["problem.arms = 1000000000", "dim = 2 and arms = 1,000,000,000"]),
+    ("dim = [2, 3]", "dim = 100_000", ["problem.dim = 100000", "500,000,000 numbers"]),
+    ("arms = 5", "noise = { kind = [] }", ["problem.noise.kind = []", "GaussianNoise"]),
+    ("runs = 6", "published = 3", ["published = 3", "[[published]]"]),
+    ("runs = 6", 'published = [{ policy = "TS", problem = "sphere", dim = 2, value = 1, measure = [] }]', ["measure = []"]),
+    ("[problem]", "problem = 3\n[scales.other]\nproblem = { dim = 2 }\n[nothing]", ["nothing"]),
     ("runs = 6", 'published = [{ policy = "ES", problem = "sphere", value = 1 }]', ["published", "fits 4"]),
 ]
 
@@ -132,6 +148,34 @@ def test_an_error_names_the_file_the_key_the_value_and_what_was_expected(before:
         es.Study.parse(TOML.replace(before, after, 1), "mine.toml", scale="paper" if "scales" in before else "")
     for part in said:
         assert part in str(caught.value)
+
+
+def test_a_grid_that_is_too_large_is_counted_and_not_made() -> None:
+    thousand = list(range(1, 1001))
+    policy = {"recipe": "EnsembleSampling", "size": thousand}
+    with pytest.raises(
+        es.StudyError, match=r"small: cells = 1000000000: .* at most 1,000,000 cells; this one has 1,000,000,000"
+    ):
+        small(horizon=thousand, problem={"family": "sphere", "dim": thousand}, policy=policy)
+    with pytest.raises(es.StudyError, match=r"has 1,002,001$"):
+        small(horizon=[*thousand, 1001], problem={"family": "sphere", "dim": [*thousand, 1001]}, policy={"recipe": "Greedy"})
+
+
+def test_policies_for_some_problems_only_are_counted_with_those() -> None:
+    many = list(range(1, 101))
+    problems = [{"family": "sphere", "horizon": 5}, {"family": "ball", "dim": many, "horizon": many}]
+    policies = [
+        {"recipe": "EnsembleSampling", "size": many, "problems": ["sphere"]},
+        {"recipe": "Greedy", "problems": ["sphere"]},
+    ]
+    assert len(small(problem=problems, policy=policies).cells) == 101
+
+
+def test_a_problem_of_a_scale_that_is_no_table_is_named() -> None:
+    with pytest.raises(es.StudyError, match=r"problem = \[3\]"):
+        es.Study.parse(
+            'name = "x"\nhorizon = 1\nproblem = 3\npolicy = {}\n[scales.other]\nproblem = { dim = 2 }', scale="other"
+        )
 
 
 def test_a_scale_that_the_study_does_not_have() -> None:
@@ -147,7 +191,18 @@ def test_a_theorem_that_does_not_apply_is_refused_before_anything_runs() -> None
 
 
 @pytest.mark.parametrize(
-    "changes", [{"policy": [{"recipe": "Greedy", "regularization": object()}]}, {"problem": "sphere"}, {"policy": []}]
+    "changes",
+    [
+        {"policy": [{"recipe": "Greedy", "regularization": object()}]},
+        {"problem": "sphere"},
+        {"policy": []},
+        {"policy": {"recipe": "Greedy", "label": "\ud800"}},
+        {"policy": {"recipe": "Greedy", 3: 4}},
+        {"policy": {"recipe": "Greedy", "\ud800": 4}},
+        {"name": 10**5000},
+        {"seed": 10**5000},
+        {"question": b"why"},
+    ],
 )
 def test_python_objects_are_no_study(changes: dict[str, Any]) -> None:
     with pytest.raises(es.StudyError):

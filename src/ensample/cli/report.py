@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ensample.cli.console import output, progress
+from ensample.cli.console import output, progress, warnings_shown
 from ensample.errors import InvalidArgument
 
 __all__ = ["report"]
@@ -40,7 +40,7 @@ def report(
         missing = str(error.name).partition(".")[0]
         raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[lab]'") from None
     results = Results(folder)
-    with Waiting() as waiting:
+    with warnings_shown(), Waiting() as waiting:
         paths = write_report(results, out, baseline=baseline, figures=figures, csv=csv, progress=waiting.show)
     for path in paths:
         output.print(str(path), highlight=False, soft_wrap=True, markup=False)

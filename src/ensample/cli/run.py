@@ -1,15 +1,15 @@
 """`ensample run` and `ensample studies`: studies from files or by name."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from ensample.cli import complete
-from ensample.cli.console import duration, errors, output
+from ensample.cli.console import duration, errors, label, output, warnings_shown
 from ensample.errors import InvalidArgument
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
 from ensample.lab import Progress as Done
@@ -28,14 +28,22 @@ def run(
     out: Annotated[Path | None, typer.Option(help="the folder of the results", show_default="results/<name>")] = None,
     scale: Annotated[str, typer.Option(help="one of the study's [scales], such as paper", show_default="its own")] = "",
     threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
-    cluster: Annotated[str | None, typer.Option(help="the address of a Dask scheduler, or local")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="a Dask scheduler, tls://host:port, or local: a process a core of this machine"),
+    ] = None,
+    cluster_security: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="the keys for tls://: a TOML file with the paths ca, cert and key")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="show the grid and what it would cost, and stop")] = False,
 ) -> None:
     """Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.
 
     Example: `ensample run ensemble-size`
 
-    Example: `ensample run mine.toml --out mine --cluster tcp://10.0.0.1:8786`
+    Example: `ensample run mine.toml --cluster local`
+
+    Example: `ensample run mine.toml --out mine --cluster tls://10.0.0.1:8786 --cluster-security keys.toml`
 
     Example: `ensample run mine.toml --dry-run`
     """
@@ -48,14 +56,16 @@ def run(
     before = len(Store(folder).finished())
     errors.print(f"{asked.name}: {len(asked.cells)} cells, {before} of them finished before", highlight=False, markup=False)
     try:
-        with bars() as shown:
+        with warnings_shown(), bars() as shown:
             task = shown.add_task("", total=None, rate="")
 
             def advance(done: Done) -> None:
                 said = f"{done.cells}/{done.all_cells} cells"
                 shown.update(task, total=done.all_rounds, completed=done.rounds, description=said)
 
-            results = run_study(asked, folder, threads=threads, cluster=cluster, progress=advance)
+            results = run_study(
+                asked, folder, threads=threads, cluster=cluster, cluster_security=cluster_security, progress=advance
+            )
     except KeyboardInterrupt:
         left = len(asked.cells) - len(Store(folder).finished())
         errors.print(f"stopped with {left} cells to go; the same command goes on from here", highlight=False)
@@ -119,13 +129,13 @@ class RoundsPerSecond(TextColumn):
 def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     """The grid, and time and memory."""
     finished = Store(folder).finished()
-    table = Table(title=escape(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"), title_justify="left")
+    table = Table(title=label(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"), title_justify="left")
     for column in ("cell", "policy", "problem", "horizon", "axes", "state"):
         table.add_column(column)
     for cell in study.cells[:SHOWN_CELLS]:
         axes = ", ".join(value for value in cell.values if not value.startswith("horizon="))
         done = "finished" if cell.number in finished else ""
-        table.add_row(*map(escape, (str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done)))
+        table.add_row(*map(label, (str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done)))
     output.print(table)
     if len(study.cells) > SHOWN_CELLS:
         output.print(f"... and {len(study.cells) - SHOWN_CELLS} more", highlight=False)
@@ -142,7 +152,7 @@ def show_plan(study: Study, folder: Path, threads: int | None) -> None:
 
 
 def show_results(results: Results) -> None:
-    table = Table(title=escape(results.study.question or results.study.name), title_justify="left")
+    table = Table(title=label(results.study.question or results.study.name), title_justify="left")
     for column in ("policy", "problem", "axes"):
         table.add_column(column)
     for column in ("mean regret", "95% interval", "90th percentile", "us/round"):
@@ -151,8 +161,8 @@ def show_results(results: Results) -> None:
     for row, outcome in list(zip(rows, results.outcomes, strict=True))[:SHOWN_CELLS]:
         axes = ", ".join(outcome.cell.values)
         interval = f"{row['low']:,.1f} to {row['high']:,.1f}" if row["runs"] > 1 else ""
-        cost = f"{1e6 * row['seconds_per_round']:,.2f}"
-        names = map(escape, (row["policy"], row["problem"], axes))
+        cost = "" if math.isnan(row["seconds_per_round"]) else f"{1e6 * row['seconds_per_round']:,.2f}"
+        names = map(label, (row["policy"], row["problem"], axes))
         table.add_row(*names, f"{row['mean']:,.1f}", interval, f"{row['p90']:,.1f}", cost)
     output.print(table)
     if len(rows) > SHOWN_CELLS:

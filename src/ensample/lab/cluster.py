@@ -1,104 +1,229 @@
 """The cluster engine: the same tasks, on the workers of a Dask cluster."""
 
+import asyncio
 import itertools
 import logging
-import signal
-import threading
+import pickle
+import queue
+import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ensample.errors import InvalidArgument
+from ensample.checks import file_path
+from ensample.errors import InvalidArgument, WrongType
 from ensample.lab.engines import Engine
 from ensample.lab.work import Block, Task, play
 from ensample.version import NUMBERS, __version__
 
 __all__ = ["Cluster"]
 
-PATIENCE = "15s"
+PATIENCE = 15.0  # seconds for a scheduler to answer, and again for a first worker to come
 AHEAD = 3  # tasks under way for each thread of the cluster: the next is there before the last is done
+TLS = "tls://"
+LATER = "finished cells are safe, and the same command goes on from here"
+CAUTION = (
+    "it asks nobody who they are and encrypts nothing: whoever can reach the scheduler or a worker can run code there, and "
+    "through their answers here, as you; use a tls:// address with --cluster-security"
+)
 
 
 @dataclass(frozen=True)
 class Cluster(Engine):
-    """A Dask cluster by the address of its scheduler, or "local" for one on this machine while the study runs."""
+    """A Dask cluster by the address of its scheduler, or "local" for one on this machine while the study runs.
+
+    `security` is a file with the paths of the keys for a tls:// address; a local cluster makes keys of its own.
+    """
 
     address: str
+    security: str | Path | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.address, str):
+            raise WrongType("cluster", self.address, "'local' or the address of a scheduler")
+        self._require_packages()
+        if self.security is not None and not self.address.startswith(TLS):
+            expected = (
+                "None: a local cluster makes its own keys" if self.address == "local" else "None without a tls:// address"
+            )
+            raise InvalidArgument("cluster_security", str(self.security), expected)
+        if self.address.startswith(TLS):
+            self._keys()  # now rather than when the folder is made
+
+    @property
+    def caution(self) -> str:
+        return "" if self.address == "local" or self.address.startswith(TLS) else f"cluster = {self.address!r}: {CAUTION}"
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
-        with self._client() as client:
+        with quiet(), impatient(), self._client() as client:
             try:
-                yield from on_cluster(client, iter(tasks))
+                yield from on_cluster(client, iter(tasks), self.address)
             except (OSError, CancelledError) as error:  # distributed's own errors of this kind are among them
-                raise InvalidArgument(
-                    "cluster", self.address, f"a scheduler that stays ({error}); finished cells are safe"
-                ) from error
+                raise InvalidArgument("cluster", self.address, f"a scheduler that stays ({error}); {LATER}") from error
 
-    def _client(self) -> Any:
-        try:
-            from distributed import Client
-        except ImportError:
-            raise InvalidArgument("cluster", self.address, "the package distributed: pip install 'ensample[cluster]'") from None
+    def _client(self) -> AbstractContextManager[Any]:
         if self.address == "local":
-            with deaf_to_ctrl_c():
-                return Client(n_workers=None, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL)
+            from ensample.lab.local_cluster import local_client
+
+            return local_client()
+        from distributed import Client
+
         try:
-            return Client(self.address, timeout=PATIENCE)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise InvalidArgument("cluster", self.address, f"'local' or a scheduler that answers ({error})") from None
+            greet(self.address, self._keys())
+            client: AbstractContextManager[Any] = Client(self.address, timeout=PATIENCE, security=self._keys())
+            return client
+        except (OSError, ValueError, TypeError) as error:
+            said = str(error) or f"it said nothing for {PATIENCE:.0f} s"
+            raise InvalidArgument("cluster", self.address, f"'local' or a scheduler that answers ({said})") from None
+
+    def _keys(self) -> Any:
+        """What shows who we are; None where nobody asks."""
+        if not self.address.startswith(TLS):
+            return None
+        from ensample.lab.cluster_keys import configured_keys, keys_in
+
+        return configured_keys(self.address) if self.security is None else keys_in(file_path("cluster_security", self.security))
+
+    def _require_packages(self) -> None:
+        try:
+            import cryptography  # noqa: F401
+            import distributed  # noqa: F401
+        except ImportError as error:
+            package = str(error.name).partition(".")[0]
+            raise InvalidArgument("cluster", self.address, f"the package {package}: pip install 'ensample[cluster]'") from None
 
     def __str__(self) -> str:
         return f"cluster {self.address}"
 
 
+def greet(address: str, keys: Any) -> None:
+    """Raise unless somebody there speaks as a scheduler does. To one who takes the call and says nothing, a client would
+    listen for ever.
+    """
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    async def call() -> None:
+        options = (keys or Security()).get_connection_args("client")
+        comm = await asyncio.wait_for(connect(address, timeout=PATIENCE, **options), PATIENCE)
+        comm.abort()
+
+    with ThreadPoolExecutor(1) as elsewhere:  # this thread may have a loop at work, as in a notebook
+        elsewhere.submit(asyncio.run, call()).result()
+
+
 @contextmanager
-def deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started in here leave Ctrl-C to this one."""
-    if threading.current_thread() is not threading.main_thread():  # elsewhere signals cannot be set
+def impatient() -> Iterator[None]:
+    """No call to a scheduler that has gone is waited for longer than its first answer was."""
+    import dask
+
+    with dask.config.set({"distributed.comm.timeouts.connect": PATIENCE}):
         yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without distributed's own logs: what goes wrong is said once, by an error."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    loggers = [logging.getLogger(name) for name in names]
+    levels = [logger.level for logger in loggers]
     try:
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
-def on_cluster(client: Any, tasks: Iterator[Task]) -> Iterator[tuple[Task, Block]]:
+def on_cluster(client: Any, tasks: Iterator[Task], address: str) -> Iterator[tuple[Task, Block]]:
     """A window of tasks; a task whose worker is lost goes to another one."""
-    from distributed import as_completed
-
-    under_way = {}
-    finished = as_completed()
+    under_way: dict[Any, Task] = {}
+    finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def submit(count: int) -> None:
         for task in itertools.islice(tasks, max(0, count)):
-            future = client.submit(play_there, task, (__version__, NUMBERS), pure=False)
+            future = client.submit(pickle.loads, pickle.dumps(Call(task)), pure=False)
             under_way[future] = task
-            finished.add(future)
+            future.add_done_callback(finished.put)
 
     try:
         submit(AHEAD * threads_of(client))
         while under_way:
-            future = next(finished)
-            yield under_way.pop(future), future.result()
+            future = next_of(finished, client, address)
+            task = under_way.pop(future)
+            yield task, result_of(future, task, address)
             submit(AHEAD * threads_of(client) - len(under_way))
     except BaseException:
-        client.cancel(list(under_way))
+        with suppress(Exception):  # a scheduler that has gone has cancelled them itself
+            client.cancel(list(under_way))
         raise
+
+
+def next_of(finished: "queue.SimpleQueue[Any]", client: Any, address: str) -> Any:
+    """The next future that is finished. Raises when there has been no worker for a while: they would be waited for for ever."""
+    last = time.monotonic()
+    while True:
+        with suppress(queue.Empty):
+            return finished.get(timeout=1.0)
+        if workers_of(client):
+            last = time.monotonic()
+        elif time.monotonic() - last > PATIENCE:
+            expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s; {LATER}"
+            raise InvalidArgument("cluster", address, expected)
+
+
+def result_of(future: Any, task: Task, address: str) -> Block:
+    """What a task gave; what befell it on the workers, said in terms of cells and workers."""
+    from distributed import KilledWorker
+
+    try:
+        block: Block = future.result()
+        return block
+    except KilledWorker as error:
+        deaths = f"{error.allowed_failures + 1} of them died at it, perhaps of too little memory"
+        expected = f"workers that live through cell {task.cell.number} ({task.cell.name}), and {deaths}; {LATER}"
+        raise InvalidArgument("cluster", address, expected) from error
+    except (ImportError, AttributeError) as error:
+        if isinstance(error, AttributeError) and "Can't get attribute" not in str(error):
+            raise
+        raise InvalidArgument("cluster", address, f"workers with ensample {__version__}, as here ({error}); {LATER}") from error
 
 
 def threads_of(client: Any) -> int:
     """Workers come and go."""
-    return max(1, int(sum(client.nthreads().values())))
+    return max(1, sum(workers_of(client).values()))
 
 
-def play_there(task: Task, version: tuple[str, int]) -> Block:
+def workers_of(client: Any) -> dict[str, int]:
+    """The threads of each worker there is."""
+    if client.status != "running":  # at once, instead of calling somebody who has gone
+        raise ConnectionError("the connection is lost")
+    threads: dict[str, int] = client.nthreads()
+    return threads
+
+
+@dataclass(frozen=True)
+class Call:
+    """A task that is done by being unpickled.
+
+    To the scheduler, and to a worker until it begins, it is bytes: neither needs this package to pass them on, and a worker
+    that lacks it says so. A task that distributed itself unpickles ends such a worker without a word.
+    """
+
+    task: Task
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return play_there, (pickle.dumps(self.task), (__version__, NUMBERS))
+
+
+def play_there(task: bytes, version: tuple[str, int]) -> Block:
     """On a worker, which must be of the same version to give the same numbers."""
     if version != (__version__, NUMBERS):
         raise InvalidArgument("cluster", (__version__, NUMBERS), f"workers with ensample {version}, as here")
-    return play(task, np.zeros(1, np.int64))
+    return play(pickle.loads(task), np.zeros(1, np.int64))

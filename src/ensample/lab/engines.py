@@ -21,6 +21,11 @@ class Engine(ABC):
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
         """(task, block) as they finish; few are under way at a time."""
 
+    @property
+    def caution(self) -> str:
+        """What one should know before using it; nothing for most."""
+        return ""
+
     @abstractmethod
     def __str__(self) -> str:
         """For the record."""

@@ -1,6 +1,7 @@
 """From the tables of a study to its cells: a list in a table stands for one cell for each of its items."""
 
 import itertools
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,7 @@ __all__ = ["axes_of", "blaming", "cells_of", "expand"]
 Table = dict[str, Any]
 ABOUT_POLICY = ("label", "problems")  # keys of a policy that are not fields of its recipe
 LONGEST = (1 << 31) - 1  # rounds that a kernel can count
+MOST_CELLS = 1_000_000  # a file each; more is a slip
 EXAMPLES = {"family": "sphere", "recipe": "EnsembleSampling"}
 
 
@@ -36,14 +38,14 @@ def axes_of(table: Table) -> list[str]:
     return [key for key, value in table.items() if isinstance(value, list)]
 
 
-def expand(table: Table) -> list[Table]:
+def expand(table: Table) -> Iterator[Table]:
     """All combinations; the first axis changes slowest.
 
-    >>> expand({"dim": [2, 5], "arms": 10})
+    >>> list(expand({"dim": [2, 5], "arms": 10}))
     [{'dim': 2, 'arms': 10}, {'dim': 5, 'arms': 10}]
     """
     choices = [value if isinstance(value, list) else [value] for value in table.values()]
-    return [dict(zip(table, chosen, strict=True)) for chosen in itertools.product(*choices)]
+    return (dict(zip(table, chosen, strict=True)) for chosen in itertools.product(*choices))
 
 
 def cells_of(study: "Study") -> Iterator[Cell]:
@@ -55,6 +57,7 @@ def cells_of(study: "Study") -> Iterator[Cell]:
         for wanted in policy.problems or []:
             if wanted not in labels:
                 raise StudyError(study.source, f"{policy.where}.problems", wanted, known(str(wanted), labels))
+    check_size(study, problems, policies)
     taken: set[str] = set()
     numbers = itertools.count()
     for label, axes, family, horizon in settings(study, problems):
@@ -73,10 +76,30 @@ def cells_of(study: "Study") -> Iterator[Cell]:
                 yield cell
 
 
+def check_size(study: "Study", problems: list[Entry], policies: list[Entry]) -> None:
+    """Raise for a grid that is too large to be written down; it is counted, not made."""
+    count = 0
+    for problem in problems:
+        facing = [policy for policy in policies if policy.problems is None or problem.label in policy.problems]
+        count += combinations(with_horizon(study, problem)) * max(1, sum(combinations(policy.options) for policy in facing))
+    if count > MOST_CELLS:
+        raise StudyError(study.source, "cells", count, f"a grid of at most {MOST_CELLS:,} cells; this one has {count:,}")
+
+
+def combinations(table: Table) -> int:
+    """The length of `expand(table)`."""
+    return math.prod(len(table[axis]) for axis in axes_of(table))
+
+
+def with_horizon(study: "Study", problem: Entry) -> Table:
+    """A problem may have horizons of its own."""
+    return {"horizon": study.horizon} | problem.options
+
+
 def settings(study: "Study", problems: list[Entry]) -> Iterator[tuple[str, Table, Family, int]]:
     """(label, axes, family, horizon) of all that policies are set against."""
     for problem in problems:
-        table = {"horizon": study.horizon} | problem.options  # a problem may have horizons of its own
+        table = with_horizon(study, problem)
         for chosen in expand(table):
             with blaming(study.source, problem.where):
                 horizon = whole("horizon", chosen["horizon"], 1, LONGEST)

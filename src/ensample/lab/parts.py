@@ -22,14 +22,29 @@ KINDS: dict[str, type[Recipe]] = {kind.__name__: kind for kind in RECIPES}
 LAWS = {name: kind for name, kind in PARTS.items() if kind is not Setting} | {
     kind.__name__: kind for kind in (GaussianNoise, BernoulliNoise, RademacherNoise, HeteroscedasticNoise)
 }
+MOST_NUMBERS = 500_000_000  # of the arms of a problem, or of a matrix in its dimension: 4 GB
 Units = dict[str, Callable[[], float]]  # what a number may be given in
 
 
 def build_problem(table: dict[str, Any]) -> Family:
     """`family` and its options."""
-    if table["family"] not in PROBLEMS:
-        raise InvalidArgument("family", table["family"], known(table["family"], list(PROBLEMS)))
-    return problem(table["family"], **{key: part(key, value, {}) for key, value in table.items() if key != "family"})
+    name = table["family"]
+    if name not in PROBLEMS:
+        raise InvalidArgument("family", name, known(name, list(PROBLEMS)))
+    options = {key: value for key, value in table.items() if key != "family"}
+    allow(options, [item.name for item in fields(PROBLEMS[name])], f"an option of {name!r}")  # type: ignore[arg-type]
+    family = problem(name, **{key: part(key, value, {}) for key, value in options.items()})
+    check_size(family)
+    return family
+
+
+def check_size(family: Family) -> None:
+    """Raise, before one is drawn, for problems that no machine holds."""
+    arms = getattr(family, "arms", 1)
+    if family.dim * max(family.dim, arms) > MOST_NUMBERS:
+        size = f"dim = {family.dim:,}" + (f" and arms = {arms:,}" if arms > 1 else "")
+        expected = f"one whose arms, and a square matrix in its dimension, are at most {MOST_NUMBERS:,} numbers: here {size}"
+        raise InvalidArgument("dim" if family.dim >= arms else "arms", max(family.dim, arms), expected)
 
 
 @lru_cache(maxsize=32)
@@ -94,9 +109,10 @@ def part(key: str, value: Any, units: Units) -> Any:
         return None if value == "none" else amount(key, value, units)  # TOML has no null
     if not isinstance(value, dict):
         return value
-    kind = LAWS.get(value.get("kind", ""))
+    name = value.get("kind")
+    kind = LAWS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise InvalidArgument(f"{key}.kind", value.get("kind"), known(str(value.get("kind")), list(LAWS)))
+        raise InvalidArgument(f"{key}.kind", name, known(str(name), list(LAWS)))
     options = {name: option for name, option in value.items() if name != "kind"}
     try:
         check_fields(kind, options, [item.name for item in fields(kind)])

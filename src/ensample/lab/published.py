@@ -38,6 +38,8 @@ class Published(NamedTuple):
 
 def published_in(study: "Study") -> list[Published]:
     """The tables, each with the one cell that it is about."""
+    if not isinstance(study.published, list):
+        raise InvalidArgument("published", study.published, "tables [[published]]")
     return [one(study, table) for table in study.published]
 
 
@@ -57,7 +59,7 @@ def one(study: "Study", table: dict[str, Any]) -> Published:
     if len(fitting) != 1:
         raise InvalidArgument("published", table, f"to fit one cell, and it fits {len(fitting)}")
     measure = table.get("measure", "regret")
-    if measure not in MEASURES:
+    if not isinstance(measure, str) or measure not in MEASURES:
         raise InvalidArgument("published.measure", measure, known(str(measure), list(MEASURES)))
     if measure == "wrong" and not isinstance(example_of(fitting[0].family).arms, FiniteArms):
         raise InvalidArgument("published.measure", measure, "another one: arms here are not numbered")

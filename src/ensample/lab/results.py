@@ -16,6 +16,7 @@ from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.lab.bounds import bound_of
 from ensample.lab.cell import Cell
+from ensample.lab.files import read_plain
 from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured, published_in
 from ensample.lab.store import Store
@@ -53,7 +54,7 @@ class Results:
         self.folder = file_path("folder", folder)
         self._store = Store(self.folder)
         self.study = study or self._read_study()
-        self.sessions = [event for event in self._store.events() if event.get("event") == "session"]
+        self.sessions = self._store.journal.sessions()
 
     def __repr__(self) -> str:
         return f"Results({str(self.folder)!r}, {len(self.outcomes)} of {len(self.study.cells)} cells)"
@@ -89,7 +90,7 @@ class Results:
     @property
     def version(self) -> str:
         """The version of ensample that gave these results."""
-        return str(self._store.description()["ensample"])
+        return str(self._store.description().get("ensample", "of an unknown version"))
 
     @cached_property
     def axes(self) -> list[str]:
@@ -100,9 +101,11 @@ class Results:
     def outcomes(self) -> list[Outcome]:
         """The finished cells, by number. Damaged files are left out (and run again by `run_study`)."""
         finished = self._store.finished()
-        times = {event["cell"]: event for event in self._store.events() if event.get("event") == "cell"}
+        costs = self._store.journal.costs()
         return [
-            read(cell, finished[cell.number], times.get(cell.number)) for cell in self.study.cells if cell.number in finished
+            read(cell, finished[cell.number], costs.get(cell.number, math.nan))
+            for cell in self.study.cells
+            if cell.number in finished
         ]
 
     @cached_property
@@ -251,15 +254,14 @@ def as_text(item: Any) -> str:
     return f"{item:,}" if isinstance(item, int) else escape(str(item))
 
 
-def read(cell: Cell, path: Path, timing: dict[str, Any] | None) -> Outcome:
+def read(cell: Cell, path: Path, seconds: float) -> Outcome:
     """A finished cell from its file."""
     import polars
 
-    content = path.read_bytes()
+    content = read_plain(path)
     about = json.loads(polars.read_parquet_metadata(io.BytesIO(content))["ensample"])
     if about["cell"] != cell.number:
         raise InvalidArgument("folder", str(path), f"cell {cell.number}, and the file holds cell {about['cell']}")
     frame = polars.read_parquet(io.BytesIO(content))
     pulls = frame["pulls"].to_numpy() if "pulls" in frame.columns else None
-    seconds = timing["seconds_per_round"] if timing else math.nan
     return Outcome(cell, about["evaluation"], about["checkpoints"], frame["regret"].to_numpy(), pulls, seconds)

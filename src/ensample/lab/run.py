@@ -3,6 +3,7 @@
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -41,12 +42,15 @@ def run_study(
     *,
     threads: int | None = None,
     cluster: str | None = None,
+    cluster_security: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Results:
     """Run the cells that the folder `out` does not hold yet, and keep each as soon as it is finished.
 
     Killed at any moment, the next call goes on where this one was. `out` is `results/<name>` unless given. `cluster` is the
     address of a Dask scheduler or "local"; else the work is done by `threads` of this process. The numbers do not depend on it.
+    A scheduler at a tls:// address asks for the keys that the file `cluster_security` names; at any other address it lets
+    everybody run code on its workers, and a warning says so.
     """
     instance("study", study, Study, "a Study")
     if progress is not None and not callable(progress):
@@ -55,7 +59,9 @@ def run_study(
         raise InvalidArgument("threads", threads, "None with a cluster")
     require("polars")  # now rather than when the first cell is finished
     folder = Path("results") / study.name if out is None else file_path("out", out)
-    store, engine = Store(folder), engine_for(threads, cluster)
+    store, engine = Store(folder), engine_for(threads, cluster, cluster_security)
+    if engine.caution:
+        warnings.warn(engine.caution, stacklevel=2)
     with store.opened(study):
         done = store.finished(repair=True)
         store.note(event="session", **circumstances(study, engine))
@@ -111,12 +117,14 @@ def empty_like(block: Block, runs: int) -> Block:
     return Block(block.evaluation, np.full((runs, block.regret.shape[1]), np.nan), pulls, np.zeros(runs))
 
 
-def engine_for(threads: int | None, cluster: str | None) -> Engine:
+def engine_for(threads: int | None, cluster: str | None, security: str | Path | None = None) -> Engine:
     if cluster is None:
+        if security is not None:
+            raise InvalidArgument("cluster_security", str(security), "None without a cluster")
         return Threads(threads)
     from ensample.lab.cluster import Cluster
 
-    return Cluster(cluster)
+    return Cluster(cluster, security)
 
 
 def circumstances(study: Study, engine: Engine) -> dict[str, object]:

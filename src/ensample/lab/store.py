@@ -5,7 +5,7 @@
     cells/0007-<checksum>.parquet
 
 A cell's file carries the checksum of its bytes in its name and is renamed to it when it is safely on disk: a cell is finished
-if and only if the file is there and its bytes fit its name.
+if and only if the file is there and its bytes fit its name. A link or a folder in its place is no file.
 """
 
 import difflib
@@ -13,16 +13,17 @@ import hashlib
 import io
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
+from ensample.lab.files import is_plain, open_plain, read_plain, set_aside, sync, write
+from ensample.lab.journal import Journal
 from ensample.lab.study import Study
 from ensample.lab.work import Block
 from ensample.version import NUMBERS, __version__
@@ -38,7 +39,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.cells = folder / "cells"
-        self.journal = folder / "journal.jsonl"
+        self.journal = Journal(folder / "journal.jsonl")
 
     @property
     def study_file(self) -> Path:
@@ -50,13 +51,15 @@ class Store:
         with self._blamed():
             self.cells.mkdir(parents=True, exist_ok=True)
             sync(self.folder.parent)  # the new folder's name too
-            lock = (self.folder / ".lock").open("w")
-        with lock:
+            lock = open_plain(self.folder / ".lock", os.O_RDWR | os.O_CREAT)
+        try:
             only_user(lock, self.folder)
             with self._blamed():
                 self._claim(study)
                 self._sweep()
             yield
+        finally:
+            os.close(lock)
 
     @contextmanager
     def _blamed(self) -> Iterator[None]:
@@ -83,27 +86,36 @@ class Store:
     def description(self) -> dict[str, Any]:
         """The study that the folder holds, as data."""
         try:
-            found = json.loads(self.study_file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            found = json.loads(self._study_text())
+        except (OSError, ValueError, RecursionError) as error:
             raise InvalidArgument("folder", str(self.folder), f"a folder of results, with study.json ({error})") from None
         if not isinstance(found, dict):
             raise InvalidArgument("folder", str(self.folder), "a folder of results, with a study in study.json")
         return found
 
+    def _study_text(self) -> str:
+        if self.study_file.exists() and not self.study_file.is_file():  # to read from a pipe would be to wait
+            raise OSError("study.json is not a file")
+        return self.study_file.read_text(encoding="utf-8")
+
     def _sweep(self) -> None:
-        """Remove what a killed process left half-written."""
+        """Remove what a killed process left half-written, and put aside what is in the journal's place."""
         for left in (*self.cells.glob(".*.part"), *self.folder.glob(".*.part")):
-            left.unlink()
+            if is_plain(left):
+                left.unlink()
+        if os.path.lexists(self.journal.path) and not is_plain(self.journal.path):
+            set_aside(self.journal.path)
 
     def finished(self, repair: bool = False) -> dict[int, Path]:
-        """The finished cells by number; with `repair`, damaged files are moved out of the way."""
+        """The finished cells by number; with `repair`, damaged files, links and folders are moved out of the way."""
         found: dict[int, Path] = {}
-        for path in sorted(self.cells.glob("*.parquet")):
-            number, _, checksum = path.stem.partition("-")
-            if number.isdecimal() and checksum_of(path.read_bytes()) == checksum:
-                found[int(number)] = path
-            elif repair:
-                path.replace(path.with_suffix(".damaged"))
+        with self._blamed():
+            for path in sorted(self.cells.glob("*.parquet")):
+                number, _, checksum = path.stem.partition("-")
+                if number.isdecimal() and is_plain(path) and checksum_of(read_plain(path)) == checksum:
+                    found[int(number)] = path
+                elif repair:
+                    set_aside(path)
         return found
 
     def write(self, cell: Cell, block: Block, marks: list[int]) -> None:
@@ -114,27 +126,9 @@ class Store:
             write(self.cells / f"{cell.number:04d}-{checksum_of(content)}.parquet", content)
 
     def note(self, **event: Any) -> None:
-        """Add a line to the journal; a line that a crash cut short is ended first."""
-        with self._blamed(), self.journal.open("ab+") as file:
-            if file.tell() and self.journal.read_bytes()[-1:] != b"\n":
-                file.write(b"\n")
-            file.write(json.dumps(event).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-    def events(self) -> list[dict[str, Any]]:
-        """The journal without damaged lines: it tells of times and circumstances, not of results."""
-        if not self.journal.exists():
-            return []
-        events = []
-        for line in self.journal.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                event = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            if isinstance(event, dict):
-                events.append(event)
-        return events
+        """Add a line to the journal."""
+        with self._blamed():
+            self.journal.note(**event)
 
 
 def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> list[str]:
@@ -177,30 +171,7 @@ def checksum_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:DIGITS]
 
 
-def write(path: Path, content: bytes) -> None:
-    """All of the content under its name, safely on disk, or nothing."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync(path.parent)  # the new name too
-
-
-def sync(folder: Path) -> None:
-    """The names in a folder, safely on disk."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
-
-
-def only_user(lock: IO[str], folder: Path) -> None:
+def only_user(lock: int, folder: Path) -> None:
     """Two processes must not fill one folder; the lock goes with the process, however it ends."""
     import fcntl
 

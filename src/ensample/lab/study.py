@@ -1,7 +1,7 @@
 """A study: a grid of cells, described by a TOML file."""
 
-import json
 import tomllib
+import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -10,6 +10,7 @@ from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
 from ensample.lab.grid import LONGEST, Table, blaming, cells_of
+from ensample.lab.plain_data import check_plain
 from ensample.lab.published import published_in
 from ensample.problems import known
 from ensample.simulation.simulate import EVALUATIONS
@@ -29,6 +30,7 @@ KEYS = (
     "policy",
     "published",
 )
+LONGEST_NAME = 200  # bytes; file systems have 255
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Study:
     cells: tuple[Cell, ...] = field(init=False, compare=False, repr=False)  # the grid, problem by problem
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "source", self.source or str(self.name))
+        object.__setattr__(self, "source", self.source or (self.name if isinstance(self.name, str) else "study"))
         with blaming(self.source):
             self._check()
         object.__setattr__(self, "cells", tuple(cells_of(self)))
@@ -75,7 +77,8 @@ class Study:
 
     def _check(self) -> None:
         """What is not about problems and policies."""
-        if not isinstance(self.name, str) or not self.name or set(self.name) & set("/\\\0") or self.name.startswith("."):
+        check_plain(self.describe())
+        if not isinstance(self.name, str) or not fit_for_a_folder(self.name):
             raise InvalidArgument("name", self.name, "a name fit for a folder")
         for key in ("question", "baseline"):
             if not isinstance(getattr(self, key), str):
@@ -84,14 +87,11 @@ class Study:
             raise InvalidArgument("horizon", self.horizon, "an axis with at least one value")
         for horizon in self.horizon if isinstance(self.horizon, list) else [self.horizon]:
             whole("horizon", horizon, 1, LONGEST)
-        for key, least in (("runs", 1), ("seed", 0), ("checkpoints", 1)):
-            whole(key, getattr(self, key), least)
+        whole("runs", self.runs, 1, LONGEST)
+        whole("checkpoints", self.checkpoints, 1, LONGEST)
+        whole("seed", self.seed, 0)
         if self.evaluation not in EVALUATIONS:
             raise InvalidArgument("evaluation", self.evaluation, known(str(self.evaluation), list(EVALUATIONS)))
-        try:
-            json.dumps(self.describe())
-        except TypeError as error:
-            raise InvalidArgument("study", self.name, f"plain data: text, numbers, lists and tables ({error})") from None
 
     @classmethod
     def read(cls, path: str | Path, scale: str = "") -> Self:
@@ -108,8 +108,10 @@ class Study:
         """From the text of a TOML file."""
         try:
             table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # also of a number with too many digits
             raise StudyError(source, "text", text, f"valid TOML: {error}") from None
+        except RecursionError:
+            raise StudyError(source, "text", text, "TOML whose lists and tables are not so deep in one another") from None
         for key in table:
             if key not in (*KEYS, "scales"):
                 raise StudyError(source, key, table[key], f"a key of a study: {known(key, [*KEYS, 'scales'])}")
@@ -127,6 +129,12 @@ class Study:
         return {key: getattr(self, key) for key in KEYS}
 
 
+def fit_for_a_folder(name: str) -> bool:
+    """Of the results, with room for what is added to it."""
+    odd = any(letter in "/\\" or unicodedata.category(letter) == "Cc" for letter in name)
+    return bool(name) and not odd and not name.startswith(".") and len(name.encode()) <= LONGEST_NAME
+
+
 def at_scale(table: Table, scales: Any, scale: str, source: str) -> Table:
     """The table with the values of [scales.SCALE]; a [scales.SCALE.problem] goes into the problems that have its keys."""
     if not isinstance(scales, dict) or not all(isinstance(changes, dict) for changes in scales.values()):
@@ -139,9 +147,14 @@ def at_scale(table: Table, scales: Any, scale: str, source: str) -> Table:
     for key, value in scales[scale].items():
         if key == "problem" and isinstance(value, dict):
             given = table["problem"] if isinstance(table["problem"], list) else [table["problem"]]
-            changed["problem"] = [item | {name: new for name, new in value.items() if name in item} for item in given]
+            changed["problem"] = [replaced(item, value) for item in given]
         elif key in ("horizon", "runs", "checkpoints"):
             changed[key] = value
         else:
             raise StudyError(source, f"scales.{scale}.{key}", value, "one of horizon, runs, checkpoints, problem")
     return changed
+
+
+def replaced(item: Any, changes: Table) -> Any:
+    """A [problem] with new values for the keys that it has; what is no table is left for the grid to refuse."""
+    return item | {name: new for name, new in changes.items() if name in item} if isinstance(item, dict) else item

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from ensample.checks import boolean, file_path, instance
 from ensample.errors import InvalidArgument, WrongType
+from ensample.lab.csv import as_csv
 from ensample.lab.results import Results
 from ensample.report.files import save, written
 from ensample.report.resources import colours, resource
@@ -97,7 +98,7 @@ def write_frames(results: Results, baseline: str) -> list[Path]:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise InvalidArgument("out", str(folder), f"a directory to write in: {error}") from None
-    return [write(folder / f"{name}.csv", frame.write_csv().encode()) for name, frame in frames.items() if len(frame)]
+    return [write(folder / f"{name}.csv", as_csv(frame)) for name, frame in frames.items() if len(frame)]
 
 
 def write(path: Path, content: bytes) -> Path:
