@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample.errors import SnapshotError
 from ensample.kernels.ridge import COUNT, INFORMATION, MEAN, TARGET, TARGET_LOW
 from ensample.policies.policy import UNNUMBERED, Policy
 from ensample.policies.soundness import ROUNDING, require, standing_features
@@ -18,8 +19,8 @@ from ensample.types import BoolArray, FloatArray, IntArray
 __all__ = ["check_state"]
 
 LARGEST_STATE = 1e220  # what sums of products of `checks.LARGEST` come to
-STIFF = 1e10  # the largest |V| / lam at which V^-1 is sure to keep ROUGHLY half of its digits
-ROUGHLY = 1e-3
+STIFF = 1e10  # while |V| / lam is less, V^-1 is known to several digits however it was computed
+SEVERAL = 1e-3  # what is asked of them
 LAST_DIGIT = 1e-15  # of a double
 LEAST = 1e-300  # below it digits are lost
 
@@ -30,36 +31,46 @@ def check_state(policy: Policy) -> None:
         if values.dtype.kind == "f":
             good = np.abs(values) <= LARGEST_STATE  # false for NaN too
             require(f"state.{name}", values, good, f"a finite number of at most {LARGEST_STATE:g}")
-    check_ridge(policy)
-    for name, values in policy._arrays().items():
-        for good, expected in CHECKS.get(name, no_checks)(policy, values):
-            require(f"state.{name}", values, good, expected)
+    with np.errstate(all="ignore"):  # what cannot be may overflow on the way to its refusal
+        check_ridge(policy)
+        for name, values in policy._arrays().items():
+            for good, expected in CHECKS.get(name, no_checks)(policy, values):
+                require(f"state.{name}", values, good, expected)
 
 
 def check_ridge(policy: Policy) -> None:
-    """V = lam I + sum x x' and b = sum x y over the log, and what follows from them unless V is ill-conditioned."""
-    state, d, lam = policy._ridge.state, policy.arms.dim, policy.recipe.regularization
+    """V = lam I + sum x x' and b = sum x y over the log, and what follows from them."""
+    state, d = policy._ridge.state, policy.arms.dim
     V, V_low, inverse, vectors = state[:d], state[d : 2 * d], state[2 * d : 3 * d], state[3 * d :]  # as `kernels.ridge.parts`
-    expect("the number of observations", vectors[COUNT, :1], vectors[COUNT, :1] == policy.version, "as many as in the log")
+    b, b_low, mean, count, information = (vectors[row] for row in (TARGET, TARGET_LOW, MEAN, COUNT, INFORMATION))
+    expect("the number of observations", count[:1], count[:1] == policy.version, "as many as in the log")
     expected = gram_of_log(policy)
     width = np.sqrt(np.diag(expected))
     expect("V", V, V == V.T, "a symmetric matrix")
     expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "lam I + sum x x' over the log")
     expect("V's low part", V_low, (V_low == V_low.T) & low_part(V, V_low), "symmetric, and less than V's last digit")
-    b, b_low, mean = vectors[TARGET], vectors[TARGET_LOW], vectors[MEAN]
-    size = math.sqrt(policy.version) * np.abs(np.array(policy._log_columns()["rewards"])).max(initial=0.0)  # >= |y|
+    rewards = np.array(policy._log_columns()["rewards"])
+    size = math.sqrt(rewards.size) * float(np.abs(rewards).max(initial=0.0))  # >= |y|, and no square of it to underflow
     expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
     expect("b's low part", b_low, low_part(b, b_low), "less than b's last digit")
-    information = vectors[INFORMATION, :1]
+    check_solution(policy.recipe.regularization, V, b, size, inverse, mean, information[:1])
+
+
+def check_solution(
+    lam: float, V: FloatArray, b: FloatArray, size: float, inverse: FloatArray, mean: FloatArray, information: FloatArray
+) -> None:
+    """V^-1, theta_hat and log(det V / lam^d), unless V is so ill-conditioned that rounding may have decided them."""
     expect("log(det V / lam^d)", information, information >= -ROUNDING, "a number >= 0")
     if np.trace(V) > STIFF * lam:
-        return  # what was rounded away on the way to such a V is not known here
-    fresh = np.linalg.inv(V)
-    reach = np.sqrt(np.diag(fresh))
-    growth = np.linalg.slogdet(V / lam)[1]
-    expect("V^-1", inverse, np.abs(inverse - fresh) <= ROUGHLY * np.outer(reach, reach), "the inverse of V")
-    expect("theta_hat", mean, np.abs(mean - fresh @ b) <= ROUGHLY * reach * size, "V^-1 b")
-    expect("log(det V / lam^d)", information, np.abs(information - growth) <= ROUGHLY * (1.0 + growth), f"{growth:.6g}")
+        return
+    try:
+        fresh = np.linalg.inv(V)
+    except np.linalg.LinAlgError:
+        raise SnapshotError.about("state.ridge: V", V, "a positive definite matrix") from None
+    width, growth = np.sqrt(np.diag(fresh)), np.linalg.slogdet(V / lam)[1]
+    expect("V^-1", inverse, np.abs(inverse - fresh) <= SEVERAL * np.outer(width, width), "the inverse of V")
+    expect("theta_hat", mean, np.abs(mean - fresh @ b) <= SEVERAL * width * size, "V^-1 b")
+    expect("log(det V / lam^d)", information, np.abs(information - growth) <= SEVERAL * (1.0 + growth), f"{growth:.6g}")
 
 
 def expect(part: str, values: FloatArray, good: BoolArray, expected: str) -> None:
