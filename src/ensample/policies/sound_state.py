@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ensample.checks import LARGEST
 from ensample.errors import SnapshotError
+from ensample.kernels.ridge import Ridge
 from ensample.models import LinearModel
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.policy import Policy
@@ -21,8 +22,8 @@ from ensample.types import BoolArray, FloatArray, IntArray
 __all__ = ["check_state"]
 
 LARGEST_STATE = 1e220  # what sums of products of `checks.LARGEST` come to
-STIFF = 1e10  # the largest |V| / lam at which V^-1 is sure to keep ROUGHLY half of its digits
-ROUGHLY = 1e-3
+STIFF = 1e10  # while |V| / lam is less, V^-1 is known to several digits however it was computed
+SEVERAL = 1e-3  # what is asked of them
 LAST_DIGIT = 1e-15  # of a double
 LEAST = 1e-300  # below it digits are lost
 
@@ -41,43 +42,51 @@ def check_state(policy: Policy) -> None:
         raise SnapshotError(f"state: {fault}")
     if not isinstance(model, LinearModel):
         return
-    check_ridge(policy, model)
-    for name, values in model.arrays().items():
-        for good, expected in CHECKS.get(name, no_checks)(policy, values):
-            require(f"state.{name}", values, good, expected)
+    with np.errstate(all="ignore"):  # what cannot be may overflow on the way to its refusal
+        check_ridge(policy, model)
+        for name, values in model.arrays().items():
+            for good, expected in CHECKS.get(name, no_checks)(policy, values):
+                require(f"state.{name}", values, good, expected)
 
 
 def check_ridge(policy: Policy, model: LinearModel) -> None:
-    """V = lam I + sum x x' and b = sum x y over the log, and what follows from them unless V is ill-conditioned."""
+    """V = lam I + sum x x' and b = sum x y over the log, where there is one, and what follows from them."""
     parts, lam = model.parts, policy.recipe.regularization
-    V, V_low, inverse, b, mean = parts.gram, parts.gram_low, parts.inverse, parts.target, parts.mean
+    V, V_low, b = parts.gram, parts.gram_low, parts.target
     expect("lam", parts.lam[:1], parts.lam[:1] == lam, "the recipe's regularization")
     expect("V", V, V == V.T, "a symmetric matrix")
     expect("V's low part", V_low, (V_low == V_low.T) & low_part(V, V_low), "symmetric, and less than V's last digit")
     expect("b's low part", parts.target_low, low_part(b, parts.target_low), "less than b's last digit")
-    spread = np.sqrt(np.abs(np.diag(inverse)))
-    expect("V^-1", inverse, np.abs(inverse - inverse.T) <= ROUNDING * np.outer(spread, spread), "a symmetric matrix")
     known = policy._ledger.keeps_log
     expected = gram_of_log(policy) if known else V
     width = np.sqrt(np.abs(np.diag(expected)))
     expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "lam I + sum x x' over the log")
     expect("V", V, np.abs(V) <= (1.0 + ROUNDING) * np.outer(width, width), "a positive definite matrix")
     expect("V", np.diag(V), np.diag(V) >= lam, "at least lam on its diagonal")
+    size = float(np.linalg.norm(b / width))
     if known:
-        size = math.sqrt(policy.version) * np.abs(np.array(policy._ledger.rewards)).max(initial=0.0)  # >= |y|
+        rewards = np.array(policy._ledger.rewards)
+        size = math.sqrt(rewards.size) * float(np.abs(rewards).max(initial=0.0))  # >= |y|, and no square of it to underflow
         expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
-    information = parts.information[:1]
+    check_solution(parts, lam, size)
+
+
+def check_solution(parts: Ridge, lam: float, size: float) -> None:
+    """V^-1, theta_hat and log(det V / lam^d), unless V is so ill-conditioned that rounding may have decided them."""
+    V, inverse, information = parts.gram, parts.inverse, parts.information[:1]
+    spread = np.sqrt(np.abs(np.diag(inverse)))
+    expect("V^-1", inverse, np.abs(inverse - inverse.T) <= ROUNDING * np.outer(spread, spread), "a symmetric matrix")
     expect("log(det V / lam^d)", information, information >= -ROUNDING, "a number >= 0")
     if np.trace(V) > STIFF * lam:
-        return  # what was rounded away on the way to such a V is not known here
-    fresh = np.linalg.inv(V)
-    reach = np.sqrt(np.diag(fresh))
-    growth = np.linalg.slogdet(V / lam)[1]
-    expect("V^-1", inverse, np.abs(inverse - fresh) <= ROUGHLY * np.outer(reach, reach), "the inverse of V")
-    solution = fresh @ b
-    allowed = ROUGHLY * reach * (size if known else math.sqrt(max(0.0, float(b @ solution))))
-    expect("theta_hat", mean, np.abs(mean - solution) <= allowed, "V^-1 b")
-    expect("log(det V / lam^d)", information, np.abs(information - growth) <= ROUGHLY * (1.0 + growth), f"{growth:.6g}")
+        return
+    try:
+        fresh = np.linalg.inv(V)
+    except np.linalg.LinAlgError:
+        raise SnapshotError.about("state.ridge: V", V, "a positive definite matrix") from None
+    width, growth = np.sqrt(np.diag(fresh)), np.linalg.slogdet(V / lam)[1]
+    expect("V^-1", inverse, np.abs(inverse - fresh) <= SEVERAL * np.outer(width, width), "the inverse of V")
+    expect("theta_hat", parts.mean, np.abs(parts.mean - fresh @ parts.target) <= SEVERAL * width * size, "V^-1 b")
+    expect("log(det V / lam^d)", information, np.abs(information - growth) <= SEVERAL * (1.0 + growth), f"{growth:.6g}")
 
 
 def expect(part: str, values: FloatArray, good: BoolArray, expected: str) -> None:
