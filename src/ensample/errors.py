@@ -9,7 +9,9 @@
     ├── PropensityError     a propensity that is not known exactly
     └── SnapshotError       (also ValueError) a snapshot that is damaged, foreign or too new
 
-A call that raises one of these has changed nothing.
+A call that raises one of these has changed nothing. And what it warns of:
+
+    LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
 """
 
 import reprlib
@@ -21,6 +23,7 @@ __all__ = [
     "DecisionError",
     "EnsampleError",
     "InvalidArgument",
+    "LiveSimulationWarning",
     "PropensityError",
     "SnapshotError",
     "StudyError",
@@ -104,6 +107,10 @@ class PropensityError(EnsampleError):
 
 class SnapshotError(EnsampleError, ValueError):
     """A snapshot cannot be read."""
+
+
+class LiveSimulationWarning(UserWarning):
+    """No kernel simulates this recipe on this problem; its live policy does, at Python's pace."""
 
 
 def show(value: object) -> str:

@@ -1,7 +1,8 @@
 """`ensample`: the entry point."""
 
 import sys
-from typing import Annotated, NoReturn
+import warnings
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -12,7 +13,7 @@ from ensample.cli.race import race
 from ensample.cli.report import report
 from ensample.cli.run import run, studies
 from ensample.cli.verify import verify
-from ensample.errors import EnsampleError
+from ensample.errors import EnsampleError, LiveSimulationWarning
 from ensample.version import __version__
 
 __all__ = ["app", "main"]
@@ -55,8 +56,21 @@ def complain(message: str) -> NoReturn:
     sys.exit(2)
 
 
+def say_warnings_of_ours(usual: Any) -> Any:
+    """In one line, without the place in the code; others as usual."""
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, LiveSimulationWarning):
+            errors.print(f"note: {message}", markup=False, highlight=False, soft_wrap=True)
+        else:
+            usual(message, category, *place, **more)
+
+    return show
+
+
 def main() -> None:
     """Run the command line; an error of ours is one line, not a traceback."""
+    warnings.showwarning = say_warnings_of_ours(warnings.showwarning)
     try:
         app()
     except EnsampleError as error:

@@ -12,7 +12,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.grid import LONGEST, Table, blaming, cells_of
 from ensample.lab.published import published_in
 from ensample.problems import known
-from ensample.simulation.simulate import EVALUATIONS
+from ensample.simulation.registry import EVALUATIONS
 
 __all__ = ["Study"]
 

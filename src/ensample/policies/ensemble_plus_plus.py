@@ -10,11 +10,10 @@ from ensample.arms import Arms
 from ensample.checks import number, whole
 from ensample.kernels import ensemble
 from ensample.kernels.rows import add_rows
-from ensample.kernels.shared_factor import learn_shared, shared_factor
-from ensample.kernels.world import Track, World
+from ensample.kernels.shared_factor import learn_shared
 from ensample.perturbations import Sphere
 from ensample.policies.model import ModelPolicy
-from ensample.policies.recipe import LARGEST_SIZE, Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import LARGEST_SIZE, Recipe
 from ensample.randomness import Stream
 from ensample.types import FloatArray
 
@@ -55,12 +54,6 @@ class EnsemblePlusPlus(Recipe):
 
     def start(self, arms: Arms, seed: int = 0) -> "EnsemblePlusPlusPolicy":
         return EnsemblePlusPlusPolicy(self, arms, seed)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        shared_factor(world, track, self.size, self.scale, streams.noise, streams.member, streams.perturbation)
 
 
 class EnsemblePlusPlusPolicy(ModelPolicy):

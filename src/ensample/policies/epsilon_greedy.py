@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from ensample.arms import Arms, ChangingArms, FiniteArms
 from ensample.checks import number
 from ensample.errors import InvalidArgument
-from ensample.kernels.greedy import epsilon_greedy, exploration
-from ensample.kernels.world import Track, World
+from ensample.kernels.greedy import exploration
 from ensample.policies.greedy import GreedyPolicy
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Stream
 from ensample.types import FloatArray
 
@@ -61,12 +60,6 @@ class EpsilonGreedy(Recipe):
 
     def start(self, arms: Arms, seed: int = 0) -> "EpsilonGreedyPolicy":
         return EpsilonGreedyPolicy(self, arms, seed)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        epsilon_greedy(world, track, self.epsilon, self.decay or 0.0, streams.noise, streams.member)
 
 
 class EpsilonGreedyPolicy(GreedyPolicy):

@@ -8,10 +8,8 @@ from ensample.arms import Arms, FiniteArms
 from ensample.checks import number
 from ensample.errors import PropensityError
 from ensample.kernels import ensemble, ridge
-from ensample.kernels.greedy import epsilon_greedy
-from ensample.kernels.world import Track, World
 from ensample.policies.model import ModelPolicy
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.types import FloatArray
 
 __all__ = ["Greedy", "GreedyPolicy"]
@@ -47,12 +45,6 @@ class Greedy(Recipe):
 
     def start(self, arms: Arms, seed: int = 0) -> "GreedyPolicy":
         return GreedyPolicy(self, arms, seed)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        epsilon_greedy(world, track, 0.0, 0.0, streams.noise, streams.member)
 
 
 class GreedyPolicy(ModelPolicy):

@@ -6,10 +6,9 @@ import numpy as np
 
 from ensample.arms import Arms, ChangingArms, FiniteArms
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.kernels.information import best_pair, gaps_and_gains, informed_ensemble, member_scores
-from ensample.kernels.world import Track, World
+from ensample.kernels.information import best_pair, gaps_and_gains, member_scores
 from ensample.policies.ensemble_sampling import EnsemblePolicy
-from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe
 from ensample.types import FloatArray
 
 __all__ = ["InformationDirected", "InformationDirectedPolicy"]
@@ -58,13 +57,6 @@ class InformationDirected(EnsembleRecipe):
 
     def start(self, arms: Arms, seed: int = 0) -> "InformationDirectedPolicy":
         return InformationDirectedPolicy(self, arms, seed)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        codes = law_code(self.initial_law), law_code(self.reward_law)
-        informed_ensemble(world, track, self.size, *codes, streams.noise, streams.member, streams.perturbation)
 
 
 class InformationDirectedPolicy(EnsemblePolicy):

@@ -11,12 +11,11 @@ from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import instance, number
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.kernels import ridge
-from ensample.kernels.lazy import Inflation
-from ensample.kernels.linucb import linucb, optimistic_arm, watch
+from ensample.kernels.inflation import Inflation
+from ensample.kernels.linucb import optimistic_arm, watch
 from ensample.kernels.rows import dot
-from ensample.kernels.world import Track, World
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.theory import Setting, ucb_bound
 from ensample.types import FloatArray
 
@@ -101,19 +100,13 @@ class LinUCB(Recipe):
     def start(self, arms: Arms, seed: int = 0) -> "LinUCBPolicy":
         return LinUCBPolicy(self, arms, seed)
 
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        watched = self.norm is None and self.form != "constant"
-        linucb(world, track, self._factor(), watched, streams.noise)
-
-    def _factor(self) -> Inflation:
+    @property
+    def factor(self) -> Inflation:
         """beta_t as kernels know it; without the norm's part where that is watched."""
         if self.form == "constant":
-            return self.radius, 0.0, 0.0, False
+            return Inflation(self.radius)
         base = math.sqrt(self.regularization) * (self.norm or 0.0)
-        return base, self.noise, -2.0 * math.log(self.delta), self.form == "determinant"
+        return Inflation(base, self.noise, -2.0 * math.log(self.delta), self.form == "determinant")
 
 
 class LinUCBPolicy(Policy):
@@ -128,7 +121,7 @@ class LinUCBPolicy(Policy):
     @property
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
-        base, width, tail, determinant = self.recipe._factor()
+        base, width, tail, determinant = self.recipe.factor
         if self.recipe.form == "constant":
             return base
         d, lam = self.arms.dim, self.recipe.regularization

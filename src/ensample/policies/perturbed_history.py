@@ -10,15 +10,11 @@ from numpy.typing import NDArray
 from ensample.arms import Arms, FiniteArms
 from ensample.checks import instance
 from ensample.kernels import ensemble, ridge
-from ensample.kernels.history import gaussian_history, summed_history
-from ensample.kernels.lazy import PLAIN
-from ensample.kernels.moving import Scene, moving_history
 from ensample.kernels.rows import add_rows
-from ensample.kernels.world import Track, World
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.model import ModelPolicy
 from ensample.policies.policy import UNNUMBERED
-from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
+from ensample.policies.recipe import PerturbationRecipe
 from ensample.randomness import Stream
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_corollary
@@ -78,27 +74,6 @@ class PerturbedHistory(PerturbationRecipe):
 
     def start(self, arms: Arms, seed: int = 0) -> "PerturbedHistoryPolicy":
         return PerturbedHistoryPolicy(self, arms, seed)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        if not has_code(self.initial_law, self.reward_law):
-            return pick(asked, (Evaluation.LIVE,), self)
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        initial, law = law_code(self.initial_law), law_code(self.reward_law)
-        if isinstance(self.reward_law, Gaussian):
-            gaussian_history(world, track, initial, self.reward_law.scale, PLAIN, streams.noise, streams.perturbation)
-        else:
-            summed_history(world, track, initial, law, streams.noise, streams.perturbation)
-
-    def evaluation_on_moving_arms(self, asked: str) -> Evaluation:
-        if not has_code(self.initial_law) or not isinstance(self.reward_law, Gaussian):
-            return pick(asked, (Evaluation.LIVE,), self)
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_moving_arms(self, scene: Scene, track: Track, streams: Streams, way: Evaluation) -> None:
-        rngs = streams.noise, streams.context, streams.perturbation
-        moving_history(scene, track, law_code(self.initial_law), self.reward_law.scale, PLAIN, *rngs)
 
 
 class PerturbedHistoryPolicy(ModelPolicy):

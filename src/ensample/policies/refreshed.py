@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 from ensample.arms import Arms
 from ensample.checks import number
 from ensample.kernels import ensemble
-from ensample.kernels.lazy import run_lazily
-from ensample.kernels.turns import EVERY_ROUND
-from ensample.kernels.world import Track, World
 from ensample.policies.ensemble_sampling import EnsemblePolicy
-from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Stream
 from ensample.types import FloatArray
 
@@ -62,14 +59,6 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
 
     def start(self, arms: Arms, seed: int = 0) -> "RefreshedPolicy":
         return RefreshedPolicy(self, arms, seed)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.LAZY, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        codes = law_code(self.initial_law), law_code(self.reward_law)
-        rngs = streams.noise, streams.member, streams.perturbation
-        run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, growth=self.threshold)
 
 
 class RefreshedPolicy(EnsemblePolicy):
