@@ -14,7 +14,7 @@ NAMES = {
     "Arms AssumptionError Box CenteredBinomial ChangingArms Decision DecisionError Diagnostics EnsampleError",
     "EnsembleSampling FiniteArms Gaussian InitialLaw InvalidArgument Log MemberRule OptimisticMember OracleArms",
     "Perturbation PerturbedHistory Policy PropensityError Rademacher Recipe RoundRobin Setting SnapshotError Sphere",
-    "Results Study StudyError StickyMember StorageError run_study",
+    "LiveSimulationWarning Results Study StudyError StickyMember StorageError run_study",
     "Uniform UniformMember UnitBall WrongType __version__ load theory",
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import ensample as es
-from ensample.randomness import UNIFORMS, Address, RunStream, Stream, Streams, run_generator
+from ensample.randomness import UNIFORMS, Address, RunGenerators, RunStream, Stream, run_generator
 from evidence import holds
 
 
@@ -76,7 +76,7 @@ def test_initial_vectors_and_perturbations_are_independent() -> None:
 
 def test_streams_are_the_generators_of_a_replicate() -> None:
     """Whatever was drawn before; a stream goes on until it is moved."""
-    streams = Streams(5, 2)
+    streams = RunGenerators(5, 2)
     for replicate in (0, 7, 1):
         streams.move(replicate).noise.integers(10, dtype=np.int32)  # leaves half a word behind
         for stream in RunStream:

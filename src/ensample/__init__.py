@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOMES` says the same to Py
     from ensample.errors import DecisionError as DecisionError
     from ensample.errors import EnsampleError as EnsampleError
     from ensample.errors import InvalidArgument as InvalidArgument
+    from ensample.errors import LiveSimulationWarning as LiveSimulationWarning
     from ensample.errors import PropensityError as PropensityError
     from ensample.errors import SnapshotError as SnapshotError
     from ensample.errors import StorageError as StorageError
@@ -80,8 +81,8 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOMES` says the same to Py
 
 _HOMES = {
     "arms": "Arms Box ChangingArms FiniteArms OracleArms UnitBall",
-    "errors": "AssumptionError DecisionError EnsampleError InvalidArgument PropensityError SnapshotError StorageError "
-    "StudyError WrongType",
+    "errors": "AssumptionError DecisionError EnsampleError InvalidArgument LiveSimulationWarning PropensityError "
+    "SnapshotError StorageError StudyError WrongType",
     "lab": "Results Study run_study",
     "members": "MemberRule OptimisticMember RoundRobin StickyMember UniformMember",
     "perturbations": "CenteredBinomial Gaussian InitialLaw Perturbation Rademacher Sphere Uniform",

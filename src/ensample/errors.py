@@ -10,7 +10,9 @@
     ├── SnapshotError       (also ValueError) a snapshot that is damaged, foreign, too new or cannot be
     └── StorageError        (also OSError)    a file that the system does not take: a full disk, no permission
 
-A call that raises one of these has changed nothing.
+A call that raises one of these has changed nothing. And what it warns of:
+
+    LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
 """
 
 import reprlib
@@ -23,6 +25,7 @@ __all__ = [
     "DecisionError",
     "EnsampleError",
     "InvalidArgument",
+    "LiveSimulationWarning",
     "PropensityError",
     "SnapshotError",
     "StorageError",
@@ -131,6 +134,10 @@ class StorageError(EnsampleError, OSError):
 
     def __str__(self) -> str:
         return f"path = {self.filename!r}: expected a place to write to ({self.strerror})"
+
+
+class LiveSimulationWarning(UserWarning):
+    """No kernel simulates this recipe on this problem; its live policy does, at Python's pace."""
 
 
 def show(value: object) -> str:

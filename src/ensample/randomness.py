@@ -14,7 +14,7 @@ import numpy as np
 
 from ensample.checks import whole
 
-__all__ = ["Address", "RunStream", "Stream", "Streams", "run_generator"]
+__all__ = ["Address", "RunGenerators", "RunStream", "Stream", "run_generator"]
 
 PERIOD = 1 << 128
 JUMP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd, next to 2^128 / golden ratio
@@ -84,14 +84,14 @@ def run_bits(seed: int, cell: int, replicate: int, stream: RunStream) -> np.rand
     return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(cell, replicate, stream)))
 
 
-class Streams:
+class RunGenerators:
     """The random numbers of one simulated run after the other, by what they are for.
 
     A generator is made when it is first asked for and then moved from replicate to replicate: kernels take four times as long
     to take in one that they have not met. One thread at a time.
 
-    >>> streams = Streams(seed=0, cell=0).move(7)
-    >>> streams.noise.random() == run_generator(0, 0, 7, RunStream.NOISE).random()
+    >>> rngs = RunGenerators(seed=0, cell=0).move(7)
+    >>> rngs.noise.random() == run_generator(0, 0, 7, RunStream.NOISE).random()
     True
     """
 
@@ -99,7 +99,7 @@ class Streams:
         self.seed, self.cell, self.replicate = seed, cell, 0
         self._generators: dict[RunStream, tuple[int, np.random.Generator]] = {}
 
-    def move(self, replicate: int) -> "Streams":
+    def move(self, replicate: int) -> "RunGenerators":
         """To the beginning of another replicate."""
         self.replicate = replicate
         return self

@@ -242,3 +242,12 @@ def test_figures_of_next_to_nothing(arms: int, horizon: int, runs: int, tmp_path
 def test_no_figure_library_before_a_race() -> None:
     code = "import sys, ensample, ensample.cli.main; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_a_policy_without_a_kernel_says_so_once(tmp_path: Path) -> None:
+    shown = run(
+        "--problem", "contextual", "--dim", "3", "--horizon", "20", "--runs", "3", "--policies", "linucb", folder=tmp_path
+    )
+    assert shown.returncode == 0, shown.stderr
+    (note,) = shown.stderr.splitlines()
+    assert note.startswith("warning: no kernel simulates LinUCB on ChangingArms: its live policy is simulated")

@@ -17,6 +17,7 @@ from ensample.policies.refreshed import RefreshedEnsembleSampling
 from ensample.policies.sharp import SharpEnsembleSampling
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling
 from ensample.randomness import Address, Stream
+from ensample.simulation.registry import kernel_for
 from evidence import FALSE_ALARM, gaussian_p_value, holds
 from naive import relatives
 
@@ -260,7 +261,7 @@ def regret(recipe: es.Recipe, evaluation: str, seed: int, runs: int = 450) -> np
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_kernel_has_the_law_of_the_live_policy(name: str) -> None:
     recipe = RECIPES[name]
-    way = recipe.evaluation_on_finite_arms("auto")
+    way = kernel_for(recipe, PROBLEM, PROBLEM.place(), "auto").way
     assert way == ("lazy" if name in ("symmetrized", "sharp", "refreshed") else "eager")
     live = regret(recipe, "live", 1)
     assert holds(stats.ks_2samp(regret(recipe, way, 2), live).pvalue)
@@ -359,10 +360,11 @@ def test_bad_fields_are_named(recipe: type, field: str, values: tuple) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_only_ways_that_exist_can_be_asked_for(name: str) -> None:
-    other = "eager" if RECIPES[name].evaluation_on_finite_arms("auto") == "lazy" else "lazy"
+    recipe, place = RECIPES[name], PROBLEM.place()
+    other = "eager" if kernel_for(recipe, PROBLEM, place, "auto").way == "lazy" else "lazy"
     with pytest.raises(es.InvalidArgument, match=r"^evaluation = "):
-        RECIPES[name].evaluation_on_finite_arms(other)
-    assert RECIPES[name].scale >= 0.0 and RECIPES[name].evaluation_on_finite_arms("live") == "live"
+        kernel_for(recipe, PROBLEM, place, other)
+    assert recipe.scale >= 0.0 and kernel_for(recipe, PROBLEM, place, "live") is None
 
 
 def test_the_sharp_theorem() -> None:

@@ -38,7 +38,9 @@ def test_many_rounds_of_many_threads() -> None:
     policy = start("ensemble", "finite", 3)
     worked(policy, rounds)
     check(policy, "ensemble", rounds)
-    print(f"{THREADS} threads x {rounds:,} rounds: {policy.version:,} rewards on {len(set(policy.log().round.tolist())):,} rounds")
+    print(
+        f"{THREADS} threads x {rounds:,} rounds: {policy.version:,} rewards on {len(set(policy.log().round.tolist())):,} rounds"
+    )
 
 
 def check(policy: es.Policy, recipe: str, rounds: int) -> None:

@@ -5,8 +5,9 @@ import pytest
 
 import ensample as es
 from ensample.lab.work import Task, play
-from ensample.randomness import Streams
-from ensample.simulation.simulate import checkpoint_rounds, run
+from ensample.randomness import RunGenerators
+from ensample.simulation.replicates import Job, run
+from ensample.simulation.simulate import checkpoint_rounds
 
 LONGEST = 2**31 - 1
 WARMUP = 3
@@ -17,7 +18,8 @@ SAID = f"^horizon = {LONGEST - WARMUP + 1}: expected at most {LONGEST - WARMUP},
 def begin(problem: es.LinearProblem | es.ContextualLinearProblem, horizon: int, evaluation: str) -> str:
     """The first moment of a run; a kernel that has been told to stop plays no round."""
     stop, marks = np.ones(1, np.int64), checkpoint_rounds(horizon, 5)
-    way, regret, _ = run(es.EnsembleSampling(size=3), problem, marks, Streams(0, 0), evaluation, stop)
+    job = Job(es.EnsembleSampling(size=3), problem, marks, evaluation, 0, 0)
+    way, regret, _ = run(job, problem, RunGenerators(0, 0), stop)
     assert np.isnan(regret[-1])
     return way
 

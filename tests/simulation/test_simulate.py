@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.randomness import RunStream, Streams, run_generator
-from ensample.simulation.simulate import BLOCK_ROUNDS, blocks_of, run
+from ensample.randomness import RunStream, run_generator
+from ensample.simulation.replicates import Job, replicates
+from ensample.simulation.simulate import BLOCK_ROUNDS, blocks_of
 from naive.stored import StoredRows, StoredVectors
 
 FAMILY = es.problem("sphere", dim=4, arms=8, noise=0.4)
@@ -113,13 +114,11 @@ def test_blocks_hold_every_replicate_once() -> None:
 def test_a_replicate_does_not_depend_on_those_before_it() -> None:
     """Threads move their generators from replicate to replicate."""
     many = es.simulate(RECIPES[0], FAMILY, 100, 12, threads=1)
-    streams = Streams(0, 0)
-    for r in (11, 3, 3):
-        drawn = FAMILY.draw(run_generator(0, 0, r, RunStream.PROBLEM))
-        _, regret, pulls = run(RECIPES[0], drawn, many.checkpoints, streams.move(r), "auto", np.zeros(1, np.int64))
-        streams = Streams(0, 0) if r == 3 else streams
-        np.testing.assert_array_equal(regret, many.regret[r])
-        np.testing.assert_array_equal(pulls, many.pulls[r])
+    job = Job(RECIPES[0], FAMILY, many.checkpoints, "auto", seed=0, cell=0)
+    for which in ((11, 3, 3), (3,)):
+        for r, done in zip(which, replicates(job, which, np.zeros(1, np.int64)), strict=True):
+            np.testing.assert_array_equal(done.regret, many.regret[r])
+            np.testing.assert_array_equal(done.pulls, many.pulls[r])
 
 
 def test_progress_is_told() -> None:
@@ -145,7 +144,7 @@ def test_an_error_in_a_replicate_ends_the_simulation() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        es.simulate(es.EnsembleSampling(size=3, member=broken), FAMILY, 10, 20)
+        es.simulate(es.EnsembleSampling(size=3, member=broken), FAMILY, 10, 20, evaluation="live")
 
 
 @pytest.mark.parametrize(("runs", "after"), [(4, 1.0), (20_000, 0.3)])

@@ -4,8 +4,9 @@ import numpy as np
 from scipy import stats
 
 import ensample as es
-from ensample.kernels.lazy import base_ratio
-from ensample.kernels.world import new_track
+from ensample.kernels.draws import GAUSSIAN_LAW, UNIFORM_LAW, Law, Laws
+from ensample.kernels.track import new_track
+from ensample.simulation.algorithms.lazy import base_ratio
 from evidence import FALSE_ALARM
 
 X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
@@ -31,9 +32,9 @@ def test_another_regularization_is_noticed() -> None:
 
 
 def test_there_is_a_base_only_where_rounding_keeps_w() -> None:
-    gaussian = (0, 1, 1.0)
+    gaussian = Law(GAUSSIAN_LAW, 1, 1.0)
     for lam, has_base in ((1.0, True), (1e-3, True), (1e-8, False)):
-        world = problem().world()
+        world = problem().place()
         track = new_track(2, len(world.features), 3, lam, np.array([200]), np.zeros(1, np.int64))
-        assert (base_ratio(world, track, (0, 1, lam**0.5), gaussian) > 0.0) == has_base
-        assert base_ratio(world, track, (1, 1, lam**0.5), gaussian) == -1.0
+        assert (base_ratio(world, track, Laws(Law(GAUSSIAN_LAW, 1, lam**0.5), gaussian)) > 0.0) == has_base
+        assert base_ratio(world, track, Laws(Law(UNIFORM_LAW, 1, lam**0.5), gaussian)) == -1.0

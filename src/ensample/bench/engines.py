@@ -9,8 +9,8 @@ import numpy as np
 from ensample.bench.contestants import ARMS, DIM, HORIZON, NOISE, SCALE
 from ensample.bench.race import Turn
 from ensample.lab import Study, run_study
-from ensample.policies.recipe import Streams
-from ensample.simulation.simulate import checkpoint_rounds, run
+from ensample.simulation.replicates import Job, replicates
+from ensample.simulation.simulate import checkpoint_rounds
 
 __all__ = ["bare", "studied"]
 
@@ -48,9 +48,8 @@ def bare() -> Turn:
         asked = study(next(seeds))
         start = time.perf_counter()
         for cell in asked.cells:
-            streams = Streams(asked.seed, cell.key)
-            for replicate in range(RUNS):
-                run(cell.recipe, cell.family.draw(streams.move(replicate).problem), marks, streams, "auto", stop)
+            for _ in replicates(Job(cell.recipe, cell.family, marks, "auto", asked.seed, cell.key), range(RUNS), stop):
+                pass
         return microseconds(asked, start)
 
     return turn

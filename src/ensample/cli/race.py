@@ -15,7 +15,7 @@ from rich.table import Table
 
 from ensample.checks import whole
 from ensample.cli import complete
-from ensample.cli.console import output, progress
+from ensample.cli.console import output, progress, warnings_shown
 from ensample.cli.listing import show_names
 from ensample.cli.policies import POLICIES, contender, split
 from ensample.errors import AssumptionError, InvalidArgument
@@ -135,7 +135,7 @@ def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
 def run(recipes: dict[str, Recipe], family: Family, horizon: int, runs: int, seed: int, threads: int | None) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
-    with progress() as bars:
+    with warnings_shown(), progress() as bars:
         tasks = {name: bars.add_task(escape(name), total=runs, start=False) for name in recipes}
         for name, task in tasks.items():
 

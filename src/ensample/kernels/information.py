@@ -5,16 +5,12 @@ best if that member is right, and an arm informs as far as its value depends on 
 """
 
 import numpy as np
-from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.draws import Code
-from ensample.kernels.eager import begin_ensemble, perturb, score_all, update_scores
 from ensample.kernels.rows import argmax
-from ensample.kernels.world import Track, World, due, pull, stopped
 from ensample.types import FloatArray
 
-__all__ = ["best_pair", "gaps_and_gains", "informed_ensemble", "member_scores"]
+__all__ = ["best_pair", "gaps_and_gains", "member_scores"]
 
 
 @kernel
@@ -95,34 +91,3 @@ def best_pair(gaps: FloatArray, gains: FloatArray, means: FloatArray) -> tuple[i
                 if gain > 0.0 and gap * gap / gain < least:
                     first, second, share, least = near, far, q, gap * gap / gain
     return first, second, share
-
-
-@kernel
-def informed_ensemble(
-    world: World,
-    track: Track,
-    size: int,
-    initial: Code,
-    law: Code,
-    noise_rng: Generator,
-    member_rng: Generator,
-    rng: Generator,
-) -> None:
-    """Members as in Algorithm 1, all kept up to date; each round plays one of the two arms of `best_pair`: O(K m + K^2)."""
-    arms = world.by_coordinate.shape[1]
-    first, sums = begin_ensemble(world, track, size, initial, law, noise_rng, rng)
-    z = np.empty(size)
-    scores = np.zeros((world.means.size, size))
-    score_all(world, track, sums, scores)
-    for t in range(first, track.checkpoints[-1]):
-        if stopped(track, t):
-            return
-        gaps, gains, means = gaps_and_gains(scores[:arms])
-        one, other, share = best_pair(gaps, gains, means)
-        arm = one if member_rng.random() < share else other
-        y = pull(world, track, t, arm, noise_rng)
-        perturb(sums, world.features[arm], z, law, rng)
-        if due(track, t):
-            score_all(world, track, sums, scores)
-        else:
-            update_scores(world, track, scores, arm, y, z)

@@ -129,8 +129,14 @@ def digest(parts: Iterable[bytes]) -> str:
 def sources_digest() -> str:
     """Of every file that a kernel is compiled from; empty where an importer shows none."""
     try:
+        package = resources.files("ensample")
+        folders = (package / "kernels", package / "simulation" / "algorithms")
         files = {
-            file.name: file.read_bytes() for file in resources.files("ensample.kernels").iterdir() if file.name.endswith(".py")
+            f"{folder.name}/{file.name}": file.read_bytes()
+            for folder in folders
+            if folder.is_dir()
+            for file in folder.iterdir()
+            if file.name.endswith(".py")
         }
     except Exception:  # importers of zipped and frozen programs raise what they like
         return ""

@@ -1,6 +1,5 @@
 """The unit of work: some replicates of a cell. A pure function, so that it does not matter where or when it runs."""
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -10,8 +9,8 @@ from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.problems import LinearProblem, Problem
-from ensample.randomness import Streams
-from ensample.simulation.simulate import checkpoint_rounds, run
+from ensample.simulation.replicates import Job, replicates
+from ensample.simulation.simulate import checkpoint_rounds
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["Block", "Task", "play", "tasks_of"]
@@ -58,14 +57,11 @@ def play(task: Task, stop: IntArray) -> Block:
     regret, seconds = np.full((count, marks.size), np.nan), np.zeros(count)
     pulls: list[IntArray] = []
     way = ""
-    streams = Streams(task.seed, cell.key)
-    for place, replicate in enumerate(range(task.first, task.last)):
-        problem = cell.family.draw(streams.move(replicate).problem)
-        start = time.perf_counter()
-        way, regret[place], counts = run(cell.recipe, problem, marks, streams, task.evaluation, stop)
-        seconds[place] = time.perf_counter() - start
-        if counts is not None:
-            pulls.append(counts[best_first(problem)])
+    job = Job(cell.recipe, cell.family, marks, task.evaluation, task.seed, cell.key)
+    for place, done in enumerate(replicates(job, range(task.first, task.last), stop)):
+        way, regret[place], seconds[place] = done.evaluation, done.regret, done.seconds
+        if done.pulls is not None:
+            pulls.append(done.pulls[best_first(done.problem)])
     return Block(way, regret, np.array(pulls) if pulls else None, seconds)
 
 

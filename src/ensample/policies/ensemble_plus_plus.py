@@ -11,11 +11,9 @@ from ensample.checks import number, whole
 from ensample.kernels import ensemble
 from ensample.kernels.learning import learn_directions
 from ensample.kernels.rows import add_rows
-from ensample.kernels.shared_factor import shared_factor
-from ensample.kernels.world import Track, World
 from ensample.models import DrawnModel
 from ensample.perturbations import Sphere
-from ensample.policies.recipe import LARGEST_SIZE, Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import LARGEST_SIZE, Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
@@ -56,12 +54,6 @@ class EnsemblePlusPlus(Recipe):
 
     def build(self, arms: Arms, address: Address) -> "DirectionsModel":
         return DirectionsModel(self, arms.dim, address)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        shared_factor(world, track, self.size, self.scale, streams.noise, streams.member, streams.perturbation)
 
 
 class DirectionsModel(DrawnModel):

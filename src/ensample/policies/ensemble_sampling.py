@@ -9,20 +9,13 @@ from numpy.random import Generator
 from ensample import theory
 from ensample.checks import instance
 from ensample.errors import AssumptionError
-from ensample.kernels.eager import OPTIMISTIC, eager_ensemble
-from ensample.kernels.lazy import run_lazily
-from ensample.kernels.moving import Scene, moving_ensemble, run_moving_lazily
-from ensample.kernels.turns import EVERY_ROUND, IN_TURN
-from ensample.kernels.world import Track, World
-from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, RoundRobin, StickyMember, as_member_rule
-from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
-from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, has_code, law_code, pick
+from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
+from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
+from ensample.policies.recipe import EnsembleRecipe
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
 
 __all__ = ["EnsembleSampling"]
-
-OWN_RULE = -2  # no kernel knows it
 
 
 @dataclass(frozen=True)
@@ -93,41 +86,3 @@ class EnsembleSampling(EnsembleRecipe):
                 f"member = {member!r}",
             )
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
-
-    @property
-    def _stay(self) -> int:
-        """The member rule as kernels know it."""
-        rule = as_member_rule(self.member)
-        if isinstance(rule, StickyMember):
-            return rule.rounds
-        return {UNIFORM_MEMBER: EVERY_ROUND, RoundRobin(): IN_TURN, OptimisticMember(): OPTIMISTIC}.get(rule, OWN_RULE)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        if not has_code(self.initial_law, self.reward_law) or self._stay == OWN_RULE:
-            return pick(asked, (Evaluation.LIVE,), self)
-        if self.member == OptimisticMember():
-            return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-        return pick(asked, (Evaluation.LAZY, Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        codes = law_code(self.initial_law), law_code(self.reward_law)
-        rngs = streams.noise, streams.member, streams.perturbation
-        if way is Evaluation.EAGER:
-            eager_ensemble(world, track, self.size, self._stay, *codes, *rngs)
-        else:
-            run_lazily(world, track, self.size, self._stay, *codes, *rngs)
-
-    def evaluation_on_moving_arms(self, asked: str) -> Evaluation:
-        if not has_code(self.initial_law, self.reward_law) or self._stay in (OWN_RULE, OPTIMISTIC):
-            return pick(asked, (Evaluation.LIVE,), self)
-        if not isinstance(self.reward_law, Gaussian):
-            return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-        return pick(asked, (Evaluation.LAZY, Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_moving_arms(self, scene: Scene, track: Track, streams: Streams, way: Evaluation) -> None:
-        initial = law_code(self.initial_law)
-        rngs = streams.noise, streams.member, streams.context, streams.perturbation
-        if way is Evaluation.EAGER:
-            moving_ensemble(scene, track, self.size, self._stay, initial, law_code(self.reward_law), *rngs)
-        else:
-            run_moving_lazily(scene, track, self.size, self._stay, initial, self.reward_law.scale, *rngs)

@@ -6,11 +6,10 @@ from typing import ClassVar
 from ensample.arms import Arms, ChangingArms, Offer
 from ensample.checks import number
 from ensample.errors import InvalidArgument
-from ensample.kernels.greedy import epsilon_greedy, exploration
-from ensample.kernels.world import Track, World
+from ensample.kernels.greedy import exploration
 from ensample.models import LinearModel
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
@@ -83,9 +82,3 @@ class EpsilonGreedy(Recipe):
 
     def build(self, arms: Arms, address: Address) -> LinearModel:
         return LinearModel(arms.dim, self.regularization)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        epsilon_greedy(world, track, self.epsilon, self.decay or 0.0, streams.noise, streams.member)

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 from ensample.arms import Arms
 from ensample.checks import number
-from ensample.kernels.greedy import epsilon_greedy
-from ensample.kernels.world import Track, World
 from ensample.models import LinearModel
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address
 
 __all__ = ["Greedy"]
@@ -43,9 +41,3 @@ class Greedy(Recipe):
 
     def build(self, arms: Arms, address: Address) -> LinearModel:
         return LinearModel(arms.dim, self.regularization)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        epsilon_greedy(world, track, 0.0, 0.0, streams.noise, streams.member)

@@ -7,11 +7,10 @@ import numpy as np
 
 from ensample.arms import Arms, ChangingArms, Offer
 from ensample.errors import InvalidArgument
-from ensample.kernels.information import best_pair, gaps_and_gains, informed_ensemble, member_scores
-from ensample.kernels.world import Track, World
+from ensample.kernels.information import best_pair, gaps_and_gains, member_scores
 from ensample.models import LinearEnsemble
 from ensample.policies.policy import Policy, listed
-from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe
 from ensample.types import FloatArray
 
 __all__ = ["InformationDirected", "InformationDirectedPolicy"]
@@ -88,10 +87,3 @@ class InformationDirected(EnsembleRecipe):
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms):
             raise InvalidArgument("arms", arms, "FiniteArms or ChangingArms for InformationDirected")
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        codes = law_code(self.initial_law), law_code(self.reward_law)
-        informed_ensemble(world, track, self.size, *codes, streams.noise, streams.member, streams.perturbation)

@@ -12,13 +12,12 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble
 from ensample.kernels.learning import count_arm
-from ensample.kernels.pseudo_rewards import pseudo_reward_history, unplayed
+from ensample.kernels.pseudo_rewards import unplayed
 from ensample.kernels.rows import add_rows
-from ensample.kernels.world import Track, World
 from ensample.models import DrawnModel
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import ArrayLike, FloatArray, IntArray
 
@@ -80,18 +79,6 @@ class KvetonPHE(Recipe):
     def build(self, arms: Arms, address: Address) -> "PseudoRewardModel":
         assert arms.rows is not None  # as `check` has seen
         return PseudoRewardModel(self, arms.rows, address)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        features = np.ascontiguousarray(world.by_coordinate.T)
-        if len(features) < len(world.features):
-            raise InvalidArgument("warmup", world.features[-1], "the features of standing arms for KvetonPHE")
-        first = {x.tobytes(): k for k, x in reversed(list(enumerate(features)))}  # equal arms share their pseudo-rewards
-        opening = np.array([first[features[arm].tobytes()] for arm in world.opening], np.int64)
-        rngs = streams.noise, streams.perturbation
-        pseudo_reward_history(world._replace(opening=opening), track, self.a, independent_rows(features), *rngs)
 
 
 class PseudoRewardModel(DrawnModel):

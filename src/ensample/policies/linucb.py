@@ -11,14 +11,13 @@ from ensample.arms import Arms, ChangingArms, Offer, UnitBall
 from ensample.checks import instance, number
 from ensample.errors import InvalidArgument
 from ensample.kernels import ridge
-from ensample.kernels.lazy import Inflation
+from ensample.kernels.inflation import Inflation
 from ensample.kernels.learning import watch
-from ensample.kernels.linucb import linucb, optimistic_arm
+from ensample.kernels.linucb import optimistic_arm
 from ensample.kernels.rows import dot
-from ensample.kernels.world import Track, World
 from ensample.models.linear import LinearModel, best_for
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address
 from ensample.theory import Setting, ucb_bound
 from ensample.types import FloatArray, IntArray
@@ -116,19 +115,13 @@ class LinUCB(Recipe):
     def build(self, arms: Arms, address: Address) -> "OptimisticModel":
         return OptimisticModel(self, arms)
 
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        watched = self.norm is None and self.form != "constant"
-        linucb(world, track, self._factor(), watched, streams.noise)
-
-    def _factor(self) -> Inflation:
+    @property
+    def factor(self) -> Inflation:
         """beta_t as kernels know it; without the norm's part where that is watched."""
         if self.form == "constant":
-            return self.radius, 0.0, 0.0, False
+            return Inflation(self.radius)
         base = math.sqrt(self.regularization) * (self.norm or 0.0)
-        return base, self.noise, -2.0 * math.log(self.delta), self.form == "determinant"
+        return Inflation(base, self.noise, -2.0 * math.log(self.delta), self.form == "determinant")
 
 
 class OptimisticModel(LinearModel):
@@ -143,7 +136,7 @@ class OptimisticModel(LinearModel):
     @property
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
-        base, width, tail, determinant = self.recipe._factor()
+        base, width, tail, determinant = self.recipe.factor
         if self.recipe.form == "constant":
             return base
         d, lam = self.dim, self.regularization

@@ -12,17 +12,13 @@ from ensample.arms import Arms
 from ensample.checks import instance
 from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble
-from ensample.kernels.history import gaussian_history, summed_history
-from ensample.kernels.lazy import PLAIN
 from ensample.kernels.learning import remember
-from ensample.kernels.moving import Scene, moving_history
 from ensample.kernels.rows import add_rows
-from ensample.kernels.world import Track, World
 from ensample.models import DrawnModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Evaluation, PerturbationRecipe, Streams, has_code, law_code, pick
+from ensample.policies.recipe import PerturbationRecipe
 from ensample.randomness import Address, Stream
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_corollary
@@ -91,27 +87,6 @@ class PerturbedHistory(PerturbationRecipe):
         assert isinstance(model, HistoryModel)
         model.other_features = policy._ledger.other_features
         return policy
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        if not has_code(self.initial_law, self.reward_law):
-            return pick(asked, (Evaluation.LIVE,), self)
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        initial, law = law_code(self.initial_law), law_code(self.reward_law)
-        if isinstance(self.reward_law, Gaussian):
-            gaussian_history(world, track, initial, self.reward_law.scale, PLAIN, streams.noise, streams.perturbation)
-        else:
-            summed_history(world, track, initial, law, streams.noise, streams.perturbation)
-
-    def evaluation_on_moving_arms(self, asked: str) -> Evaluation:
-        if not has_code(self.initial_law) or not isinstance(self.reward_law, Gaussian):
-            return pick(asked, (Evaluation.LIVE,), self)
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_moving_arms(self, scene: Scene, track: Track, streams: Streams, way: Evaluation) -> None:
-        rngs = streams.noise, streams.context, streams.perturbation
-        moving_history(scene, track, law_code(self.initial_law), self.reward_law.scale, PLAIN, *rngs)
 
 
 class HistoryModel(DrawnModel):

@@ -3,7 +3,6 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,30 +11,18 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms
 from ensample.checks import instance, matrix, number, sequence, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
-from ensample.kernels import draws
-from ensample.kernels.draws import Code
-from ensample.kernels.moving import Scene
-from ensample.kernels.world import Track, World
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
 from ensample.models import LinearEnsemble, Model
-from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
+from ensample.perturbations import Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.ledger import Entry, LogSink
 from ensample.policies.policy import Policy
-from ensample.randomness import Address, Streams
+from ensample.randomness import Address
 from ensample.theory import Setting, perturbation_scale, radius
 
-__all__ = ["EnsembleRecipe", "Evaluation", "PerturbationRecipe", "Recipe", "Streams", "has_code", "law_code", "pick"]
+__all__ = ["EnsembleRecipe", "PerturbationRecipe", "Recipe"]
 
 LARGEST_SIZE = 1 << 40
-
-
-class Evaluation(StrEnum):
-    """How a simulation evaluates a recipe."""
-
-    LAZY = "lazy"  # only the member that acts
-    EAGER = "eager"  # all members, or an algorithm without members
-    LIVE = "live"  # the live policy, in Python
 
 
 class Recipe(ABC):
@@ -81,22 +68,6 @@ class Recipe(ABC):
         if round is not None:
             ledger.round = whole("round", round, ledger.round, LAST_ROUND)
         return policy
-
-    def evaluation_on_finite_arms(self, asked: str) -> "Evaluation":
-        """How a simulation on finite arms runs this recipe; `asked` is auto, lazy, eager or live."""
-        return pick(asked, (Evaluation.LIVE,), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: "Streams", way: "Evaluation") -> None:
-        """One simulated run by this recipe's kernel, which writes to `track`."""
-        raise AssertionError(f"{type(self).__name__} has no kernel")
-
-    def evaluation_on_moving_arms(self, asked: str) -> "Evaluation":
-        """The same for arms that change every round and for the unit ball."""
-        return pick(asked, (Evaluation.LIVE,), self)
-
-    def run_on_moving_arms(self, scene: Scene, track: Track, streams: "Streams", way: "Evaluation") -> None:
-        """One simulated run by this recipe's kernel, which writes to `track`."""
-        raise AssertionError(f"{type(self).__name__} has no kernel")
 
     def check(self, arms: Arms) -> None:
         """Raise unless the arms fit the theorem that the recipe follows."""
@@ -172,35 +143,6 @@ class EnsembleRecipe(PerturbationRecipe):
 
     def build(self, arms: Arms, address: Address) -> LinearEnsemble:
         return LinearEnsemble(arms.dim, self.regularization, self.size, self.initial_law, self.reward_law, address)
-
-
-def pick(asked: str, possible: tuple[Evaluation, ...], recipe: Recipe) -> Evaluation:
-    """The first possible way, or the one asked for if it is possible."""
-    if asked == "auto":
-        return possible[0]
-    if asked not in possible:
-        names = ", ".join(repr(way.value) for way in possible)
-        raise InvalidArgument("evaluation", asked, f"'auto' or one of {names} for {recipe!r}")
-    return Evaluation(asked)
-
-
-CODES = {
-    Gaussian: draws.GAUSSIAN,
-    Uniform: draws.UNIFORM,
-    Rademacher: draws.BINOMIAL,
-    CenteredBinomial: draws.BINOMIAL,
-    Sphere: draws.SPHERE,
-}
-
-
-def has_code(*laws: InitialLaw) -> bool:
-    """Whether kernels know all of these laws; a law of the user's own they do not."""
-    return all(type(law) in CODES for law in laws)
-
-
-def law_code(law: InitialLaw) -> Code:
-    """(kind, trials, scale), by which kernels know a law."""
-    return CODES[type(law)], law.trials if isinstance(law, CenteredBinomial) else 1, law.scale
 
 
 def logged(log: object, arms: Arms) -> list[Entry]:

@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms
 from ensample.checks import number
-from ensample.kernels.lazy import run_lazily
 from ensample.kernels.learning import learn_rooted
-from ensample.kernels.turns import EVERY_ROUND
-from ensample.kernels.world import Track, World
 from ensample.models import LinearEnsemble
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
@@ -76,14 +73,6 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
 
     def build(self, arms: Arms, address: Address) -> "RefreshedEnsemble":
         return RefreshedEnsemble(self, arms.dim, address)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.LAZY, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        codes = law_code(self.initial_law), law_code(self.reward_law)
-        rngs = streams.noise, streams.member, streams.perturbation
-        run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, growth=self.threshold)
 
 
 class RefreshedEnsemble(LinearEnsemble):

@@ -7,11 +7,9 @@ from typing import Self
 from ensample.arms import Arms
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError
-from ensample.kernels.lazy import run_lazily
-from ensample.kernels.turns import EVERY_ROUND
-from ensample.kernels.world import Track, World
+from ensample.kernels.inflation import Inflation
 from ensample.models import LinearEnsemble
-from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_confidence
@@ -91,21 +89,13 @@ class SharpEnsembleSampling(EnsembleRecipe):
         )
 
     @property
-    def factor(self) -> tuple[float, float, float, bool]:
-        """gamma beta as kernels know it: (base, width, tail, True) stands for base + width sqrt(log(det V / lam^d) + tail)."""
+    def factor(self) -> Inflation:
+        """gamma beta as kernels know it."""
         base = self.gamma * math.sqrt(self.regularization) * self.norm
-        return base, self.gamma * self.noise, -2.0 * math.log(self.delta), True
+        return Inflation(base, self.gamma * self.noise, -2.0 * math.log(self.delta), determinant=True)
 
     def build(self, arms: Arms, address: Address) -> "SharpEnsemble":
         return SharpEnsemble(self, arms.dim, address)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.LAZY, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        codes = law_code(self.initial_law), law_code(self.reward_law)
-        rngs = streams.noise, streams.member, streams.perturbation
-        run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, factor=self.factor)
 
 
 class SharpEnsemble(LinearEnsemble):

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ensample.arms import Arms
-from ensample.kernels.lazy import run_lazily
-from ensample.kernels.turns import EVERY_ROUND
-from ensample.kernels.world import Track, World
 from ensample.models import LinearEnsemble
-from ensample.policies.recipe import EnsembleRecipe, Evaluation, Streams, law_code, pick
+from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address
 from ensample.types import FloatArray
 
@@ -49,14 +46,6 @@ class SymmetrizedEnsembleSampling(EnsembleRecipe):
 
     def build(self, arms: Arms, address: Address) -> "SymmetrizedEnsemble":
         return SymmetrizedEnsemble(self, arms.dim, address)
-
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.LAZY, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        codes = law_code(self.initial_law), law_code(self.reward_law)
-        rngs = streams.noise, streams.member, streams.perturbation
-        run_lazily(world, track, self.size, EVERY_ROUND, *codes, *rngs, symmetric=True)
 
 
 class SymmetrizedEnsemble(LinearEnsemble):

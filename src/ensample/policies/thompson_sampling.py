@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from ensample.arms import Arms
 from ensample.checks import boolean, instance, number
 from ensample.errors import InvalidArgument
-from ensample.kernels import draws, ensemble
-from ensample.kernels.history import gaussian_history
-from ensample.kernels.lazy import Inflation
+from ensample.kernels import ensemble
+from ensample.kernels.inflation import Inflation
 from ensample.kernels.learning import remember_rewards
-from ensample.kernels.moving import Scene, moving_history
 from ensample.kernels.rows import add_rows
-from ensample.kernels.world import Track, World
 from ensample.models import DrawnModel
 from ensample.perturbations import Gaussian
-from ensample.policies.recipe import Evaluation, Recipe, Streams, pick
+from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.theory import Setting, radius
 from ensample.theory.assumptions import require_confidence, require_regularization
@@ -98,28 +95,14 @@ class ThompsonSampling(Recipe):
     def build(self, arms: Arms, address: Address) -> "ThompsonModel":
         return ThompsonModel(self, arms.dim, address)
 
-    def evaluation_on_finite_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_finite_arms(self, world: World, track: Track, streams: Streams, way: Evaluation) -> None:
-        initial = draws.GAUSSIAN, 1, math.sqrt(self.regularization)
-        rngs = streams.noise, streams.perturbation
-        gaussian_history(world, track, initial, 1.0, self._factor(), *rngs, self.adaptive)
-
-    def evaluation_on_moving_arms(self, asked: str) -> Evaluation:
-        return pick(asked, (Evaluation.LIVE,) if self.adaptive else (Evaluation.EAGER, Evaluation.LIVE), self)
-
-    def run_on_moving_arms(self, scene: Scene, track: Track, streams: Streams, way: Evaluation) -> None:
-        initial = draws.GAUSSIAN, 1, math.sqrt(self.regularization)
-        moving_history(scene, track, initial, 1.0, self._factor(), streams.noise, streams.context, streams.perturbation)
-
-    def _factor(self) -> Inflation:
+    @property
+    def factor(self) -> Inflation:
         """`scale_after` as kernels know it."""
         setting = self.setting
         if setting is None:
-            return self.scale, 0.0, 0.0, False
+            return Inflation(self.scale)
         tail = 2.0 * math.log(4.0 * setting.horizon / setting.delta)
-        return self.scale * math.sqrt(setting.regularization) * setting.norm, self.scale * setting.noise, tail, False
+        return Inflation(self.scale * math.sqrt(setting.regularization) * setting.norm, self.scale * setting.noise, tail)
 
 
 class ThompsonModel(DrawnModel):

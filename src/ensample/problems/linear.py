@@ -8,9 +8,10 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import instance, matrix, sequence, vector, whole
 from ensample.errors import InvalidArgument
-from ensample.kernels.moving import Scene
-from ensample.kernels.world import World, aligned
-from ensample.problems.noise import Noise, as_noise
+from ensample.kernels.scene import Scene
+from ensample.kernels.track import aligned
+from ensample.kernels.world import World
+from ensample.problems.noise import KernelNoise, Noise, as_noise, known_to_kernels
 from ensample.theory import Setting
 from ensample.types import ArrayLike, FloatArray, IntArray
 
@@ -42,8 +43,8 @@ class Problem(ABC):
         mean = self.mean(x)
         return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
 
-    def scene(self) -> Scene | None:
-        """The problem as kernels on moving arms see it; None where they do not know the arms."""
+    def place(self) -> World | Scene | None:
+        """The problem as kernels see it; None where they do not know its arms, its noise or its answers."""
         return None
 
     def setting(self, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
@@ -95,42 +96,43 @@ class LinearProblem(Problem):
     def best_mean(self, offered: FloatArray | None = None) -> float:
         return self._best_mean
 
-    def scene(self) -> Scene | None:
+    def place(self) -> World | Scene | None:
+        if not (known_to_kernels(self.noise) and answers_as(self, LinearProblem)):
+            return None
+        if isinstance(self.arms, FiniteArms):
+            return self._world(self.arms, self.noise)
         plain = not len(self.warmup) and isinstance(self.arms, UnitBall)
         return Scene(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
 
-    def world(self) -> World:
-        """The problem as arrays, for the kernels; finite arms only."""
-        assert isinstance(self.arms, FiniteArms)
-        features, warmup = self._rows()
+    def _world(self, arms: FiniteArms, noise: KernelNoise) -> World:
+        features, warmup = self._rows(arms)
         means = features @ self.theta
-        (by_coordinate,) = aligned(self.arms.by_coordinate.shape)
-        by_coordinate[:] = self.arms.by_coordinate
+        (by_coordinate,) = aligned(arms.by_coordinate.shape)
+        by_coordinate[:] = arms.by_coordinate
         return World(
             features=features,
             by_coordinate=by_coordinate,
             means=means,
-            spreads=self.noise.spreads(means),
-            noise=self.noise.kind,
-            best=float(means[: len(self.arms)].max()),
+            spreads=noise.spreads(means),
+            noise=noise.kind,
+            best=float(means[: len(arms)].max()),
             warmup=warmup,
             opening=self.opening,
         )
 
-    def _rows(self) -> tuple[FloatArray, IntArray]:
+    def _rows(self, arms: FiniteArms) -> tuple[FloatArray, IntArray]:
         """Features of the arms and of what else the warm-up sees, and the warm-up as rows of them: [K + W, d], [n]."""
-        assert isinstance(self.arms, FiniteArms)
         if not len(self.warmup):
-            return self.arms.features.copy(), np.zeros(0, np.int64)
-        numbers = {x.tobytes(): k for k, x in reversed(list(enumerate(self.arms.features)))}  # the lowest of equal arms
+            return arms.features.copy(), np.zeros(0, np.int64)
+        numbers = {x.tobytes(): k for k, x in reversed(list(enumerate(arms.features)))}  # the lowest of equal arms
         rows: list[int] = []
         extra: list[FloatArray] = []
         for x in self.warmup:
             if x.tobytes() not in numbers:
-                numbers[x.tobytes()] = len(self.arms) + len(extra)
+                numbers[x.tobytes()] = len(arms) + len(extra)
                 extra.append(x)
             rows.append(numbers[x.tobytes()])
-        return np.vstack([self.arms.features, *extra]), np.array(rows, np.int64)
+        return np.vstack([arms.features, *extra]), np.array(rows, np.int64)
 
 
 class ContextualLinearProblem(Problem):
@@ -150,10 +152,18 @@ class ContextualLinearProblem(Problem):
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         return features
 
-    def scene(self) -> Scene:
+    def place(self) -> Scene | None:
+        if not (known_to_kernels(self.noise) and answers_as(self, ContextualLinearProblem)):
+            return None
         return Scene(self.theta, self.count, self.noise.kind, *self.noise.range)
 
     def best_mean(self, offered: FloatArray | None = None) -> float:
         if offered is None:
             raise InvalidArgument("offered", offered, "the arms of a round")
         return float((offered @ self.theta).max())
+
+
+def answers_as(problem: Problem, kind: type[Problem]) -> bool:
+    """Whether it leaves all that a run asks of it to `kind`: a subclass with answers of its own is another problem."""
+    asked = ("offer", "mean", "best_mean", "reward")
+    return all(getattr(type(problem), question) is getattr(kind, question) for question in asked)

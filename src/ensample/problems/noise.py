@@ -2,22 +2,30 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from numpy.random import Generator
 
 from ensample.checks import number
 from ensample.errors import InvalidArgument, WrongType
-from ensample.kernels.world import BERNOULLI, GAUSSIAN, SIGNS
+from ensample.kernels.noise import BERNOULLI_NOISE, NORMAL_NOISE, SIGN_NOISE, noisy_reward, spread_at
 from ensample.types import FloatArray
 
-__all__ = ["BernoulliNoise", "GaussianNoise", "HeteroscedasticNoise", "Noise", "RademacherNoise", "as_noise"]
+__all__ = [
+    "BernoulliNoise",
+    "GaussianNoise",
+    "HeteroscedasticNoise",
+    "KernelNoise",
+    "Noise",
+    "RademacherNoise",
+    "as_noise",
+    "known_to_kernels",
+]
 
 
 class Noise(ABC):
-    """Turns a mean into a reward. `kind` is what the kernels call it."""
-
-    kind: int
+    """Turns a mean into a reward. One of your own defines what is abstract here, and is simulated by live policies."""
 
     @property
     @abstractmethod
@@ -28,25 +36,38 @@ class Noise(ABC):
     def spreads(self, means: FloatArray) -> FloatArray:
         """The standard deviation (or size) of the noise at each mean."""
 
-    @property
-    def range(self) -> tuple[float, float]:
-        """(low, high) with spread low + (high - low) min(1, |mean|), as kernels on moving arms compute it."""
-        return self.subgaussian, self.subgaussian
+    @abstractmethod
+    def draw(self, mean: float, spread: float, rng: Generator) -> float:
+        """A reward."""
 
     def check(self, means: FloatArray) -> None:
         """Raise if these means cannot have this noise."""
         return
 
+
+class KernelNoise(Noise):
+    """A noise that kernels draw as well. A subclass says so itself by a `kind` of its own: others may draw otherwise."""
+
+    kind: int  # of `kernels.noise`
+
+    @property
+    @abstractmethod
+    def range(self) -> tuple[float, float]:
+        """(low, high) of `spread_at`."""
+
+    def spreads(self, means: FloatArray) -> FloatArray:
+        return np.asarray(spread_at(means, *self.range))
+
     def draw(self, mean: float, spread: float, rng: Generator) -> float:
-        """A reward; takes one number from `rng`, as the kernels do."""
-        if self.kind == BERNOULLI:
-            return float(rng.random() < mean)
-        if self.kind == SIGNS:
-            return mean + (spread if rng.random() < 0.5 else -spread)
-        return mean + spread * rng.standard_normal()
+        """Takes one number from `rng`, as kernels do."""
+        return noisy_reward(self.kind, mean, spread, rng)
 
 
-class ScaledNoise(Noise):
+def known_to_kernels(noise: Noise) -> TypeGuard[KernelNoise]:
+    return isinstance(noise, KernelNoise) and "kind" in vars(type(noise))
+
+
+class ScaledNoise(KernelNoise):
     """Noise of the same size everywhere."""
 
     scale: float
@@ -58,8 +79,9 @@ class ScaledNoise(Noise):
     def subgaussian(self) -> float:
         return self.scale
 
-    def spreads(self, means: FloatArray) -> FloatArray:
-        return np.full(np.shape(means), self.scale)
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.scale, self.scale
 
 
 @dataclass(frozen=True)
@@ -67,7 +89,7 @@ class GaussianNoise(ScaledNoise):
     """N(0, scale^2)."""
 
     scale: float
-    kind = GAUSSIAN
+    kind = NORMAL_NOISE
 
 
 @dataclass(frozen=True)
@@ -75,14 +97,14 @@ class RademacherNoise(ScaledNoise):
     """-scale or +scale: bounded noise."""
 
     scale: float
-    kind = SIGNS
+    kind = SIGN_NOISE
 
 
 @dataclass(frozen=True)
-class BernoulliNoise(Noise):
+class BernoulliNoise(KernelNoise):
     """Rewards 0 or 1 with the mean as probability: 1/2-subGaussian."""
 
-    kind = BERNOULLI
+    kind = BERNOULLI_NOISE
 
     @property
     def subgaussian(self) -> float:
@@ -93,8 +115,7 @@ class BernoulliNoise(Noise):
 
     @property
     def range(self) -> tuple[float, float]:
-        """(low, high) with spread low + (high - low) min(1, |mean|), as kernels on moving arms compute it."""
-        return self.subgaussian, self.subgaussian
+        return self.subgaussian, self.subgaussian  # of no effect: the mean alone decides
 
     def check(self, means: FloatArray) -> None:
         if np.min(means) < -1e-12 or np.max(means) > 1.0 + 1e-12:
@@ -102,12 +123,12 @@ class BernoulliNoise(Noise):
 
 
 @dataclass(frozen=True)
-class HeteroscedasticNoise(Noise):
+class HeteroscedasticNoise(KernelNoise):
     """Gaussian with standard deviation low + (high - low) min(1, |mean|): louder where more is at stake."""
 
     low: float
     high: float
-    kind = GAUSSIAN
+    kind = NORMAL_NOISE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", number("low", self.low, 0.0))
@@ -120,9 +141,6 @@ class HeteroscedasticNoise(Noise):
     @property
     def range(self) -> tuple[float, float]:
         return self.low, self.high
-
-    def spreads(self, means: FloatArray) -> FloatArray:
-        return self.low + (self.high - self.low) * np.minimum(1.0, np.abs(means))
 
 
 def as_noise(value: object) -> Noise:

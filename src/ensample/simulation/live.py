@@ -3,37 +3,38 @@
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.policies.recipe import Recipe, Streams
+from ensample.policies.recipe import Recipe
 from ensample.problems import LinearProblem, Problem
+from ensample.randomness import RunGenerators
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["run_live"]
 
 
 def run_live(
-    recipe: Recipe, problem: Problem, marks: IntArray, streams: Streams, stop: IntArray
+    recipe: Recipe, problem: Problem, marks: IntArray, rngs: RunGenerators, stop: IntArray
 ) -> tuple[FloatArray, IntArray | None]:
-    """(regret at the checkpoints, pulls); the policy's seed comes from the PERTURBATION stream."""
-    policy = recipe.start(problem.arms, int(streams.perturbation.integers(1 << 62)))
+    """(regret at the checkpoints, pulls); the policy's seed comes from the perturbations' stream."""
+    policy = recipe.start(problem.arms, int(rngs.perturbation.integers(1 << 62)))
     pulls = np.zeros(len(problem.arms), np.int64) if isinstance(problem.arms, FiniteArms) else None
     opening: list[int] = []
     if isinstance(problem, LinearProblem):
         opening = problem.opening.tolist()
         for x in problem.warmup:
-            policy.update(x, problem.reward(x, streams.noise))
+            policy.update(x, problem.reward(x, rngs.noise))
     regret, record, place = 0.0, np.full(marks.size, np.nan), 0
     for t in range(int(marks[-1])):
         if stop[0]:
             break
-        offered = problem.offer(streams.context)
+        offered = problem.offer(rngs.context)
         if t < len(opening) and isinstance(problem.arms, FiniteArms):
             arm: int | None = opening[t]
             x = problem.arms.features[opening[t]]
-            policy.update(opening[t], problem.reward(x, streams.noise))
+            policy.update(opening[t], problem.reward(x, rngs.noise))
         else:
             decision = policy.decide(offered)
             arm, x = decision.arm, decision.features
-            policy.update(decision, problem.reward(x, streams.noise))
+            policy.update(decision, problem.reward(x, rngs.noise))
         regret += problem.best_mean(offered) - problem.mean(x)
         if pulls is not None:
             pulls[arm] += 1

@@ -2,28 +2,23 @@
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import numpy as np
 
-from ensample.arms import FiniteArms
 from ensample.checks import instance, whole
 from ensample.errors import InvalidArgument, WrongType
-from ensample.kernels.world import new_track
-from ensample.policies.recipe import Evaluation, Recipe, pick
-from ensample.problems import Family, LinearProblem, Problem
-from ensample.randomness import Streams
-from ensample.simulation.live import run_live
+from ensample.policies.recipe import Recipe
+from ensample.problems import Family, Problem
+from ensample.simulation.registry import EVALUATIONS
+from ensample.simulation.replicates import LONGEST, Job, replicates
 from ensample.simulation.runs import Runs
 from ensample.simulation.threads import on_threads
-from ensample.types import FloatArray, IntArray
+from ensample.types import IntArray
 
 __all__ = ["simulate"]
 
-EVALUATIONS = ("auto", "lazy", "eager", "live")
-LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
 BLOCK_ROUNDS = 20_000  # about ten milliseconds: enough to hand over
 
 
@@ -43,7 +38,8 @@ def simulate(
     """Play a recipe on a problem `runs` times for `horizon` rounds and record the regret.
 
     `evaluation`: "lazy" touches only the member that acts (exact in law, cost independent of the ensemble size), "eager" keeps
-    all members up to date, "live" runs the live policy in Python; "auto" takes the fastest that there is. A family draws a
+    all members up to date, "live" runs the live policy in Python; "auto" takes the fastest that there is, and warns
+    (`LiveSimulationWarning`) where that is the live policy. A family draws a
     problem of its own for each replicate. Replicate r faces the same problem and the same noise under every recipe, and gives
     the same bits whatever the threads and the order. `progress` is called with the number of finished runs. `cell` numbers the
     cells of a study, so that their random numbers differ.
@@ -57,31 +53,24 @@ def simulate(
     if not isinstance(problem, Problem | Family):
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
     horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
-    whole("cell", cell, 0)
+    cell = whole("cell", cell, 0)
     if progress is not None and not callable(progress):
         raise WrongType("progress", progress, "a function of the number of finished runs, or None")
     if not isinstance(evaluation, str) or evaluation not in EVALUATIONS:
         raise InvalidArgument("evaluation", evaluation, f"one of {', '.join(EVALUATIONS)}")
     marks = checkpoint_rounds(horizon, whole("checkpoints", checkpoints, 1))
+    job = Job(recipe, problem, marks, evaluation, seed, cell)
     workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
     regret, seconds = np.full((runs, marks.size), np.nan), np.zeros(runs)
     ways: set[str] = set()
     counts = Counts(runs)
 
-    def replicate(r: int, streams: Streams) -> None:
-        drawn = problem.draw(streams.problem) if isinstance(problem, Family) else problem
-        start = time.perf_counter()
-        way, regret[r], pulls = run(recipe, drawn, marks, streams, evaluation, stop)
-        seconds[r] = time.perf_counter() - start
-        ways.add(way)
-        counts.keep(r, pulls)
-
     def play(block: range) -> None:
-        streams = Streams(seed, cell)
-        for r in block:
-            if not stop[0]:
-                replicate(r, streams.move(r))
+        for r, done in zip(block, replicates(job, block, stop), strict=False):  # fewer when told to stop
+            regret[r], seconds[r] = done.regret, done.seconds
+            ways.add(done.evaluation)
+            counts.keep(r, done.pulls)
 
     done = 0
     with closing(on_threads(play, blocks_of(runs, horizon, workers), workers, stop)) as finished:
@@ -107,39 +96,6 @@ class Counts:
                 if self.table is None:
                     self.table = np.zeros((self.runs, pulls.size), np.int64)
             self.table[r] = pulls
-
-
-def run(
-    recipe: Recipe, problem: Problem, marks: IntArray, streams: Streams, evaluation: str, stop: IntArray
-) -> tuple[str, FloatArray, IntArray | None]:
-    """One replicate: (evaluation used, regret at the checkpoints, pulls)."""
-    check_length(problem, int(marks[-1]))
-    recipe.check(problem.arms)
-    dim, lam = problem.arms.dim, recipe.regularization
-    if isinstance(problem, LinearProblem) and isinstance(problem.arms, FiniteArms):
-        way = recipe.evaluation_on_finite_arms(evaluation)
-        if way is not Evaluation.LIVE:
-            world, arms = problem.world(), len(problem.arms)
-            track = new_track(dim, len(world.features), arms, lam, marks, stop)
-            recipe.run_on_finite_arms(world, track, streams, way)
-            warm = np.bincount(world.warmup, minlength=arms)[:arms] if world.warmup.size else 0
-            return way.value, track.regret, track.pulls[:arms].astype(np.int64) - warm
-        return "live", *run_live(recipe, problem, marks, streams, stop)
-    scene = problem.scene()
-    way = recipe.evaluation_on_moving_arms(evaluation) if scene is not None else pick(evaluation, (Evaluation.LIVE,), recipe)
-    if scene is None or way is Evaluation.LIVE:
-        return "live", *run_live(recipe, problem, marks, streams, stop)
-    track = new_track(dim, 0, scene.offered, lam, marks, stop)
-    recipe.run_on_moving_arms(scene, track, streams, way)
-    return way.value, track.regret, None
-
-
-def check_length(problem: Problem, horizon: int) -> None:
-    """Raise if a run is longer than kernels can count: the rounds of the warm-up are pulls too."""
-    warmup = len(problem.warmup) if isinstance(problem, LinearProblem) else 0
-    if warmup + horizon > LONGEST:
-        expected = f"at most {LONGEST - warmup}, which is 2^31 - 1 without the {warmup} rounds of the warm-up"
-        raise InvalidArgument("horizon", horizon, expected)
 
 
 def blocks_of(runs: int, horizon: int, workers: int) -> Iterator[range]:

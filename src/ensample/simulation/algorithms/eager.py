@@ -4,68 +4,64 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.draws import Code, draw_sum, draw_vector
-from ensample.kernels.lazy import perturbed
+from ensample.kernels.draws import Law, draw_sum, draw_vector
 from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
-from ensample.kernels.turns import next_member
-from ensample.kernels.world import Track, World, begin, due, greedy_arm, pull, stopped
+from ensample.kernels.track import Rngs, Track, due, perturbed, stopped
+from ensample.kernels.turns import OPTIMISTIC, Ensemble, next_member
+from ensample.kernels.world import World, begin, greedy_arm, pull
+from ensample.policies import EnsembleSampling
+from ensample.randomness import RunGenerators
+from ensample.simulation.codes import ensemble_of, unknown_parts
+from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
-__all__ = ["OPTIMISTIC", "begin_ensemble", "eager_ensemble", "perturb", "score_all", "update_scores"]
+__all__ = ["begin_ensemble", "perturb", "score_all", "update_scores"]
 
-OPTIMISTIC = -1  # as a value of `stay`: the member that promises most
+
+@simulates(EnsembleSampling, World, Evaluation.EAGER, unless=unknown_parts)
+def algorithm_one(recipe: EnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
+    eager_ensemble(world, track, ensemble_of(recipe), Rngs(rngs.noise, rngs.member, rngs.perturbation))
 
 
 @kernel
-def begin_ensemble(
-    world: World, track: Track, size: int, initial: Code, law: Code, noise_rng: Generator, rng: Generator
-) -> tuple[int, FloatArray]:
+def begin_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -> tuple[int, FloatArray]:
     """The first free round, and W^j + sum_i X_i Z_i^j so far, a column a member [d, m]; W is drawn member by member."""
     rows, d = world.features.shape
-    sums = np.empty((d, size))
-    z, w = np.empty(size), np.empty(d)
-    for j in range(size):
-        draw_vector(initial[0], initial[1], initial[2], w, rng)
+    sums = np.empty((d, ensemble.size))
+    z, w = np.empty(ensemble.size), np.empty(d)
+    for j in range(ensemble.size):
+        draw_vector(ensemble.laws.initial, w, rngs.perturbation)
         sums[:, j] = w
-    first = begin(world, track, noise_rng)
+    first = begin(world, track, rngs.noise)
     for k in range(rows):
         for _ in range(track.pulls[k]):
-            perturb(sums, world.features[k], z, law, rng)
+            perturb(sums, world.features[k], z, ensemble.laws.reward, rngs.perturbation)
     return first, sums
 
 
 @kernel
-def eager_ensemble(
-    world: World,
-    track: Track,
-    size: int,
-    stay: int,
-    initial: Code,
-    law: Code,
-    noise_rng: Generator,
-    member_rng: Generator,
-    rng: Generator,
-) -> None:
+def eager_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -> None:
     """Algorithm 1, with a row of Z drawn each round."""
-    first, sums = begin_ensemble(world, track, size, initial, law, noise_rng, rng)
-    z = np.empty(size)
+    first, sums = begin_ensemble(world, track, ensemble, rngs)
+    z = np.empty(ensemble.size)
     theta = np.zeros(world.features.shape[1])
-    scores = np.zeros((world.means.size, size))
-    if stay == OPTIMISTIC:
+    scores = np.zeros((world.means.size, ensemble.size))
+    optimistic = ensemble.stay == OPTIMISTIC
+    if optimistic:
         score_all(world, track, sums, scores)
     member = -1
     for t in range(first, track.checkpoints[-1]):
-        if stopped(track, t):
+        if stopped(track):
             return
-        if stay == OPTIMISTIC:
-            arm = promising_arm(world, track, scores)
+        if optimistic:
+            arm = promising_arm(world, scores)
         else:
-            member = next_member(t, size, stay, member, member_rng)
+            member = next_member(ensemble, t, member, rngs.member)
             perturbed(track, sums[:, member].copy(), 1.0, theta)
             arm = greedy_arm(world, track, theta)
-        y = pull(world, track, t, arm, noise_rng)
-        perturb(sums, world.features[arm], z, law, rng)
-        if stay == OPTIMISTIC:
+        y = pull(world, track, t, arm, rngs.noise)
+        perturb(sums, world.features[arm], z, ensemble.laws.reward, rngs.perturbation)
+        if optimistic:
             if due(track, t):
                 score_all(world, track, sums, scores)
             else:
@@ -73,10 +69,10 @@ def eager_ensemble(
 
 
 @kernel
-def perturb(sums: FloatArray, x: FloatArray, z: FloatArray, law: Code, rng: Generator) -> None:
+def perturb(sums: FloatArray, x: FloatArray, z: FloatArray, law: Law, rng: Generator) -> None:
     """S^j += x Z^j for a fresh row Z."""
     for j in range(z.size):
-        z[j] = draw_sum(law[0], law[1], law[2], 1, rng)
+        z[j] = draw_sum(law, 1, rng)
     for i in range(x.size):
         axpy(sums[i], x[i], z)
 
@@ -100,11 +96,11 @@ def update_scores(world: World, track: Track, scores: FloatArray, arm: int, y: f
     for j in range(z.size):
         surprise[j] = y + z[j] - scores[arm, j]
     for k in range(world.means.size):
-        axpy(scores[k], dot(world.features[k], track.gain) / (1.0 + track.sums[4]), surprise)
+        axpy(scores[k], dot(world.features[k], track.gain) / (1.0 + track.tally.leverage), surprise)
 
 
 @kernel
-def promising_arm(world: World, track: Track, scores: FloatArray) -> int:
+def promising_arm(world: World, scores: FloatArray) -> int:
     """The greedy arm of the member that promises most; lowest member, then lowest arm, on ties."""
     best, best_member, top = 0, 0, -np.inf
     for k in range(world.by_coordinate.shape[1]):

@@ -16,32 +16,45 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import borrowing, embedded, kernel
-from ensample.kernels.draws import GAUSSIAN, Code, draw_sum, draw_vector
+from ensample.kernels.draws import GAUSSIAN_LAW, Law, Laws, draw_sum, draw_vector
+from ensample.kernels.inflation import NO_INFLATION, Inflation, inflation
 from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import root
 from ensample.kernels.rows import add_outer, add_some_rows, sum_rows
-from ensample.kernels.turns import next_member
-from ensample.kernels.world import Track, World, begin, greedy_arm, information, pull, stopped
+from ensample.kernels.slots import Slots, find_slot, new_slots
+from ensample.kernels.track import Rngs, Track, information, perturbed, stopped
+from ensample.kernels.turns import Ensemble, next_member
+from ensample.kernels.world import World, begin, greedy_arm, pull
+from ensample.policies import (
+    EnsembleSampling,
+    RefreshedEnsembleSampling,
+    SharpEnsembleSampling,
+    SymmetrizedEnsembleSampling,
+)
+from ensample.policies.recipe import EnsembleRecipe
+from ensample.randomness import RunGenerators
+from ensample.simulation.codes import ensemble_of, looks_at_all
+from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import CountArray, FloatArray, IntArray
 
-__all__ = ["EMPTY", "PLAIN", "Inflation", "find_slot", "inflation", "lazy_ensemble", "perturbed", "run_lazily", "table_size"]
-
-EMPTY = -1
-PLAIN = 1.0, 0.0, 0.0, False
-"""No inflation: the scale is in the perturbations."""
-
-Inflation = tuple[float, float, float, bool]  # base, width, tail, determinant form: see `inflation`
-
+__all__: list[str] = []
 
 SMALLEST_SHARE = 1e-8  # of W in B that a root in doubles keeps to eight digits
 WORTH_A_BASE = 8  # a new base costs about as much as catching up with this many arms for each dimension
 
 
+class Twist(NamedTuple):
+    """What sets a relative of Algorithm 1 apart."""
+
+    symmetric: bool = False  # a random sign each round
+    factor: Inflation = NO_INFLATION  # what multiplies V^-1 S^j
+    growth: float = np.inf  # log of the growth of det V after which the ensemble is drawn anew
+
+
 class Members(NamedTuple):
     """The members that have acted, in the order of their first time."""
 
-    keys: IntArray  # hash table [table_size]: a member or EMPTY
-    slots: IntArray  # [table_size] where that member is kept below
+    table: Slots
     sums: FloatArray  # S^j [min(m, T), d]
     seen: CountArray  # pull counts when the member last acted [min(m, T), K + W and more, as in `Track`]
     epochs: IntArray  # [min(m, T)] when its W was drawn; 0: not yet
@@ -53,83 +66,52 @@ class Members(NamedTuple):
     base_counts: CountArray  # N_k of B, as in `Track`
 
 
-def run_lazily(
-    world: World,
-    track: Track,
-    size: int,
-    stay: int,
-    initial: Code,
-    law: Code,
-    noise_rng: Generator,
-    member_rng: Generator,
-    rng: Generator,
-    *,
-    symmetric: bool = False,
-    factor: Inflation = PLAIN,
-    growth: float = np.inf,
-) -> None:
-    """`lazy_ensemble` with a hash table of the right size for the members that can be touched."""
-    places = table_size(min(size, int(track.checkpoints[-1])))
-    keys, slots = np.full(places, EMPTY), np.zeros(places, np.int64)
-    rngs = noise_rng, member_rng, rng
-    ratio = base_ratio(world, track, initial, law)
-    lazy_ensemble(world, track, size, stay, initial, law, ratio, symmetric, factor, growth, keys, slots, *rngs)
+def run_lazily(recipe: EnsembleRecipe, world: World, track: Track, rngs: RunGenerators, twist: Twist) -> None:
+    ensemble = ensemble_of(recipe)
+    ratio = base_ratio(world, track, ensemble.laws)
+    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    lazy_ensemble(world, track, ensemble, twist, ratio, drawn)
 
 
-def base_ratio(world: World, track: Track, initial: Code, law: Code) -> float:
+@simulates(EnsembleSampling, World, Evaluation.LAZY, unless=looks_at_all)
+def algorithm_one(recipe: EnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
+    run_lazily(recipe, world, track, rngs, Twist())
+
+
+@simulates(SymmetrizedEnsembleSampling, World, Evaluation.LAZY)
+def symmetrized(recipe: SymmetrizedEnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
+    run_lazily(recipe, world, track, rngs, Twist(symmetric=True))
+
+
+@simulates(SharpEnsembleSampling, World, Evaluation.LAZY)
+def sharp(recipe: SharpEnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
+    run_lazily(recipe, world, track, rngs, Twist(factor=recipe.factor))
+
+
+@simulates(RefreshedEnsembleSampling, World, Evaluation.LAZY)
+def refreshed(recipe: RefreshedEnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
+    run_lazily(recipe, world, track, rngs, Twist(growth=recipe.threshold))
+
+
+def base_ratio(world: World, track: Track, laws: Laws) -> float:
     """The ratio of the variances of W and Z where new members can start from a base, else -1.
 
     The pivots of B's root are at least this ratio, and its diagonal at most the ratio plus all squared norms of arms played.
     """
-    if initial[0] != GAUSSIAN or law[0] != GAUSSIAN or law[2] == 0.0:
+    if laws.initial.kind != GAUSSIAN_LAW or laws.reward.kind != GAUSSIAN_LAW or laws.reward.scale == 0.0:
         return -1.0
-    ratio = (initial[2] / law[2]) ** 2
+    ratio = (laws.initial.scale / laws.reward.scale) ** 2
     played = float(track.checkpoints[-1] + world.warmup.size) * float(np.square(world.features).sum(axis=1).max())
     return ratio if ratio >= SMALLEST_SHARE * (ratio + played) else -1.0
 
 
-def table_size(members: int) -> int:
-    """A power of two, at least twice the number of members that can be touched."""
-    return 1 << (2 * members - 1).bit_length()
-
-
-@embedded
-def find_slot(keys: IntArray, slots: IntArray, used: int, member: int) -> int:
-    """Where a member is kept, `used` if it is new (and then it is entered): a hash table with linear probing."""
-    mask = keys.size - 1
-    place = (member * 0x9E3779B1) & mask
-    while keys[place] != EMPTY and keys[place] != member:
-        place = (place + 1) & mask
-    if keys[place] == EMPTY:
-        keys[place] = member
-        slots[place] = used
-    return slots[place]
-
-
 @kernel
-def lazy_ensemble(
-    world: World,
-    track: Track,
-    size: int,
-    stay: int,
-    initial: Code,
-    law: Code,
-    ratio: float,  # of the variances of W and Z where both laws are Gaussian, else -1
-    symmetric: bool,  # a random sign each round
-    factor: Inflation,  # what multiplies V^-1 S^j
-    growth: float,  # log of the growth of det V after which the ensemble is drawn anew; inf: never
-    keys: IntArray,  # [table_size] of EMPTY
-    slots: IntArray,
-    noise_rng: Generator,
-    member_rng: Generator,
-    rng: Generator,
-) -> None:
+def lazy_ensemble(world: World, track: Track, ensemble: Ensemble, twist: Twist, ratio: float, rngs: Rngs) -> None:
     """Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j."""
     rows, d = world.features.shape
-    capacity = min(size, track.checkpoints[-1])
+    capacity = min(ensemble.size, track.checkpoints[-1])
     members = Members(
-        keys,
-        slots,
+        new_slots(capacity),
         np.empty((capacity, d)),
         np.empty((capacity, track.pulls.size), np.int32),
         np.zeros(capacity, np.int64),
@@ -140,9 +122,7 @@ def lazy_ensemble(
         np.eye(d) * np.sqrt(max(ratio, 0.0)),
         np.zeros(track.pulls.size, np.int32),
     )
-    theta = np.zeros(d)
-    rngs = noise_rng, member_rng, rng
-    lazy_rounds(world, track, members, theta, size, stay, initial, law, ratio, symmetric, factor, growth, *rngs)
+    lazy_rounds(world, track, members, np.zeros(d), ensemble, twist, ratio, rngs)
 
 
 @borrowing
@@ -151,32 +131,26 @@ def lazy_rounds(
     track: Track,
     members: Members,
     theta: FloatArray,
-    size: int,
-    stay: int,
-    initial: Code,
-    law: Code,
+    ensemble: Ensemble,
+    twist: Twist,
     ratio: float,
-    symmetric: bool,
-    factor: Inflation,
-    growth: float,
-    noise_rng: Generator,
-    member_rng: Generator,
-    rng: Generator,
+    rngs: Rngs,
 ) -> None:
     """The rounds of `lazy_ensemble`."""
+    laws = ensemble.laws
     used = 0
     member = -1
     paid = 0  # arms that new members caught up with since the base was laid
     epoch = 1
-    redraw_at = growth
-    for t in range(begin(world, track, noise_rng), track.checkpoints[-1]):
-        if stopped(track, t):
+    redraw_at = twist.growth
+    for t in range(begin(world, track, rngs.noise), track.checkpoints[-1]):
+        if stopped(track):
             return
-        if growth < np.inf and information(track) > redraw_at:
+        if twist.growth < np.inf and information(track) > redraw_at:
             epoch += 1
-            redraw_at = information(track) + growth
-        member = next_member(t, size, stay, member, member_rng)
-        slot = find_slot(members.keys, members.slots, used, member)
+            redraw_at = information(track) + twist.growth
+        member = next_member(ensemble, t, member, rngs.member)
+        slot = find_slot(members.table, used, member)
         if slot == used:
             used += 1
         total, since = members.sums[slot], members.seen[slot]
@@ -185,20 +159,20 @@ def lazy_rounds(
             members.epochs[slot] = epoch
             since = members.base_counts
             if ratio < 0.0:
-                draw_vector(initial[0], initial[1], initial[2], total, rng)
+                draw_vector(laws.initial, total, rngs.perturbation)
             else:
                 if paid > WORTH_A_BASE * theta.size:
                     move_base(world, track, members)
                     paid = 0
-                start_from_base(members, total, law[2], rng)
-        missed = catch_up(world, track, members, slot, since, law, rng)
+                start_from_base(members, total, laws.reward.scale, rngs.perturbation)
+        missed = catch_up(world, track, members, slot, since, laws.reward, rngs.perturbation)
         if new:
             paid += missed
-        scale = inflation(factor, track, t, theta.size)
-        if symmetric and member_rng.random() < 0.5:
+        scale = inflation(twist.factor, track, t)
+        if twist.symmetric and rngs.member.random() < 0.5:
             scale = -scale
         perturbed(track, total, scale, theta)
-        pull(world, track, t, greedy_arm(world, track, theta), noise_rng)
+        pull(world, track, t, greedy_arm(world, track, theta), rngs.noise)
 
 
 @embedded
@@ -224,7 +198,7 @@ def move_base(world: World, track: Track, members: Members) -> None:
 
 
 @embedded
-def catch_up(world: World, track: Track, members: Members, slot: int, since: CountArray, law: Code, rng: Generator) -> int:
+def catch_up(world: World, track: Track, members: Members, slot: int, since: CountArray, law: Law, rng: Generator) -> int:
     """Draw what a member has missed `since` it last acted, S^j += sum_k x_k (sum of n_k draws): of how many arms."""
     pulls, which, weights = track.pulls, members.which, members.weights
     count = 0
@@ -234,28 +208,10 @@ def catch_up(world: World, track: Track, members: Members, slot: int, since: Cou
             k = start + lowest(missed)
             missed &= missed - np.uint64(1)
             which[count] = k
-            weights[count] = draw_sum(law[0], law[1], law[2], pulls[k] - since[k], rng)
+            weights[count] = draw_sum(law, pulls[k] - since[k], rng)
             count += 1
     seen = members.seen[slot]
     for k in range(pulls.size):
         seen[k] = pulls[k]
     add_some_rows(members.sums[slot], world.features, which, weights, count)
     return count
-
-
-@embedded
-def inflation(factor: Inflation, track: Track, t: int, d: int) -> float:
-    """base + width sqrt(information + tail), the information being log(det V / lam^d) or d log(1 + t/(d lam))."""
-    base, width, tail, determinant = factor
-    if width == 0.0:
-        return base
-    learned = information(track) if determinant else d * np.log1p(t / d / track.lam)
-    return base + width * np.sqrt(learned + tail)
-
-
-@embedded
-def perturbed(track: Track, total: FloatArray, scale: float, theta: FloatArray) -> None:
-    """theta = theta_hat + scale V^-1 total."""
-    sum_rows(theta, track.inverse, total)
-    for i in range(theta.size):
-        theta[i] = track.mean[i] + scale * theta[i]

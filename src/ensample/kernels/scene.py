@@ -1,0 +1,89 @@
+"""A simulated run on arms that change every round, or on the unit ball: what it faces, and one round of it."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.kernels.compile import kernel
+from ensample.kernels.noise import draw_reward, noise_spread
+from ensample.kernels.rows import add_outer, argmax
+from ensample.kernels.track import Track, adopt, due, note, observe
+from ensample.types import FloatArray
+
+__all__ = ["Moment", "Scene", "first_moment", "offer", "play"]
+
+
+class Scene(NamedTuple):
+    """A problem without standing arms."""
+
+    theta: FloatArray  # [d]
+    offered: int  # arms a round, unit vectors in random directions; 0: the unit ball
+    noise: int  # a kind of `kernels.noise`
+    low: float  # of the noise's spread, as in `spread_at`
+    high: float
+
+
+class Moment(NamedTuple):
+    """What changes from round to round."""
+
+    gram: FloatArray  # V [d, d]
+    features: FloatArray  # the arms on offer [K, d]
+    theta: FloatArray  # the model that acts [d]
+    x: FloatArray  # what was played [d]
+
+
+@kernel
+def first_moment(scene: Scene, track: Track) -> Moment:
+    """Before the first round."""
+    d = scene.theta.size
+    return Moment(np.eye(d) * track.lam, np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
+
+
+@kernel
+def offer(scene: Scene, moment: Moment, rng: Generator) -> None:
+    """The arms of a round."""
+    features = moment.features
+    for k in range(scene.offered):
+        squares = 0.0
+        for i in range(scene.theta.size):
+            features[k, i] = rng.standard_normal()
+            squares += features[k, i] * features[k, i]
+        for i in range(scene.theta.size):
+            features[k, i] /= np.sqrt(squares)
+
+
+@kernel
+def best_offered(scene: Scene, track: Track, moment: Moment) -> float:
+    """The best x on offer for the moment's model, into `moment.x`; returns the largest mean on offer."""
+    features, theta, x = moment.features, moment.theta, moment.x
+    if scene.offered == 0:
+        length = np.sqrt((theta * theta).sum())
+        for i in range(x.size):
+            x[i] = theta[i] / length if length > 0.0 else (1.0 if i == 0 else 0.0)
+        return np.sqrt((scene.theta * scene.theta).sum())
+    best = -np.inf
+    for k in range(scene.offered):
+        track.scores[k] = 0.0
+        value = 0.0
+        for i in range(x.size):
+            track.scores[k] += features[k, i] * theta[i]
+            value += features[k, i] * scene.theta[i]
+        best = max(best, value)
+    x[:] = features[argmax(track.scores)]
+    return best
+
+
+@kernel
+def play(scene: Scene, track: Track, moment: Moment, t: int, rng: Generator) -> None:
+    """Play the best x for the moment's model in round t and learn from it."""
+    best = best_offered(scene, track, moment)
+    x = moment.x
+    mean = 0.0
+    for i in range(x.size):
+        mean += x[i] * scene.theta[i]
+    observe(track, x, draw_reward(scene.noise, mean, noise_spread(mean, scene.low, scene.high), rng))
+    add_outer(moment.gram, 1.0, x, x)
+    if due(track, t):
+        adopt(track, moment.gram)
+    note(track, t, best - mean)

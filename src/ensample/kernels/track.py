@@ -1,0 +1,187 @@
+"""What a simulated run keeps, whatever its arms: a ridge estimate and a record.
+
+V^-1 follows by Sherman-Morrison and is computed anew from V now and then, so that it does not drift.
+"""
+
+import math
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.kernels.compile import embedded, kernel
+from ensample.kernels.lanes import BLOCK
+from ensample.kernels.ridge import invert
+from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
+from ensample.types import CountArray, FloatArray, IntArray
+
+__all__ = [
+    "Rngs",
+    "Tally",
+    "Track",
+    "adopt",
+    "aligned",
+    "due",
+    "information",
+    "new_track",
+    "note",
+    "observe",
+    "perturbed",
+    "steep",
+    "stopped",
+]
+
+LINE = 8  # numbers in a cache line
+REFRESH = 2048  # observations between two recomputations of V^-1
+MANY = 1e3  # growth of det V after which its logarithm is taken
+STEEP = 1e4  # or at once where Sherman-Morrison would cancel four digits
+UNUSED = cast(Generator, None)
+
+
+class Rngs(NamedTuple):
+    """The random numbers of a run, by what they are for: those that its kernel draws, as taking in a generator takes time."""
+
+    noise: Generator
+    member: Generator = UNUSED
+    perturbation: Generator = UNUSED
+    context: Generator = UNUSED
+
+
+class Tally:
+    """The numbers of a run. At work it is a NumPy record, whose fields kernels change in place."""
+
+    regret: float
+    rewards: float  # their sum
+    squares: float  # of the rewards, their sum
+    leverage: float  # of the last x
+    information: float  # log(det V / lam^d) up to some round
+    growth: float  # of det V since then
+    noted: int  # checkpoints passed
+
+
+NUMBERS = np.dtype([(name, np.dtype(kind)) for name, kind in Tally.__annotations__.items()], align=True)
+
+
+class Track(NamedTuple):
+    """A run so far."""
+
+    lam: float
+    inverse: FloatArray  # V^-1 [d, d]
+    mean: FloatArray  # theta_hat [d]
+    target: FloatArray  # b [d]
+    pulls: CountArray  # [K + W], and zeros up to a multiple of BLOCK
+    gain: FloatArray  # V^-1 x of the last observation, as it was before it [d]
+    tally: Tally
+    checkpoints: IntArray  # [C] rounds after which the regret is noted
+    regret: FloatArray  # [C]
+    scores: FloatArray  # scratch [K]
+    stop: IntArray  # [1] not 0: give up, the user has had enough
+
+
+def aligned(*shapes: tuple[int, ...]) -> list[FloatArray]:
+    """Arrays of zeros that begin with a cache line each: rows that straddle lines take half as long again to read."""
+    sizes = [math.prod(shape) for shape in shapes]
+    room = np.zeros(sum(sizes) + LINE * (1 + len(sizes)))
+    start = -room.ctypes.data // 8 % LINE
+    arrays = []
+    for shape, size in zip(shapes, sizes, strict=True):
+        arrays.append(room[start : start + size].reshape(shape))
+        start += -(-size // LINE) * LINE
+    return arrays
+
+
+def new_track(dim: int, rows: int, arms: int, lam: float, checkpoints: IntArray, stop: IntArray) -> Track:
+    """A run before its first round, on `arms` arms on offer and `rows` in all."""
+    inverse, mean, target, gain, scores = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,))
+    np.fill_diagonal(inverse, 1.0 / lam)
+    tally: Any = np.zeros(1, NUMBERS).view(np.recarray)[0]
+    tally.growth = 1.0
+    return Track(
+        lam=lam,
+        inverse=inverse,
+        mean=mean,
+        target=target,
+        pulls=np.zeros(-(-rows // BLOCK) * BLOCK, np.int32),
+        gain=gain,
+        tally=tally,
+        checkpoints=checkpoints,
+        regret=np.full(checkpoints.size, np.nan),
+        scores=scores,
+        stop=stop,
+    )
+
+
+@embedded
+def observe(track: Track, x: FloatArray, y: float) -> None:
+    """V += x x', b += x y; V^-1 and theta_hat by Sherman-Morrison."""
+    gain, tally = track.gain, track.tally
+    sum_rows(gain, track.inverse, x)
+    leverage = dot(gain, x)
+    weight = 1.0 / (1.0 + leverage)
+    axpy(track.mean, weight * (y - dot(track.mean, x)), gain)
+    axpy(track.target, y, x)
+    add_outer(track.inverse, -weight, gain, gain)
+    note_growth(tally, leverage)
+    tally.rewards += y
+    tally.squares += y * y
+    tally.leverage = leverage
+
+
+@embedded
+def note_growth(tally: Tally, leverage: float) -> None:
+    """det V grows by 1 + leverage; its logarithm is taken once in many rounds."""
+    tally.growth *= 1.0 + leverage
+    if tally.growth > MANY:
+        tally.information += np.log(tally.growth)
+        tally.growth = 1.0
+
+
+@embedded
+def information(track: Track) -> float:
+    """log(det V / lam^d)."""
+    return track.tally.information + np.log(track.tally.growth)
+
+
+@embedded
+def steep(track: Track) -> bool:
+    """Whether the last observation has cost V^-1 too many digits."""
+    return track.tally.leverage > STEEP
+
+
+@embedded
+def due(track: Track, t: int) -> bool:
+    """Whether V^-1 is to be recomputed after round t."""
+    return (t + 1) % REFRESH == 0 or steep(track)
+
+
+@kernel
+def adopt(track: Track, gram: FloatArray) -> None:
+    """V^-1 and theta_hat anew from V and b; nothing changes where V is singular to working precision."""
+    fresh = invert(gram)
+    if fresh.size > 0:
+        track.inverse[:] = fresh
+        sum_rows(track.mean, fresh, track.target)
+
+
+@embedded
+def note(track: Track, t: int, loss: float) -> None:
+    """Add to the regret and, at a checkpoint, write it down. Checkpoints ascend and end with the horizon."""
+    tally = track.tally
+    tally.regret += loss
+    if track.checkpoints[tally.noted] == t + 1:
+        track.regret[tally.noted] = tally.regret
+        tally.noted += 1
+
+
+@embedded
+def stopped(track: Track) -> bool:
+    """Whether the user has had enough."""
+    return track.stop[0] != 0
+
+
+@embedded
+def perturbed(track: Track, total: FloatArray, scale: float, theta: FloatArray) -> None:
+    """theta = theta_hat + scale V^-1 total."""
+    sum_rows(theta, track.inverse, total)
+    for i in range(theta.size):
+        theta[i] = track.mean[i] + scale * theta[i]

@@ -1,0 +1,17 @@
+"""One algorithm a file: the loop over its rounds, and how its recipe is told to it. Importing them fills the registry."""
+
+from importlib import import_module
+
+ALGORITHMS = (
+    "eager",
+    "ensemble_plus_plus",
+    "greedy",
+    "history",
+    "information_directed",
+    "kveton_phe",
+    "lazy",
+    "linucb",
+    "moving_ensemble",
+)
+for name in ALGORITHMS:
+    import_module(f"{__name__}.{name}")

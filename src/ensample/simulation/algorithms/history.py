@@ -1,0 +1,140 @@
+"""Models drawn afresh each round: LinPHE and Thompson sampling."""
+
+import math
+
+import numpy as np
+
+from ensample.kernels.compile import kernel
+from ensample.kernels.draws import GAUSSIAN_LAW, Law, Laws, draw_sum, draw_vector
+from ensample.kernels.inflation import NO_INFLATION, Inflation, inflation
+from ensample.kernels.ridge import rotate
+from ensample.kernels.rows import add_rows
+from ensample.kernels.scene import Scene, first_moment, offer, play
+from ensample.kernels.track import Rngs, Track, perturbed, stopped
+from ensample.kernels.world import World, begin, greedy_arm, pull
+from ensample.perturbations import Gaussian
+from ensample.policies import PerturbedHistory, ThompsonSampling
+from ensample.randomness import RunGenerators
+from ensample.simulation.codes import laws_of, unknown_laws
+from ensample.simulation.registry import Evaluation, simulates
+
+__all__: list[str] = []
+
+
+@simulates(PerturbedHistory, World, Evaluation.EAGER, unless=unknown_laws)
+def linphe_on_arms(recipe: PerturbedHistory, world: World, track: Track, rngs: RunGenerators) -> None:
+    laws, drawn = laws_of(recipe), Rngs(rngs.noise, perturbation=rngs.perturbation)
+    if laws.reward.kind == GAUSSIAN_LAW:
+        gaussian_history(world, track, laws, NO_INFLATION, False, drawn)
+    else:
+        summed_history(world, track, laws, drawn)
+
+
+def not_gaussian(recipe: PerturbedHistory) -> str:
+    gaussian = type(recipe.reward_law) is Gaussian
+    return unknown_laws(recipe) or ("" if gaussian else f"without standing arms {recipe.reward_law!r} has no sums to draw")
+
+
+@simulates(PerturbedHistory, Scene, Evaluation.EAGER, unless=not_gaussian)
+def linphe_on_moving_arms(recipe: PerturbedHistory, scene: Scene, track: Track, rngs: RunGenerators) -> None:
+    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+    moving_history(scene, track, laws_of(recipe), NO_INFLATION, drawn)
+
+
+@simulates(ThompsonSampling, World, Evaluation.EAGER)
+def thompson_on_arms(recipe: ThompsonSampling, world: World, track: Track, rngs: RunGenerators) -> None:
+    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation)
+    gaussian_history(world, track, unit_laws(recipe), recipe.factor, recipe.adaptive, drawn)
+
+
+def adaptive(recipe: ThompsonSampling) -> str:
+    return "kernels on moving arms do not follow the rewards' standard deviation" if recipe.adaptive else ""
+
+
+@simulates(ThompsonSampling, Scene, Evaluation.EAGER, unless=adaptive)
+def thompson_on_moving_arms(recipe: ThompsonSampling, scene: Scene, track: Track, rngs: RunGenerators) -> None:
+    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+    moving_history(scene, track, unit_laws(recipe), recipe.factor, drawn)
+
+
+def unit_laws(recipe: ThompsonSampling) -> Laws:
+    """W + sum_i X_i Z_i ~ N(0, V)."""
+    return Laws(Law(GAUSSIAN_LAW, 1, math.sqrt(recipe.regularization)), Law(GAUSSIAN_LAW, 1, 1.0))
+
+
+@kernel
+def gaussian_history(world: World, track: Track, laws: Laws, factor: Inflation, adaptive: bool, rngs: Rngs) -> None:
+    """theta = theta_hat + factor_t V^-1 (W + scale R'g), g ~ N(0, I), R'R = sum x x': O(d^2) a round.
+
+    The t of factor_t is the number of observations, the warm-up's included. `adaptive` multiplies it by the standard deviation
+    of the rewards so far.
+    """
+    rows, d = world.features.shape
+    root = np.zeros((d, d))
+    total = np.zeros(d)
+    theta = np.zeros(d)
+    first = begin(world, track, rngs.noise)
+    for k in range(rows):
+        for _ in range(track.pulls[k]):
+            rotate(root, world.features[k])
+    for t in range(first, track.checkpoints[-1]):
+        if stopped(track):
+            return
+        draw_vector(laws.initial, total, rngs.perturbation)
+        for i in range(d):
+            weight = laws.reward.scale * rngs.perturbation.standard_normal()
+            for k in range(i, d):
+                total[k] += weight * root[i, k]
+        seen = world.warmup.size + t
+        size = inflation(factor, track, seen)
+        perturbed(track, total, size * reward_deviation(track, seen) if adaptive else size, theta)
+        arm = greedy_arm(world, track, theta)
+        pull(world, track, t, arm, rngs.noise)
+        rotate(root, world.features[arm])
+
+
+@kernel
+def reward_deviation(track: Track, n: int) -> float:
+    """The standard deviation of the n rewards so far, n in its denominator; 0 for none."""
+    if n == 0:
+        return 0.0
+    mean = track.tally.rewards / n
+    return np.sqrt(max(0.0, track.tally.squares / n - mean * mean))
+
+
+@kernel
+def summed_history(world: World, track: Track, laws: Laws, rngs: Rngs) -> None:
+    """theta = theta_hat + V^-1 (W + sum_k x_k G_k), G_k the sum of N_k draws: O(K d) a round where that sum is one step."""
+    rows, d = world.features.shape
+    total = np.zeros(d)
+    theta = np.zeros(d)
+    for t in range(begin(world, track, rngs.noise), track.checkpoints[-1]):
+        if stopped(track):
+            return
+        draw_vector(laws.initial, total, rngs.perturbation)
+        for k in range(rows):
+            if track.pulls[k] > 0:
+                weight = draw_sum(laws.reward, track.pulls[k], rngs.perturbation)
+                for i in range(d):
+                    total[i] += weight * world.features[k, i]
+        perturbed(track, total, 1.0, theta)
+        pull(world, track, t, greedy_arm(world, track, theta), rngs.noise)
+
+
+@kernel
+def moving_history(scene: Scene, track: Track, laws: Laws, factor: Inflation, rngs: Rngs) -> None:
+    """`gaussian_history` on arms that change every round, or on the unit ball."""
+    d = scene.theta.size
+    triangle, total, draws = np.zeros((d, d)), np.zeros(d), np.zeros(d)
+    moment = first_moment(scene, track)
+    for t in range(track.checkpoints[-1]):
+        if stopped(track):
+            return
+        offer(scene, moment, rngs.context)
+        draw_vector(laws.initial, total, rngs.perturbation)
+        for i in range(d):
+            draws[i] = laws.reward.scale * rngs.perturbation.standard_normal()
+        add_rows(total, triangle, draws)
+        perturbed(track, total, inflation(factor, track, t), moment.theta)
+        play(scene, track, moment, t, rngs.noise)
+        rotate(triangle, moment.x)

@@ -1,0 +1,49 @@
+"""Laws and member rules as kernels know them."""
+
+from ensample.kernels.draws import BINOMIAL_LAW, GAUSSIAN_LAW, SPHERE_LAW, UNIFORM_LAW, Law, Laws
+from ensample.kernels.turns import EVERY_ROUND, IN_TURN, OPTIMISTIC, Ensemble
+from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMember, UniformMember, as_member_rule
+from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Rademacher, Sphere, Uniform
+from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe
+
+__all__ = ["code_of", "ensemble_of", "laws_of", "looks_at_all", "unknown_laws", "unknown_parts"]
+
+LAWS: dict[type[InitialLaw], int] = {
+    Gaussian: GAUSSIAN_LAW,
+    Uniform: UNIFORM_LAW,
+    Rademacher: BINOMIAL_LAW,
+    CenteredBinomial: BINOMIAL_LAW,
+    Sphere: SPHERE_LAW,
+}
+RULES: dict[type[MemberRule], int] = {UniformMember: EVERY_ROUND, RoundRobin: IN_TURN, OptimisticMember: OPTIMISTIC}
+
+
+def code_of(law: InitialLaw) -> Law:
+    return Law(LAWS[type(law)], law.trials if isinstance(law, CenteredBinomial) else 1, law.scale)
+
+
+def laws_of(recipe: PerturbationRecipe) -> Laws:
+    return Laws(code_of(recipe.initial_law), code_of(recipe.reward_law))
+
+
+def ensemble_of(recipe: EnsembleRecipe) -> Ensemble:
+    rule = as_member_rule(recipe.member)
+    return Ensemble(recipe.size, rule.rounds if isinstance(rule, StickyMember) else RULES[type(rule)], laws_of(recipe))
+
+
+def unknown_laws(recipe: PerturbationRecipe) -> str:
+    """Which of its laws kernels do not know; empty if they know both."""
+    laws = type(recipe.initial_law), type(recipe.reward_law)
+    return next((f"kernels do not know the law {law.__name__}" for law in laws if law not in LAWS), "")
+
+
+def unknown_parts(recipe: EnsembleRecipe) -> str:
+    """Which of its laws, or that its member rule, kernels do not know; empty if they know all."""
+    rule = type(as_member_rule(recipe.member))
+    return unknown_laws(recipe) or ("" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}")
+
+
+def looks_at_all(recipe: EnsembleRecipe) -> str:
+    """As `unknown_parts`, or that its member rule looks at every member."""
+    optimistic = type(recipe.member) is OptimisticMember
+    return unknown_parts(recipe) or ("the optimistic rule looks at every member" if optimistic else "")

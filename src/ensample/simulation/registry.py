@@ -1,0 +1,114 @@
+"""Which kernel simulates which recipe.
+
+A kernel is registered for one type of recipe and one kind of place: a `World` (finitely many arms) or a `Scene` (arms that
+change every round, or the ball).
+
+    @simulates(LinUCB, World, Evaluation.EAGER)
+    def on_arms(recipe: LinUCB, world: World, track: Track, rngs: RunGenerators) -> None: ...
+
+The type must match exactly. A subclass may play otherwise than its parent: it is simulated by its live policy until somebody
+says that a kernel does what it does, `simulates(Mine, World, Evaluation.EAGER)(on_arms)`.
+"""
+
+import threading
+import warnings
+from collections import defaultdict
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeVar
+
+from ensample.errors import InvalidArgument, LiveSimulationWarning
+from ensample.kernels.scene import Scene
+from ensample.kernels.world import World
+from ensample.policies.recipe import Recipe
+from ensample.problems import Problem
+
+__all__ = ["EVALUATIONS", "Evaluation", "Kernel", "kernel_for", "simulates"]
+
+
+class Evaluation(StrEnum):
+    """How a simulation evaluates a recipe, the fastest way first."""
+
+    LAZY = "lazy"  # only the member that acts
+    EAGER = "eager"  # all members, or an algorithm without members
+    LIVE = "live"  # the live policy, in Python
+
+
+EVALUATIONS = ("auto", *(way.value for way in Evaluation))
+
+Run = Callable[..., None]  # (recipe, place, track, random numbers): one run, written to the track
+Given = TypeVar("Given", bound=Run)
+
+
+class Kernel(NamedTuple):
+    """One way to simulate a type of recipe in a kind of place."""
+
+    way: Evaluation
+    run: Run
+    obstacle: Callable[[Any], str]  # why it cannot run a recipe of that type; empty where it can
+
+
+KERNELS: dict[tuple[type[Recipe], type], list[Kernel]] = defaultdict(list)
+
+
+def capable(recipe: Recipe) -> str:
+    return ""
+
+
+def simulates(
+    recipe: type[Recipe],
+    place: type[World] | type[Scene],
+    way: Evaluation,
+    unless: Callable[[Any], str] = capable,
+) -> Callable[[Given], Given]:
+    """Register a function as the way to simulate recipes of this type, `unless` it gives a reason why it cannot."""
+
+    def register(run: Given) -> Given:
+        KERNELS[recipe, place].append(Kernel(way, run, unless))
+        return run
+
+    return register
+
+
+def kernel_for(recipe: Recipe, problem: Problem, place: World | Scene | None, asked: str) -> Kernel | None:
+    """The kernel that `asked` (auto, lazy, eager or live) stands for; None: the live policy.
+
+    `place` is the problem as kernels see it. Raises where there is no such kernel.
+    """
+    registered = KERNELS.get((type(recipe), type(place)), [])
+    able = {kernel.way: kernel for kernel in registered if not kernel.obstacle(recipe)}
+    if asked == "auto":
+        if not able:
+            warn_once(f"{obstacle(recipe, problem, place, registered)}: {SLOW}")
+        return next((able[way] for way in Evaluation if way in able), None)
+    if asked != Evaluation.LIVE and asked not in able:
+        ways = ", ".join(repr(way.value) for way in Evaluation if way in able or way is Evaluation.LIVE)
+        raise InvalidArgument("evaluation", asked, f"'auto' or one of {ways} for {recipe!r}")
+    return able.get(Evaluation(asked))
+
+
+SLOW = "its live policy is simulated, about a hundred times slower (evaluation='live' says that this is meant)"
+
+
+def obstacle(recipe: Recipe, problem: Problem, place: World | Scene | None, registered: list[Kernel]) -> str:
+    """Why no kernel can."""
+    name = type(recipe).__name__
+    if place is None:
+        kinds = type(problem.arms).__name__, type(problem.noise).__name__
+        return f"{name} on {type(problem).__name__} with {kinds[0]} and {kinds[1]}, which kernels do not know"
+    if not registered:
+        return f"no kernel simulates {name} on {type(problem.arms).__name__}"
+    return f"{name}: {registered[0].obstacle(recipe)}"
+
+
+SAID: set[str] = set()
+SAYING = threading.Lock()
+
+
+def warn_once(message: str) -> None:
+    """In this process, whatever the number of runs and threads."""
+    with SAYING:
+        if message in SAID:
+            return
+        SAID.add(message)
+    warnings.warn(message, LiveSimulationWarning, stacklevel=2)

@@ -1,0 +1,89 @@
+"""Replicates of one recipe on one problem, one after the other: the loop that `simulate` and studies share."""
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.errors import InvalidArgument
+from ensample.kernels.scene import Scene
+from ensample.kernels.track import Track, new_track
+from ensample.kernels.world import World
+from ensample.policies.recipe import Recipe
+from ensample.problems import Family, LinearProblem, Problem
+from ensample.randomness import RunGenerators
+from ensample.simulation import algorithms as algorithms  # which fills the registry
+from ensample.simulation.live import run_live
+from ensample.simulation.registry import Evaluation, kernel_for
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["LONGEST", "Job", "Replicate", "replicates"]
+
+LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
+
+
+class Job(NamedTuple):
+    """What is to be run. A replicate is a pure function of it and of the replicate's number."""
+
+    recipe: Recipe
+    problem: Problem | Family  # a family draws a problem of its own for each replicate
+    checkpoints: IntArray  # [C] rounds, the last being the horizon
+    evaluation: str
+    seed: int
+    cell: int
+
+
+class Replicate(NamedTuple):
+    """What it gave."""
+
+    problem: Problem
+    evaluation: str
+    regret: FloatArray  # [C]
+    pulls: IntArray | None  # [K]; None where arms are not numbered
+    seconds: float  # of work
+
+
+def replicates(job: Job, numbers: Iterable[int], stop: IntArray) -> Iterator[Replicate]:
+    """The replicates with these numbers, fewer where `stop[0]` is set on the way."""
+    rngs = RunGenerators(job.seed, job.cell)
+    for number in numbers:
+        if stop[0]:
+            return
+        rngs.move(number)
+        problem = job.problem.draw(rngs.problem) if isinstance(job.problem, Family) else job.problem
+        start = time.perf_counter()
+        outcome = run(job, problem, rngs, stop)
+        yield Replicate(problem, *outcome, time.perf_counter() - start)
+
+
+def run(job: Job, problem: Problem, rngs: RunGenerators, stop: IntArray) -> tuple[str, FloatArray, IntArray | None]:
+    """(evaluation used, regret at the checkpoints, pulls)."""
+    recipe = job.recipe
+    check_length(problem, int(job.checkpoints[-1]))
+    recipe.check(problem.arms)
+    place = problem.place()
+    kernel = kernel_for(recipe, problem, place, job.evaluation)
+    if kernel is None or place is None:
+        return Evaluation.LIVE.value, *run_live(recipe, problem, job.checkpoints, rngs, stop)
+    rows, arms = (len(place.features), place.by_coordinate.shape[1]) if isinstance(place, World) else (0, place.offered)
+    track = new_track(problem.arms.dim, rows, arms, recipe.regularization, job.checkpoints, stop)
+    kernel.run(recipe, place, track, rngs)
+    return kernel.way.value, track.regret, pulls_of(place, track)
+
+
+def check_length(problem: Problem, horizon: int) -> None:
+    """Raise if a run is longer than kernels can count: the rounds of the warm-up are pulls too."""
+    warmup = len(problem.warmup) if isinstance(problem, LinearProblem) else 0
+    if warmup + horizon > LONGEST:
+        expected = f"at most {LONGEST - warmup}, which is 2^31 - 1 without the {warmup} rounds of the warm-up"
+        raise InvalidArgument("horizon", horizon, expected)
+
+
+def pulls_of(place: World | Scene, track: Track) -> IntArray | None:
+    """Of the arms on offer; the warm-up counts as no round."""
+    if not isinstance(place, World):
+        return None
+    arms = place.by_coordinate.shape[1]
+    warm = np.bincount(place.warmup, minlength=arms)[:arms] if place.warmup.size else 0
+    return track.pulls[:arms].astype(np.int64) - warm

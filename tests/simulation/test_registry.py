@@ -1,0 +1,186 @@
+"""Which kernel simulates what: exact types only, and a word where there is none."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import ensample as es
+from ensample.kernels.compile import kernel
+from ensample.kernels.noise import draw_reward, noisy_reward
+from ensample.kernels.scene import Scene
+from ensample.kernels.world import World
+from ensample.problems import Noise
+from ensample.simulation import registry
+from ensample.simulation.algorithms import lazy
+from ensample.simulation.registry import KERNELS, Evaluation, simulates
+
+FAMILY = es.problem("sphere", dim=3, arms=5, noise=0.4)
+ARMS = es.FiniteArms(np.eye(2))
+KNOWN_NOISES = [es.GaussianNoise(0.3), es.RademacherNoise(0.3), es.BernoulliNoise(), es.HeteroscedasticNoise(0.1, 0.6)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_said_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SAID", set())
+
+
+@dataclass(frozen=True)
+class FirstArm(es.Recipe):
+    """A recipe of the user's own that plays one arm for good."""
+
+    regularization: float = 1.0
+    scale = 0.0
+
+    def start(self, arms, seed=0):
+        return es.EnsembleSampling(1, 0.0, initial=es.Gaussian(0.0), reward=es.Gaussian(0.0)).start(arms, seed)
+
+
+@dataclass(frozen=True)
+class Calm(es.EnsembleSampling):
+    """Plays otherwise than its parent: at a tenth of the scale."""
+
+    def start(self, arms, seed=0):
+        return es.EnsembleSampling(self.size, self.scale / 10).start(arms, seed)
+
+
+@dataclass(frozen=True)
+class Plain(es.EnsembleSampling):
+    """Plays as its parent does."""
+
+
+@dataclass(frozen=True)
+class Doubled(es.Gaussian):
+    """Draws otherwise than its parent."""
+
+    def draw(self, rng, shape):
+        return 2.0 * super().draw(rng, shape)
+
+
+@dataclass(frozen=True)
+class Shifted(es.GaussianNoise):
+    """Draws otherwise than its parent."""
+
+    def draw(self, mean, spread, rng):
+        return super().draw(mean, spread, rng) - 10.0
+
+
+@dataclass(frozen=True)
+class Silent(Noise):
+    """A noise of the user's own."""
+
+    subgaussian = 0.0
+
+    def spreads(self, means):
+        return np.zeros_like(means)
+
+    def draw(self, mean, spread, rng):
+        return mean
+
+
+class Stubborn(es.LinearProblem):
+    """Answers otherwise than its parent."""
+
+    def reward(self, x, rng):
+        return 1.0
+
+
+def first_member(round, size, rng):
+    return 0
+
+
+UNKNOWN = {
+    "a recipe": (FirstArm(), FAMILY, "no kernel simulates FirstArm on FiniteArms"),
+    "a subclass of a recipe": (Calm(5, 0.4), FAMILY, "no kernel simulates Calm on FiniteArms"),
+    "a law": (
+        es.EnsembleSampling(5, 0.4, reward=Doubled(0.4)),
+        FAMILY,
+        "EnsembleSampling: kernels do not know the law Doubled",
+    ),
+    "a law of LinPHE": (es.PerturbedHistory(0.4, reward=Doubled(0.4)), es.problem("ball", dim=2), "the law Doubled"),
+    "a member rule": (es.EnsembleSampling(5, 0.4, member=first_member), FAMILY, "first_member"),
+    "a noise": (es.Greedy(), es.LinearProblem(ARMS, [0.2, 0.4], Silent()), "FiniteArms and Silent, which kernels do not know"),
+    "a subclass of a noise": (es.Greedy(), es.LinearProblem(ARMS, [0.2, 0.4], Shifted(0.1)), "FiniteArms and Shifted"),
+    "a subclass of a problem": (es.Greedy(), Stubborn(ARMS, [0.2, 0.4], 0.1), "Greedy on Stubborn with FiniteArms"),
+    "arms": (es.Greedy(), es.LinearProblem(es.Box([0.0], [1.0]), [0.2], 0.1), "Greedy on LinearProblem with Box"),
+    "a built-in recipe on moving arms": (
+        es.LinUCB(),
+        es.problem("contextual", dim=2),
+        "no kernel simulates LinUCB on ChangingArms",
+    ),
+    "a built-in law on moving arms": (
+        es.PerturbedHistory(0.4, reward=es.Rademacher(0.4)),
+        es.problem("ball", dim=2),
+        "without standing arms Rademacher",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_without_a_kernel_it_is_simulated_live_and_says_so_once(case: str) -> None:
+    recipe, problem, reason = UNKNOWN[case]
+    live = es.simulate(recipe, problem, 12, 6, evaluation="live")  # asked for: no warning, which would be an error here
+    with pytest.warns(es.LiveSimulationWarning) as said:
+        auto = es.simulate(recipe, problem, 12, 6, threads=2)
+        es.simulate(recipe, problem, 12, 1)
+    assert len(said) == 1 and reason in str(said[0].message), [str(warning.message) for warning in said]
+    assert "a hundred times slower" in str(said[0].message) and "\n" not in str(said[0].message)
+    assert auto.evaluation == "live"
+    np.testing.assert_array_equal(auto.regret, live.regret)
+    for way in ("lazy", "eager"):
+        with pytest.raises(es.InvalidArgument, match=r"^evaluation = .*expected 'auto' or one of 'live' for "):
+            es.simulate(recipe, problem, 12, evaluation=way)
+
+
+def test_what_is_not_known_differs_from_what_would_have_been_simulated() -> None:
+    """Else the cases above would show nothing: the parents' kernels play otherwise."""
+    for recipe, parent in ((Calm(5, 0.4), es.EnsembleSampling(5, 0.4)), (UNKNOWN["a law"][0], es.EnsembleSampling(5, 0.4))):
+        ours, theirs = (es.simulate(each, FAMILY, 100, 20, evaluation="live").regret for each in (recipe, parent))
+        assert not np.array_equal(ours, theirs)
+    for problem in (UNKNOWN["a subclass of a noise"][1], UNKNOWN["a subclass of a problem"][1]):
+        plain = es.LinearProblem(ARMS, [0.2, 0.4], 0.1)
+        ours, theirs = (es.simulate(es.Greedy(), each, 100, 20, evaluation="live").regret for each in (problem, plain))
+        assert not np.array_equal(ours, theirs)
+
+
+def test_a_kernel_can_be_registered_for_a_type_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KERNELS, (Plain, World), [])
+    simulates(Plain, World, Evaluation.LAZY)(lazy.algorithm_one)
+    own, parent = (es.simulate(each, FAMILY, 50, 4) for each in (Plain(5, 0.4), es.EnsembleSampling(5, 0.4)))
+    assert own.evaluation == "lazy"
+    np.testing.assert_array_equal(own.regret, parent.regret)
+
+
+def test_every_recipe_of_ours_has_a_kernel_on_finite_arms() -> None:
+    ours = {getattr(es, name) for name in es.__all__ if isinstance(getattr(es, name), type)}
+    recipes = {kind for kind in ours if issubclass(kind, es.Recipe) and kind is not es.Recipe}
+    assert recipes == {recipe for recipe, place in KERNELS if place is World}
+    assert {recipe for recipe, place in KERNELS if place is Scene} == {
+        es.EnsembleSampling,
+        es.PerturbedHistory,
+        es.ThompsonSampling,
+    }
+
+
+@kernel
+def compiled_rewards(kind, mean, spread, rewards, rng):
+    for i in range(rewards.size):
+        rewards[i] = draw_reward(kind, mean, spread, rng)
+
+
+@pytest.mark.parametrize("noise", KNOWN_NOISES, ids=repr)
+def test_kernels_and_python_draw_the_same_rewards(noise) -> None:
+    rewards, mean = np.zeros(500), 0.4
+    spread = float(noise.spreads(np.array(mean)))
+    compiled_rewards(noise.kind, mean, spread, rewards, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    assert [noise.draw(mean, spread, rng) for _ in rewards] == rewards.tolist()
+    rng = np.random.default_rng(1)
+    assert [noisy_reward(noise.kind, mean, spread, rng) for _ in rewards] == rewards.tolist()
+
+
+def test_a_warning_may_be_silenced_by_its_category() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", es.LiveSimulationWarning)
+        assert es.simulate(FirstArm(), FAMILY, 5).evaluation == "live"
