@@ -28,9 +28,10 @@ tell(exploration, exploration(0.5, 3.0, 9))
 PERTURB = f"""{TELL}
 sys.path.append({sysconfig.get_path("purelib")!r})
 import numpy as np
-from ensample.kernels.eager import perturb
+from ensample.kernels.draws import Law
+from ensample.simulation.algorithms.eager import perturb
 sums = np.zeros((1, 3))
-perturb(sums, np.ones(1), np.zeros(3), (0, 1, 1.0), np.random.default_rng(0))
+perturb(sums, np.ones(1), np.zeros(3), Law(0, 1, 1.0), np.random.default_rng(0))
 tell(perturb, sums[0].tolist())
 """
 """One that calls `draw_sum` of another file; its values are three normal numbers."""
@@ -78,7 +79,7 @@ def test_a_wheel_with_another_callee_gives_its_own_numbers(tmp_path: Path) -> No
     assert first["value"] == again["value"] == normal.tolist()
     assert (counts(first), counts(again)) == (COMPILED, FOUND)
 
-    edit(sources / "kernels/draws.py", "return scale * np.sqrt(n) *", "return 2.0 * scale * np.sqrt(n) *")
+    edit(sources / "kernels/draws.py", "return law.scale * np.sqrt(n) *", "return 2.0 * law.scale * np.sqrt(n) *")
     install(python, only_pip, wheel(sources, 2, tmp_path))
     upgraded, again = (run(PERTURB, python, XDG_CACHE_HOME=tmp_path / "caches") for _ in range(2))
     assert upgraded["value"] == again["value"] == (2.0 * normal).tolist()

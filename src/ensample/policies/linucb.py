@@ -142,7 +142,7 @@ class OptimisticModel(LinearModel):
         d, lam = self.dim, self.regularization
         information = self.information if determinant else d * math.log1p(self.count / d / lam)
         unknown = math.sqrt(lam) * float(self.largest[0]) if self.recipe.norm is None else 0.0
-        return base + width * math.sqrt(information + tail) + unknown
+        return base + width * math.sqrt(max(0.0, information + tail)) + unknown
 
     def estimates(self, round: int) -> FloatArray:
         """The optimistic parameter theta~ = theta_hat + beta V^-1 x / |x|_{V^-1} of the coming round's x: [1, d].

@@ -110,4 +110,4 @@ class SharpEnsemble(LinearEnsemble):
     def inflation(self) -> float:
         """gamma beta_{t-1}."""
         base, width, tail, _ = self.factor
-        return base + width * math.sqrt(self.information + tail)
+        return base + width * math.sqrt(max(0.0, self.information + tail))
