@@ -18,7 +18,8 @@ from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
 
 __all__ = ["keep"]
 
-SHELF = Shelf(sources_digest(), tools_digest(), homes())  # before any kernel is imported: what changes later is not theirs
+SHELF = Shelf(sources_digest(), tools_digest(), homes())
+"""Made before any kernel is imported, see `__init__.py`: made later, it might have the name of newer sources than theirs."""
 
 
 def keep(dispatcher: Any) -> None:
