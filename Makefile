@@ -5,13 +5,16 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+OLDEST ?= $(shell for p in $(BIN)/python python3.11 python3; do \
+	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
+LOWEST := build/lowest
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test attack lint format bench docs clean
+.PHONY: help run test test-lowest attack lint format bench docs clean
 
 help:  ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: .venv/runs  ## what the theory prescribes, then race the policies: a table, and a figure in race/
 	$(BIN)/ensample plan
@@ -19,6 +22,12 @@ run: .venv/runs  ## what the theory prescribes, then race the policies: a table,
 
 test: lint  ## linters, types, import rules, doctests and all tests
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all that we depend on
+	@test -n "$(OLDEST)" || { echo "these versions are for Python 3.11; set OLDEST=/path/to/python3.11"; exit 1; }
+	$(OLDEST) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet $$($(OLDEST) tests/lowest.py) '.[cluster]'
+	$(LOWEST)/bin/python tests/smoke.py
 
 attack: .venv/develops  ## every attack at its full number of attempts (an hour or two)
 	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s tests/attacks

@@ -51,7 +51,7 @@ def race(
     out: Annotated[Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))] = None,
     threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="print JSON for programs; without matplotlib and --out there is no figure then")
+        bool, typer.Option("--json", help="print JSON for programs; no figure where matplotlib is missing")
     ] = False,
     list_only: Annotated[bool, typer.Option("--list", help="say which problems and policies there are and stop")] = False,
 ) -> None:

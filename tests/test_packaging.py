@@ -1,0 +1,28 @@
+"""What pyproject.toml asks for. That its lower bounds are true is shown by `make test-lowest`."""
+
+import tomllib
+from importlib.metadata import version
+
+import pytest
+
+from lowest import PYPROJECT, lowest, pinned
+
+PROJECT = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+
+
+def test_every_direct_dependency_has_a_lower_bound_that_can_be_tried() -> None:
+    pins = dict(pin.split("==") for pin in lowest(PROJECT))
+    assert {"numba", "numpy", "rich", "safetensors", "typer", "jinja2", "matplotlib", "polars", "distributed"} <= set(pins)
+    for name, least in pins.items():
+        assert numbers(version(name)) >= numbers(least), f"{name} here is older than we ask for"
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(".") if part.isdigit()]
+
+
+def test_a_dependency_without_a_bound_is_not_passed_over() -> None:
+    assert pinned("polars>=1.30") == "polars==1.30"
+    for requirement in ("polars", "polars<2", "polars==1.30", "polars~=1.30"):
+        with pytest.raises(ValueError, match="has no lower bound"):
+            pinned(requirement)
