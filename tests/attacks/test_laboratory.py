@@ -32,11 +32,12 @@ class Tally(Counter[str]):
 
     @contextmanager
     def of(self, attempt: int) -> Iterator[None]:
-        """What an attempt raises that is not an error of ours, with words, is a crash."""
+        """What an attempt raises is a crash, unless it is an error of ours that can be said."""
         try:
-            yield
-        except es.EnsampleError as error:
-            self["refused"] += bool(str(error))
+            try:
+                yield
+            except es.EnsampleError as error:
+                self["refused"] += bool(str(error))
         except Exception:
             self.crashes.append(f"attempt {attempt}: {traceback.format_exc()[-2000:]}")
 

@@ -136,7 +136,6 @@ BAD: list[tuple[str, str, list[str]]] = [
     ("arms = 5", "noise = { kind = [] }", ["problem.noise.kind = []", "GaussianNoise"]),
     ("runs = 6", "published = 3", ["published = 3", "[[published]]"]),
     ("runs = 6", 'published = [{ policy = "TS", problem = "sphere", dim = 2, value = 1, measure = [] }]', ["measure = []"]),
-    ("[problem]", "problem = 3\n[scales.other]\nproblem = { dim = 2 }\n[nothing]", ["nothing"]),
     ("runs = 6", 'published = [{ policy = "ES", problem = "sphere", value = 1 }]', ["published", "fits 4"]),
 ]
 

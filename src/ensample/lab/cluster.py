@@ -73,11 +73,12 @@ class Cluster(Engine):
             return local_client()
         from distributed import Client
 
+        keys = self._keys()
         try:
-            greet(self.address, self._keys())
-            client: AbstractContextManager[Any] = Client(self.address, timeout=PATIENCE, security=self._keys())
+            greet(self.address, keys)
+            client: AbstractContextManager[Any] = Client(self.address, timeout=PATIENCE, security=keys)
             return client
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, ImportError) as error:  # the last of another version of distributed
             said = str(error) or f"it said nothing for {PATIENCE:.0f} s"
             raise InvalidArgument("cluster", self.address, f"'local' or a scheduler that answers ({said})") from None
 
