@@ -388,6 +388,17 @@ def test_every_model_has_states_that_cannot_be(crafted, recipe: str, arms: str, 
         crafted(change, recipe, arms)
 
 
+def test_a_refusal_warns_of_nothing(crafted) -> None:
+    """Not even of a NaN that signals when it is converted."""
+
+    def signalling(mutant: Mutant) -> None:
+        mutant.arrays["arms.features"][0] = "F32"
+        mutant.arrays["arms.features"][2] = bytearray(b"\x01\x00\x80\x7f" * 21)
+
+    with pytest.raises(es.SnapshotError, match=r"arms.features = "):
+        crafted(signalling)
+
+
 def test_numbers_that_could_be_are_believed_unless_the_log_is_replayed(crafted) -> None:
     for change in (entry("state.sums", 0, 0.125), described("seed", 1), described("recipe.scale", 0.75)):
         crafted(change)

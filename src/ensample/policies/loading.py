@@ -59,7 +59,8 @@ def load(
     """
     boolean("verify", verify)
     try:
-        policy = restored(*read(path), recipe, arms)
+        with np.errstate(all="ignore"):  # what cannot be may overflow on the way to its refusal
+            policy = restored(*read(path), recipe, arms)
         if verify:
             check_replay(policy)
         return policy
