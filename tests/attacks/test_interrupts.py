@@ -36,17 +36,16 @@ class Alarm:
                 self.left = times
                 signal.setitimer(signal.ITIMER_REAL, max(1e-6, after))
                 call()
-            except KeyboardInterrupt:
+                self.left = 0
+            except (KeyboardInterrupt, SystemError) as error:
+                if isinstance(error, SystemError) and "with an exception set" not in str(error):
+                    raise  # that is how numba says that an interrupt came while it handed over a result
                 hit = True
                 for _ in range(200):  # the second may come here
                     pass
-        except KeyboardInterrupt:
-            pass
-        while self.left:
-            try:
                 self.left = 0
-            except KeyboardInterrupt:
-                continue
+        except KeyboardInterrupt:  # the last there can be
+            hit = True
         return hit
 
     def off(self) -> None:

@@ -1,0 +1,44 @@
+"""The same nasty sequences, learned by a simulation's kernel and by a live policy."""
+
+import numpy as np
+
+import ensample as es
+from attacks.test_exactness import Sequence
+from attempts import attempts
+from ensample.kernels.track import new_track
+from ensample.randomness import RunGenerators
+from ensample.simulation.registry import kernel_for
+
+STIFF = 1e8  # a simulation keeps V and b in doubles: beyond this condition number it may be off by more than APART
+APART = 1e-6
+
+
+def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
+    """How far apart kernel and live policy are after a warm-up and one round, relative to theta_hat; the condition number."""
+    theta = np.random.default_rng(rounds).standard_normal(sequence.dim)
+    problem = es.LinearProblem(es.FiniteArms(sequence.X), theta, 0.0, warmup=sequence.X[:rounds])
+    recipe = es.Greedy(regularization=sequence.lam)
+    place = problem.place()
+    marks, stop = np.array([1]), np.zeros(1, np.int64)
+    track = new_track(sequence.dim, len(place.features), len(sequence.X), sequence.lam, marks, stop)
+    kernel_for(recipe, problem, place, "eager").run(recipe, place, track, RunGenerators(0, 0))
+    policy = recipe.start(problem.arms)
+    for x in sequence.X[:rounds]:
+        policy.update(x, problem.mean(x))
+    decision = policy.decide()
+    policy.update(decision, problem.mean(decision.features))
+    apart = np.linalg.norm(track.mean - policy.mean) / np.linalg.norm(policy.mean)
+    return float(apart), float(np.linalg.cond(policy.gram))
+
+
+def test_simulated_and_live_policies_learn_the_same() -> None:
+    count, compared, bad = attempts(80, 1000), 0, []
+    for number in range(count):
+        for rounds in range(1, 9):
+            apart, condition = both(Sequence(number), rounds)
+            if condition <= STIFF:
+                compared += 1
+                if not apart <= APART:
+                    bad.append((number, rounds, apart, condition))
+    print(f"{count:,} sequences, {compared:,} prefixes within condition {STIFF:g}: {len(bad)} apart by more than {APART:g}")
+    assert compared > count and not bad, bad[:5]
