@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ensample.claims import Claim, Outcome
-from ensample.report.claim_figures import for_file
-from ensample.report.paper_markdown import finding, refutation, summary_row
+from ensample.report.paper.figures import for_file
+from ensample.report.paper.markdown import finding, refutation, summary_row
 
 __all__ = ["DOCUMENT", "SEED", "alike", "says_what_became_of_the_twin", "says_what_was_found"]
 

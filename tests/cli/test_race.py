@@ -16,7 +16,7 @@ import pytest
 
 import ensample as es
 from ensample.cli.policies import POLICIES
-from ensample.report import race as report
+from ensample.report.race import figure as report
 
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 SMALL = ("--dim", "4", "--arms", "8", "--horizon", "200", "--runs", "4")

@@ -25,7 +25,7 @@ def test_the_page_and_the_document_say_the_same(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_named_before_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delitem(sys.modules, "ensample.report.paper", raising=False)
+    monkeypatch.delitem(sys.modules, "ensample.report.paper.html", raising=False)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setattr(command, "run", lambda *arguments: pytest.fail("the work began"))
     with pytest.raises(InvalidArgument, match=r"the package jinja2: pip install 'ensample\[lab\]'"):

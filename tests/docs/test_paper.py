@@ -4,9 +4,9 @@ import re
 
 from documented import DOCUMENT, SEED, STALE
 from ensample.claims import CLAIMS, Outcome, Scale, Section, Verdict
-from ensample.report import prose
-from ensample.report.findings import Entry
-from ensample.report.paper_markdown import document
+from ensample.report.paper import prose
+from ensample.report.paper.findings import Entry
+from ensample.report.paper.markdown import document
 
 ANY = Outcome(0.5, "<=", 1.0, 0.5, Verdict.HOLDS, 1)
 MEASURED = re.compile(r"^(\| \[|- Measured:|- Broken twin:).*$", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ensample.report.style import variables
+from ensample.report.drawing.style import variables
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),

@@ -12,13 +12,13 @@ import pytest
 
 from documented import alike
 from ensample.claims import CLAIMS, Broken, Curve, Figure, Kind, Outcome, Scale, Verdict
-from ensample.report.claim_figures import for_file, for_page
-from ensample.report.findings import Entry, three
-from ensample.report.formula import drawn, formula, pieces, translated
-from ensample.report.paper import page
-from ensample.report.paper_markdown import document
-from ensample.report.plain import for_html, for_markdown
-from ensample.report.prose import NOTATION
+from ensample.report.paper.figures import for_file, for_page
+from ensample.report.paper.findings import Entry, three
+from ensample.report.paper.formula import drawn, formula, pieces, translated
+from ensample.report.paper.html import page
+from ensample.report.paper.markdown import document
+from ensample.report.paper.plain import for_html, for_markdown
+from ensample.report.paper.prose import NOTATION
 
 CURVES = (Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 2.0, 5.0)), Curve("bound", (1.0, 100.0), (2.0, 9.0), bound=True))
 FIGURE = Figure("A figure", "T", "beta_T", CURVES, log_x=True, log_y=True)

@@ -16,14 +16,14 @@ import pytest
 
 import ensample as es
 from ensample.errors import InvalidArgument, WrongType
-from ensample.report.arrange import LINES, REFERENCES, STEPS, Looks, arrange
-from ensample.report.asked import as_toml, code_line
-from ensample.report.sections import sections
-from ensample.report.series import along, at_last_horizon, singles
+from ensample.report.drawing.style import variables
 from ensample.report.study import write_report
-from ensample.report.style import variables
-from ensample.report.tables import best_table, bound_table, final_table
-from ensample.report.words import number
+from ensample.report.study.asked import as_toml, code_line
+from ensample.report.study.figures.arrange import LINES, REFERENCES, STEPS, Looks, arrange
+from ensample.report.study.figures.series import along, at_last_horizon, singles
+from ensample.report.study.sections import sections
+from ensample.report.study.tables import best_table, bound_table, final_table
+from ensample.report.study.words import number
 
 NAMES = ("sizes", "grid", "members", "one", "hostile")
 VOID = {"meta", "link", "br", "img", "hr", "input"}

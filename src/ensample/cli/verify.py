@@ -78,8 +78,8 @@ def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
 def check_report() -> None:
     """Raise, before the work, if pages cannot be written."""
     try:
-        import ensample.report.paper
-        import ensample.report.paper_markdown  # noqa: F401
+        import ensample.report.paper.html
+        import ensample.report.paper.markdown  # noqa: F401
     except ImportError as error:
         raise InvalidArgument(str(error.name), None, f"the package {error.name}: pip install 'ensample[lab]'") from None
 
@@ -96,9 +96,9 @@ def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
 
 def write_report(rows: list[Row], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
     """The pages show the broken twins too; quick scale is enough to refute them."""
-    from ensample.report.findings import Entry
-    from ensample.report.paper import page
-    from ensample.report.paper_markdown import write_document
+    from ensample.report.paper.findings import Entry
+    from ensample.report.paper.html import page
+    from ensample.report.paper.markdown import write_document
 
     twins = run(tuple(replace(row.claim, check=row.claim.broken.check) for row in rows), Scale.QUICK, seed)
     entries = [Entry(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]

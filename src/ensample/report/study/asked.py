@@ -8,8 +8,8 @@ from ensample.lab.cell import Cell
 from ensample.lab.results import Results
 from ensample.lab.study import Study
 from ensample.problems import PROBLEMS, Family
-from ensample.report.tables import Column, Entry, Group, Table
-from ensample.report.words import listed, value
+from ensample.report.study.tables import Column, Entry, Group, Table
+from ensample.report.study.words import listed, value
 
 __all__ = ["as_toml", "code_line", "expression", "grid_tables", "provenance"]
 

@@ -10,9 +10,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 
 from ensample.lab.intervals import CONFIDENCE, mean_interval
 from ensample.lab.results import Outcome
-from ensample.report.arrange import Line
-from ensample.report.style import QUIET, Look
-from ensample.report.words import value
+from ensample.report.drawing.style import QUIET, Look
+from ensample.report.study.figures.arrange import Line
+from ensample.report.study.words import value
 from ensample.statistics import student_quantile
 from ensample.types import FloatArray
 

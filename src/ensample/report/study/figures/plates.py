@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ensample.report.arrange import Panel
-from ensample.report.style import INK, QUIET, Look, house_style
-from ensample.report.svg import inline
+from ensample.report.drawing.style import INK, QUIET, Look, house_style
+from ensample.report.drawing.svg import inline
+from ensample.report.study.figures.arrange import Panel
 
 __all__ = ["Key", "Picture", "Plate", "keys_of", "shared_legend"]
 

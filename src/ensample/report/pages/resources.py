@@ -4,7 +4,7 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from ensample.report.style import variables
+from ensample.report.drawing.style import variables
 
 __all__ = ["colours", "resource"]
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from ensample.claims import Claim, Outcome, Scale, Section
 from ensample.claims.evidence import SUITE_FALSE_ALARM
-from ensample.report import prose
-from ensample.report.claim_figures import described, for_file
-from ensample.report.files import written
-from ensample.report.findings import (
+from ensample.report.drawing.files import written
+from ensample.report.paper import prose
+from ensample.report.paper.figures import described, for_file
+from ensample.report.paper.findings import (
     NOTHING,
     Entry,
     claimed,
@@ -22,7 +22,7 @@ from ensample.report.findings import (
     three,
     verdict,
 )
-from ensample.report.plain import for_markdown
+from ensample.report.paper.plain import for_markdown
 
 __all__ = ["document", "finding", "refutation", "summary_row", "write_document"]
 

@@ -5,10 +5,10 @@ from typing import Any
 from matplotlib.figure import Figure as Drawing
 
 from ensample.claims import Curve, Figure
-from ensample.report.findings import three
-from ensample.report.plain import symbols
-from ensample.report.style import INK, LOOKS, QUIET, house_style, variables
-from ensample.report.svg import inline
+from ensample.report.drawing.style import INK, LOOKS, QUIET, house_style, variables
+from ensample.report.drawing.svg import inline
+from ensample.report.paper.findings import three
+from ensample.report.paper.plain import symbols
 
 __all__ = ["described", "draw", "for_file", "for_page"]
 

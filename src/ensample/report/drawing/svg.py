@@ -5,8 +5,8 @@ import re
 
 from matplotlib.figure import Figure
 
-from ensample.report.files import rendered
-from ensample.report.style import house_style, variables
+from ensample.report.drawing.files import rendered
+from ensample.report.drawing.style import house_style, variables
 
 __all__ = ["inline"]
 

@@ -7,9 +7,9 @@ own; where that makes too many panels, every policy is drawn at its best number,
 from typing import Any, NamedTuple, TypeVar
 
 from ensample.lab.study import Study
-from ensample.report.series import Series, lowest, numeric, scenarios, split
-from ensample.report.style import LOOKS, Look, ramp
-from ensample.report.words import assigned, listed, value
+from ensample.report.drawing.style import LOOKS, Look, ramp
+from ensample.report.study.figures.series import Series, lowest, numeric, scenarios, split
+from ensample.report.study.words import assigned, listed, value
 
 __all__ = ["Arrangement", "Line", "Looks", "Panel", "arrange", "coloured", "evenly"]
 

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ensample.lab.results import Results
-from ensample.report.arrange import Looks
-from ensample.report.asked import as_toml, code_line, grid_tables, provenance
-from ensample.report.figures import axis_plates, category_plates, curve_plates, final_plate
-from ensample.report.other_figures import bound_plate, cost_plates, pull_plate
-from ensample.report.plates import Plate
-from ensample.report.series import split
-from ensample.report.tables import Table, best_table, bound_table, final_table, published_table
+from ensample.report.study.asked import as_toml, code_line, grid_tables, provenance
+from ensample.report.study.figures.arrange import Looks
+from ensample.report.study.figures.bounds import bound_plate
+from ensample.report.study.figures.cost import cost_plates
+from ensample.report.study.figures.plates import Plate
+from ensample.report.study.figures.pulls import pull_plate
+from ensample.report.study.figures.regret import axis_plates, category_plates, curve_plates, final_plate
+from ensample.report.study.figures.series import split
+from ensample.report.study.tables import Table, best_table, bound_table, final_table, published_table
 
 __all__ = ["Section", "sections"]
 

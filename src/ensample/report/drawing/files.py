@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ensample.errors import InvalidArgument
-from ensample.report.style import house_style
+from ensample.report.drawing.style import house_style
 
 __all__ = ["rendered", "save", "written"]
 

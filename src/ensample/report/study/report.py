@@ -10,11 +10,11 @@ from markupsafe import Markup
 from ensample.checks import boolean, file_path, instance
 from ensample.errors import InvalidArgument, WrongType
 from ensample.lab.results import Results
-from ensample.report.files import save, written
-from ensample.report.resources import colours, resource
-from ensample.report.sections import Section, sections
-from ensample.report.tables import missing_cells
-from ensample.report.words import listed
+from ensample.report.drawing.files import save, written
+from ensample.report.pages.resources import colours, resource
+from ensample.report.study.sections import Section, sections
+from ensample.report.study.tables import missing_cells
+from ensample.report.study.words import listed
 from ensample.version import __version__
 
 __all__ = ["render", "write_report"]
@@ -71,8 +71,8 @@ def render(results: Results, parts: list[Section], progress: Callable[[int, int]
         drawn[name] = [Markup(svg) for svg in plate.for_page()]
     progress(len(panels), len(panels))
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(resource("page.html.j2"))
-    css = Markup(resource("page.css"))
+    template = environment.from_string(resource("study/study.html.j2"))
+    css = Markup(resource("pages/page.css"))
     missing = missing_cells(results)
     return template.render(
         results=results,

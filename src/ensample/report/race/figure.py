@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
-from ensample.report.files import save
-from ensample.report.style import house_style
+from ensample.report.drawing.files import save
+from ensample.report.drawing.style import house_style
 from ensample.simulation import Runs
 from ensample.types import IntArray
 

@@ -3,18 +3,27 @@
 from typing import Any
 
 from ensample.lab.results import Results
-from ensample.report import draw
-from ensample.report.arrange import Looks, Panel, arrange, coloured, evenly
-from ensample.report.plates import Key, Picture, Plate, keys_of, shared_legend
-from ensample.report.rows import Dot, Row, dots, inches
-from ensample.report.series import Series, along, at_last_horizon, categories, lowest, numeric_axes, scenarios, singles
-from ensample.report.words import listed, number, slope, value
+from ensample.report.study.figures import draw
+from ensample.report.study.figures.arrange import Looks, Panel, arrange, coloured, evenly
+from ensample.report.study.figures.plates import Key, Picture, Plate, keys_of, shared_legend
+from ensample.report.study.figures.rows import MOST_ROWS, Dot, Row, dots, inches
+from ensample.report.study.figures.series import (
+    Series,
+    along,
+    at_last_horizon,
+    categories,
+    lowest,
+    numeric_axes,
+    scenarios,
+    singles,
+)
+from ensample.report.study.words import listed, number, slope, value
 
 __all__ = ["axis_plates", "category_plates", "curve_plates", "final_plate"]
 
 BESIDE = 2  # up to so many panels are drawn on linear and on logarithmic axes
 CURVES = "Regret over the rounds"
-ROWS, PANELS, STEPS = 24, 12, 7
+PANELS, STEPS = 12, 7
 
 
 def curve_plates(results: Results, looks: Looks) -> list[Plate]:
@@ -53,7 +62,7 @@ def final_plate(results: Results, looks: Looks) -> Plate | None:
     pictures = [dot_picture(group, looks) for group in evenly(groups, PANELS)]
     drawn = "" if len(groups) <= PANELS else f"{PANELS} of {len(groups)} problems are drawn; the table has all of them. "
     longest = max(len(rows_of(group)) for group in groups)
-    drawn += "" if longest <= ROWS else f"{ROWS} of {longest} policies are drawn. "
+    drawn += "" if longest <= MOST_ROWS else f"{MOST_ROWS} of {longest} policies are drawn. "
     several = any(len(row) > 1 for group in groups for row in rows_of(group).values())
     order = "Where a row has several dots, its numbers grow downwards and along the colours. " if several else ""
     bars = "" if results.study.runs == 1 else "Bars are 95% intervals."
@@ -69,7 +78,7 @@ def rows_of(group: list[Series]) -> dict[object, list[Series]]:
 
 def dot_picture(group: list[Series], looks: Looks) -> Picture:
     rows = []
-    for members in evenly(list(rows_of(group).values()), ROWS):
+    for members in evenly(list(rows_of(group).values()), MOST_ROWS):
         if len(members) == 1:
             rows.append(Row(members[0].name, [Dot(*draw.final(members[0].outcomes[0]), looks.of(members[0]))]))
         else:
@@ -111,7 +120,7 @@ def category_picture(group: list[Series], axis: str, looks: Looks) -> Picture:
     rows: list[Row] = []
     legend: dict[str, Key] = {}
     for given in dict.fromkeys(one.place[axis] for one in group):
-        shown = lowest([one for one in group if one.place[axis] == given], lambda one: one.identity)[:ROWS]
+        shown = lowest([one for one in group if one.place[axis] == given], lambda one: one.identity)[:MOST_ROWS]
         legend |= {one.name: Key(looks.of(one), one.name, "dot") for one in shown}
         rows.append(Row(value(given), [Dot(*draw.final(one.outcomes[0]), looks.of(one)) for one in shown]))
     others = Series("", group[0].problem, {name: v for name, v in group[0].place.items() if name != axis}, {}, [])

@@ -7,12 +7,12 @@ from markupsafe import Markup
 
 from ensample.claims import Scale, Section, Verdict
 from ensample.claims.evidence import SUITE_FALSE_ALARM
-from ensample.report import findings, prose
-from ensample.report.claim_figures import for_page
-from ensample.report.findings import Entry
-from ensample.report.formula import formula
-from ensample.report.plain import for_html
-from ensample.report.resources import colours, resource
+from ensample.report.pages.resources import colours, resource
+from ensample.report.paper import findings, prose
+from ensample.report.paper.figures import for_page
+from ensample.report.paper.findings import Entry
+from ensample.report.paper.formula import formula
+from ensample.report.paper.plain import for_html
 from ensample.version import __version__
 
 __all__ = ["page"]
@@ -23,7 +23,7 @@ def page(entries: Sequence[Entry], scale: Scale, seed: int) -> str:
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"plain": plain, "prose": with_formulas, "formula": drawn, "figure": figure, "three": findings.three}
     environment.filters |= {"sentence": findings.sentence}
-    return environment.from_string(resource("paper.html.j2")).render(
+    return environment.from_string(resource("paper/paper.html.j2")).render(
         entries=entries,
         parts=[(section, found) for section in Section if (found := of_section(entries, section))],
         scale=scale,
@@ -35,7 +35,7 @@ def page(entries: Sequence[Entry], scale: Scale, seed: int) -> str:
         say=findings,
         refuted=Verdict.REFUTED,
         version=__version__,
-        css=Markup(resource("page.css") + resource("paper.css")),
+        css=Markup(resource("pages/page.css") + resource("paper/paper.css")),
         colours=colours(),
     )
 

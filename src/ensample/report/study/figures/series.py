@@ -10,7 +10,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.grid import axes_of
 from ensample.lab.results import Outcome, Results
 from ensample.lab.study import Study
-from ensample.report.words import assigned, value
+from ensample.report.study.words import assigned, value
 
 __all__ = [
     "Series",

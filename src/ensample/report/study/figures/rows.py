@@ -12,12 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import StrMethodFormatter
 
-from ensample.report.draw import logarithmic
-from ensample.report.style import BANDS, HEAT, INK, RULE, Look
+from ensample.report.drawing.style import BANDS, HEAT, INK, RULE, Look
+from ensample.report.study.figures.draw import logarithmic
 from ensample.types import FloatArray
 
-__all__ = ["Dot", "Row", "dots", "heat", "heat_inches", "inches"]
+__all__ = ["MOST_ROWS", "Dot", "Row", "dots", "heat", "heat_inches", "inches"]
 
+MOST_ROWS = 24  # of a panel
 NAME, STEP, GAP = 0.5, 0.26, 0.32  # of a row: its name, each line of dots, what is between rows
 INCHES = 0.42  # of one
 HEAT_DEPTH = 2  # lines of dots that a strip of the heat map is as high as

@@ -8,8 +8,8 @@ import numpy as np
 from ensample.lab.intervals import mean_interval
 from ensample.lab.published import MEASURES
 from ensample.lab.results import Outcome, Results
-from ensample.report.series import Series, scenarios, singles
-from ensample.report.words import NOTHING, assigned, interval, micro, number, percent, signed, value
+from ensample.report.study.figures.series import Series, scenarios, singles
+from ensample.report.study.words import NOTHING, assigned, interval, micro, number, percent, signed, value
 
 __all__ = ["Column", "Entry", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells", "published_table"]
 

@@ -1,0 +1,1 @@
+"""The paper retold as claims: a page, and the same as Markdown."""
