@@ -35,8 +35,19 @@ def test_the_public_names_are_these() -> None:
 
 def test_importing_brings_no_heavy_package() -> None:
     heavy = ("matplotlib", "polars", "torch", "dask", "distributed", "typer", "rich", "starlette", "pandas")
+    heavy += ("scipy.special", "scipy.stats")  # numba itself asks for the bare scipy's version
     code = f"import sys, ensample; print([name for name in {heavy!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_base_install_needs_no_scipy() -> None:
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(['scipy', 'scipy.special']); import ensample as es;"
+        "runs = es.simulate(es.EnsembleSampling(4, 0.3), es.problem('sphere', dim=2, arms=3), horizon=5, runs=2);"
+        "runs._repr_html_(); setting = es.Setting(dim=2, arms=3, horizon=9, noise=1, norm=1);"
+        "es.theory.ensemble_size(setting); import ensample.claims, ensample.cli.main"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_every_error_is_one_of_ours_and_a_builtin() -> None:

@@ -1,5 +1,6 @@
 """Checks of arguments: each returns the value in the type used inside, or raises a named error."""
 
+import importlib
 import math
 import operator
 import os
@@ -13,7 +14,7 @@ import numpy as np
 from ensample.errors import InvalidArgument, WrongType
 from ensample.types import FloatArray
 
-__all__ = ["LARGEST", "array", "boolean", "file_path", "instance", "matrix", "number", "sequence", "vector", "whole"]
+__all__ = ["LARGEST", "array", "boolean", "file_path", "instance", "matrix", "number", "package", "sequence", "vector", "whole"]
 
 LARGEST = 1e100
 """The largest magnitude accepted in features, rewards and perturbations: squares and sums stay finite."""
@@ -86,6 +87,15 @@ def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -
     if not isinstance(value, kind):
         raise WrongType(argument, value, expected)
     return value
+
+
+def package(name: str, extra: str) -> Any:
+    """A module of an optional dependency, or an error that says which extra brings it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        missing = name.partition(".")[0]
+        raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[{extra}]'") from None
 
 
 def array(argument: str, value: object, expected: str) -> FloatArray:

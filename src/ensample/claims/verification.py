@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ensample.checks import instance, whole
 from ensample.claims.claim import Claim, Cost, Outcome, Scale
 from ensample.errors import InvalidArgument
+from ensample.statistics import require_scipy
 
 __all__ = ["Row", "available_megabytes", "total_cost", "verify"]
 
@@ -65,6 +66,7 @@ def verify(
     for claim in claims:
         instance("claims", claim, Claim, "claims, as find() gives them")
     scale, seed = Scale(instance("scale", scale, Scale, "a Scale such as Scale.QUICK")), whole("seed", seed, 0)
+    require_scipy()
     require_memory(claims, scale)
     rows: list[Row] = []
     for claim in claims:

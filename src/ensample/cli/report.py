@@ -9,6 +9,7 @@ import typer
 
 from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
+from ensample.statistics import require_scipy
 
 __all__ = ["report"]
 
@@ -31,6 +32,7 @@ def report(
 
     Example: `ensample report results/rates --figures --csv --baseline "Thompson sampling"`
     """
+    require_scipy()
     try:
         import polars  # noqa: F401
 

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ensample.checks import package
 from ensample.cli.console import duration, errors, output
 from ensample.errors import InvalidArgument
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
@@ -16,6 +17,7 @@ from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import Store
 from ensample.problems import known
+from ensample.statistics import require_scipy
 
 __all__ = ["run", "studies"]
 
@@ -38,7 +40,7 @@ def run(
 
     Example: `ensample run mine.toml --dry-run`
     """
-    require_polars()
+    require_packages()
     asked = find(study, scale)
     folder = out or Path("results") / (f"{asked.name}-{scale}" if scale else asked.name)
     if dry_run:
@@ -162,9 +164,7 @@ def megabytes(count: int) -> str:
     return f"{max(count, 1) / 2**20:,.1f} MiB"
 
 
-def require_polars() -> None:
-    """Now rather than when the first cell is finished."""
-    try:
-        import polars  # noqa: F401
-    except ImportError:
-        raise InvalidArgument("polars", None, "the package polars: pip install 'ensample[lab]'") from None
+def require_packages() -> None:
+    """Now rather than when the first cell is finished, or the last."""
+    package("polars", "lab")
+    require_scipy()

@@ -8,12 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
-from ensample.lab.intervals import CONFIDENCE, mean_interval
+from ensample.lab.intervals import half_width, mean_interval
 from ensample.lab.results import Outcome
 from ensample.report.drawing.style import QUIET, Look
 from ensample.report.study.figures.arrange import Line
 from ensample.report.study.words import value
-from ensample.statistics import student_quantile
 from ensample.types import FloatArray
 
 __all__ = ["Reading", "against", "cost", "curves", "far", "final", "logarithmic"]
@@ -90,13 +89,6 @@ def chosen(count: int, log: bool) -> "np.ndarray[tuple[int], np.dtype[np.int64]]
     """Which checkpoints to draw; the last always."""
     spaced = np.geomspace(1, count, POINTS) if log else np.linspace(1, count, min(count, POINTS))
     return np.unique(spaced.round().astype(np.int64)) - 1
-
-
-def half_width(regret: FloatArray) -> FloatArray:
-    """Of the 95% interval of the mean, at each checkpoint."""
-    runs = len(regret)
-    quantile = student_quantile((1.0 - CONFIDENCE) / 2.0, runs - 1)
-    return np.asarray(quantile * regret.std(axis=0, ddof=1) / math.sqrt(runs))
 
 
 def against(axes: Axes, lines: list[Line], name: str, label: str, measure: Measure) -> None:
