@@ -90,11 +90,11 @@ def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -
 
 
 def package(name: str, extra: str) -> Any:
-    """A module of an optional dependency, or an error that says which extra brings it."""
+    """A module that is, or needs, an optional dependency; where that is missing, an error says which extra brings it."""
     try:
         return importlib.import_module(name)
-    except ImportError:
-        missing = name.partition(".")[0]
+    except ImportError as error:
+        missing = (error.name or name).partition(".")[0]
         raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[{extra}]'") from None
 
 

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ensample.checks import package
 from ensample.cli.console import output, progress
-from ensample.errors import InvalidArgument
-from ensample.statistics import require_scipy
 
 __all__ = ["report"]
 
@@ -32,15 +31,11 @@ def report(
 
     Example: `ensample report results/rates --figures --csv --baseline "Thompson sampling"`
     """
-    require_scipy()
-    try:
-        import polars  # noqa: F401
+    for needed in ("polars", "scipy.special", "ensample.report.study"):
+        package(needed, "lab")
+    from ensample.lab import Results
+    from ensample.report.study import write_report
 
-        from ensample.lab import Results
-        from ensample.report.study import write_report
-    except ImportError as error:
-        missing = str(error.name).partition(".")[0]
-        raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[lab]'") from None
     results = Results(folder)
     with Waiting() as waiting:
         paths = write_report(results, out, baseline=baseline, figures=figures, csv=csv, progress=waiting.show)

@@ -9,12 +9,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ensample.checks import whole
+from ensample.checks import package, whole
 from ensample.claims import Claim, Row, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.cli.console import check_file, duration, errors, output, progress
-from ensample.errors import InvalidArgument
 
 __all__ = ["verify"]
 
@@ -52,7 +51,7 @@ def verify(
         if path is not None:
             check_file(option, path)
     if html is not None or markdown is not None:
-        check_report()
+        package("ensample.report.paper", "lab")  # now rather than when the work is done
     if scale is not Scale.QUICK:
         errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
     rows = run(chosen, scale, seed)
@@ -75,15 +74,6 @@ def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
         return verify_claims(claims, scale, seed, advance)
 
 
-def check_report() -> None:
-    """Raise, before the work, if pages cannot be written."""
-    try:
-        import ensample.report.paper.html
-        import ensample.report.paper.markdown  # noqa: F401
-    except ImportError as error:
-        raise InvalidArgument(str(error.name), None, f"the package {error.name}: pip install 'ensample[lab]'") from None
-
-
 def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
     answer = {
         "scale": scale.value,
@@ -96,16 +86,14 @@ def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
 
 def write_report(rows: list[Row], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
     """The pages show the broken twins too; quick scale is enough to refute them."""
-    from ensample.report.paper.findings import Entry
-    from ensample.report.paper.html import page
-    from ensample.report.paper.markdown import write_document
+    from ensample.report.paper import Finding, page, write_document
 
     twins = run(tuple(replace(row.claim, check=row.claim.broken.check) for row in rows), Scale.QUICK, seed)
-    entries = [Entry(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]
+    findings = [Finding(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]
     if html is not None:
-        html.write_text(page(entries, scale, seed), encoding="utf-8")
+        html.write_text(page(findings, scale, seed), encoding="utf-8")
     if markdown is not None:
-        write_document(entries, scale, seed, markdown)
+        write_document(findings, scale, seed, markdown)
 
 
 def contents(claims: tuple[Claim, ...]) -> Table:

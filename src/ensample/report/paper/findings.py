@@ -10,7 +10,7 @@ from ensample.claims import Claim, Kind, Outcome, Verdict
 
 __all__ = [
     "NOTHING",
-    "Entry",
+    "Finding",
     "claimed",
     "counted",
     "detail",
@@ -43,7 +43,7 @@ LABELS = {
 }
 
 
-class Entry(NamedTuple):
+class Finding(NamedTuple):
     """A claim, what its check found and what the same check found about its broken twin."""
 
     claim: Claim

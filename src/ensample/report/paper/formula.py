@@ -1,146 +1,124 @@
-r"""Formulas inside a page: LaTeX drawn by matplotlib's mathtext, in the text's own size and colour.
+r"""Formulas inside a page: LaTeX as MathML, which every current browser draws in the text's own size and colour.
 
-mathtext knows part of LaTeX. `translated` says the rest in its words (`\Big(` becomes `\left(`, `\tfrac12` becomes
-`\frac{1}{2}`), and a formula that it still cannot draw is shown as it is written.
+latex2mathml translates; `tidied` sets right what browsers would space or size otherwise than LaTeX does. A formula that
+cannot be translated is shown as it is written.
 """
 
 import re
+import unicodedata
 from functools import cache
 from html import escape
-from itertools import pairwise
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
-from matplotlib.font_manager import FontProperties
-from matplotlib.path import Path
-from matplotlib.textpath import TextPath
+from latex2mathml.converter import convert
 
-__all__ = ["drawn", "formula", "pieces", "translated"]
+__all__ = ["formula"]
 
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
-OTHER_NAMES = {
-    r"\le": r"\leq",
-    r"\ge": r"\geq",
-    r"\ne": r"\neq",
-    r"\to": r"\rightarrow",
-    r"\implies": r"\Rightarrow",
-    r"\tfrac": r"\frac",
-    r"\dots": r"\ldots",
-    r"\lVert": r"\|",
-    r"\rVert": r"\|",
-    r"\lvert": "|",
-    r"\rvert": "|",
-    r"\operatorname": r"\mathrm",
-    r"\mathds": r"\mathbb",
-    r"\bmod": r"\ \mathrm{mod}\ ",
-    # mathtext leaves room around these two, as if they were operators
-    "*": "{*}",
-    r"\top": "⊤",
-}
-LARGE = re.compile(r"\\(big|Big|bigg|Bigg)[lr]?$")
-OPENING, CLOSING = {"(", "[", r"\{", r"\lfloor", r"\lceil"}, {")", "]", r"\}", r"\rfloor", r"\rceil"}
-ARGUMENTS = {r"\frac": 2, r"\binom": 2, r"\sqrt": 1, r"\hat": 1, r"\tilde": 1, r"\bar": 1}
-RELATIONS = {"=", "<", ">", r"\leq", r"\geq", r"\Rightarrow", r"\sim", r"\approx", r"\in"}
-WIDE = {r"\quad", r"\qquad", r"\ "}
-SPACES = WIDE | {" "}
-UNIT = 100  # coordinates of an em, so that whole numbers are fine enough
+# LaTeX that latex2mathml does not know, or sets letter by letter
+OTHER_WORDS = {r"\mathrm": r"\text", r"\operatorname": r"\text", r"\arg": r"\text{arg}\,"}
+OTHER_WORD = re.compile("|".join(rf"{re.escape(word)}(?![A-Za-z])" for word in OTHER_WORDS))
+LIMITS = {"msub": "munder", "msubsup": "munderover"}  # where an operator has them below and above
+HAVE_LIMITS = {*"∑∏⋃⋂", "min", "max", "sup", "inf"}
+TIGHT = ("0", "0")
+SPACES = {"*": TIGHT, "⊤": TIGHT, "/": TIGHT, "|": TIGHT, ":": ("0", "0.22em"), "∼": ("0.28em", "0.28em")}
+ACCENTS = {"^": "\u02c6", "~": "\u02dc"}  # as wide as a letter
+GREEK_CAPITAL, BOLD_CAPITAL = "GREEK CAPITAL LETTER", "MATHEMATICAL BOLD CAPITAL"  # as Unicode calls them
+THIN = "0.167em"
+OPENING, CLOSING = set("([{⌊⌈"), set(")]}⌋⌉")
+RELATIONS = set("=<>≤≥≠⇒≈∈≡∼")
 
 
-def formula(latex: str) -> str:
-    """HTML of a formula: pieces that the page may break between; LaTeX as it is where mathtext does not know it."""
+def formula(latex: str, display: bool = False) -> str:
+    """HTML of a formula: pieces between which a line may break; LaTeX as it is where it has no translation."""
     try:
-        parts = [drawn(piece) + ("&ensp;" if piece.endswith(",") else "") for piece in pieces(translated(latex))]
-    except ValueError:
+        drawn = [math(piece, display) for piece in pieces(tidied(translated(latex)))]
+    except Exception:  # latex2mathml has a dozen of its own, with no common base, and index errors besides
         return f'<code class="tex">{escape(latex)}</code>'
-    return f'<span class="formula" role="math" aria-label="{escape(latex)}">{" ".join(parts)}</span>'
+    return f'<span class="formula">{"<wbr>".join(drawn)}</span>'
 
 
 @cache
-def drawn(piece: str) -> str:
-    """A piece as <svg>, in ems, its baseline on that of the text; ValueError where mathtext does not know it."""
-    path = TextPath((0, 0), f"${piece}$", size=UNIT, prop=FontProperties(math_fontfamily="stix"))
-    box = path.get_extents()
-    left, right, low, high = (round(edge) for edge in (box.x0 - 2, box.x1 + 2, box.y0 - 2, box.y1 + 2))
-    size = f"width:{(right - left) / UNIT}em;height:{(high - low) / UNIT}em;vertical-align:{low / UNIT}em"
-    view = f"{left} {-high} {right - left} {high - low}"
-    return f'<svg viewBox="{view}" style="{size}" aria-hidden="true"><path fill="currentColor" d="{outline(path)}"/></svg>'
-
-
-def outline(path: Path) -> str:
-    """The commands of SVG; its y axis points down."""
-    letters = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}
-    commands = []
-    for points, code in path.iter_segments(simplify=False):
-        if code == Path.CLOSEPOLY:
-            commands.append("Z")
-        else:
-            signs = (1, -1) * (len(points) // 2)
-            commands.append(letters[code] + " ".join(f"{sign * x:.0f}" for sign, x in zip(signs, points, strict=True)))
-    return "".join(commands).replace("-0 ", "0 ")
-
-
-def translated(latex: str) -> str:
-    r"""In the words of mathtext.
-
-    >>> translated(r"\mathbb{P}\Big(|x| \le \tfrac1\delta\Big)")
-    '\\mathbb{P}\\left(|x| \\leq \\frac{1}{\\delta}\\right)'
-    """
-    tokens = [OTHER_NAMES.get(token, token) for token in TOKEN.findall(latex)]
-    return "".join(spaced(braced(paired(tokens))))
-
-
-def paired(tokens: list[str]) -> list[str]:
-    r"""Large delimiters as \left and \right, which come in pairs; bars as they are, for mathtext draws large ones too heavy."""
-    said: list[str] = []
-    for before, token in pairwise(["", *tokens]):
-        if LARGE.match(before):
-            said.pop()
-            said += [r"\left"] if token in OPENING else [r"\right"] if token in CLOSING else []
-        said.append(token)
+def source(latex: str) -> str:
+    """MathML as latex2mathml gives it; ValueError where it passes on a command that it does not know."""
+    said = convert(OTHER_WORD.sub(lambda found: OTHER_WORDS[found[0]], latex), xmlns="")
+    if "\\" in said:
+        raise ValueError(latex)
     return said
 
 
-def braced(tokens: list[str]) -> list[str]:
-    r"""Braces around arguments that LaTeX takes without: \frac12, \sqrt d."""
-    said: list[str] = []
-    waiting = 0  # arguments still to come at this depth
-    stack: list[int] = []
-    for token in tokens:
-        if token == "{":
-            stack.append(max(waiting - 1, 0))
-            waiting = 0
-        elif token == "}":
-            waiting = stack.pop() if stack else 0
-        elif waiting and token == " ":
-            continue
-        elif waiting:
-            said.append(f"{{{token}}}")
-            waiting -= 1
-            continue
-        said.append(token)
-        waiting = ARGUMENTS.get(token, waiting)
-    return said
+def translated(latex: str) -> Element:
+    """The row of the formula's parts."""
+    (row,) = ElementTree.fromstring(source(latex))
+    return row
 
 
-def spaced(tokens: list[str]) -> list[str]:
-    r"""A space after a command that a letter follows: \hat\theta S, not \hat\thetaS."""
-    pairs = pairwise([*tokens, ""])
-    return [f"{token} " if re.fullmatch(r"\\[A-Za-z]+", token) and after[:1].isalpha() else token for token, after in pairs]
+def tidied(row: Element) -> Element:
+    """Spaces, limits, accents and large delimiters as LaTeX has them."""
+    for element in list(row.iter()):
+        if element.tag in LIMITS and element[0].text in HAVE_LIMITS:
+            element.tag = LIMITS[element.tag]
+        elif element.tag == "mover" and element[1].text in ACCENTS:
+            element.set("accent", "true")
+            element[1].text = ACCENTS[element[1].text]
+        elif element.tag in ("mi", "mo"):
+            tidy_symbol(element)
+        tidy_row(element)
+    return row
 
 
-def pieces(latex: str) -> list[str]:
-    r"""Where a line may break: at spaces, and before relations outside of all brackets.
+def tidy_symbol(symbol: Element) -> None:
+    if symbol.tag == "mi" and symbol.text == "~":
+        symbol.text = "∼"
+    said = symbol.text or ""
+    if said in SPACES:
+        symbol.tag = "mo"
+        symbol.attrib |= dict(zip(("lspace", "rspace"), SPACES[said], strict=True))
+    if "minsize" in symbol.attrib:  # a large delimiter: browsers stretch only what they take for a fence
+        symbol.attrib |= {"stretchy": "true", "symmetric": "true", "lspace": "0", "rspace": "0"}
+    name = unicodedata.name(said, "") if len(said) == 1 else ""
+    if name.startswith(GREEK_CAPITAL):  # upright, as LaTeX has them; browsers know no other way to say bold
+        bold = symbol.get("mathvariant", "").startswith("bold")
+        symbol.text = unicodedata.lookup(name.replace(GREEK_CAPITAL, BOLD_CAPITAL)) if bold else said
+        symbol.set("mathvariant", "normal")
 
-    >>> pieces(r"f(x = 1) = a \leq b,\quad c \Rightarrow\ d")
-    ['f(x = 1)', '= a', '\\leq b,', 'c', '\\Rightarrow\\ d']
-    """
-    parts: list[list[str]] = [[]]
+
+def tidy_row(row: Element) -> None:
+    for place, element in reversed(list(enumerate(row))):
+        before = row[place - 1] if place else None
+        if row.tag == "msup" and place == 0 and "minsize" in element.attrib:  # alone it would not stretch
+            row[0] = Element("mrow")
+            row[0].extend([Element("mspace"), element])
+        elif element.text == "−" and before is not None and before.text in OPENING:
+            element.set("form", "prefix")
+        elif row.tag in ("mrow", "msqrt") and element.tag == "mi" and len(element.text or "") > 1:
+            if place + 1 < len(row) and row[place + 1].tag not in ("mo", "mspace"):
+                row.insert(place + 1, Element("mspace", width=THIN))  # log T, but log(T)
+            if before is not None and before.tag not in ("mo", "mspace"):
+                row.insert(place, Element("mspace", width=THIN))
+
+
+def pieces(row: Element) -> list[list[Element]]:
+    """Where a line may break: after spaces, and before relations outside of all brackets."""
+    parts: list[list[Element]] = [[]]
     depth = 0
-    for token in TOKEN.findall(latex):
-        depth += (token in OPENING or token == "{") - (token in CLOSING or token == "}")
-        written = [part for part in parts[-1] if part not in SPACES]
-        if depth == 0 and token in RELATIONS and written:
-            parts.append([token])
-        elif depth == 0 and token in WIDE and written and written[-1] not in RELATIONS:
+    for element in row:
+        said = element.text or ""
+        depth += (said in OPENING) - (said in CLOSING)
+        if depth == 0 and said in RELATIONS and any(not blank(part) for part in parts[-1]):
             parts.append([])
-        elif written or token not in SPACES:
-            parts[-1].append(token)
-    return ["".join(part).removesuffix("\\ ").strip() for part in parts if part]
+        parts[-1].append(element)
+        if depth == 0 and blank(element) and not all(blank(part) or (part.text or "") in RELATIONS for part in parts[-1]):
+            parts.append([])
+    return [part for part in parts if part]
+
+
+def blank(element: Element) -> bool:
+    """A space wide enough to break at."""
+    return (element.tag == "mtext" and element.text == "\xa0") or element.get("width") in ("1em", "2em")
+
+
+def math(piece: list[Element], display: bool) -> str:
+    whole = Element("math", {"displaystyle": "true"} if display else {})
+    whole.extend(piece)
+    return ElementTree.tostring(whole, encoding="unicode")

@@ -1,9 +1,9 @@
-"""The plain words of claims, typeset: `|theta~|_V <= gamma~_T` with Greek letters, signs and indices, for HTML and Markdown."""
+"""The plain words of claims, typeset: `|theta~|_V <= gamma~_T` with Greek letters, signs and indices, as Markdown."""
 
 import re
 from html import escape
 
-__all__ = ["for_html", "for_markdown", "symbols"]
+__all__ = ["for_markdown", "symbols"]
 
 GREEK = {
     "alpha": "α",
@@ -39,16 +39,10 @@ TAGS = {SUB: "<sub>", NO_SUB: "</sub>", SUP: "<sup>", NO_SUP: "</sup>"}
 SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
 
 
-def for_html(text: str) -> str:
-    """
-    >>> for_html("P(U'Z > theta~_t) <= e^-x & lam")
-    'P(U<sup>⊤</sup>Z &gt; θ̃<sub>t</sub>) ≤ e<sup>−x</sup> &amp; λ'
-    """
-    return tagged(escape(typeset(text), quote=False))
-
-
 def for_markdown(text: str) -> str:
     r"""
+    >>> for_markdown("P(U'Z > theta~_t) <= e^-x & lam")
+    'P(U<sup>⊤</sup>Z &gt; θ̃<sub>t</sub>) ≤ e<sup>−x</sup> &amp; λ'
     >>> for_markdown("|x*| <= sqrt(d), a_b < 1")
     '\\|x\\*\\| ≤ √(d), a<sub>b</sub> &lt; 1'
     """

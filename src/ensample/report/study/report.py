@@ -4,14 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from ensample.checks import boolean, file_path, instance
 from ensample.errors import InvalidArgument, WrongType
 from ensample.lab.results import Results
 from ensample.report.drawing.files import save, written
-from ensample.report.pages.resources import colours, resource
+from ensample.report.pages.resources import colours, environment, resource
 from ensample.report.study.sections import Section, sections
 from ensample.report.study.tables import missing_cells
 from ensample.report.study.words import listed
@@ -70,8 +69,7 @@ def render(results: Results, parts: list[Section], progress: Callable[[int, int]
         progress(done, len(panels))
         drawn[name] = [Markup(svg) for svg in plate.for_page()]
     progress(len(panels), len(panels))
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string(resource("study/study.html.j2"))
+    template = environment().from_string(resource("study/study.html.j2"))
     css = Markup(resource("pages/page.css"))
     missing = missing_cells(results)
     return template.render(
