@@ -16,6 +16,7 @@ import pytest
 
 import ensample as es
 from ensample.errors import InvalidArgument, WrongType
+from ensample.lab import BUNDLED, bundled
 from ensample.report.drawing.style import variables
 from ensample.report.study import write_report
 from ensample.report.study.asked import as_toml, code_line
@@ -230,10 +231,17 @@ def test_a_thousand_cells_make_few_panels(studied: dict[str, es.Results]) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_and_the_lines_give_the_study_again(name: str, studied: dict[str, es.Results]) -> None:
     results = studied[name]
-    assert es.Study(**tomllib.loads(as_toml(results.study))) == results.study
+    again = es.Study(**tomllib.loads(as_toml(results.study)))
+    assert again == results.study and again.cells == results.study.cells
     for outcome in results.outcomes[:: max(1, len(results.outcomes) // 3)]:
         runs = eval(code_line(results.study, outcome.cell), {"es": es})
         np.testing.assert_array_equal(runs.regret, outcome.regret)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_file_of_a_bundled_study_gives_its_cells(name: str) -> None:
+    study = bundled(name)
+    assert es.Study(**tomllib.loads(as_toml(study))).cells == study.cells
 
 
 def test_figures_and_frames_in_files(studied: dict[str, es.Results], tmp_path: Path) -> None:

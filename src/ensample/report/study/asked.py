@@ -1,8 +1,9 @@
 """What a study asked, in the words of its file, and how to ask it again."""
 
-import json
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
+
+import tomli_w
 
 from ensample.lab.cell import Cell
 from ensample.lab.results import Results
@@ -18,30 +19,7 @@ FAMILIES = {kind: name for name, kind in PROBLEMS.items()}
 
 def as_toml(study: Study) -> str:
     """The study as a file; reading it gives the study again."""
-    described = study.describe()
-    lines = [f"{key} = {toml(item)}" for key, item in described.items() if not tabled(item) and item not in ("", [])]
-    for key, item in described.items():
-        for table in (item if isinstance(item, list) else [item]) if tabled(item) else []:
-            opening = f"[[{key}]]" if isinstance(item, list) else f"[{key}]"
-            lines += ["", opening, *(f"{name} = {toml(option)}" for name, option in table.items())]
-    return "\n".join(lines) + "\n"
-
-
-def tabled(item: Any) -> bool:
-    return isinstance(item, dict) or (isinstance(item, list) and any(isinstance(entry, dict) for entry in item))
-
-
-def toml(item: Any) -> str:
-    """A value of plain data.
-
-    >>> print(toml({"kind": "Gaussian", "scales": [0.5, 1], "on": True}))
-    { kind = "Gaussian", scales = [0.5, 1], on = true }
-    """
-    if isinstance(item, dict):
-        return f"{{ {', '.join(f'{name} = {toml(option)}' for name, option in item.items())} }}"
-    if isinstance(item, list):
-        return f"[{', '.join(map(toml, item))}]"
-    return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return tomli_w.dumps({key: item for key, item in study.describe().items() if item not in ("", [])})
 
 
 def grid_tables(study: Study) -> list[tuple[str, Table]]:
