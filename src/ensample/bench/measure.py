@@ -9,7 +9,8 @@ from ensample.bench.contestants import DIM, HORIZON, SCALE, floored, live, peere
 from ensample.bench.engines import bare, studied
 from ensample.bench.floor import build_floor
 from ensample.bench.peers import PEERS
-from ensample.bench.race import Turn, median, race, ratio
+from ensample.bench.race import Times, Turn, median, race, ratio
+from ensample.numerals import terminal
 from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.problems import problem
 
@@ -51,8 +52,13 @@ def compared(
 ) -> Row:
     """time(over) / time(under), with both times in the note."""
     times = race({"over": over, "under": under}, turns, step)
-    said = f"{median(times, 'over'):.3g} us over {median(times, 'under'):.3g} us"
+    said = f"{time(times, 'over')} over {time(times, 'under')}"
     return Row(name, ratio(times, "over", "under"), target, at_least, f"{said}; {note}" if note else said)
+
+
+def time(times: Times, name: str) -> str:
+    """A contestant's time a round."""
+    return f"{terminal(median(times, name))} us"
 
 
 def against_others(turns: int, step: Step) -> Iterator[Row]:
@@ -64,14 +70,14 @@ def against_others(turns: int, step: Step) -> Iterator[Row]:
             if program is not None:
                 contestants["floor"] = floored(program, size)
             times = race(contestants, turns, step)
-            ours = f"{median(times, 'ours'):.3g} us"
-            note = f"{median(times, 'textbook'):.3g} us over {ours}; the textbook over {rounds:,} rounds"
+            ours = time(times, "ours")
+            note = f"{time(times, 'textbook')} over {ours}; the textbook over {rounds:,} rounds"
             yield Row(f"textbook / simulated, m={size:,}", ratio(times, "textbook", "ours"), FASTER[size], True, note)
             name = f"simulated / C floor, m={size:,}"
             if program is None:
                 yield Row(name, None, FLOOR[size], False, "no C compiler (gcc or cc)")
             else:
-                note = f"{ours} over {median(times, 'floor'):.3g} us"
+                note = f"{ours} over {time(times, 'floor')}"
                 yield Row(name, ratio(times, "ours", "floor"), FLOOR[size], False, note)
 
 

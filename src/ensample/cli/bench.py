@@ -13,6 +13,7 @@ from ensample.bench import GROUPS, Row, measure
 from ensample.checks import whole
 from ensample.cli.console import check_file, output, progress
 from ensample.errors import InvalidArgument
+from ensample.numerals import terminal
 
 __all__ = ["bench"]
 
@@ -55,8 +56,7 @@ def as_table(rows: list[Row]) -> Table:
     table.add_column("time a round", style="dim")
     for row in rows:
         sign = ">=" if row.at_least else "<="
-        target = "" if row.target is None else f"{sign} {row.target:,g}"
-        measured = "-" if row.measured is None else f"{row.measured:,.3g}" if row.measured < 1e3 else f"{row.measured:,.0f}"
+        target = "" if row.target is None else f"{sign} {terminal(row.target)}"
         verdict = {None: "", True: "[green]yes", False: "[red]no"}[row.reached]
-        table.add_row(row.name, target, measured, verdict, escape(row.note))
+        table.add_row(row.name, target, terminal(row.measured), verdict, escape(row.note))
     return table

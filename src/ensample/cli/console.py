@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["check_file", "duration", "errors", "output", "progress"]
+__all__ = ["check_file", "errors", "output", "progress"]
 
 # Into a file or a pipe there is no edge to wrap at.
 output = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160)
@@ -33,8 +33,3 @@ def check_file(option: str, path: Path) -> None:
     folder = path.absolute().parent
     if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         raise InvalidArgument(option, str(path), "a file that can be written, in a folder that exists")
-
-
-def duration(seconds: float) -> str:
-    """A time in words short enough for a table."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"

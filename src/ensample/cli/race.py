@@ -16,6 +16,7 @@ from ensample.checks import whole
 from ensample.cli.console import output, progress
 from ensample.cli.policies import POLICIES, contender
 from ensample.errors import AssumptionError, InvalidArgument
+from ensample.numerals import terminal
 from ensample.policies import Recipe
 from ensample.problems import PROBLEMS, Family
 from ensample.problems import problem as problem_named
@@ -140,8 +141,8 @@ def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
         table.add_column(column, justify="right")
     for place, (name, result) in enumerate(ranked(results)):
         final = numbers(result)
-        cells = ("-" if final[key] is None else f"{final[key]:,.1f}" for key in ("mean", "standard_error", "p90"))
-        table.add_row(name, *cells, f"{final['rounds_per_second']:,.0f}", style=None if place else "bold")
+        cells = (terminal(final[key]) for key in ("mean", "standard_error", "p90", "rounds_per_second"))
+        table.add_row(name, *cells, style=None if place else "bold")
     output.print(table)
     for name, reason in skipped.items():
         output.print(f"{name} skipped: {reason}", highlight=False, markup=False)

@@ -9,13 +9,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ensample.checks import package
-from ensample.cli.console import duration, errors, output
+from ensample.cli.console import errors, output
 from ensample.errors import InvalidArgument
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
 from ensample.lab import Progress as Done
 from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import Store
+from ensample.numerals import duration, terminal
 from ensample.problems import known
 from ensample.statistics import require_scipy
 
@@ -151,10 +152,10 @@ def show_results(results: Results) -> None:
     rows = results.cells.to_dicts()
     for row, outcome in list(zip(rows, results.outcomes, strict=True))[:SHOWN_CELLS]:
         axes = ", ".join(outcome.cell.values)
-        interval = f"{row['low']:,.1f} to {row['high']:,.1f}" if row["runs"] > 1 else ""
-        cost = f"{1e6 * row['seconds_per_round']:,.2f}"
+        interval = f"{terminal(row['low'])} to {terminal(row['high'])}" if row["runs"] > 1 else ""
+        cost = terminal(1e6 * row["seconds_per_round"])
         names = map(escape, (row["policy"], row["problem"], axes))
-        table.add_row(*names, f"{row['mean']:,.1f}", interval, f"{row['p90']:,.1f}", cost)
+        table.add_row(*names, terminal(row["mean"]), interval, terminal(row["p90"]), cost)
     output.print(table)
     if len(rows) > SHOWN_CELLS:
         output.print(f"... and {len(rows) - SHOWN_CELLS} more", highlight=False)

@@ -13,7 +13,8 @@ from ensample.checks import package, whole
 from ensample.claims import Claim, Row, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
-from ensample.cli.console import check_file, duration, errors, output, progress
+from ensample.cli.console import check_file, errors, output, progress
+from ensample.numerals import duration, terminal
 
 __all__ = ["verify"]
 
@@ -125,8 +126,8 @@ def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
         table.add_row(
             claim.id,
             *((escape(claim.statement), claim.kind.value) if wide else ()),
-            number(outcome.measured),
-            f"{outcome.relation} {number(outcome.bound)}",
+            terminal(outcome.measured),
+            f"{outcome.relation} {terminal(outcome.bound)}",
             f"{outcome.margin:+.1%}" if abs(outcome.margin) < 100 else f"{outcome.margin:+.1e}",
             f"[{COLOURS[outcome.verdict]}]{said(row)}[/]",
             f"{row.seconds:.1f} s",
@@ -137,8 +138,3 @@ def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
 def said(row: Row) -> str:
     outcome = row.outcome
     return outcome.verdict.value if outcome.decides is None else f"{outcome.verdict.value}: {outcome.decides:,} would decide"
-
-
-def number(value: float) -> str:
-    """Four digits are enough to read."""
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import matplotlib
 
-__all__ = ["BANDS", "HEAT", "INK", "LOOKS", "QUIET", "RULE", "Look", "Pair", "house_style", "ramp", "variables"]
+__all__ = ["BANDS", "HEAT", "INK", "LOOKS", "ON_A_PAGE", "QUIET", "RULE", "Look", "Pair", "house_style", "ramp", "variables"]
 
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
@@ -41,6 +41,11 @@ class Look(NamedTuple):
     colour: str  # on a light page
     dashes: Any = "-"
     marker: str = "o"
+
+    @property
+    def above(self) -> float:
+        """matplotlib's zorder: a line with gaps over one without, so that both are seen where they coincide."""
+        return 2.0 if self.dashes == "-" else 2.1
 
 
 # Every colour has a contrast of 3 or more with its page; neighbours differ in lightness too.
@@ -91,6 +96,10 @@ BANDS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)  # shares of th
 INK, QUIET, RULE, PAPER = "#16181d", "#565d69", "#d6dae1", "#fdfdfc"
 TEXT = {"--ink": Pair(INK, "#e7e9ee"), "--quiet": Pair(QUIET, "#a2a9b6"), "--rule": Pair(RULE, "#343a45")}
 TEXT |= {"--paper": Pair(PAPER, "#14171c")}
+# Of figures inside pages: text and axes in the page's own colours, and a dollar in a policy's name is a dollar.
+ON_A_PAGE: dict[str, Any] = {"text.parse_math": False}
+ON_A_PAGE |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK)
+ON_A_PAGE |= dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), QUIET)
 
 
 def variables() -> dict[str, Pair]:

@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.figure import Figure as Drawing
 
 from ensample.claims import Curve, Figure
-from ensample.report.drawing.style import INK, LOOKS, QUIET, house_style, variables
+from ensample.report.drawing.style import INK, LOOKS, ON_A_PAGE, house_style, variables
 from ensample.report.drawing.svg import inline
 from ensample.report.paper.findings import three
 from ensample.report.paper.plain import symbols
@@ -14,14 +14,12 @@ __all__ = ["described", "draw", "for_file", "for_page"]
 
 WIDTH, HEIGHT, LEGEND_LINE = 4.4, 2.5, 0.19  # inches
 DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
-SHADES = {"text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": QUIET, "xtick.color": QUIET, "ytick.color": QUIET}
-LABELS = {"xtick.labelcolor": INK, "ytick.labelcolor": INK, "text.parse_math": False}
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" '
 
 
 def draw(figure: Figure, titled: bool = False) -> Drawing:
     """Measurements in colour, lines of the theory dashed, names below."""
-    with house_style(**SHADES, **LABELS):
+    with house_style(**ON_A_PAGE):
         drawing = Drawing(figsize=(WIDTH, HEIGHT + LEGEND_LINE * len(figure.curves)), layout="constrained")
         axes = drawing.subplots()
         for curve, (colour, dashes) in zip(figure.curves, looks(figure.curves), strict=True):

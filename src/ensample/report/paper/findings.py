@@ -7,9 +7,9 @@ have no digit that two machines agree on, so they are called that.
 from typing import NamedTuple
 
 from ensample.claims import Claim, Kind, Outcome, Verdict
+from ensample.numerals import NOTHING, numeral
 
 __all__ = [
-    "NOTHING",
     "Finding",
     "claimed",
     "counted",
@@ -22,9 +22,7 @@ __all__ = [
     "verdict",
 ]
 
-NOTHING, MINUS = "–", "−"
 ROUNDING = 1e-9  # below this a number that should be 0 is the noise of arithmetic
-POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
 MOST_DETAILS = 6
 LABELS = {
@@ -53,19 +51,12 @@ class Finding(NamedTuple):
 
 
 def three(x: float) -> str:
-    """Three digits.
+    """Three digits, of the whole part too.
 
-    >>> [three(x) for x in (0.0, 0.158655, -12.0, 123_456.0, 4.57e12, 1e-10, 0.00123)]
-    ['0', '0.159', '−12', '123,000', '4.57 × 10¹²', '10⁻¹⁰', '0.00123']
+    >>> three(0.158655), three(123_456.0), three(4.57e12)
+    ('0.159', '123,000', '4.57 × 10¹²')
     """
-    if x == 0.0:
-        return "0"
-    sign, size = MINUS if x < 0.0 else "", float(f"{abs(x):.3g}")
-    if 1e-4 <= size < 1e9:
-        return f"{sign}{size:,.0f}" if size >= 1e3 else f"{sign}{size:.3g}"
-    factor, power = f"{size:.2e}".split("e")
-    raised = f"10{str(int(power)).translate(POWERS)}"
-    return f"{sign}{raised}" if float(factor) == 1.0 else f"{sign}{float(factor):g} × {raised}"
+    return numeral(float(f"{x:.3g}"))
 
 
 def measured(claim: Claim, outcome: Outcome) -> str:

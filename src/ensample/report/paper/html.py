@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from ensample.claims import Scale
 from ensample.claims.evidence import SUITE_FALSE_ALARM
+from ensample.numerals import duration
 from ensample.report.pages.resources import colours, environment, resource
 from ensample.report.paper import findings as say
 from ensample.report.paper import prose
@@ -22,7 +23,7 @@ __all__ = ["page"]
 def page(findings: Sequence[Finding], scale: Scale, seed: int) -> str:
     """HTML that needs nothing else: no script, no font, no picture from elsewhere."""
     pages = environment()
-    pages.filters |= {"blocks": blocks, "inline": inline, "figure": figure, "slug": slug, "plain": plain}
+    pages.filters |= {"blocks": blocks, "inline": inline, "figure": figure, "slug": slug, "plain": plain, "duration": duration}
     return pages.from_string(resource("paper/paper.html.j2")).render(
         title=TITLE,
         parts=parts(findings),

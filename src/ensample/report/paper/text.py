@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from ensample.claims import Claim, Outcome, Scale, Section
 from ensample.claims.evidence import SUITE_FALSE_ALARM
+from ensample.numerals import NOTHING
 from ensample.report.paper import prose
 from ensample.report.paper.findings import (
-    NOTHING,
     Finding,
     claimed,
     counted,

@@ -8,8 +8,9 @@ import numpy as np
 from ensample.lab.intervals import mean_interval
 from ensample.lab.published import MEASURES
 from ensample.lab.results import Outcome, Results
+from ensample.numerals import NOTHING, aligned, interval, percent, signed
 from ensample.report.study.figures.series import Series, scenarios, singles
-from ensample.report.study.words import NOTHING, assigned, interval, micro, number, percent, signed, value
+from ensample.report.study.words import assigned, value
 
 __all__ = ["Column", "Entry", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells", "published_table"]
 
@@ -64,11 +65,11 @@ def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lo
     regret = outcome.regret[:, -1]
     numbers = summary(outcome)
     row = [Entry(one.policy), *(Entry(value(one.own[axis]) if axis in one.own else "") for axis in own)]
-    row += [Entry(number(numbers["mean"]), "best" if lowest else ""), Entry(interval(numbers["low"], numbers["high"]))]
-    row += [Entry(number(numbers[key])) if len(regret) > 1 else Entry("") for key in ("median", "p90", "worst")]
+    row += [Entry(aligned(numbers["mean"]), "best" if lowest else ""), Entry(interval(numbers["low"], numbers["high"]))]
+    row += [Entry(aligned(numbers[key])) if len(regret) > 1 else Entry("") for key in ("median", "p90", "worst")]
     row += [Entry("" if outcome.pulls is None else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon))]
     row += compared(difference)
-    return [*row, Entry("" if math.isnan(outcome.seconds_per_round) else micro(outcome.seconds_per_round))]
+    return [*row, Entry("" if math.isnan(outcome.seconds_per_round) else aligned(1e6 * outcome.seconds_per_round))]
 
 
 def summary(outcome: Outcome) -> dict[str, float]:
@@ -107,7 +108,7 @@ def best_table(results: Results) -> Table | None:
             [
                 Entry(group[0].title(several)),
                 Entry(", ".join(filter(None, [best.policy, assigned(best.own)]))),
-                Entry(number(numbers["mean"])),
+                Entry(aligned(numbers["mean"])),
                 Entry(interval(numbers["low"], numbers["high"])),
             ]
         )
@@ -125,15 +126,15 @@ def bound_table(results: Results) -> Table | None:
         trivial = 2.0 * setting.norm * setting.horizon
         within = float((outcome.regret[:, -1] <= row["bound"]).mean())
         ratio = row["bound"] / row["mean"] if row["mean"] > 0.0 else math.inf
-        verdict = "above 2ST: says nothing yet" if row["bound"] >= trivial else f"{number(ratio)} times the mean"
+        verdict = "above 2ST: says nothing yet" if row["bound"] >= trivial else f"{aligned(ratio)} times the mean"
         rows.append(
             [
                 Entry(outcome.cell.policy),
                 Entry(", ".join(filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))]))),
-                *(Entry(number(x)) for x in (row["mean"], row["worst"], row["bound"])),
+                *(Entry(aligned(x)) for x in (row["mean"], row["worst"], row["bound"])),
                 Entry(percent(row["bound_confidence"])),
                 Entry(percent(within)),
-                Entry(number(trivial)),
+                Entry(aligned(trivial)),
                 Entry(verdict),
             ]
         )
@@ -165,7 +166,7 @@ def published_table(results: Results) -> Table | None:
 
 
 def with_error(x: float, error: float | None) -> str:
-    return number(x) if error is None or math.isnan(error) else f"{number(x)} ± {number(error)}"
+    return aligned(x) if error is None or math.isnan(error) else f"{aligned(x)} ± {aligned(error)}"
 
 
 def missing_cells(results: Results) -> list[str]:

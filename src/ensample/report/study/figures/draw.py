@@ -6,23 +6,23 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
+from matplotlib.ticker import NullLocator
 
 from ensample.lab.intervals import half_width, mean_interval
 from ensample.lab.results import Outcome
-from ensample.report.drawing.style import QUIET, Look
+from ensample.report.drawing.axes import logarithmic, square_root, tick_numeral
+from ensample.report.drawing.style import Look
 from ensample.report.study.figures.arrange import Line
 from ensample.report.study.words import value
 from ensample.types import FloatArray
 
-__all__ = ["Reading", "against", "cost", "curves", "far", "final", "logarithmic"]
+__all__ = ["Reading", "against", "cost", "curves", "far", "final"]
 
 Reading = tuple[float, float, float]  # (what to draw, low, high), NaN without an interval
 Measure = Callable[[Outcome], Reading]
 POINTS = 80  # of a curve
 FAR = 4.0  # times the regret of the better third of the lines: would flatten a linear panel
 SMALLEST = 1e-300
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def final(outcome: Outcome) -> Reading:
@@ -49,7 +49,7 @@ def curves(axes: Axes, lines: list[Line], log: bool) -> None:
         outcome = line.series.outcomes[0]
         index = chosen(len(outcome.checkpoints), log)
         rounds, mean = np.array(outcome.checkpoints)[index], outcome.regret.mean(axis=0)[index]
-        axes.plot(rounds, mean, color=line.look.colour, linestyle=line.look.dashes)
+        axes.plot(rounds, mean, color=line.look.colour, linestyle=line.look.dashes, zorder=line.look.above)
         if len(outcome.regret) > 1:
             half = half_width(outcome.regret)[index]
             low = np.maximum(mean - half, 0.3 * mean) if log else mean - half
@@ -62,27 +62,21 @@ def finish_curves(axes: Axes, shown: list[Line], log: bool) -> None:
     horizon = max(line.series.outcomes[0].cell.horizon for line in shown)
     if log:
         axes.set(xscale="log", yscale="log")
-        square_root(axes, shown)
+        checkpoints = shown[0].series.outcomes[0].checkpoints
+        square_root(axes, checkpoints[0], checkpoints[-1], lowest_ratio(shown))
         logarithmic(axes.xaxis)
         logarithmic(axes.yaxis)
     else:
         axes.set(xlim=(0, horizon), ylim=(0, None))
         axes.locator_params(nbins=5)
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+            axis.set_major_formatter(tick_numeral)
 
 
-def square_root(axes: Axes, shown: list[Line]) -> None:
-    """A line of slope one half, the rate that the theorems prove, below the curves."""
-    marks = np.array(shown[0].series.outcomes[0].checkpoints, float)[[0, -1]]
-    ratios = [one.regret.mean(axis=0) / np.sqrt(one.checkpoints) for line in shown for one in line.series.outcomes]
-    lowest = min(float(ratio.min()) for ratio in ratios)
-    if lowest <= 0.0 or marks[0] == marks[1]:
-        return  # no room below on logarithmic axes, or nothing to span
-    heights = 0.75 * lowest * np.sqrt(marks)
-    axes.plot(marks, heights, color=QUIET, linewidth=0.9, linestyle=(0, (1, 1.5)))
-    middle = float(np.sqrt(marks.prod())), float(np.sqrt(heights.prod()))
-    axes.annotate("∝ √T", middle, (3, -2), textcoords="offset points", va="top", color=QUIET)
+def lowest_ratio(shown: list[Line]) -> float:
+    """Of mean regret to the square root of the rounds."""
+    outcomes = [outcome for line in shown for outcome in line.series.outcomes]
+    return min(float((outcome.regret.mean(axis=0) / np.sqrt(outcome.checkpoints)).min()) for outcome in outcomes)
 
 
 def chosen(count: int, log: bool) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -123,27 +117,6 @@ def heights(points: list[Reading]) -> tuple[float, float]:
     low = min(mean if math.isnan(low) else max(low, mean / 3.0) for mean, low, _ in points)
     high = max(mean if math.isnan(high) else min(high, 3.0 * mean) for mean, _, high in points)
     return low / 1.2, high * 1.2
-
-
-def logarithmic(axis: Axis) -> None:
-    """Ticks as plain numbers, as many as there is room for."""
-    low, high = axis.get_view_interval()
-    decades = math.log10(high / low) if low > 0.0 else 9.0
-    subs = (1.0, 2.0, 5.0) if decades < 2.0 else (1.0, 3.0) if decades < 3.0 else (1.0,)
-    axis.set_major_locator(LogLocator(subs=subs, numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: plain(x)))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def plain(x: float) -> str:
-    """
-    >>> plain(300.0), plain(1e6), plain(3e-5)
-    ('300', '10⁶', '3·10⁻⁵')
-    """
-    if 1e-3 <= x < 1e6:
-        return f"{x:,g}"
-    digits, _, power = f"{x:.0e}".partition("e")
-    return ("" if digits == "1" else f"{digits}·") + "10" + str(int(power)).translate(RAISED)
 
 
 def ticks_at(axis: Axis, values: list[float], apart: float = 0.11) -> None:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ensample.report.drawing.style import INK, QUIET, Look, house_style
+from ensample.report.drawing.style import ON_A_PAGE, Look, house_style
 from ensample.report.drawing.svg import inline
 from ensample.report.study.figures.arrange import Panel
 
@@ -17,9 +17,6 @@ __all__ = ["Key", "Picture", "Plate", "keys_of", "shared_legend"]
 
 WIDTH, HEIGHT = 4.2, 2.75  # inches of a panel
 LEGEND = 14  # entries that a shared legend may have
-PLAIN = {"text.parse_math": False}  # a dollar in a policy's name is a dollar
-SHADES = {"text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": QUIET, "xtick.color": QUIET, "ytick.color": QUIET}
-LABELS = {"xtick.labelcolor": INK, "ytick.labelcolor": INK}
 
 
 class Key(NamedTuple):
@@ -64,7 +61,7 @@ class Plate:
         """Every panel as an <svg> element."""
         drawn = []
         for place, picture in enumerate(self.pictures):
-            with house_style(**PLAIN, **SHADES, **LABELS):
+            with house_style(**ON_A_PAGE):
                 figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
                 picture.draw(figure.subplots())
             drawn.append(inline(figure, f"{self.name}-{place}", self.label(picture)))
@@ -72,7 +69,7 @@ class Plate:
 
     def for_file(self) -> Figure:
         """All panels with their titles and legends."""
-        with house_style(**PLAIN, **SHADES, **LABELS):
+        with house_style(**ON_A_PAGE):
             columns = min(3, len(self.pictures))
             rows = math.ceil(len(self.pictures) / columns)
             height = max(picture.height for picture in self.pictures) + 0.3

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ensample.lab.results import Outcome, Results
+from ensample.numerals import numeral
 from ensample.report.drawing.style import BANDS, HEAT
 from ensample.report.study.figures.arrange import Looks, evenly
 from ensample.report.study.figures.plates import Key, Picture, Plate
@@ -31,7 +32,7 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
         )
     if not pictures:
         return None
-    labels = [f"below {100.0 * BANDS[1]:g}%", *(f"{100.0 * low:g}% and more" for low in BANDS[1:-1])]
+    labels = [f"below {numeral(100.0 * BANDS[1])}%", *(f"{numeral(100.0 * low)}% and more" for low in BANDS[1:-1])]
     legend = [Key(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
     return Plate("pulls", "Share of the rounds by arm", pictures, legend)
 

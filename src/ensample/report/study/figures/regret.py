@@ -3,6 +3,7 @@
 from typing import Any
 
 from ensample.lab.results import Results
+from ensample.numerals import aligned, decimals
 from ensample.report.study.figures import draw
 from ensample.report.study.figures.arrange import Looks, Panel, arrange, coloured, evenly
 from ensample.report.study.figures.plates import Key, Picture, Plate, keys_of, shared_legend
@@ -17,7 +18,7 @@ from ensample.report.study.figures.series import (
     scenarios,
     singles,
 )
-from ensample.report.study.words import listed, number, slope, value
+from ensample.report.study.words import listed, value
 
 __all__ = ["axis_plates", "category_plates", "curve_plates", "final_plate"]
 
@@ -45,7 +46,7 @@ def curve_plates(results: Results, looks: Looks) -> list[Plate]:
 
 def curve_picture(panel: Panel, log: bool) -> Picture:
     above = [] if log else draw.far(panel.lines)
-    said = listed([f"{line.label} ({number(line.series.level)})" for line in above])
+    said = listed([f"{line.label} ({aligned(line.series.level)})" for line in above])
     return Picture(
         panel.title,
         lambda axes: draw.curves(axes, panel.lines, log),
@@ -162,7 +163,7 @@ def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> list
     for line in panel.lines:
         row = next((row for row in slopes if row["axis"] == axis and fits(row, line.series, axis)), None)
         if row is not None:
-            rate, low, high = (slope(row[key]) for key in ("slope", "low", "high"))
+            rate, low, high = (decimals(row[key], 2) for key in ("slope", "low", "high"))
             sure = len(line.series.outcomes[0].regret) > 1
             remarks.append(Key(line.look, f"{line.label}: slope {rate}" + (f" ({low} to {high})" if sure else "")))
     return remarks

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
-from matplotlib.ticker import StrMethodFormatter
 
+from ensample.report.drawing.axes import logarithmic, tick_numeral
 from ensample.report.drawing.style import BANDS, HEAT, INK, RULE, Look
-from ensample.report.study.figures.draw import logarithmic
 from ensample.types import FloatArray
 
 __all__ = ["MOST_ROWS", "Dot", "Row", "dots", "heat", "heat_inches", "inches"]
@@ -60,7 +59,7 @@ def dots(axes: Axes, rows: list[Row], label: str) -> None:
     else:
         axes.set_xlim(min(0.0, axes.get_xlim()[0]), None)
         axes.locator_params(axis="x", nbins=5)
-        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        axes.xaxis.set_major_formatter(tick_numeral)
 
 
 def tops(depths: list[int]) -> list[float]:
