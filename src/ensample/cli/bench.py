@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ensample.bench import GROUPS, Row, measure
+from ensample.bench import GROUPS, Ratio, measure
 from ensample.checks import whole
 from ensample.cli.console import check_file, output, progress
 from ensample.errors import InvalidArgument
@@ -36,7 +36,7 @@ def bench(
             raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}")
     if json_file is not None:
         check_file("json", json_file)
-    rows: list[Row] = []
+    rows: list[Ratio] = []
     with progress() as bars:
         task = bars.add_task("turns", total=None)
         for row in measure(only or list(GROUPS), turns, lambda: bars.advance(task)):
@@ -47,7 +47,7 @@ def bench(
         json_file.write_text(json.dumps([asdict(row) | {"reached": row.reached} for row in rows], indent=1) + "\n")
 
 
-def as_table(rows: list[Row]) -> Table:
+def as_table(rows: list[Ratio]) -> Table:
     table = Table(title="One round's time over another's", title_justify="left")
     table.add_column("ratio")
     table.add_column("target", justify="right")

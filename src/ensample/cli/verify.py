@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ensample.checks import package, whole
-from ensample.claims import Claim, Row, Scale, Verdict, find, total_cost
+from ensample.claims import Checked, Claim, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.cli.console import check_file, errors, output, progress
@@ -65,7 +65,7 @@ def verify(
         raise typer.Exit(REFUTED)
 
 
-def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
+def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Checked]:
     with progress() as bars:
         task = bars.add_task("claims", total=len(claims))
 
@@ -75,7 +75,7 @@ def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
         return verify_claims(claims, scale, seed, advance)
 
 
-def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
+def write_json(rows: list[Checked], scale: Scale, seed: int, path: Path) -> None:
     answer = {
         "scale": scale.value,
         "seed": seed,
@@ -85,7 +85,7 @@ def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
     path.write_text(json.dumps(answer, indent=1, allow_nan=False) + "\n")
 
 
-def write_report(rows: list[Row], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
+def write_report(rows: list[Checked], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
     """The pages show the broken twins too; quick scale is enough to refute them."""
     from ensample.report.paper import Finding, page, write_document
 
@@ -110,7 +110,7 @@ def contents(claims: tuple[Claim, ...]) -> Table:
     return table
 
 
-def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
+def as_table(rows: list[Checked], scale: Scale, seed: int) -> Table:
     """The outcomes; a narrow terminal goes without statements and kinds."""
     counts = {verdict: sum(row.outcome.verdict is verdict for row in rows) for verdict in Verdict}
     summary = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
@@ -135,6 +135,6 @@ def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
     return table
 
 
-def said(row: Row) -> str:
+def said(row: Checked) -> str:
     outcome = row.outcome
     return outcome.verdict.value if outcome.decides is None else f"{outcome.verdict.value}: {outcome.decides:,} would decide"

@@ -22,7 +22,7 @@ LONGEST = (1 << 31) - 1  # rounds that a kernel can count
 EXAMPLES = {"family": "sphere", "recipe": "EnsembleSampling"}
 
 
-class Entry(NamedTuple):
+class Given(NamedTuple):
     """A [problem] or [[policy]] of the file."""
 
     where: str  # how errors call it
@@ -73,7 +73,7 @@ def cells_of(study: "Study") -> Iterator[Cell]:
                 yield cell
 
 
-def settings(study: "Study", problems: list[Entry]) -> Iterator[tuple[str, Table, Family, int]]:
+def settings(study: "Study", problems: list[Given]) -> Iterator[tuple[str, Table, Family, int]]:
     """(label, axes, family, horizon) of all that policies are set against."""
     for problem in problems:
         table = {"horizon": study.horizon} | problem.options  # a problem may have horizons of its own
@@ -84,7 +84,7 @@ def settings(study: "Study", problems: list[Entry]) -> Iterator[tuple[str, Table
             yield problem.label, {axis: shown(chosen[axis]) for axis in axes_of(table)}, family, horizon
 
 
-def entries(study: "Study", key: str, needed: str) -> list[Entry]:
+def entries(study: "Study", key: str, needed: str) -> list[Given]:
     """The [key] table, or the several [[key]] tables."""
     value = getattr(study, key)
     given = value if isinstance(value, list) else [value]
@@ -100,7 +100,7 @@ def entries(study: "Study", key: str, needed: str) -> list[Entry]:
     return found
 
 
-def entry(where: str, table: Table, key: str, needed: str) -> Entry:
+def entry(where: str, table: Table, key: str, needed: str) -> Given:
     about = ABOUT_POLICY if key == "policy" else ABOUT_POLICY[:1]
     options = {name: value for name, value in table.items() if name not in about}
     if not isinstance(options.get(needed), str):
@@ -114,7 +114,7 @@ def entry(where: str, table: Table, key: str, needed: str) -> Entry:
         raise InvalidArgument("label", label, "text")
     if problems is not None and (not isinstance(problems, list) or not problems):
         raise InvalidArgument("problems", problems, "a list of labels of problems")
-    return Entry(where, label, options, problems)
+    return Given(where, label, options, problems)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.results import Results
 from ensample.lab.study import Study
 from ensample.problems import PROBLEMS, Family
-from ensample.report.study.tables import Column, Entry, Group, Table
+from ensample.report.study.tables import Column, Field, Group, Table
 from ensample.report.study.words import listed, value
 
 __all__ = ["as_toml", "code_line", "expression", "grid_tables", "provenance"]
@@ -34,9 +34,9 @@ def grid_tables(study: Study) -> list[tuple[str, Table]]:
 def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> Table:
     rows = [
         [
-            Entry(str(table.get("label", table[kind]))),
-            Entry(str(table[kind])),
-            Entry("; ".join(f"{key}: {options(item)}" for key, item in table.items() if key not in ("label", kind))),
+            Field(str(table.get("label", table[kind]))),
+            Field(str(table[kind])),
+            Field("; ".join(f"{key}: {options(item)}" for key, item in table.items() if key not in ("label", kind))),
         ]
         for table in tables
     ]

@@ -12,7 +12,7 @@ from ensample.numerals import NOTHING, aligned, interval, percent, signed
 from ensample.report.study.figures.series import Series, scenarios, singles
 from ensample.report.study.words import assigned, value
 
-__all__ = ["Column", "Entry", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells", "published_table"]
+__all__ = ["Column", "Field", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells", "published_table"]
 
 
 class Column(NamedTuple):
@@ -21,14 +21,14 @@ class Column(NamedTuple):
     long: bool = False  # text that may wrap
 
 
-class Entry(NamedTuple):
+class Field(NamedTuple):
     text: str
     kind: str = ""  # lower, higher, best
 
 
 class Group(NamedTuple):
     title: str
-    rows: list[list[Entry]]
+    rows: list[list[Field]]
 
 
 class Table(NamedTuple):
@@ -60,16 +60,16 @@ def numeric_column(groups: list[Group], place: int) -> bool:
     return all(row[place].text[:1] in "0123456789" + NOTHING or not row[place].text for group in groups for row in group.rows)
 
 
-def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lowest: bool) -> list[Entry]:
+def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lowest: bool) -> list[Field]:
     outcome = one.outcomes[0]
     regret = outcome.regret[:, -1]
     numbers = summary(outcome)
-    row = [Entry(one.policy), *(Entry(value(one.own[axis]) if axis in one.own else "") for axis in own)]
-    row += [Entry(aligned(numbers["mean"]), "best" if lowest else ""), Entry(interval(numbers["low"], numbers["high"]))]
-    row += [Entry(aligned(numbers[key])) if len(regret) > 1 else Entry("") for key in ("median", "p90", "worst")]
-    row += [Entry("" if outcome.pulls is None else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon))]
+    row = [Field(one.policy), *(Field(value(one.own[axis]) if axis in one.own else "") for axis in own)]
+    row += [Field(aligned(numbers["mean"]), "best" if lowest else ""), Field(interval(numbers["low"], numbers["high"]))]
+    row += [Field(aligned(numbers[key])) if len(regret) > 1 else Field("") for key in ("median", "p90", "worst")]
+    row += [Field("" if outcome.pulls is None else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon))]
     row += compared(difference)
-    return [*row, Entry("" if math.isnan(outcome.seconds_per_round) else aligned(1e6 * outcome.seconds_per_round))]
+    return [*row, Field("" if math.isnan(outcome.seconds_per_round) else aligned(1e6 * outcome.seconds_per_round))]
 
 
 def summary(outcome: Outcome) -> dict[str, float]:
@@ -80,13 +80,13 @@ def summary(outcome: Outcome) -> dict[str, float]:
     return {"mean": mean, "low": low, "high": high, "median": median, "p90": p90, "worst": float(final.max())}
 
 
-def compared(difference: dict[str, Any] | None) -> list[Entry]:
+def compared(difference: dict[str, Any] | None) -> list[Field]:
     """The difference from the baseline and its interval, marked where the interval leaves out zero."""
     if difference is None:
-        return [Entry(""), Entry("")]
+        return [Field(""), Field("")]
     low, high = difference["low"], difference["high"]
     kind = "" if math.isnan(low) or low <= 0.0 <= high else "lower" if high < 0.0 else "higher"
-    return [Entry(signed(difference["mean"]), kind), Entry("" if math.isnan(low) else interval(low, high))]
+    return [Field(signed(difference["mean"]), kind), Field("" if math.isnan(low) else interval(low, high))]
 
 
 def without_empty(table: Table) -> Table:
@@ -106,10 +106,10 @@ def best_table(results: Results) -> Table | None:
         numbers = summary(best.outcomes[0])
         rows.append(
             [
-                Entry(group[0].title(several)),
-                Entry(", ".join(filter(None, [best.policy, assigned(best.own)]))),
-                Entry(aligned(numbers["mean"])),
-                Entry(interval(numbers["low"], numbers["high"])),
+                Field(group[0].title(several)),
+                Field(", ".join(filter(None, [best.policy, assigned(best.own)]))),
+                Field(aligned(numbers["mean"])),
+                Field(interval(numbers["low"], numbers["high"])),
             ]
         )
     columns = [Column("problem", False), Column("policy", False), Column("mean"), Column("95% interval")]
@@ -129,13 +129,13 @@ def bound_table(results: Results) -> Table | None:
         verdict = "above 2ST: says nothing yet" if row["bound"] >= trivial else f"{aligned(ratio)} times the mean"
         rows.append(
             [
-                Entry(outcome.cell.policy),
-                Entry(", ".join(filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))]))),
-                *(Entry(aligned(x)) for x in (row["mean"], row["worst"], row["bound"])),
-                Entry(percent(row["bound_confidence"])),
-                Entry(percent(within)),
-                Entry(aligned(trivial)),
-                Entry(verdict),
+                Field(outcome.cell.policy),
+                Field(", ".join(filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))]))),
+                *(Field(aligned(x)) for x in (row["mean"], row["worst"], row["bound"])),
+                Field(percent(row["bound_confidence"])),
+                Field(percent(within)),
+                Field(aligned(trivial)),
+                Field(verdict),
             ]
         )
     names = ("mean", "worst run", "bound", "holds with probability", "runs within it", "2ST")
@@ -150,13 +150,13 @@ def published_table(results: Results) -> Table | None:
         axes = {axis: row[axis] for axis in results.axes if row[axis] is not None}
         rows.append(
             [
-                Entry(row["policy"]),
-                Entry(", ".join(filter(None, [row["problem"], assigned(axes)]))),
-                Entry(MEASURES[row["measure"]]),
-                Entry(with_error(row["theirs"], row["their_error"])),
-                Entry(with_error(row["ours"], row["our_error"])),
-                Entry("" if row["distance"] is None else signed(row["distance"])),
-                Entry(row["source"]),
+                Field(row["policy"]),
+                Field(", ".join(filter(None, [row["problem"], assigned(axes)]))),
+                Field(MEASURES[row["measure"]]),
+                Field(with_error(row["theirs"], row["their_error"])),
+                Field(with_error(row["ours"], row["our_error"])),
+                Field("" if row["distance"] is None else signed(row["distance"])),
+                Field(row["source"]),
             ]
         )
     columns = [Column("policy", False), Column("problem", False), Column("measure", False, True), Column("published")]

@@ -6,7 +6,7 @@ from ensample.lab.results import Outcome, Results
 from ensample.report.drawing.style import LOOKS
 from ensample.report.study.figures.arrange import Looks, evenly
 from ensample.report.study.figures.plates import Key, Picture, Plate
-from ensample.report.study.figures.rows import MOST_ROWS, Dot, Row, dots, inches
+from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.words import assigned
 
 __all__ = ["bound_plate"]
@@ -41,10 +41,10 @@ def bound_legend() -> list[Key]:
     return [Key(look, name, "dot") for name, look in names.items()]
 
 
-def bound_row(outcome: Outcome, bound: float, several: bool) -> Row:
+def bound_row(outcome: Outcome, bound: float, several: bool) -> DotRow:
     regret, setting = outcome.regret[:, -1], outcome.cell.recipe.setting
     assert setting is not None
     values = (float(regret.mean()), float(regret.max()), bound, 2.0 * setting.norm * setting.horizon)
     dots = [Dot(x, math.nan, math.nan, look) for x, look in zip(values, (MEAN, WORST, BOUND, TRIVIAL), strict=True)]
     name = ", ".join(filter(None, [outcome.cell.problem if several else "", assigned(dict(outcome.cell.axes))]))
-    return Row(name or outcome.cell.problem, dots, level=True)
+    return DotRow(name or outcome.cell.problem, dots, level=True)

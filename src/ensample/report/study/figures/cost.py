@@ -6,7 +6,7 @@ from ensample.lab.results import Results
 from ensample.report.study.figures import draw
 from ensample.report.study.figures.arrange import Looks, arrange, evenly
 from ensample.report.study.figures.plates import Picture, Plate, keys_of, shared_legend
-from ensample.report.study.figures.rows import MOST_ROWS, Dot, Row, dots, inches
+from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.figures.series import along, at_last_horizon, numeric_axes, scenarios, singles
 
 __all__ = ["cost_plates"]
@@ -39,7 +39,9 @@ def cost_by_policy(results: Results, looks: Looks) -> Plate:
     pictures = []
     for group in evenly(list(scenarios(at_last_horizon(singles(results))).values()), PANELS):
         named = [(one.name, Dot(*draw.cost(one.outcomes[0]), looks.of(one))) for one in group]
-        rows = [Row(name, [dot for other, dot in named if other == name]) for name in dict.fromkeys(name for name, _ in named)]
+        rows = [
+            DotRow(name, [dot for other, dot in named if other == name]) for name in dict.fromkeys(name for name, _ in named)
+        ]
         shown = evenly(rows, MOST_ROWS)
         pictures.append(
             Picture(

@@ -7,7 +7,7 @@ from ensample.numerals import aligned, decimals
 from ensample.report.study.figures import draw
 from ensample.report.study.figures.arrange import Looks, Panel, arrange, coloured, evenly
 from ensample.report.study.figures.plates import Key, Picture, Plate, keys_of, shared_legend
-from ensample.report.study.figures.rows import MOST_ROWS, Dot, Row, dots, inches
+from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.figures.series import (
     Series,
     along,
@@ -81,10 +81,10 @@ def dot_picture(group: list[Series], looks: Looks) -> Picture:
     rows = []
     for members in evenly(list(rows_of(group).values()), MOST_ROWS):
         if len(members) == 1:
-            rows.append(Row(members[0].name, [Dot(*draw.final(members[0].outcomes[0]), looks.of(members[0]))]))
+            rows.append(DotRow(members[0].name, [Dot(*draw.final(members[0].outcomes[0]), looks.of(members[0]))]))
         else:
             lines = coloured(evenly(members, STEPS))
-            rows.append(Row(ranged(members), [Dot(*draw.final(line.series.outcomes[0]), line.look) for line in lines]))
+            rows.append(DotRow(ranged(members), [Dot(*draw.final(line.series.outcomes[0]), line.look) for line in lines]))
     height = inches([row.depth for row in rows])
     return Picture(group[0].title(looks.several), lambda axes: dots(axes, rows, "final regret"), height=height)
 
@@ -118,12 +118,12 @@ def category_plates(results: Results, looks: Looks) -> dict[str, Plate]:
 
 def category_picture(group: list[Series], axis: str, looks: Looks) -> Picture:
     """Policies that vary a number at their best one."""
-    rows: list[Row] = []
+    rows: list[DotRow] = []
     legend: dict[str, Key] = {}
     for given in dict.fromkeys(one.place[axis] for one in group):
         shown = lowest([one for one in group if one.place[axis] == given], lambda one: one.identity)[:MOST_ROWS]
         legend |= {one.name: Key(looks.of(one), one.name, "dot") for one in shown}
-        rows.append(Row(value(given), [Dot(*draw.final(one.outcomes[0]), looks.of(one)) for one in shown]))
+        rows.append(DotRow(value(given), [Dot(*draw.final(one.outcomes[0]), looks.of(one)) for one in shown]))
     others = Series("", group[0].problem, {name: v for name, v in group[0].place.items() if name != axis}, {}, [])
     height = inches([row.depth for row in rows])
     title = others.title(looks.several)

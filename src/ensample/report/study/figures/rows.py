@@ -15,7 +15,7 @@ from ensample.report.drawing.axes import logarithmic, tick_numeral
 from ensample.report.drawing.style import BANDS, HEAT, INK, RULE, Look
 from ensample.types import FloatArray
 
-__all__ = ["MOST_ROWS", "Dot", "Row", "dots", "heat", "heat_inches", "inches"]
+__all__ = ["MOST_ROWS", "Dot", "DotRow", "dots", "heat", "heat_inches", "inches"]
 
 MOST_ROWS = 24  # of a panel
 NAME, STEP, GAP = 0.5, 0.26, 0.32  # of a row: its name, each line of dots, what is between rows
@@ -30,7 +30,7 @@ class Dot(NamedTuple):
     look: Look
 
 
-class Row(NamedTuple):
+class DotRow(NamedTuple):
     label: str
     dots: list[Dot]
     level: bool = False  # all dots on one line
@@ -40,7 +40,7 @@ class Row(NamedTuple):
         return 1 if self.level else len(self.dots)
 
 
-def dots(axes: Axes, rows: list[Row], label: str) -> None:
+def dots(axes: Axes, rows: list[DotRow], label: str) -> None:
     """Dots with intervals."""
     everything = [dot for row in rows for dot in row.dots]
     log = min(dot.x for dot in everything) > 0.0 and max(dot.x for dot in everything) > 20.0 * min(dot.x for dot in everything)

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Callable
 
-__all__ = ["Times", "Turn", "median", "race", "ratio"]
+__all__ = ["Times", "Turn", "median", "ratio", "take_turns"]
 
 Turn = Callable[[], float]
 """Runs a contestant once and answers with its microseconds a round."""
@@ -12,7 +12,7 @@ Times = dict[str, list[float]]
 """Microseconds a round of each contestant, turn by turn."""
 
 
-def race(contestants: dict[str, Turn], turns: int, progress: Callable[[], None]) -> Times:
+def take_turns(contestants: dict[str, Turn], turns: int, progress: Callable[[], None]) -> Times:
     """Each contestant warms up once, then all take `turns` turns; `progress` is called after each of them."""
     times: Times = {name: [] for name in contestants}
     for turn in range(turns + 1):
