@@ -29,7 +29,7 @@ def numeral(x: float | None, digits: int = 3, *, padded: bool = False, typed: bo
         return "-" if typed else NOTHING
     sign = "" if x >= 0 else "-" if typed else MINUS
     size = abs(x)
-    if size == 0 or LEAST <= float(f"{size:.{digits}g}") < most:
+    if size == 0 or (size < most and float(f"{size:.{digits}g}") >= LEAST):
         return sign + written_out(size, digits, padded)
     return sign + (f"{size:.{OF_POWERS}g}" if typed or math.isinf(size) else with_power(size, padded))
 
