@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ensample.claims import Claim, Outcome
-from ensample.report.claim_figures import for_file
-from ensample.report.paper_markdown import finding, refutation, summary_row
+from ensample.report.paper.figures import for_file
+from ensample.report.paper.text import measurement, refutation, summary_row
 
 __all__ = ["DOCUMENT", "SEED", "alike", "says_what_became_of_the_twin", "says_what_was_found"]
 
@@ -42,7 +42,7 @@ def numbers(text: str) -> list[float]:
 
 def says_what_was_found(claim: Claim, outcome: Outcome) -> None:
     says(claim, summary_row(claim, outcome))
-    says(claim, finding(claim, outcome))
+    says(claim, measurement(claim, outcome))
     drawing = DOCUMENT.parent / "images" / DOCUMENT.stem / f"{claim.id}.svg"
     assert drawing.exists() == (outcome.figure is not None), STALE
     if outcome.figure is not None and not alike(for_file(outcome.figure, claim.id), drawing.read_text(), PIXEL):

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import ensample as es
-from ensample.bench import Row
+from ensample.bench import Ratio
 from ensample.bench.contestants import ARMS, DIM, NOISE, SCALE, looped, sphere
 from ensample.bench.floor import build_floor, run_floor
-from ensample.bench.race import race, ratio
 from ensample.bench.textbook import Textbook
+from ensample.bench.timing import ratio, take_turns
 
 SIGMAS = 5.0  # a false alarm in two million
 
@@ -29,14 +29,14 @@ def test_the_floor_has_our_regret(tmp_path: Path) -> None:
 
 def test_contestants_take_turns() -> None:
     order: list[str] = []
-    times = race({name: lambda name=name: order.append(name) or float(len(order)) for name in "ab"}, 2, lambda: None)
+    times = take_turns({name: lambda name=name: order.append(name) or float(len(order)) for name in "ab"}, 2, lambda: None)
     assert order == list("ababab") and times == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
     assert ratio(times, "b", "a") == pytest.approx((4 / 3 + 6 / 5) / 2)
 
 
 def test_a_row_knows_whether_it_is_reached() -> None:
-    assert Row("", 2.0, 1.5, True, "").reached and Row("", 2.0, 1.5, False, "").reached is False
-    assert Row("", None, 1.5, True, "").reached is None and Row("", 2.0, None, True, "").reached is None
+    assert Ratio("", 2.0, 1.5, True, "").reached and Ratio("", 2.0, 1.5, False, "").reached is False
+    assert Ratio("", None, 1.5, True, "").reached is None and Ratio("", 2.0, None, True, "").reached is None
 
 
 def test_the_loop_runs_the_textbook() -> None:

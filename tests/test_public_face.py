@@ -94,6 +94,16 @@ def test_a_slip_in_a_name_is_an_attribute_error() -> None:
         exec("from ensample import EnsembelSampling")
 
 
+def test_the_base_install_needs_no_scipy() -> None:
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(['scipy', 'scipy.special']); import ensample as es;"
+        "runs = es.simulate(es.EnsembleSampling(4, 0.3), es.problem('sphere', dim=2, arms=3), horizon=5, runs=2);"
+        "runs._repr_html_(); setting = es.Setting(dim=2, arms=3, horizon=9, noise=1, norm=1);"
+        "es.theory.ensemble_size(setting); import ensample.claims, ensample.cli.main"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_every_error_is_one_of_ours_and_a_builtin() -> None:
     assert issubclass(es.InvalidArgument, ValueError) and issubclass(es.WrongType, TypeError)
     assert issubclass(es.AssumptionError, ValueError) and issubclass(es.SnapshotError, ValueError)

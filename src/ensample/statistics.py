@@ -1,14 +1,18 @@
-"""Exact intervals: tails of the beta, binomial, Student and chi-square laws, and the Dvoretzky-Kiefer-Wolfowitz radius."""
+"""Exact intervals: SciPy's tails and quantiles, the Dvoretzky-Kiefer-Wolfowitz radius and what a larger sample would decide.
+
+SciPy is in the extra `lab`: claims, studies and their reports need it, policies, problems and simulations do not. So it is
+imported when a number is asked for.
+"""
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 
+from ensample.extras import package
 from ensample.types import FloatArray
 
 __all__ = [
+    "beta_cdf",
     "binomial_interval",
     "chi_square_tail",
     "deciding_sample",
@@ -16,41 +20,25 @@ __all__ = [
     "ks_distance_to",
     "ks_radius",
     "normal_cdf",
-    "regularized_beta",
+    "require_scipy",
     "student_quantile",
 ]
 
-TINY = 1e-300
-STEPS = 200  # of bisection: enough to reach neighbouring doubles
+SPECIAL = "scipy.special"
 
 
-def regularized_beta(a: float, b: float, x: float) -> float:
-    """I_x(a, b), the cdf of Beta(a, b), by its continued fraction (Lentz's method).
+def require_scipy() -> None:
+    """Raise, before the work, if SciPy is missing."""
+    package(SPECIAL)
 
-    >>> round(regularized_beta(2, 3, 0.5), 12)
+
+def beta_cdf(a: float, b: float, x: float) -> float:
+    """P(Beta(a, b) <= x).
+
+    >>> round(beta_cdf(2, 3, 0.5), 12)
     0.6875
     """
-    if x <= 0.0 or x >= 1.0:
-        return float(x >= 1.0)
-    if x > (a + 1.0) / (a + b + 2.0):  # the fraction converges fast on the other side only
-        return 1.0 - regularized_beta(b, a, 1.0 - x)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
-    c, d, k = 1.0, 1.0 / guarded(1.0 - (a + b) * x / (a + 1.0)), 0
-    value, change = d, 0.0
-    while abs(change - 1.0) > 1e-15 and k < 1_000_000:
-        k += 1
-        even = k * (b - k) * x / ((a + 2 * k - 1.0) * (a + 2 * k))
-        odd = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1.0))
-        for term in (even, odd):
-            d = 1.0 / guarded(1.0 + term * d)
-            c = guarded(1.0 + term / c)
-            change = c * d
-            value *= change
-    return front * value
-
-
-def guarded(value: float) -> float:
-    return value if abs(value) > TINY else TINY
+    return float(package(SPECIAL).betainc(a, b, x))
 
 
 def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float, float]:
@@ -60,22 +48,10 @@ def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float,
     >>> low, round(high, 6)
     (0.0, 0.036217)
     """
-    low, high = 0.0, 1.0
-    if successes > 0:  # P(X >= k | p) = I_p(k, n - k + 1)
-        low, _ = bracket(lambda p: regularized_beta(successes, trials - successes + 1, p) > alarm / 2, 0.0, 1.0)
-    if successes < trials:  # P(X <= k | p) = I_{1-p}(n - k, k + 1)
-        _, high = bracket(lambda p: regularized_beta(trials - successes, successes + 1, 1.0 - p) < alarm / 2, 0.0, 1.0)
-    return low, high
-
-
-def bracket(above: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Neighbouring numbers between which `above` turns from false to true."""
-    for _ in range(STEPS):
-        middle = 0.5 * (low + high)
-        if middle in (low, high):
-            break
-        low, high = (low, middle) if above(middle) else (middle, high)
-    return low, high
+    special = package(SPECIAL)
+    low = special.betaincinv(successes, trials - successes + 1, alarm / 2) if successes > 0 else 0.0
+    high = special.betainccinv(successes + 1, trials - successes, alarm / 2) if successes < trials else 1.0
+    return float(low), float(high)
 
 
 def deciding_sample(estimate: float, bound: float, trials: int, alarm: float) -> int:
@@ -93,35 +69,27 @@ def deciding_sample(estimate: float, bound: float, trials: int, alarm: float) ->
     return math.ceil(math.log(2.0 / alarm) / max(divergence, 1e-300))
 
 
-@lru_cache
 def student_quantile(alarm: float, freedom: int) -> float:
     """t with P(T > t) = alarm for Student's law.
 
     >>> round(student_quantile(0.025, 10), 6)
     2.228139
     """
-    low, high = bracket(lambda t: regularized_beta(0.5 * freedom, 0.5, freedom / (freedom + t * t)) < 2.0 * alarm, 0.0, 1e12)
-    return 0.5 * (low + high)
+    return -float(package(SPECIAL).stdtrit(freedom, alarm))
 
 
 def chi_square_tail(dim: int, x: float) -> float:
-    """P(chi^2_dim >= x), by the finite sum that is exact for whole degrees of freedom.
+    """P(chi^2_dim >= x).
 
     >>> round(chi_square_tail(2, 3.0) / math.exp(-1.5), 12)
     1.0
     """
-    if x <= 0.0:
-        return 1.0
-    half, start = 0.5 * x, 0.5 * (dim % 2)
-    tail = math.erfc(math.sqrt(half)) if dim % 2 else 0.0
-    orders = (start + k for k in range(dim // 2))  # Q(a + 1, h) = Q(a, h) + h^a e^-h / Gamma(a + 1)
-    return tail + math.fsum(math.exp(a * math.log(half) - half - math.lgamma(a + 1.0)) for a in orders)
+    return float(package(SPECIAL).chdtrc(dim, x))
 
 
 def normal_cdf(values: FloatArray) -> FloatArray:
     """P(N(0, 1) <= value) for each value."""
-    flat = np.asarray(values, np.float64).ravel()
-    return np.array([0.5 * math.erfc(-value * math.sqrt(0.5)) for value in flat.tolist()]).reshape(np.shape(values))
+    return np.asarray(package(SPECIAL).ndtr(values))
 
 
 def ks_radius(draws: int, alarm: float) -> float:

@@ -19,7 +19,7 @@ from ensample.cli.fields import PARTS
 from ensample.cli.policies import POLICIES
 from ensample.cli.recipes import RECIPES
 from ensample.problems import PROBLEMS
-from ensample.report import race as report
+from ensample.report.race import figure as report
 
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 SMALL = ("--dim", "4", "--arms", "8", "--horizon", "200", "--runs", "4")

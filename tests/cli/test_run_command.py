@@ -73,6 +73,16 @@ def test_an_error_is_one_line_that_says_what_is_wrong(arguments: list[str], said
     assert sorted(path.name for path in folder.iterdir()) == ["bad.toml", "mine.toml"]
 
 
+@pytest.mark.parametrize("package", ["polars", "scipy"])
+def test_a_missing_package_is_named_before_the_work(package: str, folder: Path) -> None:
+    code = (
+        f"import sys; sys.modules |= dict.fromkeys([{package!r}, 'scipy.special']); from ensample.cli.main import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "run", "mine.toml"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 2 and f"the package {package}: pip install 'ensample[lab]'" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["mine.toml"]
+
+
 def test_a_changed_study_shows_the_difference(folder: Path) -> None:
     ensample("run", "mine.toml", cwd=folder)
     (folder / "mine.toml").write_text(TOML.replace("runs = 6", "runs = 7", 1))

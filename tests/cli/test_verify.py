@@ -1,14 +1,17 @@
 """`ensample verify`, as a person and as a program sees it."""
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import typer
 
 from cli.test_cli import run
-from ensample.claims import CLAIMS, find
+from ensample.claims import CLAIMS, find, verify
 from ensample.cli import verify as command
+from ensample.errors import InvalidArgument
 
 
 def test_a_table_a_page_and_data(tmp_path: Path) -> None:
@@ -20,6 +23,13 @@ def test_a_table_a_page_and_data(tmp_path: Path) -> None:
     assert answer["scale"] == "quick" and [row["verdict"] for row in answer["claims"]] == ["holds"]
     page = (tmp_path / "a.html").read_text()
     assert "chi-square" in page and "as printed in the paper" in page and "http" not in page, "self-contained"
+
+
+def test_without_scipy_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    claim = replace(find(["chi-square"])[0], check=lambda scale, seed: pytest.fail("the work began"))
+    with pytest.raises(InvalidArgument, match=r"scipy = None: expected the package scipy: pip install 'ensample\[lab\]'"):
+        verify([claim])
 
 
 def test_the_list() -> None:

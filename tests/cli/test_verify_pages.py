@@ -24,9 +24,12 @@ def test_the_page_and_the_document_say_the_same(tmp_path: Path) -> None:
     assert drawn == ["chi-square.svg", "elliptical-potential.svg"]
 
 
-def test_a_missing_package_is_named_before_the_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delitem(sys.modules, "ensample.report.paper", raising=False)
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+@pytest.mark.parametrize("module", ["jinja2", "matplotlib.figure", "markdown_it", "latex2mathml.converter"])
+def test_a_missing_package_is_named_before_the_work(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in sys.modules if name.startswith("ensample.report")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(command, "run", lambda *arguments: pytest.fail("the work began"))
-    with pytest.raises(InvalidArgument, match=r"the package jinja2: pip install 'ensample\[lab\]'"):
+    package = module.partition(".")[0]
+    with pytest.raises(InvalidArgument, match=rf"the package {package}: pip install 'ensample\[lab\]'"):
         command.verify(["chi-square"], html=tmp_path / "a.html", seed=0)

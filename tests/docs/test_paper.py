@@ -4,9 +4,8 @@ import re
 
 from documented import DOCUMENT, SEED, STALE
 from ensample.claims import CLAIMS, Outcome, Scale, Section, Verdict
-from ensample.report import prose
-from ensample.report.findings import Entry
-from ensample.report.paper_markdown import document
+from ensample.report.paper import Finding, prose
+from ensample.report.paper.document import document
 
 ANY = Outcome(0.5, "<=", 1.0, 0.5, Verdict.HOLDS, 1)
 MEASURED = re.compile(r"^(\| \[|- Measured:|- Broken twin:).*$", re.MULTILINE)
@@ -18,7 +17,7 @@ def fixed(text: str) -> list[str]:
 
 
 def test_the_words_are_those_of_the_claims() -> None:
-    now = document([Entry(claim, ANY, ANY) for claim in CLAIMS], Scale.QUICK, SEED, DOCUMENT.stem)
+    now = document([Finding(claim, ANY, ANY) for claim in CLAIMS], Scale.QUICK, SEED, DOCUMENT.stem)
     assert fixed(DOCUMENT.read_text()) == fixed(now), STALE
 
 

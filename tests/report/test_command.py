@@ -41,7 +41,7 @@ def test_mistakes_are_one_line(arguments: list[str], words: str, studied: dict[s
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("package", ["matplotlib", "jinja2", "polars"])
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2", "polars", "scipy", "tomli_w"])
 def test_a_missing_package_is_named(package: str, studied: dict[str, es.Results]) -> None:
     shown = run(str(studied["grid"].folder), before=f"import sys; sys.modules[{package!r}] = None; ")
     assert shown.returncode == 2 and f"{package} = None: expected the package {package}" in shown.stderr

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from ensample.report.style import variables
+from ensample.claims import CLAIMS, Scale
+from ensample.report.drawing.style import variables
+from ensample.report.paper import page
+from report.test_paper_page import FINDINGS
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -56,6 +59,27 @@ def test_figures_are_seen_and_nothing_sticks_out(name: str, width: int, browser:
     )
     assert boxes and all(w > 200 and h > 30 and visible and paths > 2 for w, h, _, _, visible, paths in boxes)
     assert all(left >= 0 and right <= width for _, _, left, right, _, _ in boxes)
+    across, inner = browser.execute_script("const e = document.documentElement; return [e.scrollWidth, e.clientWidth]")
+    assert across <= inner
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_formulas_of_the_paper_are_drawn_and_nothing_sticks_out(width: int, browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "paper.html"
+    path.write_text(page(FINDINGS, Scale.QUICK, 0), encoding="utf-8")
+    visit(browser, path, width)
+    assert browser.get_log("browser") == []
+    drawn = browser.execute_script(
+        "return [...document.querySelectorAll('math')].map(math => {const b = math.getBoundingClientRect();"
+        "return [getComputedStyle(math).display, b.width, b.height]})"
+    )
+    assert len(drawn) > 2 * len(CLAIMS) and not browser.execute_script("return document.querySelectorAll('code.tex').length")
+    assert all("math" in display and across > 3 and high > 4 for display, across, high in drawn)
+    fractions = browser.execute_script(
+        "return [...document.querySelectorAll('mfrac')].map(f => f.children[0].getBoundingClientRect().bottom <="
+        "f.children[1].getBoundingClientRect().top + 1)"
+    )
+    assert fractions and all(fractions), "a numerator is above its denominator"
     across, inner = browser.execute_script("const e = document.documentElement; return [e.scrollWidth, e.clientWidth]")
     assert across <= inner
 

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,24 +12,27 @@ import pytest
 
 from documented import alike
 from ensample.claims import CLAIMS, Broken, Curve, Figure, Kind, Outcome, Scale, Verdict
-from ensample.report.claim_figures import for_file, for_page
-from ensample.report.findings import Entry, three
-from ensample.report.formula import drawn, formula, pieces, translated
-from ensample.report.paper import page
-from ensample.report.paper_markdown import document
-from ensample.report.plain import for_html, for_markdown
-from ensample.report.prose import NOTATION
+from ensample.report.paper import Finding, page
+from ensample.report.paper.document import document
+from ensample.report.paper.figures import for_file, for_page
+from ensample.report.paper.findings import three
+from ensample.report.paper.formula import formula
+from ensample.report.paper.plain import for_markdown
+from ensample.report.paper.prose import INTRODUCTIONS, NOTATION
+from ensample.report.paper.rendering import blocks, inline
 
 CURVES = (Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 2.0, 5.0)), Curve("bound", (1.0, 100.0), (2.0, 9.0), bound=True))
 FIGURE = Figure("A figure", "T", "beta_T", CURVES, log_x=True, log_y=True)
 HOLDS = Outcome(0.25, "<=", 1.0, 0.75, Verdict.HOLDS, 1234, "largest at d = 3; interval [0.2, 0.3]", figure=FIGURE)
 REFUTED = Outcome(3.0, "<=", 1.0, -2.0, Verdict.REFUTED, 1234)
 OPEN = Outcome(0.9, ">=", 0.9, -0.1, Verdict.INCONCLUSIVE, 100, decides=5000)
-ENTRIES = [Entry(claim, replace(HOLDS, figure=None if place else FIGURE), REFUTED, 1.5) for place, claim in enumerate(CLAIMS)]
+FINDINGS = [
+    Finding(claim, replace(HOLDS, figure=None if place else FIGURE), REFUTED, 1.5) for place, claim in enumerate(CLAIMS)
+]
 HOSTILE = "<script>alert('1')</script> & \"x\" </title> ]]> {{ 7 * 7 }} `|_*~ "
 
 
-def hostile() -> Entry:
+def hostile() -> Finding:
     claim = replace(
         CLAIMS[0],
         title=HOSTILE,
@@ -41,62 +44,79 @@ def hostile() -> Entry:
         broken=Broken(HOSTILE, CLAIMS[0].broken.check),
     )
     figure = Figure(HOSTILE, HOSTILE, HOSTILE, (Curve(HOSTILE, (1.0, 2.0), (1.0, 2.0)),))
-    return Entry(claim, replace(HOLDS, detail=HOSTILE, figure=figure), REFUTED)
+    return Finding(claim, replace(HOLDS, detail=HOSTILE, figure=figure), REFUTED)
 
 
 def test_every_claim_has_all_its_parts() -> None:
-    text = page(ENTRIES, Scale.QUICK, 7)
+    text = page(FINDINGS, Scale.QUICK, 7)
     articles = {found[1]: found[0] for found in re.finditer(r'<article id="([^"]*)".*?</article>', text, re.DOTALL)}
     assert list(articles) == [claim.id for claim in CLAIMS]
     for claim in CLAIMS:
         said = articles[claim.id]
         for part in (claim.title, claim.broken.description, *claim.assumptions, claim.statement[1:], claim.note):
-            assert for_html(part) in said, part
-        for part in (claim.reference, claim.kind.value, "1,234", "1.5 s", "largest at d = 3", "refuted", "holds"):
+            assert inline(for_markdown(part)) in said, part
+        for part in (claim.reference, claim.kind.value.capitalize(), "1,234", "1.5 s", "Largest at d = 3", "refuted", "holds"):
             assert part in said, part
         assert ("<figure>" in said) == (claim is CLAIMS[0])
         assert ("75%" in said) == (claim.kind is not Kind.IDENTITY)
-        assert 'role="math"' in said and f'href="#{claim.id}"' in text
+        assert '<div class="display"><span class="formula"><math ' in said and f'href="#{claim.id}"' in text
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_every_formula_is_drawn(claim) -> None:
     assert not re.search(r"\\q?quad[A-Za-z]", claim.latex), "a command that runs into a letter"
-    html = formula(claim.latex)
-    assert html.startswith('<span class="formula"'), "teach formula.translated, or say it in other LaTeX"
-    assert html.count("<svg ") == len(pieces(translated(claim.latex)))
-    for svg in re.findall(r"<svg.*?</svg>", html):
-        ElementTree.fromstring(svg)
-        assert "nan" not in svg and "currentColor" in svg
+    html = formula(claim.latex, display=True)
+    assert html.startswith('<span class="formula">'), "teach formula.OTHER_WORDS, or say it in other LaTeX"
+    drawn = ElementTree.fromstring(html.replace("<wbr>", ""))
+    assert len(drawn) >= 1 and all(piece.tag == "math" and len(piece) for piece in drawn)
+    assert "\\" not in "".join(drawn.itertext()), "a command that was not understood"
 
 
 def test_the_notation_is_drawn() -> None:
-    assert all("<svg " in formula(symbol.latex) for symbol in NOTATION)
+    assert all("<math>" in formula(symbol.latex) for symbol in NOTATION)
+    for text in (*(symbol.meaning for symbol in NOTATION), *INTRODUCTIONS.values()):
+        assert all("<math>" in formula(latex) for latex in text.split("$")[1::2])
 
 
-def test_a_formula_that_cannot_be_drawn_is_shown_as_written() -> None:
-    assert formula(r"\begin{cases} a < b") == r'<code class="tex">\begin{cases} a &lt; b</code>'
-    with pytest.raises(ValueError, match="Unknown symbol"):
-        drawn(r"\unheard")
+@pytest.mark.parametrize("latex", [r"\begin{cases} a < b", r"\unheard", "x_", "{", r"a \unheard{b} <i>"])
+def test_a_formula_that_cannot_be_drawn_is_shown_as_written(latex: str) -> None:
+    assert formula(latex) == f'<code class="tex">{escape(latex)}</code>'
 
 
 @pytest.mark.parametrize(
     ("latex", "said"),
     [
-        (r"\Big|x\Big| = \tfrac12", r"|x| = \frac{1}{2}"),
-        (r"\sqrt d \sqrt\lambda S", r"\sqrt{d} \sqrt{\lambda} S"),
-        (r"\big(\{a\}\big)", r"\left(\{a\}\right)"),
-        (r"\frac{a}b", r"\frac{a}{b}"),
-        (r"\hat\theta x \le y", r"\hat{\theta} x \leq y"),
+        (r"f(x = 1) = a \leq b,\quad c \Rightarrow\ d", ["f(x=1)", "=a", "≤b,", "c", "⇒ d"]),
+        (r"\mathbb{P}\Big(a \ge b\Big) \ge 1 - \delta", ["\N{DOUBLE-STRUCK CAPITAL P}(a≥b)", "≥1−δ"]),
+        (r"Z\sim\mathcal{N}(0, 1)", ["Z", "∼\N{MATHEMATICAL SCRIPT CAPITAL N}(0,1)"]),
+        ("x", ["x"]),
     ],
 )
-def test_translation(latex: str, said: str) -> None:
-    assert translated(latex) == said
-    drawn(said)
+def test_lines_break_before_relations_and_after_spaces_outside_of_brackets(latex: str, said: list[str]) -> None:
+    drawn = ElementTree.fromstring(formula(latex).replace("<wbr>", ""))
+    assert ["".join(piece.itertext()).strip("\xa0").replace("\xa0", " ") for piece in drawn] == said
+
+
+@pytest.mark.parametrize(
+    ("latex", "said"),
+    [
+        (r"2\log T", '<mn>2</mn><mspace width="0.167em" /><mi>log</mi><mspace width="0.167em" /><mi>T</mi>'),
+        (r"2\log(T)", '<mi>log</mi><mo stretchy="false">('),
+        (r"\min_\theta x", "<munder><mo>min</mo><mi>θ</mi></munder>"),
+        (r"\mathrm{d}x", "<mtext>d</mtext>"),
+        (r"\arg\min x", "<mtext>arg</mtext>"),
+        (r"\boldsymbol{\Phi}", '<mi mathvariant="normal">𝚽</mi>'),
+        (r"\tilde\theta", '<mover accent="true"><mi>θ</mi><mo stretchy="false">\u02dc</mo></mover>'),
+        (r"[-1, 1]", '<mo form="prefix">−</mo>'),
+        (r"\big(x\big)^2", "<msup><mrow><mspace /><mo "),
+    ],
+)
+def test_formulas_are_set_as_latex_sets_them(latex: str, said: str) -> None:
+    assert said in formula(latex)
 
 
 def test_nothing_is_taken_for_markup() -> None:
-    text = page([hostile(), *ENTRIES[1:]], Scale.QUICK, 0)
+    text = page([hostile(), *FINDINGS[1:]], Scale.QUICK, 0)
     assert "<script" not in text and "{{" in text and "49" not in re.sub(r"[\d.]{3,}", "", text.split("<main>")[1])[:2000]
     assert text.count("</title>") == 1 and "&lt;script&gt;" in text
     markdown = document([hostile()], Scale.QUICK, 0, "paper")
@@ -104,8 +124,25 @@ def test_nothing_is_taken_for_markup() -> None:
     assert "&lt;script&gt;" in markdown and r"\`\|\_\*\~" in markdown
 
 
+def test_the_page_is_made_of_what_the_document_says() -> None:
+    """One source: every piece of the document's Markdown is on the page, rendered."""
+    text, markdown = page(FINDINGS, Scale.QUICK, 0), document(FINDINGS, Scale.QUICK, 0, "paper")
+    pieces = [piece for piece in markdown.split("## Summary")[1].split("\n\n")[1:] if not piece.startswith(("#", "<"))]
+    assert len(pieces) > 4 * len(CLAIMS)
+    for piece in pieces:
+        assert blocks(piece) in text, piece
+
+
+def test_only_tags_of_ours_are_tags() -> None:
+    assert blocks("<b onclick=x>a</b> <sub>t</sub> <!-- c --> <SUB>") == (
+        "<p>&lt;b onclick=x&gt;a&lt;/b&gt; <sub>t</sub> &lt;!-- c --&gt; &lt;SUB&gt;</p>\n"
+    )
+    assert "<script" not in blocks("<script>\nalert(1)\n</script>") and "<i>" not in blocks("```\n<i>\n```")
+    assert "<a" not in blocks("[a](javascript:alert)")
+
+
 def test_it_needs_nothing_from_elsewhere() -> None:
-    text = page(ENTRIES, Scale.QUICK, 0)
+    text = page(FINDINGS, Scale.QUICK, 0)
     assert "http" not in text and "<script" not in text and "@import" not in text
     assert all(found.startswith(("#", "data:,")) for found in re.findall(r"(?:href|src)=\"([^\"]*)\"", text))
     assert all(found.startswith("#") for found in re.findall(r"url\(([^)]*)\)", text))
@@ -115,8 +152,8 @@ def test_it_needs_nothing_from_elsewhere() -> None:
 
 
 def test_verdicts_other_than_holds() -> None:
-    entries = [Entry(CLAIMS[0], OPEN, OPEN), *(Entry(claim, REFUTED, REFUTED) for claim in CLAIMS[1:])]
-    for text in (page(entries, Scale.STANDARD, 3), document(entries, Scale.STANDARD, 3, "paper")):
+    findings = [Finding(CLAIMS[0], OPEN, OPEN), *(Finding(claim, REFUTED, REFUTED) for claim in CLAIMS[1:])]
+    for text in (page(findings, Scale.STANDARD, 3), document(findings, Scale.STANDARD, 3, "paper")):
         assert "inconclusive: a sample of 5,000 would decide" in text and f"{len(CLAIMS) - 1} refuted, 1 inconclusive" in text
 
 
@@ -124,13 +161,13 @@ def test_rounding_errors_have_no_digits() -> None:
     claim = next(claim for claim in CLAIMS if claim.kind is Kind.IDENTITY)
     texts = {
         document(
-            [Entry(claim, Outcome(error, "<=", 1e-9, 1 - error / 1e-9, Verdict.HOLDS, 5), REFUTED)], Scale.QUICK, 0, "paper"
+            [Finding(claim, Outcome(error, "<=", 1e-9, 1 - error / 1e-9, Verdict.HOLDS, 5), REFUTED)], Scale.QUICK, 0, "paper"
         )
         for error in (3e-15, 2e-12)
     }
     assert len(texts) == 1 and "Measured: rounding, claimed ≤ 10⁻⁹, from" in texts.pop()
     counted = Outcome(0.0, "<=", 0.0, 0.0, Verdict.HOLDS, 5)
-    assert "Measured: 0, claimed ≤ 0, margin 0, from" in document([Entry(claim, counted, REFUTED)], Scale.QUICK, 0, "paper")
+    assert "Measured: 0, claimed ≤ 0, margin 0, from" in document([Finding(claim, counted, REFUTED)], Scale.QUICK, 0, "paper")
 
 
 def test_the_same_figure_gives_the_same_bytes() -> None:
@@ -143,9 +180,10 @@ def test_the_same_figure_gives_the_same_bytes() -> None:
 
 
 def test_words_become_symbols() -> None:
-    assert for_html("the round's |theta~_t|_V, not V^-1") == "the round's |θ̃<sub>t</sub>|<sub>V</sub>, not V<sup>−1</sup>"
+    said = inline(for_markdown("the round's |theta~_t|_V, not V^-1"))
+    assert said == "the round's |θ̃<sub>t</sub>|<sub>V</sub>, not V<sup>−1</sup>"
     assert for_markdown("x*'theta* >= 0") == r"x\*<sup>⊤</sup>θ\* ≥ 0"
-    assert for_html("lambda and zeta stay words; thetas too") == "lambda and zeta stay words; thetas too"
+    assert inline(for_markdown("lambda and zeta stay words; thetas too")) == "lambda and zeta stay words; thetas too"
     assert [three(x) for x in (999.6, 1e-4, 0.99999)] == ["1,000", "0.0001", "1"]
 
 
@@ -153,7 +191,7 @@ def test_a_browser_reads_it_without_complaint(tmp_path: Path) -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("needs the Debian package chromium")
-    (tmp_path / "paper.html").write_text(page([*ENTRIES[:3], hostile()], Scale.QUICK, 0), encoding="utf-8")
+    (tmp_path / "paper.html").write_text(page([*FINDINGS[:3], hostile()], Scale.QUICK, 0), encoding="utf-8")
     command = [
         chromium,
         "--headless",

@@ -16,14 +16,15 @@ import pytest
 
 import ensample as es
 from ensample.errors import InvalidArgument, WrongType
-from ensample.report.arrange import LINES, REFERENCES, STEPS, Looks, arrange
-from ensample.report.asked import as_toml, code_line
-from ensample.report.sections import sections
-from ensample.report.series import along, at_last_horizon, singles
+from ensample.lab import BUNDLED, bundled
+from ensample.numerals import aligned
+from ensample.report.drawing.style import variables
 from ensample.report.study import write_report
-from ensample.report.style import variables
-from ensample.report.tables import best_table, bound_table, final_table
-from ensample.report.words import number
+from ensample.report.study.asked import as_toml, code_line
+from ensample.report.study.figures.arrange import LINES, REFERENCES, STEPS, Looks, arrange
+from ensample.report.study.figures.series import along, at_last_horizon, singles
+from ensample.report.study.sections import sections
+from ensample.report.study.tables import best_table, bound_table, final_table
 
 NAMES = ("sizes", "grid", "members", "one", "hostile")
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -129,11 +130,11 @@ def test_tables_hold_the_numbers_of_the_frames(studied: dict[str, es.Results]) -
     names = [column.name for column in table.columns]
     shown = [dict(zip(names, row, strict=True)) for group in table.groups for row in group.rows]
     assert len(table.groups) == 9 and len(shown) == 18
-    means = [number(mean) for mean in results.cells["mean"]]
+    means = [aligned(mean) for mean in results.cells["mean"]]
     assert [row["mean"].text for row in shown] == means
     differences = [row["minus baseline"].text for row in shown if row["policy"].text == "Thompson"]
     expected = results.differences("LinUCB").filter(polars.col("policy") == "Thompson")["mean"].to_list()
-    assert differences == [f"{'+' if x > 0 else ''}{number(x)}" for x in expected]
+    assert differences == [f"{'+' if x > 0 else ''}{aligned(x)}" for x in expected]
     assert all(not row["minus baseline"].text for row in shown if row["policy"].text == "LinUCB")
     best = best_table(results)
     assert best is not None and best.size == 9
@@ -157,7 +158,7 @@ def test_bounds_say_when_they_say_nothing(studied: dict[str, es.Results], texts:
     (outcome,) = (outcome for outcome in studied["sizes"].outcomes if outcome.cell.policy == "Theorem 1")
     bound = es.theory.theorem_bound(outcome.cell.recipe.setting, outcome.cell.recipe.reward_law)
     shown = [entry.text for entry in table.groups[0].rows[0]]
-    assert number(bound) in shown and "80.0%" in shown and number(240.0) in shown
+    assert aligned(bound) in shown and "80.0%" in shown and aligned(240.0) in shown
     assert shown[-1] == "above 2ST: says nothing yet" and "above 2ST" in Page(texts["sizes"]).text
     assert bound_table(studied["grid"]) is None
 
@@ -230,10 +231,17 @@ def test_a_thousand_cells_make_few_panels(studied: dict[str, es.Results]) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_the_file_and_the_lines_give_the_study_again(name: str, studied: dict[str, es.Results]) -> None:
     results = studied[name]
-    assert es.Study(**tomllib.loads(as_toml(results.study))) == results.study
+    again = es.Study(**tomllib.loads(as_toml(results.study)))
+    assert again == results.study and again.cells == results.study.cells
     for outcome in results.outcomes[:: max(1, len(results.outcomes) // 3)]:
         runs = eval(code_line(results.study, outcome.cell), {"es": es})
         np.testing.assert_array_equal(runs.regret, outcome.regret)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_file_of_a_bundled_study_gives_its_cells(name: str) -> None:
+    study = bundled(name)
+    assert es.Study(**tomllib.loads(as_toml(study))).cells == study.cells
 
 
 def test_figures_and_frames_in_files(studied: dict[str, es.Results], tmp_path: Path) -> None:
@@ -307,7 +315,7 @@ def test_published_figures_stand_beside_ours(tmp_path: Path) -> None:
     text = Page(written(results, tmp_path)).text
     (row,) = results.published().to_dicts()
     assert "Published figures beside ours" in text and "somebody & co." in text
-    assert f"7.50 ± 0.500 {number(row['ours'])} ± {number(row['our_error'])}" in text
+    assert f"7.50 ± 0.500 {aligned(row['ours'])} ± {aligned(row['our_error'])}" in text
     assert es.Study(**tomllib.loads(as_toml(study))) == study
 
 

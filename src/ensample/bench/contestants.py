@@ -10,8 +10,8 @@ import numpy as np
 from ensample.arms import FiniteArms
 from ensample.bench.floor import run_floor
 from ensample.bench.peers import Peer
-from ensample.bench.race import Turn
 from ensample.bench.textbook import Textbook
+from ensample.bench.timing import Turn
 from ensample.policies import Policy, Recipe
 from ensample.problems import Family, problem
 from ensample.simulation import simulate

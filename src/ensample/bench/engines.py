@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 
 from ensample.bench.contestants import ARMS, DIM, HORIZON, NOISE, SCALE
-from ensample.bench.race import Turn
+from ensample.bench.timing import Turn
 from ensample.lab import Study, run_study
 from ensample.simulation.replicates import Job, replicates
 from ensample.simulation.simulate import checkpoint_rounds

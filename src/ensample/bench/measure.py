@@ -9,11 +9,12 @@ from ensample.bench.contestants import DIM, HORIZON, SCALE, floored, live, peere
 from ensample.bench.engines import bare, studied
 from ensample.bench.floor import build_floor
 from ensample.bench.peers import PEERS
-from ensample.bench.race import Turn, median, race, ratio
+from ensample.bench.timing import Times, Turn, median, ratio, take_turns
+from ensample.numerals import terminal
 from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.problems import problem
 
-__all__ = ["GROUPS", "Row", "measure"]
+__all__ = ["GROUPS", "Ratio", "measure"]
 
 SIZES = {100: 1_000, 1_000: 500, 29_000: 100}  # members: rounds of the textbook, whose cost a round is the same in all of them
 FASTER = {100: 40.0, 1_000: 90.0, 29_000: 2_000.0}
@@ -22,7 +23,7 @@ LIVE_ROUNDS, PEER_ROUNDS = 2_000, 20
 
 
 @dataclass(frozen=True)
-class Row:
+class Ratio:
     """One ratio. `measured` is None where it could not be taken; `note` says why, or the times behind it."""
 
     name: str
@@ -48,14 +49,19 @@ def ensemble(size: int) -> EnsembleSampling:
 
 def compared(
     name: str, over: Turn, under: Turn, target: float | None, at_least: bool, turns: int, step: Step, note: str = ""
-) -> Row:
+) -> Ratio:
     """time(over) / time(under), with both times in the note."""
-    times = race({"over": over, "under": under}, turns, step)
-    said = f"{median(times, 'over'):.3g} us over {median(times, 'under'):.3g} us"
-    return Row(name, ratio(times, "over", "under"), target, at_least, f"{said}; {note}" if note else said)
+    times = take_turns({"over": over, "under": under}, turns, step)
+    said = f"{time(times, 'over')} over {time(times, 'under')}"
+    return Ratio(name, ratio(times, "over", "under"), target, at_least, f"{said}; {note}" if note else said)
 
 
-def against_others(turns: int, step: Step) -> Iterator[Row]:
+def time(times: Times, name: str) -> str:
+    """A contestant's time a round."""
+    return f"{terminal(median(times, name))} us"
+
+
+def against_others(turns: int, step: Step) -> Iterator[Ratio]:
     """Our simulator against the textbook and the C floor."""
     with tempfile.TemporaryDirectory() as folder:
         program = build_floor(Path(folder))
@@ -63,19 +69,19 @@ def against_others(turns: int, step: Step) -> Iterator[Row]:
             contestants = {"ours": simulated(ensemble(size), sphere()), "textbook": textbook(size, rounds)}
             if program is not None:
                 contestants["floor"] = floored(program, size)
-            times = race(contestants, turns, step)
-            ours = f"{median(times, 'ours'):.3g} us"
-            note = f"{median(times, 'textbook'):.3g} us over {ours}; the textbook over {rounds:,} rounds"
-            yield Row(f"textbook / simulated, m={size:,}", ratio(times, "textbook", "ours"), FASTER[size], True, note)
+            times = take_turns(contestants, turns, step)
+            ours = time(times, "ours")
+            note = f"{time(times, 'textbook')} over {ours}; the textbook over {rounds:,} rounds"
+            yield Ratio(f"textbook / simulated, m={size:,}", ratio(times, "textbook", "ours"), FASTER[size], True, note)
             name = f"simulated / C floor, m={size:,}"
             if program is None:
-                yield Row(name, None, FLOOR[size], False, "no C compiler (gcc or cc)")
+                yield Ratio(name, None, FLOOR[size], False, "no C compiler (gcc or cc)")
             else:
-                note = f"{ours} over {median(times, 'floor'):.3g} us"
-                yield Row(name, ratio(times, "ours", "floor"), FLOOR[size], False, note)
+                note = f"{ours} over {time(times, 'floor')}"
+                yield Ratio(name, ratio(times, "ours", "floor"), FLOOR[size], False, note)
 
 
-def scaling(turns: int, step: Step) -> Iterator[Row]:
+def scaling(turns: int, step: Step) -> Iterator[Ratio]:
     """Our simulator against itself: more members, more rounds, more threads."""
     small = simulated(ensemble(100), sphere())
     for size, target in ((29_000, 2.5), (1_000_000, 4.0)):
@@ -90,7 +96,7 @@ def scaling(turns: int, step: Step) -> Iterator[Row]:
     yield compared("one thread / two, 8 runs", threaded(ensemble(100), 1), threaded(ensemble(100), 2), 1.7, True, turns, step)
 
 
-def live_policies(turns: int, step: Step) -> Iterator[Row]:
+def live_policies(turns: int, step: Step) -> Iterator[Ratio]:
     """decide + update through the Python API against the textbook."""
     for size in (100, 1_000):
         ours = live(ensemble(size), LIVE_ROUNDS)
@@ -98,17 +104,17 @@ def live_policies(turns: int, step: Step) -> Iterator[Row]:
         yield compared(name, textbook(size, LIVE_ROUNDS), ours, 2.5, True, turns, step)
 
 
-def engines(turns: int, step: Step) -> Iterator[Row]:
+def engines(turns: int, step: Step) -> Iterator[Ratio]:
     """A study on one thread against the bare kernels."""
     try:
         import polars  # noqa: F401
     except ImportError:
-        yield Row("study / bare kernels", None, 1.05, False, "not installed: pip install 'ensample[lab]'")
+        yield Ratio("study / bare kernels", None, 1.05, False, "not installed: pip install 'ensample[lab]'")
         return
     yield compared("study / bare kernels, one thread", studied(), bare(), 1.05, False, turns, step)
 
 
-def peers(turns: int, step: Step) -> Iterator[Row]:
+def peers(turns: int, step: Step) -> Iterator[Ratio]:
     """decide + update of other libraries against our live ensemble of 100; bayesianbandits has a target."""
     for name, make in PEERS.items():
         target = 20.0 if name == "bayesianbandits" else None
@@ -116,13 +122,13 @@ def peers(turns: int, step: Step) -> Iterator[Row]:
         try:
             other = peered(make, PEER_ROUNDS)
         except ImportError:
-            yield Row(title, None, target, True, "not installed: pip install 'ensample[peers]'")
+            yield Ratio(title, None, target, True, "not installed: pip install 'ensample[peers]'")
             continue
         note = "it shares nothing between arms" if name == "mabwiser" else ""
         yield compared(title, other, live(ensemble(100), LIVE_ROUNDS), target, True, turns, step, note)
 
 
-GROUPS: dict[str, Callable[[int, Step], Iterator[Row]]] = {
+GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "simulated": against_others,
     "scaling": scaling,
     "live": live_policies,
@@ -131,7 +137,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Row]]] = {
 }
 
 
-def measure(groups: list[str], turns: int, step: Step) -> Iterator[Row]:
+def measure(groups: list[str], turns: int, step: Step) -> Iterator[Ratio]:
     """The rows of some GROUPS, as they are measured; `step` is called after each contestant's turn."""
     for group in groups:
         yield from GROUPS[group](turns, step)

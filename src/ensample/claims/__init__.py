@@ -12,18 +12,18 @@ and `evidence` says how a measurement becomes a verdict.
 
 from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section, Verdict
 from ensample.claims.registry import CLAIMS, find
-from ensample.claims.verification import Row, total_cost, verify
+from ensample.claims.verification import Checked, total_cost, verify
 
 __all__ = [
     "CLAIMS",
     "Broken",
+    "Checked",
     "Claim",
     "Cost",
     "Curve",
     "Figure",
     "Kind",
     "Outcome",
-    "Row",
     "Scale",
     "Section",
     "Verdict",

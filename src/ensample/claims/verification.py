@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 from ensample.checks import instance, whole
 from ensample.claims.claim import Claim, Cost, Outcome, Scale
 from ensample.errors import InvalidArgument
+from ensample.statistics import require_scipy
 
-__all__ = ["Row", "available_megabytes", "total_cost", "verify"]
+__all__ = ["Checked", "available_megabytes", "total_cost", "verify"]
 
 
-class Row(NamedTuple):
+class Checked(NamedTuple):
     """One claim's outcome and how long it took."""
 
     claim: Claim
@@ -51,7 +52,7 @@ def verify(
     scale: Scale = Scale.QUICK,
     seed: int = 0,
     progress: Callable[[int, Claim | None], None] | None = None,
-) -> list[Row]:
+) -> list[Checked]:
     """Check claims one after the other; those that simulate use all cores.
 
     The outcomes are a pure function of (claim, scale, seed): neither the order nor the company of a claim matters.
@@ -65,14 +66,15 @@ def verify(
     for claim in claims:
         instance("claims", claim, Claim, "claims, as find() gives them")
     scale, seed = Scale(instance("scale", scale, Scale, "a Scale such as Scale.QUICK")), whole("seed", seed, 0)
+    require_scipy()
     require_memory(claims, scale)
-    rows: list[Row] = []
+    rows: list[Checked] = []
     for claim in claims:
         if progress is not None:
             progress(len(rows), claim)
         start = time.perf_counter()
         outcome = claim.check(scale, seed)
-        rows.append(Row(claim, outcome, time.perf_counter() - start))
+        rows.append(Checked(claim, outcome, time.perf_counter() - start))
     if progress is not None:
         progress(len(rows), None)
     return rows

@@ -9,10 +9,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ensample.bench import GROUPS, Row, measure
+from ensample.bench import GROUPS, Ratio, measure
 from ensample.checks import whole
 from ensample.cli.console import check_file, output, progress
 from ensample.errors import InvalidArgument
+from ensample.numerals import terminal
 
 __all__ = ["bench"]
 
@@ -35,7 +36,7 @@ def bench(
             raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}")
     if json_file is not None:
         check_file("json", json_file)
-    rows: list[Row] = []
+    rows: list[Ratio] = []
     with progress() as bars:
         task = bars.add_task("turns", total=None)
         for row in measure(only or list(GROUPS), turns, lambda: bars.advance(task)):
@@ -46,7 +47,7 @@ def bench(
         json_file.write_text(json.dumps([asdict(row) | {"reached": row.reached} for row in rows], indent=1) + "\n")
 
 
-def as_table(rows: list[Row]) -> Table:
+def as_table(rows: list[Ratio]) -> Table:
     table = Table(title="One round's time over another's", title_justify="left")
     table.add_column("ratio")
     table.add_column("target", justify="right")
@@ -55,8 +56,7 @@ def as_table(rows: list[Row]) -> Table:
     table.add_column("time a round", style="dim")
     for row in rows:
         sign = ">=" if row.at_least else "<="
-        target = "" if row.target is None else f"{sign} {row.target:,g}"
-        measured = "-" if row.measured is None else f"{row.measured:,.3g}" if row.measured < 1e3 else f"{row.measured:,.0f}"
+        target = "" if row.target is None else f"{sign} {terminal(row.target)}"
         verdict = {None: "", True: "[green]yes", False: "[red]no"}[row.reached]
-        table.add_row(row.name, target, measured, verdict, escape(row.note))
+        table.add_row(row.name, target, terminal(row.measured), verdict, escape(row.note))
     return table

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["Screen", "check_file", "duration", "errors", "label", "output", "progress", "visible", "warnings_shown"]
+__all__ = ["Screen", "check_file", "errors", "label", "output", "progress", "visible", "warnings_shown"]
 
 # What moves the cursor, starts an escape sequence, turns the writing direction or is no character at all.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -78,8 +78,3 @@ def check_file(option: str, path: Path) -> None:
     folder = path.absolute().parent
     if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
         raise InvalidArgument(option, str(path), "a file that can be written, in a folder that exists")
-
-
-def duration(seconds: float) -> str:
-    """A time in words short enough for a table."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"

@@ -13,6 +13,7 @@ from rich.table import Table
 from ensample import theory
 from ensample.cli.console import output
 from ensample.errors import AssumptionError
+from ensample.numerals import terminal
 from ensample.perturbations import CenteredBinomial, Gaussian, Perturbation, Rademacher, Uniform
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic
@@ -112,12 +113,12 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
     constants.add_column("constant")
     constants.add_column("", style="dim")
     constants.add_column("value", justify="right")
-    constants.add_row("radius", "beta_T, of the ridge estimate", number(answer["radius"]))
-    constants.add_row("scale", "of the reward perturbations; initial ones: times sqrt(lam)", number(answer["scale"]))
-    constants.add_row("perturbation radius", "gamma~_T", number(answer["perturbation_radius"]))
-    constants.add_row("estimator radius", "gamma_T", number(answer["estimator_radius"]))
-    constants.add_row("ensemble size", "m of Theorem 1, uniform member rule", number(answer["ensemble_size"]))
-    constants.add_row("", "m of the optimistic member rule", number(answer["optimistic_size"]))
+    constants.add_row("radius", "beta_T, of the ridge estimate", terminal(answer["radius"]))
+    constants.add_row("scale", "of the reward perturbations; initial ones: times sqrt(lam)", terminal(answer["scale"]))
+    constants.add_row("perturbation radius", "gamma~_T", terminal(answer["perturbation_radius"]))
+    constants.add_row("estimator radius", "gamma_T", terminal(answer["estimator_radius"]))
+    constants.add_row("ensemble size", "m of Theorem 1, uniform member rule", terminal(answer["ensemble_size"]))
+    constants.add_row("", "m of the optimistic member rule", terminal(answer["optimistic_size"]))
     output.print(constants)
 
     bounds = Table(title="Regret over T rounds is at most", title_justify="left")
@@ -130,8 +131,8 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
     for name, (label, failures) in rows.items():
         confidence = probability(failures * setting.delta) if answer[f"{name}_bound"] is not None else ""
         horizon = answer[f"{name}_informative_horizon"]
-        bounds.add_row(label, confidence, number(answer[f"{name}_bound"]), number(horizon))
-    bounds.add_row("anything (2ST)", "1", number(answer["trivial_bound"]), "")
+        bounds.add_row(label, confidence, terminal(answer[f"{name}_bound"]), terminal(horizon))
+    bounds.add_row("anything (2ST)", "1", terminal(answer["trivial_bound"]), "")
     output.print(bounds)
     for sentence in remarks(setting, answer):
         output.print(Padding(sentence, (0, 0, 0, 2)), highlight=False)
@@ -144,7 +145,7 @@ def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
     if size is not None and size > setting.horizon:
         said.append(
             f"More than T = {setting.horizon:,} members are useless: T members, one a round, are LinPHE. "
-            f"Theorem 1's {number(size)} members are at most T only from T = {number(start)} on."
+            f"Theorem 1's {terminal(size)} members are at most T only from T = {terminal(start)} on."
         )
     trivial = answer["trivial_bound"]
     vacuous = [name for name in ("theorem", "phe", "optimistic", "ucb") if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0]
@@ -155,11 +156,3 @@ def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
 
 def probability(failure: float) -> str:
     return f"{1.0 - failure:.4g}" if failure >= 1e-4 else f"1 - {failure:.2g}"
-
-
-def number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, int):
-        return f"{value:,}" if value < 10**9 else f"{value:.3g}"
-    return f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}" if value < 1e9 else f"{value:.3g}"

@@ -20,6 +20,7 @@ from ensample.cli.listing import show_names
 from ensample.cli.policies import POLICIES, contender, split
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.extras import has, require
+from ensample.numerals import terminal
 from ensample.policies import Recipe
 from ensample.problems import PROBLEMS, Family
 from ensample.problems import problem as problem_named
@@ -166,8 +167,8 @@ def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
         table.add_column(column, justify="right")
     for place, (name, result) in enumerate(ranked(results)):
         final = numbers(result)
-        cells = ("-" if final[key] is None else f"{final[key]:,.1f}" for key in ("mean", "standard_error", "p90"))
-        table.add_row(escape(name), *cells, f"{final['rounds_per_second']:,.0f}", style=None if place else "bold")
+        cells = (terminal(final[key]) for key in ("mean", "standard_error", "p90", "rounds_per_second"))
+        table.add_row(escape(name), *cells, style=None if place else "bold")
     output.print(table)
     for name, reason in skipped.items():
         output.print(f"{name} skipped: {reason}", highlight=False, markup=False)

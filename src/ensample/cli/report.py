@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ensample.cli.console import output, progress, warnings_shown
-from ensample.errors import InvalidArgument
+from ensample.extras import require
 
 __all__ = ["report"]
 
@@ -31,14 +31,10 @@ def report(
 
     Example: `ensample report results/rates --figures --csv --baseline "Thompson sampling"`
     """
-    try:
-        import polars  # noqa: F401
+    require("polars", "scipy", "jinja2", "matplotlib", "latex2mathml", "markdown_it", "tomli_w")
+    from ensample.lab import Results
+    from ensample.report.study import write_report
 
-        from ensample.lab import Results
-        from ensample.report.study import write_report
-    except ImportError as error:
-        missing = str(error.name).partition(".")[0]
-        raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[lab]'") from None
     results = Results(folder)
     with warnings_shown(), Waiting() as waiting:
         paths = write_report(results, out, baseline=baseline, figures=figures, csv=csv, progress=waiting.show)

@@ -9,14 +9,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ensample.cli import complete
-from ensample.cli.console import duration, errors, label, output, warnings_shown
+from ensample.cli.console import errors, label, output, warnings_shown
 from ensample.errors import InvalidArgument
+from ensample.extras import require
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
 from ensample.lab import Progress as Done
 from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import Store
+from ensample.numerals import duration, terminal
 from ensample.problems import known
+from ensample.statistics import require_scipy
 
 __all__ = ["run", "studies"]
 
@@ -47,7 +50,7 @@ def run(
 
     Example: `ensample run mine.toml --dry-run`
     """
-    require_polars()
+    require_packages()
     asked = find(study, scale)
     folder = out or Path("results") / (f"{asked.name}-{scale}" if scale else asked.name)
     if dry_run:
@@ -160,10 +163,10 @@ def show_results(results: Results) -> None:
     rows = results.cells.to_dicts()
     for row, outcome in list(zip(rows, results.outcomes, strict=True))[:SHOWN_CELLS]:
         axes = ", ".join(outcome.cell.values)
-        interval = f"{row['low']:,.1f} to {row['high']:,.1f}" if row["runs"] > 1 else ""
-        cost = "" if math.isnan(row["seconds_per_round"]) else f"{1e6 * row['seconds_per_round']:,.2f}"
+        interval = f"{terminal(row['low'])} to {terminal(row['high'])}" if row["runs"] > 1 else ""
+        cost = "" if math.isnan(row["seconds_per_round"]) else terminal(1e6 * row["seconds_per_round"])
         names = map(label, (row["policy"], row["problem"], axes))
-        table.add_row(*names, f"{row['mean']:,.1f}", interval, f"{row['p90']:,.1f}", cost)
+        table.add_row(*names, terminal(row["mean"]), interval, terminal(row["p90"]), cost)
     output.print(table)
     if len(rows) > SHOWN_CELLS:
         output.print(f"... and {len(rows) - SHOWN_CELLS} more", highlight=False)
@@ -173,9 +176,7 @@ def megabytes(count: int) -> str:
     return f"{max(count, 1) / 2**20:,.1f} MiB"
 
 
-def require_polars() -> None:
-    """Now rather than when the first cell is finished."""
-    try:
-        import polars  # noqa: F401
-    except ImportError:
-        raise InvalidArgument("polars", None, "the package polars: pip install 'ensample[lab]'") from None
+def require_packages() -> None:
+    """Now rather than when the first cell is finished, or the last."""
+    require("polars", "tomli_w")
+    require_scipy()

@@ -10,12 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from ensample.checks import whole
-from ensample.claims import Claim, Row, Scale, Verdict, find, total_cost
+from ensample.claims import Checked, Claim, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.cli import complete
-from ensample.cli.console import check_file, duration, errors, output, progress
+from ensample.cli.console import check_file, errors, output, progress
 from ensample.extras import require
+from ensample.numerals import duration, terminal
 
 __all__ = ["verify"]
 
@@ -55,7 +56,7 @@ def verify(
         if path is not None:
             check_file(option, path)
     if html is not None or markdown is not None:
-        require("jinja2", "matplotlib")
+        require("jinja2", "matplotlib", "latex2mathml", "markdown_it")
     if scale is not Scale.QUICK:
         errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
     rows = run(chosen, scale, seed)
@@ -68,7 +69,7 @@ def verify(
         raise typer.Exit(REFUTED)
 
 
-def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
+def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Checked]:
     with progress() as bars:
         task = bars.add_task("claims", total=len(claims))
 
@@ -78,7 +79,7 @@ def run(claims: tuple[Claim, ...], scale: Scale, seed: int) -> list[Row]:
         return verify_claims(claims, scale, seed, advance)
 
 
-def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
+def write_json(rows: list[Checked], scale: Scale, seed: int, path: Path) -> None:
     answer = {
         "scale": scale.value,
         "seed": seed,
@@ -88,18 +89,16 @@ def write_json(rows: list[Row], scale: Scale, seed: int, path: Path) -> None:
     path.write_text(json.dumps(answer, indent=1, allow_nan=False) + "\n")
 
 
-def write_report(rows: list[Row], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
+def write_report(rows: list[Checked], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
     """The pages show the broken twins too; quick scale is enough to refute them."""
-    from ensample.report.findings import Entry
-    from ensample.report.paper import page
-    from ensample.report.paper_markdown import write_document
+    from ensample.report.paper import Finding, page, write_document
 
     twins = run(tuple(replace(row.claim, check=row.claim.broken.check) for row in rows), Scale.QUICK, seed)
-    entries = [Entry(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]
+    findings = [Finding(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]
     if html is not None:
-        html.write_text(page(entries, scale, seed), encoding="utf-8")
+        html.write_text(page(findings, scale, seed), encoding="utf-8")
     if markdown is not None:
-        write_document(entries, scale, seed, markdown)
+        write_document(findings, scale, seed, markdown)
 
 
 def contents(claims: tuple[Claim, ...]) -> Table:
@@ -115,7 +114,7 @@ def contents(claims: tuple[Claim, ...]) -> Table:
     return table
 
 
-def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
+def as_table(rows: list[Checked], scale: Scale, seed: int) -> Table:
     """The outcomes; a narrow terminal goes without statements and kinds."""
     counts = {verdict: sum(row.outcome.verdict is verdict for row in rows) for verdict in Verdict}
     summary = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
@@ -131,8 +130,8 @@ def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
         table.add_row(
             claim.id,
             *((escape(claim.statement), claim.kind.value) if wide else ()),
-            number(outcome.measured),
-            f"{outcome.relation} {number(outcome.bound)}",
+            terminal(outcome.measured),
+            f"{outcome.relation} {terminal(outcome.bound)}",
             f"{outcome.margin:+.1%}" if abs(outcome.margin) < 100 else f"{outcome.margin:+.1e}",
             f"[{COLOURS[outcome.verdict]}]{said(row)}[/]",
             f"{row.seconds:.1f} s",
@@ -140,11 +139,6 @@ def as_table(rows: list[Row], scale: Scale, seed: int) -> Table:
     return table
 
 
-def said(row: Row) -> str:
+def said(row: Checked) -> str:
     outcome = row.outcome
     return outcome.verdict.value if outcome.decides is None else f"{outcome.verdict.value}: {outcome.decides:,} would decide"
-
-
-def number(value: float) -> str:
-    """Four digits are enough to read."""
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"

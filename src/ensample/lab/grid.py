@@ -24,7 +24,7 @@ MOST_CELLS = 1_000_000  # a file each; more is a slip
 EXAMPLES = {"family": "sphere", "recipe": "EnsembleSampling"}
 
 
-class Entry(NamedTuple):
+class Given(NamedTuple):
     """A [problem] or [[policy]] of the file."""
 
     where: str  # how errors call it
@@ -76,7 +76,7 @@ def cells_of(study: "Study") -> Iterator[Cell]:
                 yield cell
 
 
-def check_size(study: "Study", problems: list[Entry], policies: list[Entry]) -> None:
+def check_size(study: "Study", problems: list[Given], policies: list[Given]) -> None:
     """Raise for a grid that is too large to be written down; it is counted, not made."""
     count = 0
     for problem in problems:
@@ -91,12 +91,12 @@ def combinations(table: Table) -> int:
     return math.prod(len(table[axis]) for axis in axes_of(table))
 
 
-def with_horizon(study: "Study", problem: Entry) -> Table:
+def with_horizon(study: "Study", problem: Given) -> Table:
     """A problem may have horizons of its own."""
     return {"horizon": study.horizon} | problem.options
 
 
-def settings(study: "Study", problems: list[Entry]) -> Iterator[tuple[str, Table, Family, int]]:
+def settings(study: "Study", problems: list[Given]) -> Iterator[tuple[str, Table, Family, int]]:
     """(label, axes, family, horizon) of all that policies are set against."""
     for problem in problems:
         table = with_horizon(study, problem)
@@ -107,7 +107,7 @@ def settings(study: "Study", problems: list[Entry]) -> Iterator[tuple[str, Table
             yield problem.label, {axis: shown(chosen[axis]) for axis in axes_of(table)}, family, horizon
 
 
-def entries(study: "Study", key: str, needed: str) -> list[Entry]:
+def entries(study: "Study", key: str, needed: str) -> list[Given]:
     """The [key] table, or the several [[key]] tables."""
     value = getattr(study, key)
     given = value if isinstance(value, list) else [value]
@@ -123,7 +123,7 @@ def entries(study: "Study", key: str, needed: str) -> list[Entry]:
     return found
 
 
-def entry(where: str, table: Table, key: str, needed: str) -> Entry:
+def entry(where: str, table: Table, key: str, needed: str) -> Given:
     about = ABOUT_POLICY if key == "policy" else ABOUT_POLICY[:1]
     options = {name: value for name, value in table.items() if name not in about}
     if not isinstance(options.get(needed), str):
@@ -137,7 +137,7 @@ def entry(where: str, table: Table, key: str, needed: str) -> Entry:
         raise InvalidArgument("label", label, "text")
     if problems is not None and (not isinstance(problems, list) or not problems):
         raise InvalidArgument("problems", problems, "a list of labels of problems")
-    return Entry(where, label, options, problems)
+    return Given(where, label, options, problems)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import numpy as np
 from ensample.statistics import student_quantile
 from ensample.types import FloatArray
 
-__all__ = ["CONFIDENCE", "mean_interval", "slope_interval"]
+__all__ = ["CONFIDENCE", "half_width", "mean_interval", "slope_interval"]
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
@@ -15,11 +15,18 @@ RESAMPLES = 2000
 
 def mean_interval(values: FloatArray) -> tuple[float, float, float]:
     """(mean, low, high) by Student's t; without width for a single value NaN."""
-    mean, count = float(values.mean()), len(values)
-    if count < 2:
+    mean = float(values.mean())
+    if len(values) < 2:
         return mean, math.nan, math.nan
-    half = student_quantile((1.0 - CONFIDENCE) / 2.0, count - 1) * float(values.std(ddof=1)) / math.sqrt(count)
+    half = float(half_width(values))
     return mean, mean - half, mean + half
+
+
+def half_width(values: FloatArray) -> FloatArray:
+    """Of the interval of the mean over the runs, which come first: [runs, ...] to [...]."""
+    runs = len(values)
+    quantile = student_quantile((1.0 - CONFIDENCE) / 2.0, runs - 1)
+    return np.asarray(quantile * values.std(axis=0, ddof=1) / math.sqrt(runs))
 
 
 def slope_interval(x: FloatArray, columns: list[FloatArray], paired: bool) -> tuple[float, float, float]:

@@ -21,6 +21,7 @@ from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured, published_in
 from ensample.lab.store import Store
 from ensample.lab.study import Study
+from ensample.numerals import numeral
 from ensample.problems import known
 from ensample.types import FloatArray, IntArray
 
@@ -250,8 +251,8 @@ def as_html(columns: list[str], rows: list[list[Any]]) -> str:
 
 def as_text(item: Any) -> str:
     if isinstance(item, float):
-        return "" if math.isnan(item) else f"{item:,.4g}" if abs(item) < 1e4 else f"{item:,.0f}"
-    return f"{item:,}" if isinstance(item, int) else escape(str(item))
+        return "" if math.isnan(item) else numeral(item, 4)
+    return numeral(item) if isinstance(item, int) else escape(str(item))
 
 
 def read(cell: Cell, path: Path, seconds: float) -> Outcome:

@@ -1,1 +1,1 @@
-"""Figures of results; nothing here simulates. Needs the extra `lab`."""
+"""Pages and figures of results, a sub-package a page; nothing here simulates. Needs the extra `lab`."""

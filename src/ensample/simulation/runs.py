@@ -9,6 +9,7 @@ import numpy as np
 
 from ensample.checks import number
 from ensample.errors import InvalidArgument
+from ensample.numerals import numeral
 from ensample.policies.recipe import Recipe
 from ensample.types import FloatArray, IntArray
 
@@ -39,7 +40,7 @@ class Runs:
         """The summary and, beside it, mean regret over the rounds in a band from the 10th to the 90th percentile."""
         summary = {name.replace("_", " "): x for name, x in self.summary().items()}
         head = "".join(f"<th>{name}</th>" for name in summary)
-        shown = ("" if math.isnan(x) else f"{x:,.4g}" if x < 1e4 else f"{x:,.0f}" for x in summary.values())
+        shown = ("" if math.isnan(x) else numeral(x, 4) for x in summary.values())
         body = "".join(f'<td style="text-align:right">{text}</td>' for text in shown)
         return (
             f"<p><code>{escape(repr(self.recipe))}</code>, {self.horizon:,} rounds</p>"

@@ -9,7 +9,7 @@ from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outc
 from ensample.claims.evidence import CLAIM_ALARM, always_at_least, generator, weakest
 from ensample.claims.tails import LEAST, RARITY, THRESHOLD, adverse_directions, rarely, sampled_tail
 from ensample.perturbations import Rademacher, Sphere
-from ensample.statistics import regularized_beta
+from ensample.statistics import beta_cdf
 from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]
@@ -44,7 +44,7 @@ def tail(d: int) -> float:
     """P(w_1 >= 1/3) on the sphere of radius sqrt d: w_1^2 / d has the law Beta(1/2, (d - 1)/2)."""
     if d == 1:
         return 0.5
-    return 0.5 * regularized_beta(0.5 * (d - 1), 0.5, 1.0 - THRESHOLD**2 / d)
+    return 0.5 * beta_cdf(0.5 * (d - 1), 0.5, 1.0 - THRESHOLD**2 / d)
 
 
 CLAIM = Claim(

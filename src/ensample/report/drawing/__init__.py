@@ -1,0 +1,1 @@
+"""The look of all figures: palette, matplotlib settings, SVG inside pages, files."""

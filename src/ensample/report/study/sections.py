@@ -1,0 +1,147 @@
+"""The sections of a report; one that does not apply is left out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ensample.lab.results import Results
+from ensample.report.study.asked import as_toml, code_line, grid_tables, provenance
+from ensample.report.study.figures.arrange import Looks
+from ensample.report.study.figures.bounds import bound_plate
+from ensample.report.study.figures.cost import cost_plates
+from ensample.report.study.figures.plates import Plate
+from ensample.report.study.figures.pulls import pull_plate
+from ensample.report.study.figures.regret import axis_plates, category_plates, curve_plates, final_plate
+from ensample.report.study.figures.series import split
+from ensample.report.study.tables import Table, best_table, bound_table, final_table, published_table
+
+__all__ = ["Section", "sections"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: words, figures, tables, text to unfold."""
+
+    name: str  # in the page's address
+    title: str
+    words: list[str] = field(default_factory=list)
+    plates: list[Plate] = field(default_factory=list)
+    tables: list[tuple[str, Table]] = field(default_factory=list)  # heading, rows
+    texts: list[tuple[str, str]] = field(default_factory=list)  # heading, what it unfolds to
+    facts: list[dict[str, str]] = field(default_factory=list)
+
+
+def sections(results: Results, baseline: str) -> list[Section]:
+    """All that these results have something to say in."""
+    looks = Looks(results.study, baseline)
+    parts = [asked(results)]
+    if results.outcomes:
+        parts += measured(results, looks, baseline)
+    return [*parts, again(results)]
+
+
+def asked(results: Results) -> Section:
+    return Section(
+        "asked",
+        "What was asked",
+        ["Every policy on every problem; a list of values is an axis of the grid, and every combination is a cell."],
+        tables=grid_tables(results.study),
+        texts=[("The study as a file", as_toml(results.study))],
+    )
+
+
+def measured(results: Results, looks: Looks, baseline: str) -> Iterator[Section]:
+    """From regret to cost."""
+    yield Section("curves", "Regret over the rounds", curve_words(results), plates=curve_plates(results, looks))
+    yield final_section(results, looks, baseline)
+    published = published_table(results)
+    if published is not None:
+        words = ["Published for these cells: ± is a standard error, the distance is in joint ones where theirs is known."]
+        yield Section("published", "Published figures beside ours", words, tables=[("", published)])
+    for axis, plate in (axis_plates(results, looks) | category_plates(results, looks)).items():
+        yield Section(plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate])
+    table, bounds = bound_table(results), bound_plate(results, looks)
+    if table is not None and bounds is not None:
+        yield Section("bounds", "The theorem's bound", bound_words(table), plates=[bounds], tables=[("", table)])
+    pulls = pull_plate(results, looks)
+    if pulls is not None:
+        words = ["Arms are ordered by their means in each run, so that the first field is the best arm of every run."]
+        yield Section("pulls", "Which arms were played", words, plates=[pulls])
+    costs = cost_plates(results, looks)
+    if costs:
+        words = ["Time of one thread, the median of the runs, on the machine named below. A busy machine shows here."]
+        yield Section("cost", "Cost per round", words, plates=costs)
+
+
+def curve_words(results: Results) -> list[str]:
+    """How to read the curves."""
+    words = ["Regret is what the best arm would have earned on average, less what the chosen arms earn on average."]
+    if "horizon" in results.axes:
+        words.append("Curves are those of the longest horizon; the others are in the table and in the figure against it.")
+    return words
+
+
+def final_section(results: Results, looks: Looks, baseline: str) -> Section:
+    plate, best = final_plate(results, looks), best_table(results)
+    tables = [("The lowest mean on each problem", best)] if best else []
+    policies = {outcome.cell.policy for outcome in results.outcomes}
+    return Section(
+        "final",
+        "Final regret",
+        final_words(results, baseline if len(results.outcomes) > 1 and baseline in policies else ""),
+        plates=[plate] if plate else [],
+        tables=[*tables, ("All cells", final_table(results, baseline))],
+    )
+
+
+def final_words(results: Results, baseline: str) -> list[str]:
+    words = ["One run a cell, so there are no intervals."] if results.study.runs == 1 else []
+    if baseline:
+        own = any(split(results.study, cell)[1] for cell in results.study.cells if cell.policy == baseline)
+        which = " with the same values of its axes, or else its first cell on that problem" if own else ""
+        words.append(
+            f"Differences are from {baseline}{which}, run by run: in a run all policies face the same problem and noise."
+        )
+    if baseline and results.study.runs > 1:
+        words.append(
+            "▼ is lower and ▲ higher than the baseline, where the 95% interval of that one comparison leaves out zero."
+        )
+    return words
+
+
+def slope_words(plate: Plate, axis: str) -> list[str]:
+    """What the numbers below the panels are, if there are any."""
+    if not any(picture.remarks for picture in plate.pictures):
+        return []
+    return [
+        f"With each panel: the slope of log regret against log {axis}, with a 95% interval (bootstrap over the runs). "
+        "Slope 0.5 is growth like a square root, 0 is no growth; of a line that bends a slope says little."
+    ]
+
+
+def bound_words(table: Table) -> list[str]:
+    vacuous = sum(row[-1].text.startswith("above") for group in table.groups for row in group.rows)
+    words = ["A bound holds for all rounds up to the horizon, with the probability named beside it."]
+    if vacuous:
+        words.append(
+            f"In {vacuous:,} of {table.size:,} cells it is above 2ST, which no policy can exceed when means lie in [-S, S]: "
+            "there it says nothing yet at this horizon."
+        )
+    return words
+
+
+def again(results: Results) -> Section:
+    """How to get the same numbers."""
+    study = results.study
+    lines = ["import ensample as es", ""]
+    for cell in study.cells:
+        lines += [f"# {' '.join(cell.name.split())}", code_line(study, cell)]
+    return Section(
+        "again",
+        "How to reproduce it",
+        [
+            f"ensample {results.version}, seed {study.seed}. Save the study as study.toml and run "
+            "“ensample run study.toml”; engine, threads and order do not change the numbers.",
+        ],
+        texts=[("Each cell in Python", "\n".join(lines) + "\n")],
+        facts=provenance(results),
+    )

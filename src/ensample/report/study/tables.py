@@ -1,0 +1,175 @@
+"""The tables of a report, as text ready to show."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ensample.lab.intervals import mean_interval
+from ensample.lab.published import MEASURES
+from ensample.lab.results import Outcome, Results
+from ensample.numerals import NOTHING, aligned, interval, percent, signed
+from ensample.report.study.figures.series import Series, scenarios, singles
+from ensample.report.study.words import assigned, value
+
+__all__ = ["Column", "Field", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells", "published_table"]
+
+
+class Column(NamedTuple):
+    name: str
+    numeric: bool = True
+    long: bool = False  # text that may wrap
+
+
+class Field(NamedTuple):
+    text: str
+    kind: str = ""  # lower, higher, best
+
+
+class Group(NamedTuple):
+    title: str
+    rows: list[list[Field]]
+
+
+class Table(NamedTuple):
+    columns: list[Column]
+    groups: list[Group]
+
+    @property
+    def size(self) -> int:
+        return sum(len(group.rows) for group in self.groups)
+
+
+def final_table(results: Results, baseline: str) -> Table:
+    """A row a cell, problem by problem; columns that have nothing to say are left out."""
+    differences = {row["cell"]: row for row in results.differences(baseline).to_dicts()}
+    own = list(dict.fromkeys(axis for one in singles(results) for axis in one.own))
+    groups = []
+    several = len({outcome.cell.problem for outcome in results.outcomes}) > 1
+    for group in scenarios(singles(results)).values():
+        lowest = min(one.level for one in group)
+        rows = [final_row(one, own, differences.get(one.outcomes[0].cell.number), one.level == lowest) for one in group]
+        groups.append(Group(group[0].title(several), rows))
+    columns = [Column("policy", False), *(Column(axis, numeric_column(groups, place)) for place, axis in enumerate(own, 1))]
+    columns += [Column(name) for name in ("mean", "95% interval", "median", "90th pct.", "worst", "best arm")]
+    columns += [Column("minus baseline"), Column("95% interval"), Column("µs a round")]
+    return without_empty(Table(columns, groups))
+
+
+def numeric_column(groups: list[Group], place: int) -> bool:
+    return all(row[place].text[:1] in "0123456789" + NOTHING or not row[place].text for group in groups for row in group.rows)
+
+
+def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lowest: bool) -> list[Field]:
+    outcome = one.outcomes[0]
+    regret = outcome.regret[:, -1]
+    numbers = summary(outcome)
+    row = [Field(one.policy), *(Field(value(one.own[axis]) if axis in one.own else "") for axis in own)]
+    row += [Field(aligned(numbers["mean"]), "best" if lowest else ""), Field(interval(numbers["low"], numbers["high"]))]
+    row += [Field(aligned(numbers[key])) if len(regret) > 1 else Field("") for key in ("median", "p90", "worst")]
+    row += [Field("" if outcome.pulls is None else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon))]
+    row += compared(difference)
+    return [*row, Field("" if math.isnan(outcome.seconds_per_round) else aligned(1e6 * outcome.seconds_per_round))]
+
+
+def summary(outcome: Outcome) -> dict[str, float]:
+    """The final regret in a few numbers."""
+    final = outcome.regret[:, -1]
+    mean, low, high = mean_interval(final)
+    median, p90 = np.quantile(final, [0.5, 0.9]).tolist()
+    return {"mean": mean, "low": low, "high": high, "median": median, "p90": p90, "worst": float(final.max())}
+
+
+def compared(difference: dict[str, Any] | None) -> list[Field]:
+    """The difference from the baseline and its interval, marked where the interval leaves out zero."""
+    if difference is None:
+        return [Field(""), Field("")]
+    low, high = difference["low"], difference["high"]
+    kind = "" if math.isnan(low) or low <= 0.0 <= high else "lower" if high < 0.0 else "higher"
+    return [Field(signed(difference["mean"]), kind), Field("" if math.isnan(low) else interval(low, high))]
+
+
+def without_empty(table: Table) -> Table:
+    """Without the columns in which no row says anything."""
+    rows = [row for group in table.groups for row in group.rows]
+    kept = [place for place in range(len(table.columns)) if any(row[place].text not in ("", NOTHING) for row in rows)]
+    groups = [Group(group.title, [[row[place] for place in kept] for row in group.rows]) for group in table.groups]
+    return Table([table.columns[place] for place in kept], groups)
+
+
+def best_table(results: Results) -> Table | None:
+    """The lowest mean regret on each problem; None where there is one problem."""
+    rows = []
+    several = len({outcome.cell.problem for outcome in results.outcomes}) > 1
+    for group in scenarios(singles(results)).values():
+        best = min(group, key=lambda one: one.level)
+        numbers = summary(best.outcomes[0])
+        rows.append(
+            [
+                Field(group[0].title(several)),
+                Field(", ".join(filter(None, [best.policy, assigned(best.own)]))),
+                Field(aligned(numbers["mean"])),
+                Field(interval(numbers["low"], numbers["high"])),
+            ]
+        )
+    columns = [Column("problem", False), Column("policy", False), Column("mean"), Column("95% interval")]
+    return without_empty(Table(columns, [Group("", rows)])) if len(rows) > 1 else None
+
+
+def bound_table(results: Results) -> Table | None:
+    """Regret beside the bound of the theorem that the policy follows; None where none does."""
+    rows = []
+    for row, outcome in zip(results.cells.to_dicts(), results.outcomes, strict=True):
+        setting = outcome.cell.recipe.setting
+        if row["bound"] is None or setting is None:
+            continue
+        trivial = 2.0 * setting.norm * setting.horizon
+        within = float((outcome.regret[:, -1] <= row["bound"]).mean())
+        ratio = row["bound"] / row["mean"] if row["mean"] > 0.0 else math.inf
+        verdict = "above 2ST: says nothing yet" if row["bound"] >= trivial else f"{aligned(ratio)} times the mean"
+        rows.append(
+            [
+                Field(outcome.cell.policy),
+                Field(", ".join(filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))]))),
+                *(Field(aligned(x)) for x in (row["mean"], row["worst"], row["bound"])),
+                Field(percent(row["bound_confidence"])),
+                Field(percent(within)),
+                Field(aligned(trivial)),
+                Field(verdict),
+            ]
+        )
+    names = ("mean", "worst run", "bound", "holds with probability", "runs within it", "2ST")
+    columns = [Column("policy", False), Column("problem", False), *map(Column, names), Column("the bound is", False)]
+    return Table(columns, [Group("", rows)]) if rows else None
+
+
+def published_table(results: Results) -> Table | None:
+    """Published figures beside ours; None where the study has none."""
+    rows = []
+    for row in results.published().to_dicts():
+        axes = {axis: row[axis] for axis in results.axes if row[axis] is not None}
+        rows.append(
+            [
+                Field(row["policy"]),
+                Field(", ".join(filter(None, [row["problem"], assigned(axes)]))),
+                Field(MEASURES[row["measure"]]),
+                Field(with_error(row["theirs"], row["their_error"])),
+                Field(with_error(row["ours"], row["our_error"])),
+                Field("" if row["distance"] is None else signed(row["distance"])),
+                Field(row["source"]),
+            ]
+        )
+    columns = [Column("policy", False), Column("problem", False), Column("measure", False, True), Column("published")]
+    columns += [Column("here"), Column("distance"), Column("source", False, True)]
+    table = Table(columns, [Group("", rows)])
+    return without_empty(table) if rows else None
+
+
+def with_error(x: float, error: float | None) -> str:
+    return aligned(x) if error is None or math.isnan(error) else f"{aligned(x)} ± {aligned(error)}"
+
+
+def missing_cells(results: Results) -> list[str]:
+    """The names of the cells that are not finished."""
+    finished = {outcome.cell.number for outcome in results.outcomes}
+    return [cell.name for cell in results.study.cells if cell.number not in finished]
