@@ -11,7 +11,18 @@ import ensample as es
 from ensample.extras import require
 from lab.studies import TOML
 
-EXTRAS = ("dask", "distributed", "jinja2", "matplotlib", "polars", "scipy")
+EXTRAS = (
+    "dask",
+    "distributed",
+    "jinja2",
+    "matplotlib",
+    "polars",
+    "scipy",
+    "scipy.special",
+    "tomli_w",
+    "latex2mathml",
+    "markdown_it",
+)
 SMALL = "--dim 2 --arms 3 --horizon 20 --runs 2 --policies greedy"
 
 
@@ -34,6 +45,7 @@ def ensample(arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]"
         ("report results/small", "polars"),
         (f"race {SMALL}", "matplotlib"),
         (f"race {SMALL} --json --out here", "matplotlib"),
+        ("verify chi-square --json claims.json", "scipy"),
         ("verify chi-square --html page.html", "jinja2"),
         ("verify chi-square --markdown page.md", "jinja2"),
     ],
@@ -46,7 +58,7 @@ def test_a_missing_package_is_said_first(arguments: str, missing: str, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 
-@pytest.mark.parametrize("arguments", ["plan", "race --list", "studies", "verify chi-square --json claims.json"])
+@pytest.mark.parametrize("arguments", ["plan", "race --list", "studies", "verify --list"])
 def test_the_base_install_is_enough(arguments: str, tmp_path: Path) -> None:
     done = ensample(arguments, tmp_path)
     assert done.returncode == 0 and done.stdout and done.stderr == ""
