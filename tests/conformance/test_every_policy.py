@@ -243,8 +243,8 @@ def test_an_interrupt_at_any_moment_leaves_a_whole_update(recipe: str, arms: str
         decision = one.decide(offered(one, 4))
     expected.update(decision, 0.5)
     whole = fingerprint(before), fingerprint(expected)
-    stride = 1 if (recipe, arms) in (("ensemble", "finite"), ("ensemble, refreshed", "ball")) else 17
-    for again in (None, 3, 40):
+    stride = 1 if (recipe, arms) == ("ensemble", "finite") else 61
+    for again in (None, 3):
         moment = 1
         while True:
             policy = copy.deepcopy(before)

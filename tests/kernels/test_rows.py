@@ -7,7 +7,7 @@ from ensample.kernels import rows as kernel
 from ensample.kernels.compile import kernel as compiled
 from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import root
-from ensample.kernels.world import aligned
+from ensample.kernels.track import aligned
 
 WIDTHS = (1, 2, 3, 4, 5, 7, 8, 11, 16, 20, 31, 32, 33, 63, 64, 100, 127)
 

@@ -33,16 +33,16 @@ class FirstArm(es.Recipe):
     regularization: float = 1.0
     scale = 0.0
 
-    def start(self, arms, seed=0):
-        return es.EnsembleSampling(1, 0.0, initial=es.Gaussian(0.0), reward=es.Gaussian(0.0)).start(arms, seed)
+    def build(self, arms, address):
+        return es.EnsembleSampling(1, 0.0, initial=es.Gaussian(0.0), reward=es.Gaussian(0.0)).build(arms, address)
 
 
 @dataclass(frozen=True)
 class Calm(es.EnsembleSampling):
     """Plays otherwise than its parent: at a tenth of the scale."""
 
-    def start(self, arms, seed=0):
-        return es.EnsembleSampling(self.size, self.scale / 10).start(arms, seed)
+    def build(self, arms, address):
+        return es.EnsembleSampling(self.size, self.scale / 10).build(arms, address)
 
 
 @dataclass(frozen=True)

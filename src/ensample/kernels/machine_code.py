@@ -18,6 +18,8 @@ from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
 
 __all__ = ["keep"]
 
+PACKAGES = "ensample.kernels.", "ensample.simulation.algorithms."  # whose sources `sources_digest` reads
+
 SHELF = Shelf(sources_digest(), tools_digest(), homes())
 """Made before any kernel is imported, see `__init__.py`: made later, it might have the name of newer sources than theirs."""
 
@@ -25,7 +27,7 @@ SHELF = Shelf(sources_digest(), tools_digest(), homes())
 def keep(dispatcher: Any) -> None:
     """Give a kernel a place on disk, if it is a function of this package's modules: the digest knows no other sources."""
     function = dispatcher.py_func
-    ours = function.__module__.startswith("ensample.kernels.") and function.__qualname__.isidentifier()
+    ours = function.__module__.startswith(PACKAGES) and function.__qualname__.isidentifier()
     parts = parts_of_numba()
     if parts is None or not hasattr(dispatcher, "_cache"):
         complain("place for machine code on disk: kernels are compiled again in every process, which takes a minute")
