@@ -37,7 +37,8 @@ class Größe(es.Greedy):
 
 def ensample(arguments: str, locale: dict[str, str], folder: Path, encoding: str = "utf-8") -> tuple[str, str]:
     """What it prints into a file, and its complaints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))} | locale
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))}
+    environment |= locale | {"COLUMNS": "120"}  # no label is broken over two lines
     command = [sys.executable, "-m", "ensample", *arguments.split()]
     with (folder / "printed").open("w+b") as printed:
         done = subprocess.run(command, stdout=printed, stderr=subprocess.PIPE, env=environment, cwd=folder, check=False)
@@ -79,7 +80,7 @@ def test_studies_with_labels_in_any_script(name: str, folder: Path) -> None:
 )
 def test_every_command_prints(arguments: str, expected: str, folder: Path) -> None:
     shown, complaints = ensample(arguments, LOCALES["ascii locale"], folder, "ascii")
-    assert complaints == "" and expected in shown
+    assert all(line.startswith("warning: no kernel simulates Gr") for line in complaints.splitlines()) and expected in shown
 
 
 def test_an_error_shows_the_text_in_letters_that_there_are(folder: Path) -> None:

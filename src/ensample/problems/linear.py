@@ -1,6 +1,7 @@
 """Linear problems: environments with known truth."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.random import Generator
@@ -119,6 +120,15 @@ class LinearProblem(Problem):
             warmup=warmup,
             opening=self.opening,
         )
+
+    def numbered_warmup(self) -> Iterator[tuple[int | None, FloatArray]]:
+        """The warm-up, each with the number of the standing arm that it is, if it is one."""
+        arms = self.arms
+        if not isinstance(arms, FiniteArms):
+            yield from ((None, x) for x in self.warmup)
+            return
+        for row, x in zip(self._rows(arms)[1].tolist(), self.warmup, strict=True):
+            yield (row if row < len(arms) else None), x
 
     def _rows(self, arms: FiniteArms) -> tuple[FloatArray, IntArray]:
         """Features of the arms and of what else the warm-up sees, and the warm-up as rows of them: [K + W, d], [n]."""

@@ -20,8 +20,8 @@ def run_live(
     opening: list[int] = []
     if isinstance(problem, LinearProblem):
         opening = problem.opening.tolist()
-        for x in problem.warmup:
-            policy.update(x, problem.reward(x, rngs.noise))
+        for number, x in problem.numbered_warmup():
+            policy.update(x if number is None else number, problem.reward(x, rngs.noise))
     regret, record, place = 0.0, np.full(marks.size, np.nan), 0
     for t in range(int(marks[-1])):
         if stop[0]:
