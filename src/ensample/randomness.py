@@ -97,24 +97,25 @@ class RunGenerators:
 
     def __init__(self, seed: int, cell: int) -> None:
         self.seed, self.cell, self.replicate = seed, cell, 0
-        self._generators: dict[RunStream, tuple[int, np.random.Generator]] = {}
+        self._generators: dict[RunStream, np.random.Generator] = {}
+        self._begun: set[RunStream] = set()  # those that are at this replicate
 
     def move(self, replicate: int) -> "RunGenerators":
-        """To the beginning of another replicate."""
+        """To the beginning of a replicate, also of the one it is at."""
         self.replicate = replicate
+        self._begun.clear()
         return self
 
     def generator(self, stream: RunStream) -> np.random.Generator:
         """One stream of the replicate, going on where it was left."""
-        replicate, generator = self._generators.get(stream, (-1, None))
-        if replicate != self.replicate or generator is None:
+        if stream not in self._begun:
             bits = run_bits(self.seed, self.cell, self.replicate, stream)
-            if generator is None:
-                generator = np.random.Generator(bits)
+            if stream in self._generators:
+                self._generators[stream].bit_generator.state = bits.state
             else:
-                generator.bit_generator.state = bits.state
-            self._generators[stream] = self.replicate, generator
-        return generator
+                self._generators[stream] = np.random.Generator(bits)
+            self._begun.add(stream)
+        return self._generators[stream]
 
     @property
     def noise(self) -> np.random.Generator:
