@@ -46,4 +46,4 @@ def test_studies_say_it_before_a_round_is_played() -> None:
     study = es.Study(name="long", horizon=LONGEST, problem=trap, policy={"recipe": "Greedy"})
     task = Task(study.cells[0], 0, 1, seed=0, checkpoints=5, evaluation="auto")
     with pytest.raises(es.InvalidArgument, match=f"^horizon = {LONGEST}: expected at most {LONGEST - 203}"):
-        play(task, np.ones(1, np.int64))
+        play(task, np.zeros(1, np.int64))
