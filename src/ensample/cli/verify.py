@@ -56,7 +56,7 @@ def verify(
         if path is not None:
             check_file(option, path)
     if html is not None or markdown is not None:
-        require("ensample.report.paper")  # and so all that pages need
+        require("jinja2", "ensample.report.paper")  # and so all that pages need
     if scale is not Scale.QUICK:
         errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
     rows = run(chosen, scale, seed)
