@@ -20,5 +20,5 @@ def test_kills_and_interrupts_leave_a_whole_file(tmp_path: Path) -> None:
         f"{counts['damaged']:,} files damaged; {counts['leftovers']:,} leftovers of kills; "
         f"{counts['kept']:,} leftovers of either that the next save did not sweep"
     )
-    assert counts["killed"] == KILLS and counts["interrupted"] > INTERRUPTS / 20 and counts["leftovers"] > KILLS / 20
+    assert counts["killed"] == KILLS and counts["interrupted"] > INTERRUPTS / 20 and counts["leftovers"] >= KILLS // 2
     assert counts["damaged"] == counts["kept"] == 0

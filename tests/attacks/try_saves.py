@@ -30,7 +30,8 @@ def main(kills: int, interrupts: int, folder: Path) -> None:
     kept: set[str] = set()
     moments = random.Random(0)
     for attempt in range(kills):
-        counts["killed"] += kill(policies, path, longest * moments.random())
+        after = None if attempt % 2 else longest * moments.random()
+        counts["killed"] += kill(policies, path, after)
         counts["damaged"] += damaged(path, known)
         left |= others(path)
         policies[attempt % 2].save(path)
@@ -47,16 +48,29 @@ def others(path: Path) -> set[str]:
     return set(os.listdir(path.parent)) - {path.name}
 
 
-def kill(policies: list[es.Policy], path: Path, after: float) -> bool:
-    """Let a child save again and again, until it is killed."""
+def kill(policies: list[es.Policy], path: Path, after: float | None) -> bool:
+    """Let a child save again and again, until it is killed: after some time, or (None) with a file half written."""
     child = os.fork()
     if child == 0:
         while True:
             for policy in policies:
                 policy.save(path)
-    time.sleep(after)
+    if after is None:
+        stop_inside_a_save(child, path)
+    else:
+        time.sleep(after)
     os.kill(child, signal.SIGKILL)
     return os.waitpid(child, 0)[1] == signal.SIGKILL
+
+
+def stop_inside_a_save(child: int, path: Path) -> None:
+    """Stop the child where its new file stands beside the old one, however fast the disk is."""
+    while True:
+        os.kill(child, signal.SIGSTOP)
+        os.waitpid(child, os.WUNTRACED)
+        if others(path):
+            return
+        os.kill(child, signal.SIGCONT)
 
 
 def interrupt(policy: es.Policy, path: Path, after: float) -> bool:
