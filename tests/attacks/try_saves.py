@@ -30,8 +30,7 @@ def main(kills: int, interrupts: int, folder: Path) -> None:
     kept: set[str] = set()
     moments = random.Random(0)
     for attempt in range(kills):
-        after = None if attempt % 2 else longest * moments.random()
-        counts["killed"] += kill(policies, path, after)
+        counts["killed"] += kill(policies, path, longest * moments.random(), inside=attempt % 2 == 1)
         counts["damaged"] += damaged(path, known)
         left |= others(path)
         policies[attempt % 2].save(path)
@@ -48,22 +47,21 @@ def others(path: Path) -> set[str]:
     return set(os.listdir(path.parent)) - {path.name}
 
 
-def kill(policies: list[es.Policy], path: Path, after: float | None) -> bool:
-    """Let a child save again and again, until it is killed: after some time, or (None) with a file half written."""
+def kill(policies: list[es.Policy], path: Path, after: float, inside: bool) -> bool:
+    """Let a child save again and again, until it is killed: after some time, or then as soon as a file is half written."""
     child = os.fork()
     if child == 0:
         while True:
             for policy in policies:
                 policy.save(path)
-    if after is None:
-        stop_inside_a_save(child, path)
-    else:
-        time.sleep(after)
+    time.sleep(after)
+    if inside:
+        stop_inside_a_save(child, path, pause=after)
     os.kill(child, signal.SIGKILL)
     return os.waitpid(child, 0)[1] == signal.SIGKILL
 
 
-def stop_inside_a_save(child: int, path: Path) -> None:
+def stop_inside_a_save(child: int, path: Path, pause: float) -> None:
     """Stop the child where its new file stands beside the old one, however fast the disk is."""
     while True:
         os.kill(child, signal.SIGSTOP)
@@ -71,6 +69,7 @@ def stop_inside_a_save(child: int, path: Path) -> None:
         if others(path):
             return
         os.kill(child, signal.SIGCONT)
+        time.sleep(pause)
 
 
 def interrupt(policy: es.Policy, path: Path, after: float) -> bool:
