@@ -77,6 +77,11 @@ class Arms(Offer):
         return None
 
     @property
+    def sizes(self) -> FloatArray | None:
+        """The root mean square of each feature over the arms, 1 where it is always 0: [d]. None where it is not known."""
+        return None
+
+    @property
     def parameters(self) -> "dict[str, int | FloatArray] | None":
         """The arguments that make these arms again; None where they cannot be written down."""
         return None
@@ -106,6 +111,10 @@ class FiniteArms(Rows, Arms):
         return float(np.linalg.norm(self.rows, axis=1).max())
 
     @property
+    def sizes(self) -> FloatArray:
+        return ones_for_zeros(np.sqrt(np.square(self.rows).mean(axis=0)))
+
+    @property
     def parameters(self) -> dict[str, int | FloatArray]:
         return {"features": self.rows}
 
@@ -122,6 +131,10 @@ class UnitBall(Arms):
     @property
     def largest_norm(self) -> float:
         return 1.0
+
+    @property
+    def sizes(self) -> FloatArray:
+        return np.ones(self.dim)  # all alike, which is all that matters
 
     @property
     def parameters(self) -> dict[str, int | FloatArray]:
@@ -158,6 +171,10 @@ class Box(Arms):
     @property
     def largest_norm(self) -> float:
         return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
+
+    @property
+    def sizes(self) -> FloatArray:
+        return ones_for_zeros(np.sqrt((self.low**2 + self.low * self.high + self.high**2) / 3.0))
 
     @property
     def parameters(self) -> dict[str, int | FloatArray]:
@@ -209,3 +226,7 @@ class ChangingArms(Arms):
 
     def _missing(self) -> InvalidArgument:
         return InvalidArgument("features", None, f"the arms of this round, a K x {self.dim} array")
+
+
+def ones_for_zeros(sizes: FloatArray) -> FloatArray:
+    return np.where(sizes > 0.0, sizes, 1.0)

@@ -1,8 +1,9 @@
-"""All members at once. `sums` [2d, m] holds W^j + sum_i X_i Z_i^j, one column a member, so that rows are contiguous: older
-terms in its first d rows, newer ones in the others (`learning.carry_over`).
+"""All members at once. `sums` [2d, m] holds S^j = W^j + sum_i X_i Z_i^j, one column a member, so that rows are contiguous:
+older terms in its first d rows, newer ones in the others (`learning.carry_over`). Where the prior is learned W^j changes with
+it: it is sqrt(prior) times what d more rows hold.
 
-theta^j = theta_hat + factor V^-1 (sums[:d, j] + sums[d:, j]), the factor being 1 but for inflated recipes. Whether one member
-is computed or all of them, terms are added in the same order: `choose`, `estimates` and `votes` agree to the last bit.
+theta^j = theta_hat + factor V^-1 S^j, the factor being 1 but for inflated and calibrated recipes. Whether one member is
+computed or all of them, terms are added in the same order: `choose`, `estimates` and `votes` agree to the last bit.
 """
 
 import numpy as np
@@ -45,15 +46,22 @@ def greedy(theta: FloatArray, by_coordinate: FloatArray) -> int:
 @kernel
 def choose(state: FloatArray, sums: FloatArray, factor: float, member: int, by_coordinate: FloatArray) -> int:
     """The greedy arm of one member."""
-    return greedy(estimate(state, total_of(sums, factor, member)), by_coordinate)
+    return greedy(estimate(state, total_of(state, sums, factor, member)), by_coordinate)
 
 
 @kernel
-def total_of(sums: FloatArray, factor: float, member: int) -> FloatArray:
+def total_of(state: FloatArray, sums: FloatArray, factor: float, member: int) -> FloatArray:
     """factor (W^j + sum_i X_i Z_i^j) of one member: [d]."""
-    total = np.empty(sums.shape[0] // 2)
-    for i in range(total.size):
-        total[i] = factor * (sums[i, member] + sums[total.size + i, member])
+    d = state.shape[1]
+    total = np.empty(d)
+    for i in range(d):
+        total[i] = sums[i, member] + sums[d + i, member]
+    if sums.shape[0] > 2 * d:
+        prior = view(state).prior
+        for i in range(d):
+            total[i] += np.sqrt(prior[i]) * sums[2 * d + i, member]
+    for i in range(d):
+        total[i] *= factor
     return total
 
 
@@ -62,7 +70,11 @@ def estimates(state: FloatArray, sums: FloatArray, factor: float) -> FloatArray:
     """theta_hat + factor V^-1 S^j of every member: [d, m]."""
     ridge = view(state)
     d, m = ridge.mean.size, sums.shape[1]
-    totals = factor * (sums[:d] + sums[d:])
+    totals = sums[:d] + sums[d : 2 * d]
+    if sums.shape[0] > 2 * d:
+        for i in range(d):
+            totals[i] += np.sqrt(ridge.prior[i]) * sums[2 * d + i]
+    totals *= factor
     thetas = np.zeros((d, m))
     for i in range(d):
         for row in range(d):

@@ -11,12 +11,13 @@ __all__ = ["NO_INFLATION", "Inflation", "inflation"]
 
 
 class Inflation(NamedTuple):
-    """base + width sqrt(information + tail)."""
+    """base + width sqrt(information + tail), or base sigma where that is learned."""
 
     base: float
     width: float = 0.0
     tail: float = 0.0
     determinant: bool = False  # whether the information is log(det V / lam^d), or d log(1 + t/(d lam))
+    learned: bool = False  # whether the rewards' noise multiplies the base
 
 
 NO_INFLATION = Inflation(1.0)
@@ -26,6 +27,9 @@ NO_INFLATION = Inflation(1.0)
 @embedded
 def inflation(factor: Inflation, track: Track, t: int) -> float:
     """After t observations."""
+    if factor.learned:
+        noise = track.scales.noise[0]
+        return factor.base * np.sqrt(noise) if noise > 0.0 else factor.base
     if factor.width == 0.0:
         return factor.base
     d = track.mean.size

@@ -20,8 +20,9 @@ CARRY = 64  # observations between two times that newer sums are added to older 
 def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
     """One round of Algorithm 1: perturb member j by x z_j and observe (x, y)."""
     observe(state, x, y)
-    add_outer(sums[x.size :], 1.0, x, z)
-    carry_over(state, sums)
+    d = x.size
+    add_outer(sums[d : 2 * d], 1.0, x, z)
+    carry_over(state, sums[: 2 * d])
 
 
 @borrowing

@@ -1,8 +1,9 @@
 """Positive definite systems at twice the digits of a double, every number a pair (high, low).
 
 A is first divided by powers of two on both sides, so that its diagonal is about 1 and units of features do not matter, and
-then factored as U'DU with U unit upper triangular. Its pivots D are Schur complements of a matrix that is at least lam I: none
-can be less than lam (scaled alike), and one that rounding made less is set to that. So there is an inverse whatever A is.
+then factored as U'DU with U unit upper triangular. Its pivots D are Schur complements of a matrix that is at least its prior,
+which is diagonal: none can be less than that (scaled alike), and one that rounding made less is set to it. So there is an
+inverse whatever A is.
 """
 
 import math
@@ -56,8 +57,8 @@ def add_row(high: FloatArray, low: FloatArray, weight: float, weight_low: float,
 
 
 @kernel
-def factorised(matrix: FloatArray, matrix_low: FloatArray, least: float) -> Factor:
-    """The factor of a symmetric matrix whose eigenvalues are at least `least`."""
+def factorised(matrix: FloatArray, matrix_low: FloatArray, least: FloatArray) -> Factor:
+    """The factor of a symmetric matrix that is at least the diagonal matrix `least` [d]."""
     d = matrix.shape[0]
     scales = np.empty(d)
     for i in range(d):
@@ -71,7 +72,7 @@ def factorised(matrix: FloatArray, matrix_low: FloatArray, least: float) -> Fact
     high, low = np.zeros((d, d)), np.zeros((d, d))  # U, row i from column i on
     for i in range(d):
         pivots[0, i], pivots[1, i] = left[i, i], left_low[i, i]
-        floor = scales[i] * least * scales[i]
+        floor = scales[i] * least[i] * scales[i]
         if not pivots[0, i] > floor:
             pivots[0, i], pivots[1, i] = floor, 0.0
         for k in range(i + 1, d):

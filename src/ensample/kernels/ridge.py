@@ -1,8 +1,9 @@
 """Ridge regression one observation at a time, without drift.
 
-V = lam I + sum x x' and b = sum x y are kept to twice the digits of a double (`exact`). V^-1 and theta_hat = V^-1 b follow
-by Sherman-Morrison, O(d^2) a round, as long as that cancels no digits; else, and now and then, they are computed anew from V
-and b (`polish`), as is log det V. Reductions are axpys over contiguous rows: nothing is reassociated.
+V = prior + sum x x' (a diagonal prior, lam I unless it is learned) and b = sum x y are kept to twice the digits of a double
+(`exact`). V^-1 and theta_hat = V^-1 b follow by Sherman-Morrison, O(d^2) a round, as long as that cancels no digits; else, and
+now and then, they are computed anew from V and b (`polish`), as is log det V. Reductions are axpys over contiguous rows:
+nothing is reassociated.
 """
 
 from typing import NamedTuple
@@ -34,7 +35,7 @@ INTERVAL = 256  # observations between two polishings (or d, where that is more:
 STIFF = 1e7  # a V so ill-conditioned is polished at every observation, before rank-one updates lose a ninth digit
 STEEP = 1e4  # leverage at which a rank-one update would cancel four digits
 NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
-VECTORS = 7  # rows of a state beside its three matrices
+VECTORS = 9  # rows of a state beside its three matrices
 
 
 class Ridge(NamedTuple):
@@ -47,9 +48,10 @@ class Ridge(NamedTuple):
     target_low: FloatArray  # [d]
     mean: FloatArray  # theta_hat [d]
     seen: FloatArray  # in its first entry: the number of observations
-    information: FloatArray  # in its first entry: log(det V / lam^d)
-    lam: FloatArray  # in its first entry
+    information: FloatArray  # in its first entry: log(det V / det prior)
+    prior: FloatArray  # the diagonal of V before the first observation [d]
     gain: FloatArray  # scratch: V^-1 x of the last observation, as it was before it [d]
+    squares: FloatArray  # in its first entries: sum y^2, high and low, of two rows [2, d]
 
 
 def views(state: FloatArray) -> Ridge:
@@ -67,6 +69,7 @@ def views(state: FloatArray) -> Ridge:
         state[rest + 4],
         state[rest + 5],
         state[rest + 6],
+        state[rest + 7 :],
     )
 
 
@@ -74,13 +77,13 @@ view = inlined(views)
 """`views` in kernels."""
 
 
-def new_ridge(dim: int, lam: float) -> FloatArray:
-    """A state before its first observation."""
+def new_ridge(dim: int, prior: float | FloatArray) -> FloatArray:
+    """A state before its first observation, V the diagonal matrix `prior`: a number, or [d]."""
     state = np.zeros((3 * dim + VECTORS, dim))
     ridge = views(state)
-    np.fill_diagonal(ridge.gram, lam)
-    np.fill_diagonal(ridge.inverse, 1.0 / lam)
-    ridge.lam[0] = lam
+    ridge.prior[:] = prior
+    np.fill_diagonal(ridge.gram, ridge.prior)
+    np.fill_diagonal(ridge.inverse, 1.0 / ridge.prior)
     return state
 
 
@@ -110,6 +113,8 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
             gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
     for i in range(d):
         ridge.target[i], ridge.target_low[i] = add_product(ridge.target[i], ridge.target_low[i], x[i], y)
+    squares = ridge.squares
+    squares[0, 0], squares[1, 0] = add_product(squares[0, 0], squares[1, 0], y, y)
     ridge.seen[0] += 1.0
     gain = ridge.gain
     sum_rows(gain, ridge.inverse, x)
@@ -138,13 +143,13 @@ def stiffness(state: FloatArray) -> float:
 def polish(state: FloatArray) -> None:
     """V^-1, theta_hat and log det V anew from V and b, at twice the digits and rounded once."""
     ridge = view(state)
-    lam = ridge.lam[0]
-    factor = factorised(ridge.gram, ridge.gram_low, lam)
+    prior = ridge.prior
+    factor = factorised(ridge.gram, ridge.gram_low, prior)
     inverted(factor, ridge.inverse)
     solved(factor, ridge.target, ridge.target_low, ridge.mean)
     total = 0.0
     for i in range(ridge.mean.size):
-        total += np.log(factor.pivots[0, i] / factor.scales[i] / factor.scales[i] / lam)
+        total += np.log(factor.pivots[0, i] / factor.scales[i] / factor.scales[i] / prior[i])
     ridge.information[0] = total
 
 

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.noise import draw_reward, noise_spread
 from ensample.kernels.rows import add_outer, argmax
-from ensample.kernels.track import Track, adopt, due, note, observe
+from ensample.kernels.track import Track, adopt, calibrate, due, note, observe, unlearned
 from ensample.types import FloatArray
 
 __all__ = ["Moment", "Scene", "first_moment", "offer", "play"]
@@ -37,7 +37,7 @@ class Moment(NamedTuple):
 def first_moment(scene: Scene, track: Track) -> Moment:
     """Before the first round."""
     d = scene.theta.size
-    return Moment(np.eye(d) * track.lam, np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
+    return Moment(np.diag(track.prior), np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
 
 
 @kernel
@@ -75,6 +75,17 @@ def best_offered(scene: Scene, track: Track, moment: Moment) -> float:
 
 
 @kernel
+def learn_scales(track: Track, moment: Moment) -> None:
+    """The scales of noise and parameter anew, and V with the prior that follows."""
+    gram = moment.gram
+    for i in range(track.mean.size):
+        gram[i, i] -= track.prior[i]
+    calibrate(track, gram.copy())
+    for i in range(track.mean.size):
+        gram[i, i] += track.prior[i]
+
+
+@kernel
 def play(scene: Scene, track: Track, moment: Moment, t: int, rng: Generator) -> None:
     """Play the best x for the moment's model in round t and learn from it."""
     best = best_offered(scene, track, moment)
@@ -84,6 +95,8 @@ def play(scene: Scene, track: Track, moment: Moment, t: int, rng: Generator) -> 
         mean += x[i] * scene.theta[i]
     observe(track, x, draw_reward(scene.noise, mean, noise_spread(mean, scene.low, scene.high), rng))
     add_outer(moment.gram, 1.0, x, x)
-    if due(track, t):
+    if unlearned(track):
+        learn_scales(track, moment)
+    elif due(track, t):
         adopt(track, moment.gram)
     note(track, t, best - mean)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.random import Generator
 
+from ensample.kernels.calibration import GROWTH, Scales, learn_scales, new_scales, scale_views, unit_of
 from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.lanes import BLOCK
 from ensample.kernels.ridge import invert
@@ -17,18 +18,24 @@ from ensample.types import CountArray, FloatArray, IntArray
 
 __all__ = [
     "Rngs",
+    "Room",
     "Tally",
     "Track",
     "adopt",
     "aligned",
+    "calibrate",
     "due",
     "information",
+    "learns",
     "new_track",
     "note",
     "observe",
     "perturbed",
+    "renewed",
     "steep",
     "stopped",
+    "unlearned",
+    "with_initial",
 ]
 
 LINE = 8  # numbers in a cache line
@@ -56,6 +63,8 @@ class Tally:
     leverage: float  # of the last x
     information: float  # log(det V / lam^d) up to some round
     growth: float  # of det V since then
+    count: float  # of observations
+    next: float  # their number when the scales are to be computed; infinite where they are given
     noted: int  # checkpoints passed
 
 
@@ -65,7 +74,14 @@ NUMBERS = np.dtype([(name, np.dtype(kind)) for name, kind in Tally.__annotations
 class Track(NamedTuple):
     """A run so far."""
 
-    lam: float
+    lam: float  # at first
+    kept: float  # lam > 0 where the scales are learned and it is not
+    standing: bool  # whether the sizes of features are given
+    scales: Scales
+    prior: FloatArray  # V before the first observation, its diagonal [d]
+    prior_root: FloatArray  # of its entries [d]
+    gram: FloatArray  # sum x x' at the time of `counted` [d, d]
+    counted: CountArray  # pull counts, where scales are learned
     inverse: FloatArray  # V^-1 [d, d]
     mean: FloatArray  # theta_hat [d]
     target: FloatArray  # b [d]
@@ -90,18 +106,41 @@ def aligned(*shapes: tuple[int, ...]) -> list[FloatArray]:
     return arrays
 
 
-def new_track(dim: int, rows: int, arms: int, lam: float, checkpoints: IntArray, stop: IntArray) -> Track:
-    """A run before its first round, on `arms` arms on offer and `rows` in all."""
+class Room(NamedTuple):
+    """How large a run is."""
+
+    dim: int
+    rows: int  # arms in all, those of the warm-up too
+    arms: int  # on offer
+
+
+def new_track(
+    room: Room, lam: float, checkpoints: IntArray, stop: IntArray, learned: "tuple[FloatArray | None, float] | None" = None
+) -> Track:
+    """A run before its first round; `learned` is the sizes of features, or None, and the lam to keep, or 0."""
+    dim, rows, arms = room
     inverse, mean, target, gain, scores = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,))
-    np.fill_diagonal(inverse, 1.0 / lam)
+    sizes, kept = (None, lam) if learned is None else learned
+    scales = scale_views(new_scales(np.zeros(dim) if sizes is None else sizes, kept or 1.0))
+    prior = scales.strength[0] * np.where(scales.sizes > 0.0, scales.sizes, 1.0) ** 2
+    np.fill_diagonal(inverse, 1.0 / prior)
     tally: Any = np.zeros(1, NUMBERS).view(np.recarray)[0]
     tally.growth = 1.0
+    tally.next = np.inf if learned is None else 1.0
+    pulls = np.zeros(-(-rows // BLOCK) * BLOCK, np.int32)
     return Track(
         lam=lam,
+        kept=kept,
+        standing=sizes is not None,
+        scales=scales,
+        prior=prior,
+        prior_root=np.sqrt(prior),
+        gram=np.zeros((dim, dim)),
+        counted=np.zeros(0 if learned is None else pulls.size, np.int32),
         inverse=inverse,
         mean=mean,
         target=target,
-        pulls=np.zeros(-(-rows // BLOCK) * BLOCK, np.int32),
+        pulls=pulls,
         gain=gain,
         tally=tally,
         checkpoints=checkpoints,
@@ -125,6 +164,7 @@ def observe(track: Track, x: FloatArray, y: float) -> None:
     tally.rewards += y
     tally.squares += y * y
     tally.leverage = leverage
+    tally.count += 1.0
 
 
 @embedded
@@ -161,6 +201,48 @@ def adopt(track: Track, gram: FloatArray) -> None:
     if fresh.size > 0:
         track.inverse[:] = fresh
         sum_rows(track.mean, fresh, track.target)
+
+
+@embedded
+def unlearned(track: Track) -> bool:
+    """Whether it is time to learn the scales from what was seen."""
+    return track.tally.count >= track.tally.next
+
+
+@embedded
+def learns(track: Track) -> bool:
+    """Whether the scales are learned."""
+    return track.tally.next < np.inf
+
+
+@embedded
+def renewed(track: Track) -> bool:
+    """Whether the scales were learned anew at the last observation."""
+    return learns(track) and track.scales.asked[0] == track.tally.count
+
+
+@kernel
+def calibrate(track: Track, gram: FloatArray) -> None:
+    """The scales from sum x x' (which is used up), and V^-1 and theta_hat that follow from them."""
+    d, tally, known = track.mean.size, track.tally, track.scales
+    fresh, target = gram.copy(), track.target.copy()
+    if not track.standing:
+        for i in range(d):
+            known.sizes[i] = np.sqrt(gram[i, i] / tally.count)
+    learn_scales(known, gram, target, tally.squares, tally.count, track.kept)
+    tally.next = max(tally.count + 1.0, np.ceil(GROWTH * tally.count))
+    for i in range(d):
+        track.prior[i] = known.strength[0] * unit_of(known.sizes[i]) ** 2
+        track.prior_root[i] = np.sqrt(track.prior[i])
+        fresh[i, i] += track.prior[i]
+    adopt(track, fresh)
+
+
+@embedded
+def with_initial(track: Track, total: FloatArray, initial: FloatArray, out: FloatArray) -> None:
+    """out = total + sqrt(prior) initial, where the prior is learned."""
+    for i in range(out.size):
+        out[i] = total[i] + track.prior_root[i] * initial[i]
 
 
 @embedded

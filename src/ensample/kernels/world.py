@@ -12,7 +12,7 @@ from numpy.random import Generator
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.noise import draw_reward
 from ensample.kernels.rows import add_outer, argmax, sum_rows
-from ensample.kernels.track import Track, adopt, due, note, observe, steep
+from ensample.kernels.track import Track, adopt, calibrate, due, note, observe, steep, unlearned
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["World", "begin", "greedy_arm", "pull", "warm"]
@@ -40,8 +40,18 @@ def refresh(world: World, track: Track) -> None:
         if track.pulls[k] > 0:
             add_outer(gram, track.pulls[k], world.features[k], world.features[k])
     for i in range(d):
-        gram[i, i] += track.lam
+        gram[i, i] += track.prior[i]
     adopt(track, gram)
+
+
+@kernel
+def learn_scales(world: World, track: Track) -> None:
+    """The scales of noise and parameter anew, from the pull counts, b and the squares of the rewards."""
+    for k in range(track.counted.size):
+        if track.pulls[k] != track.counted[k]:
+            add_outer(track.gram, track.pulls[k] - track.counted[k], world.features[k], world.features[k])
+            track.counted[k] = track.pulls[k]
+    calibrate(track, track.gram.copy())
 
 
 @embedded
@@ -55,7 +65,9 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
     y = reward(world, arm, rng)
     observe(track, world.features[arm], y)
     track.pulls[arm] += 1
-    if due(track, t):
+    if unlearned(track):
+        learn_scales(world, track)
+    elif due(track, t):
         refresh(world, track)
     note(track, t, world.best - world.means[arm])
     return y
@@ -66,7 +78,9 @@ def warm(world: World, track: Track, row: int, rng: Generator) -> None:
     """One observation of the warm-up."""
     observe(track, world.features[row], reward(world, row, rng))
     track.pulls[row] += 1
-    if steep(track):
+    if unlearned(track):
+        learn_scales(world, track)
+    elif steep(track):
         refresh(world, track)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Offer
+from ensample.calibration import Unknown
 from ensample.kernels import ensemble
 from ensample.kernels.learning import learn
 from ensample.models.linear import LinearModel, best_for
@@ -23,25 +24,41 @@ class LinearEnsemble(LinearModel):
     size: int
 
     def __init__(
-        self, dim: int, regularization: float, size: int, initial: InitialLaw, reward: Perturbation, address: Address
+        self,
+        dim: int,
+        prior: float | Unknown,
+        size: int,
+        initial: InitialLaw,
+        reward: Perturbation,
+        address: Address,
+        boldness: float = 1.0,
     ) -> None:
-        super().__init__(dim, regularization)
+        """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations."""
+        super().__init__(dim, prior)
+        self.boldness = boldness
         self.size = self._drawn = size
         self.law = reward
         self.address = address
         W = drawn(initial, initial.draw_vectors(address.generator(Stream.INITIAL, 0), size, dim), (size, dim))
-        self.sums = np.vstack((W.T, np.zeros((dim, size))))  # S^j, a column a member: older terms and newer [2d, m]
+        zeros = np.zeros((dim, size))
+        parts = (W.T, zeros) if self.unknown is None else (zeros, zeros, W.T)
+        self.sums = np.vstack(parts)  # S^j, a column a member, as `kernels.ensemble` has it [2d or 3d, m]
         self.rows_per_block = max(1, ROW_BLOCK // size)
         self._blocks: dict[int, list[FloatArray]] = {}
 
+    @property
+    def inflation(self) -> float:
+        return 1.0 if self.unknown is None else self.boldness * self.sigma
+
     def theta(self, member: int) -> FloatArray:
-        return ensemble.estimate(self.state, ensemble.total_of(self.sums, self.inflation, member))
+        return ensemble.estimate(self.state, ensemble.total_of(self.state, self.sums, self.inflation, member))
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         rows = offer.rows
         if rows is None:
             return best_for(self.theta(member), offer)
-        arm = ensemble.choose(self.state, self.sums, self.inflation, member, offer.by_coordinate)
+        by_coordinate = self.in_known_units(offer).by_coordinate
+        arm = ensemble.choose(self.state, self.sums, self.inflation, member, by_coordinate)
         return arm, rows[arm]
 
     def thetas(self) -> FloatArray:
@@ -54,7 +71,7 @@ class LinearEnsemble(LinearModel):
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         if offer.rows is None:
             return np.zeros(0, np.int64), offer.promises(self.thetas().T)
-        return ensemble.votes(self.thetas(), offer.by_coordinate)
+        return ensemble.votes(self.thetas(), self.in_known_units(offer).by_coordinate)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         learn(self.state, self.sums, x, y, self.perturbations(round))

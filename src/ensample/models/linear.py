@@ -1,13 +1,16 @@
 """Rewards linear in the features: ridge regression, one observation at a time."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.arms import Offer
+from ensample.arms import Offer, Rows
+from ensample.calibration import Calibration, Unknown
 from ensample.checks import vector, whole
 from ensample.kernels import ensemble
+from ensample.kernels.calibration import Scales, calibrate_if_due, new_scales, scale_views
 from ensample.kernels.ridge import Ridge, new_ridge, observe, views
 from ensample.models.model import Model
 from ensample.types import FloatArray, IntArray
@@ -21,18 +24,28 @@ class LinearModel(Model):
     size: int | None = 1
     whole: ClassVar[bool] = True
 
-    def __init__(self, dim: int, regularization: float) -> None:
+    def __init__(self, dim: int, prior: float | FloatArray | Unknown) -> None:
+        """`prior` is V before the first observation: lam, or its diagonal [d]; or what is to be learned of the scales."""
         self.dim = dim
-        self.regularization = regularization
-        self.state = new_ridge(dim, regularization)  # the kernels change it in place
+        self.unknown = prior if isinstance(prior, Unknown) else None
+        if isinstance(prior, Unknown):
+            sizes = np.zeros(dim) if prior.sizes is None else prior.sizes
+            self.scales = new_scales(sizes, prior.lam)
+            prior = (prior.lam or 1.0) * np.where(sizes > 0.0, sizes, 1.0) ** 2
+        self.state = new_ridge(dim, prior)  # the kernels change it in place
+        self._look()
+
+    def _look(self) -> None:
         self.parts: Ridge = views(self.state)
+        if self.unknown is not None:
+            self.known: Scales = scale_views(self.scales)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "parts"}  # copies of views would be no views
+        return {name: value for name, value in vars(self).items() if name not in ("parts", "known")}  # copies would be no views
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)
-        self.parts = views(self.state)
+        self._look()
 
     @property
     def count(self) -> int:
@@ -52,8 +65,36 @@ class LinearModel(Model):
 
     @property
     def information(self) -> float:
-        """log(det V / lam^d)."""
+        """log(det V / lam^d); of V and its prior, where that is learned."""
         return float(self.parts.information[0])
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the noise, where it is learned: 1 before the first reward that is not 0."""
+        return math.sqrt(self.known.noise[0]) or 1.0
+
+    @property
+    def calibration(self) -> Calibration | None:
+        if self.unknown is None:
+            return None
+        known = self.known
+        effective, count = float(known.effective[0]), int(known.asked[0])
+        return Calibration(
+            self.sigma, math.sqrt(known.spread[0]) or 1.0, float(known.strength[0]), effective, count, known.sizes.copy()
+        )
+
+    def settle(self) -> None:
+        if self.unknown is not None:
+            calibrate_if_due(self.state, self.scales, self.unknown.sizes is not None, self.unknown.lam)
+
+    def in_known_units(self, offer: Offer) -> Offer:
+        """The offer, with features that were never played in units of its own: of others the units are known."""
+        if self.unknown is None or self.unknown.sizes is not None or offer.rows is None or self.known.sizes.all():
+            return offer
+        here = np.sqrt(np.square(offer.rows).mean(axis=0))
+        return Rows(
+            np.where((self.known.sizes > 0.0) | (here == 0.0), offer.rows, offer.rows / np.where(here > 0.0, here, 1.0))
+        )
 
     def theta(self, member: int) -> FloatArray:
         """What a member multiplies features by: [d]."""
@@ -63,7 +104,8 @@ class LinearModel(Model):
         return rows @ self.theta(member)
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        return best_for(self.theta(member), offer)
+        arm, x = best_for(self.theta(member), self.in_known_units(offer))
+        return (arm, x) if arm is None or offer.rows is None else (arm, offer.rows[arm])
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         arm, x = self.best(0, offer)
@@ -76,7 +118,7 @@ class LinearModel(Model):
         observe(self.state, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {"ridge": self.state}
+        return {"ridge": self.state} if self.unknown is None else {"ridge": self.state, "scales": self.scales}
 
 
 def best_for(theta: FloatArray, offer: Offer) -> tuple[int | None, FloatArray]:

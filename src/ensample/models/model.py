@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Offer
+from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.types import FloatArray, IntArray
 
@@ -74,6 +75,11 @@ class Model(ABC):
     def inflation(self) -> float:
         """What multiplies the perturbations when choosing: 1 where the scale is in the perturbations themselves."""
         return 1.0
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What was learned of the scales of noise and parameter; None where they are given."""
+        return None
 
     @property
     def mean(self) -> FloatArray:

@@ -78,10 +78,10 @@ def radii(policy: "Policy", setting: Setting | None) -> tuple[float, float]:
     setting = setting or recipe.setting
     if setting is not None:
         return radius(setting, policy.version), perturbation_radius(setting, recipe.reward_law)
-    own = Setting(policy.arms.dim, None, max(1, policy.round), 0.0, 0.0, recipe.regularization)
+    own = Setting(policy.arms.dim, None, max(1, policy.round), 0.0, 0.0, recipe.lam)
     log_failure = math.log(own.delta) - math.log(2.0 * own.horizon)
     inflated = policy.inflation * recipe.reward_law.scale
-    return policy.inflation * recipe.scale, inflated * spread(own, log_failure, recipe.reward_law)
+    return policy.inflation * recipe.unit_scale, inflated * spread(own, log_failure, recipe.reward_law)
 
 
 def vote_entropy(votes: IntArray | None) -> float | None:

@@ -60,12 +60,12 @@ class DirectionsModel(DrawnModel):
     """A fresh combination of the shared directions each round."""
 
     def __init__(self, recipe: EnsemblePlusPlus, dim: int, address: Address) -> None:
-        super().__init__(dim, recipe.regularization)
+        super().__init__(dim, recipe.lam)
         self.recipe = recipe
         self.address = address
         self.unit = Sphere(1.0 / math.sqrt(recipe.size))  # of radius 1 in R^M
         rows = self.unit.draw_vectors(address.generator(Stream.INITIAL, 0), dim, recipe.size)
-        start = math.sqrt(recipe.regularization) * rows.T
+        start = math.sqrt(recipe.lam) * rows.T
         self.directions = np.vstack((start, np.zeros(start.shape)))  # S': older terms and newer [2M, d]
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:

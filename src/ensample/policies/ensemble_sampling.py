@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 from numpy.random import Generator
 
 from ensample import theory
+from ensample.calibration import AUTO
 from ensample.checks import instance
 from ensample.errors import AssumptionError
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
@@ -14,6 +15,7 @@ from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
+from ensample.types import Auto
 
 __all__ = ["EnsembleSampling"]
 
@@ -44,9 +46,9 @@ class EnsembleSampling(EnsembleRecipe):
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024.
     """
 
-    size: int
-    scale: float = 1.0
-    regularization: float = 1.0
+    size: int = 100
+    scale: float | Auto = AUTO
+    regularization: float | Auto = AUTO
     initial: InitialLaw | None = None
     reward: Perturbation | None = None
     member: MemberRule | Callable[[int, int, Generator], int] = UNIFORM_MEMBER

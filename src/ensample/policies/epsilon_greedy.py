@@ -81,4 +81,4 @@ class EpsilonGreedy(Recipe):
         return exploration(self.epsilon, self.decay or 0.0, t)
 
     def build(self, arms: Arms, address: Address) -> LinearModel:
-        return LinearModel(arms.dim, self.regularization)
+        return LinearModel(arms.dim, self.lam)

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from ensample.arms import Arms
-from ensample.checks import number
+from ensample.calibration import AUTO
 from ensample.models import LinearModel
-from ensample.policies.recipe import Recipe
+from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
+from ensample.types import Auto
 
 __all__ = ["Greedy"]
 
@@ -33,11 +34,15 @@ class Greedy(Recipe):
     Management Science 2021 (when it does suffice).
     """
 
-    regularization: float = 1.0
+    regularization: float | Auto = AUTO
     scale = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
+
+    @property
+    def calibrates(self) -> bool:
+        return self.regularization == AUTO
 
     def build(self, arms: Arms, address: Address) -> LinearModel:
-        return LinearModel(arms.dim, self.regularization)
+        return LinearModel(arms.dim, self.prior(arms))

@@ -6,12 +6,13 @@ from typing import ClassVar
 import numpy as np
 
 from ensample.arms import Arms, ChangingArms, Offer
+from ensample.calibration import AUTO
 from ensample.errors import InvalidArgument
 from ensample.kernels.information import best_pair, gaps_and_gains, member_scores
 from ensample.models import LinearEnsemble
 from ensample.policies.policy import Policy, listed
 from ensample.policies.recipe import EnsembleRecipe
-from ensample.types import FloatArray
+from ensample.types import Auto, FloatArray
 
 __all__ = ["InformationDirected", "InformationDirectedPolicy"]
 
@@ -43,7 +44,7 @@ class InformationDirectedPolicy(Policy):
         if self._paired is None or self._paired[:2] != (version, offer):
             model = self._ledger.model
             assert isinstance(model, LinearEnsemble)
-            scores = member_scores(model.thetas(), offer.by_coordinate)
+            scores = member_scores(model.thetas(), model.in_known_units(offer).by_coordinate)
             self._paired = version, offer, best_pair(*gaps_and_gains(scores))
         return self._paired[2]
 
@@ -75,9 +76,9 @@ class InformationDirected(EnsembleRecipe):
     the variance-based form.
     """
 
-    size: int
-    scale: float = 1.0
-    regularization: float = 1.0
+    size: int = 100
+    scale: float | Auto = AUTO
+    regularization: float | Auto = AUTO
     policy_type: ClassVar[type[Policy]] = InformationDirectedPolicy
 
     def __post_init__(self) -> None:

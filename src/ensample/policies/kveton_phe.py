@@ -85,7 +85,7 @@ class PseudoRewardModel(DrawnModel):
     """Binomial sums of pseudo-rewards, by arm."""
 
     def __init__(self, recipe: KvetonPHE, rows: FloatArray, address: Address) -> None:
-        super().__init__(rows.shape[1], recipe.regularization)
+        super().__init__(rows.shape[1], recipe.lam)
         self.a = recipe.a
         self.rows = rows
         self.address = address

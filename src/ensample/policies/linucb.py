@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Arms, ChangingArms, Offer, UnitBall
+from ensample.calibration import AUTO
 from ensample.checks import instance, number
 from ensample.errors import InvalidArgument
 from ensample.kernels import ridge
@@ -17,10 +18,10 @@ from ensample.kernels.linucb import optimistic_arm
 from ensample.kernels.rows import dot
 from ensample.models.linear import LinearModel, best_for
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import Recipe
+from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
 from ensample.theory import Setting, ucb_bound
-from ensample.types import FloatArray, IntArray
+from ensample.types import Auto, FloatArray, IntArray
 
 __all__ = ["LinUCB", "LinUCBPolicy", "OptimisticModel", "farthest_point"]
 
@@ -68,22 +69,23 @@ class LinUCB(Recipe):
     Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS 2011.
     """
 
-    radius: float = 1.0
-    regularization: float = 1.0
+    radius: float | Auto = AUTO
+    regularization: float | Auto = AUTO
     form: str = "constant"
     noise: float = 1.0
     norm: float | None = 1.0
     delta: float = 0.05
     setting: Setting | None = field(default=None, kw_only=True)
     scale = 0.0
+    boldness: ClassVar[float] = 2.0
     policy_type: ClassVar[type[Policy]] = LinUCBPolicy
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise InvalidArgument("form", self.form, f"one of {', '.join(map(repr, FORMS))}")
         checked = {
-            "radius": number("radius", self.radius, 0.0),
-            "regularization": number("regularization", self.regularization, 1e-12, 1e50),
+            "radius": number_or_auto("radius", self.radius, 0.0, 1e50),
+            "regularization": number_or_auto("regularization", self.regularization, 1e-12, 1e50),
             "noise": number("noise", self.noise, 0.0),
             "norm": None if self.norm is None else number("norm", self.norm, 0.0),
             "delta": number("delta", self.delta, most=1.0, above=0.0),
@@ -106,6 +108,10 @@ class LinUCB(Recipe):
         constants = {"noise": setting.noise, "norm": setting.norm, "delta": setting.delta}
         return cls(regularization=setting.regularization, form="closed", setting=setting, **constants)
 
+    @property
+    def calibrates(self) -> bool:
+        return self.radius == AUTO and self.form == "constant"
+
     def check(self, arms: Arms) -> None:
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms | UnitBall):
@@ -118,9 +124,11 @@ class LinUCB(Recipe):
     @property
     def factor(self) -> Inflation:
         """beta_t as kernels know it; without the norm's part where that is watched."""
-        if self.form == "constant":
+        if self.radius == AUTO and self.form == "constant":
+            return Inflation(self.boldness, learned=True)
+        if self.radius != AUTO and self.form == "constant":
             return Inflation(self.radius)
-        base = math.sqrt(self.regularization) * (self.norm or 0.0)
+        base = math.sqrt(self.lam) * (self.norm or 0.0)
         return Inflation(base, self.noise, -2.0 * math.log(self.delta), self.form == "determinant")
 
 
@@ -128,7 +136,7 @@ class OptimisticModel(LinearModel):
     """One member, the most optimistic parameter of the confidence ellipsoid."""
 
     def __init__(self, recipe: LinUCB, arms: Arms) -> None:
-        super().__init__(arms.dim, recipe.regularization)
+        super().__init__(arms.dim, recipe.prior(arms))
         self.recipe = recipe
         self.arms = arms
         self.largest = np.zeros(1)  # |theta_hat| so far
@@ -136,10 +144,12 @@ class OptimisticModel(LinearModel):
     @property
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
-        base, width, tail, determinant = self.recipe.factor
+        base, width, tail, determinant, learned = self.recipe.factor
+        if learned:
+            return base * self.sigma
         if self.recipe.form == "constant":
             return base
-        d, lam = self.dim, self.regularization
+        d, lam = self.dim, self.recipe.lam
         information = self.information if determinant else d * math.log1p(self.count / d / lam)
         unknown = math.sqrt(lam) * float(self.largest[0]) if self.recipe.norm is None else 0.0
         return base + width * math.sqrt(max(0.0, information + tail)) + unknown
@@ -160,11 +170,11 @@ class OptimisticModel(LinearModel):
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is not None:
-            arm = optimistic_arm(self.state, offer.by_coordinate, self.beta)
+            arm = optimistic_arm(self.state, self.in_known_units(offer).by_coordinate, self.beta)
             return arm, offer.rows[arm]
         theta = self.mean
         if isinstance(offer, UnitBall):  # max_x x'y = |y|: look for the longest y of the ellipsoid
-            theta = farthest_point(theta, self.gram, self.beta, self.regularization)
+            theta = farthest_point(theta, self.gram, self.beta, float(self.parts.prior.min()))
         return best_for(theta, offer)
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:

@@ -9,6 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ensample.arms import Arms
+from ensample.calibration import AUTO
 from ensample.checks import instance
 from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble
@@ -18,11 +19,11 @@ from ensample.models import DrawnModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
-from ensample.policies.recipe import PerturbationRecipe
+from ensample.policies.recipe import PerturbationRecipe, Recipe
 from ensample.randomness import Address, Stream
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_corollary
-from ensample.types import FloatArray
+from ensample.types import Auto, FloatArray
 
 __all__ = ["HistoryModel", "PerturbedHistory"]
 
@@ -53,8 +54,8 @@ class PerturbedHistory(PerturbationRecipe):
     "Perturbed-History Exploration in Stochastic Linear Bandits", UAI 2020.
     """
 
-    scale: float = 1.0
-    regularization: float = 1.0
+    scale: float | Auto = AUTO
+    regularization: float | Auto = AUTO
     initial: InitialLaw | None = None
     reward: Perturbation | None = None
     setting: Setting | None = field(default=None, kw_only=True)
@@ -77,7 +78,7 @@ class PerturbedHistory(PerturbationRecipe):
         return cls(**cls.theorem_fields(setting, perturbation))
 
     def build(self, arms: Arms, address: Address) -> "HistoryModel":
-        return HistoryModel(self, arms, address)
+        return HistoryModel(self, arms, self.initial_law, self.reward_law, address)
 
     def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
         if log is not True and not isinstance(self.reward_law, Gaussian):
@@ -92,10 +93,11 @@ class PerturbedHistory(PerturbationRecipe):
 class HistoryModel(DrawnModel):
     """Perturbs all rewards at once, by whatever has the law of their sums."""
 
-    def __init__(self, recipe: PerturbedHistory, arms: Arms, address: Address) -> None:
-        super().__init__(arms.dim, recipe.regularization)
+    def __init__(self, recipe: Recipe, arms: Arms, initial: InitialLaw, reward: Perturbation, address: Address) -> None:
+        super().__init__(arms.dim, recipe.prior(arms))
         self.address = address
-        self.initial, self.law = recipe.initial_law, recipe.reward_law
+        self.boldness = recipe.boldness
+        self.initial, self.law = initial, reward
         self.rows = arms.rows
         self.root = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i'
         self.pulls = np.zeros(0 if arms.rows is None else len(arms.rows), np.int64)  # of standing arms
@@ -110,8 +112,14 @@ class HistoryModel(DrawnModel):
     def draw(self, round: int) -> FloatArray:
         rng = self.address.generator(Stream.PERTURBATION, round)
         total = drawn(self.initial, self.initial.draw_vectors(rng, 1, self.dim), (1, self.dim))[0]
+        if self.unknown is not None:
+            total *= np.sqrt(self.parts.prior)
         self._perturb(total, rng)
-        return ensemble.estimate(self.state, total)
+        return ensemble.estimate(self.state, total if self.unknown is None else self.inflation * total)
+
+    @property
+    def inflation(self) -> float:
+        return 1.0 if self.unknown is None else self.boldness * self.sigma
 
     def _perturb(self, total: FloatArray, rng: Generator) -> None:
         """total += sum_i X_i Z_i."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensample.arms import Arms, Offer
+from ensample.calibration import Calibration
 from ensample.checks import boolean, instance, number, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
 from ensample.members import MemberRule
@@ -97,6 +98,12 @@ class Policy:
     def inflation(self) -> float:
         """What multiplies the perturbations when choosing: 1 where the scale is in the perturbations themselves."""
         return self.model.inflation
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The scales of noise and parameter as learned from the rewards; None where the recipe gives them."""
+        with self._ledger.lock:
+            return self.model.calibration
 
     @property
     def open_decisions(self) -> list[Decision]:

@@ -9,16 +9,18 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import Arms, ChangingArms
+from ensample.calibration import AUTO, Unknown
 from ensample.checks import instance, matrix, number, sequence, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
 from ensample.models import LinearEnsemble, Model
-from ensample.perturbations import Gaussian, InitialLaw, Perturbation
+from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.ledger import Entry, LogSink
 from ensample.policies.policy import Policy
 from ensample.randomness import Address
 from ensample.theory import Setting, perturbation_scale, radius
+from ensample.types import Auto
 
 __all__ = ["EnsembleRecipe", "PerturbationRecipe", "Recipe"]
 
@@ -28,16 +30,38 @@ LARGEST_SIZE = 1 << 40
 class Recipe(ABC):
     """What `start` and `replay` need to know of an algorithm."""
 
-    regularization: float
-    scale: float  # of its randomness; 0 for algorithms without
+    regularization: float | Auto
+    scale: float | Auto  # of its randomness; 0 for algorithms without
+    boldness: ClassVar[float] = 1.0  # what multiplies sigma where that is learned
     setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
     policy_type: ClassVar[type[Policy]] = Policy
     theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
 
     @property
+    def calibrates(self) -> bool:
+        """Whether it learns the scales of noise and parameter from the rewards."""
+        return self.scale == AUTO
+
+    @property
+    def lam(self) -> float:
+        """The regularization before the first reward: 1 where none is given."""
+        return 1.0 if self.regularization == AUTO else self.regularization
+
+    @property
+    def unit_scale(self) -> float:
+        """The scale of its randomness, 1 where sigma is still to multiply it."""
+        return 1.0 if self.scale == AUTO else self.scale
+
+    @property
     def reward_law(self) -> Perturbation:
         """The law to judge its randomness by."""
-        return Gaussian(self.scale)
+        return Gaussian(self.unit_scale)
+
+    def prior(self, arms: Arms) -> float | Unknown:
+        """The regularization, or what is to be learned of the scales on these arms."""
+        if not self.calibrates:
+            return self.lam
+        return Unknown(arms.sizes, 0.0) if self.regularization == AUTO else Unknown(np.ones(arms.dim), self.lam)
 
     @abstractmethod
     def build(self, arms: Arms, address: Address) -> Model:
@@ -90,24 +114,26 @@ class Recipe(ABC):
 class PerturbationRecipe(Recipe):
     """A recipe that perturbs rewards by Z ~ `reward` and starts from W ~ `initial`."""
 
-    scale: float
     initial: InitialLaw | None
     reward: Perturbation | None
+    boldness: ClassVar[float] = 0.75
 
     @property
     def initial_law(self) -> InitialLaw:
         """P_I, the law of W."""
-        return self.initial or Gaussian(math.sqrt(self.regularization) * self.scale)
+        if self.calibrates:
+            return (self.initial or GAUSSIAN).rescaled(1.0)
+        return self.initial or Gaussian(math.sqrt(self.lam) * self.unit_scale)
 
     @property
     def reward_law(self) -> Perturbation:
         """P_R, the law of Z."""
-        return self.reward or Gaussian(self.scale)
+        return (self.reward or GAUSSIAN).rescaled(1.0) if self.calibrates else self.reward or Gaussian(self.unit_scale)
 
     def check_fields(self) -> None:
         """Raise on a field that cannot be used."""
-        object.__setattr__(self, "scale", number("scale", self.scale, 0.0, 1e50))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
+        object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
         instance("initial", self.initial, InitialLaw | None, "an initial law such as Gaussian(1.0), or None")
         instance("reward", self.reward, Perturbation | None, "a perturbation such as Gaussian(1.0), or None")
         instance("setting", self.setting, Setting | None, "a Setting, or None")
@@ -142,7 +168,17 @@ class EnsembleRecipe(PerturbationRecipe):
         return as_member_rule(self.member)
 
     def build(self, arms: Arms, address: Address) -> LinearEnsemble:
-        return LinearEnsemble(arms.dim, self.regularization, self.size, self.initial_law, self.reward_law, address)
+        laws = self.initial_law, self.reward_law
+        return LinearEnsemble(arms.dim, self.prior(arms), self.size, *laws, address, self.boldness)
+
+
+def number_or_auto(name: str, value: object, least: float, most: float) -> float | Auto:
+    """A field that is given, or "auto": learned."""
+    if isinstance(value, str):
+        if value == AUTO:
+            return AUTO
+        raise InvalidArgument(name, value, f'a number >= {least:g}, or "auto"')
+    return number(name, value, least, most)
 
 
 def logged(log: object, arms: Arms) -> list[Entry]:

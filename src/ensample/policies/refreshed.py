@@ -80,7 +80,7 @@ class RefreshedEnsemble(LinearEnsemble):
 
     def __init__(self, recipe: RefreshedEnsembleSampling, dim: int, address: Address) -> None:
         self.laws = recipe.initial_law, recipe.reward_law
-        super().__init__(dim, recipe.regularization, recipe.size, *self.laws, address)
+        super().__init__(dim, recipe.lam, recipe.size, *self.laws, address)
         self.threshold = recipe.threshold
         self.root = np.zeros((dim, dim))  # R with R'R = sum x x'
         self.last = np.zeros(2)  # log(det V / lam^d) at the last refresh, and its number

@@ -91,7 +91,7 @@ class SharpEnsembleSampling(EnsembleRecipe):
     @property
     def factor(self) -> Inflation:
         """gamma beta as kernels know it."""
-        base = self.gamma * math.sqrt(self.regularization) * self.norm
+        base = self.gamma * math.sqrt(self.lam) * self.norm
         return Inflation(base, self.gamma * self.noise, -2.0 * math.log(self.delta), determinant=True)
 
     def build(self, arms: Arms, address: Address) -> "SharpEnsemble":
@@ -103,11 +103,11 @@ class SharpEnsemble(LinearEnsemble):
 
     def __init__(self, recipe: SharpEnsembleSampling, dim: int, address: Address) -> None:
         laws = recipe.initial_law, recipe.reward_law
-        super().__init__(dim, recipe.regularization, recipe.size, *laws, address)
+        super().__init__(dim, recipe.lam, recipe.size, *laws, address)
         self.factor = recipe.factor
 
     @property
     def inflation(self) -> float:
         """gamma beta_{t-1}."""
-        base, width, tail, _ = self.factor
+        base, width, tail = self.factor[:3]
         return base + width * math.sqrt(max(0.0, self.information + tail))

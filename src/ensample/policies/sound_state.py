@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample.calibration import Unknown
 from ensample.checks import LARGEST
 from ensample.errors import SnapshotError
+from ensample.kernels.calibration import LEAST as LEAST_STRENGTH
+from ensample.kernels.calibration import MOST as MOST_STRENGTH
 from ensample.kernels.ridge import Ridge
 from ensample.models import LinearModel
 from ensample.policies.decision import UNNUMBERED
@@ -22,7 +25,7 @@ from ensample.types import BoolArray, FloatArray, IntArray
 __all__ = ["check_state"]
 
 LARGEST_STATE = 1e220  # what sums of products of `checks.LARGEST` come to
-STIFF = 1e10  # while |V| / lam is less, V^-1 is known to several digits however it was computed
+STIFF = 1e10  # while V is less than this times its prior, V^-1 is known to several digits however it was computed
 SEVERAL = 1e-3  # what is asked of them
 LAST_DIGIT = 1e-15  # of a double
 LEAST = 1e-300  # below it digits are lost
@@ -50,40 +53,62 @@ def check_state(policy: Policy) -> None:
 
 
 def check_ridge(policy: Policy, model: LinearModel) -> None:
-    """V = lam I + sum x x' and b = sum x y over the log, where there is one, and what follows from them."""
-    parts, lam = model.parts, policy.recipe.regularization
-    V, V_low, b = parts.gram, parts.gram_low, parts.target
-    expect("lam", parts.lam[:1], parts.lam[:1] == lam, "the recipe's regularization")
+    """V = prior + sum x x' and b = sum x y over the log, where there is one, and what follows from them."""
+    parts = model.parts
+    V, V_low, b, prior = parts.gram, parts.gram_low, parts.target, parts.prior
+    if model.unknown is None:
+        expect("prior", prior, prior == policy.recipe.lam, "the recipe's regularization")
+    else:
+        check_scales(policy, model, model.unknown)
     expect("V", V, V == V.T, "a symmetric matrix")
     expect("V's low part", V_low, (V_low == V_low.T) & low_part(V, V_low), "symmetric, and less than V's last digit")
     expect("b's low part", parts.target_low, low_part(b, parts.target_low), "less than b's last digit")
     known = policy._ledger.keeps_log
-    expected = gram_of_log(policy) if known else V
+    expected = np.diag(prior) + gram_of_log(policy) if known else V
     width = np.sqrt(np.abs(np.diag(expected)))
-    expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "lam I + sum x x' over the log")
+    expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "its prior + sum x x' over the log")
     expect("V", V, np.abs(V) <= (1.0 + ROUNDING) * np.outer(width, width), "a positive definite matrix")
-    expect("V", np.diag(V), np.diag(V) >= lam, "at least lam on its diagonal")
+    expect("V", np.diag(V), np.diag(V) >= prior * (1.0 - LAST_DIGIT), "at least its prior on the diagonal")
     size = float(np.linalg.norm(b / width))
     if known:
         rewards = np.array(policy._ledger.rewards)
         size = math.sqrt(rewards.size) * float(np.abs(rewards).max(initial=0.0))  # >= |y|, and no square of it to underflow
         expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
-    check_solution(parts, lam, size)
+        squares, total = parts.squares[:1, 0], np.square(rewards).sum()
+        expect("sum y^2", squares, np.abs(squares - total) <= ROUNDING * total, "sum y^2 over the log")
+    check_solution(parts, size)
 
 
-def check_solution(parts: Ridge, lam: float, size: float) -> None:
-    """V^-1, theta_hat and log(det V / lam^d), unless V is so ill-conditioned that rounding may have decided them."""
-    V, inverse, information = parts.gram, parts.inverse, parts.information[:1]
+def check_scales(policy: Policy, model: LinearModel, unknown: Unknown) -> None:
+    """What was learned of the scales, and the prior that follows from it."""
+    known, n = model.known, policy.version
+    strength, asked, sizes = known.strength[:1], known.asked[:1], known.sizes
+    ranges = {"noise": LARGEST_STATE, "spread": LARGEST_STATE, "effective": float(model.dim)}
+    for name, most in ranges.items():
+        value = getattr(known, name)[:1]
+        require(f"state.scales: {name}", value, (value >= 0.0) & (value <= most), f"a number from 0 to {most:g}")
+    require("state.scales: asked", asked, (asked >= 0.0) & (asked <= n) & (asked == np.floor(asked)), f"0 to {n}")
+    possible = (strength == unknown.lam) if unknown.lam else (strength >= LEAST_STRENGTH) & (strength <= MOST_STRENGTH)
+    require("state.scales: strength", strength, possible, "the recipe's regularization, or one that can be learned")
+    given = sizes >= 0.0 if unknown.sizes is None else sizes == unknown.sizes
+    require("state.scales: sizes", sizes, given, "the root mean squares of the features")
+    prior, wanted = model.parts.prior, strength * np.where(sizes > 0.0, sizes, 1.0) ** 2
+    expect("prior", prior, np.abs(prior - wanted) <= ROUNDING * wanted, "what follows from the scales")
+
+
+def check_solution(parts: Ridge, size: float) -> None:
+    """V^-1, theta_hat and log(det V / det prior), unless V is so ill-conditioned that rounding may have decided them."""
+    V, inverse, information, prior = parts.gram, parts.inverse, parts.information[:1], parts.prior
     spread = np.sqrt(np.abs(np.diag(inverse)))
     expect("V^-1", inverse, np.abs(inverse - inverse.T) <= ROUNDING * np.outer(spread, spread), "a symmetric matrix")
     expect("log(det V / lam^d)", information, information >= -ROUNDING, "a number >= 0")
-    if np.trace(V) > STIFF * lam:
+    if (np.diag(V) / prior).sum() > STIFF or prior.max() > STIFF * prior.min():
         return
     try:
         fresh = np.linalg.inv(V)
     except np.linalg.LinAlgError:
         raise SnapshotError.about("state.ridge: V", V, "a positive definite matrix") from None
-    width, growth = np.sqrt(np.diag(fresh)), np.linalg.slogdet(V / lam)[1]
+    width, growth = np.sqrt(np.diag(fresh)), np.linalg.slogdet(V / np.sqrt(np.outer(prior, prior)))[1]
     expect("V^-1", inverse, np.abs(inverse - fresh) <= SEVERAL * np.outer(width, width), "the inverse of V")
     expect("theta_hat", parts.mean, np.abs(parts.mean - fresh @ parts.target) <= SEVERAL * width * size, "V^-1 b")
     expect("log(det V / lam^d)", information, np.abs(information - growth) <= SEVERAL * (1.0 + growth), f"{growth:.6g}")
@@ -99,11 +124,10 @@ def low_part(high: FloatArray, low: FloatArray) -> BoolArray:
 
 
 def gram_of_log(policy: Policy) -> FloatArray:
-    """lam I + sum x x': [d, d]. By einsum, because threads of a matrix product wait for busy processors, for seconds."""
+    """sum x x': [d, d]. By einsum, because threads of a matrix product wait for busy processors, for seconds."""
     features, others = standing_features(policy), policy._ledger.other_features()
     numbered = np.einsum("k,ki,kj->ij", pulls_of_log(policy), features, features)
-    prior = policy.recipe.regularization * np.eye(policy.arms.dim)
-    return np.asarray(prior + numbered + np.einsum("ni,nj->ij", others, others))
+    return np.asarray(numbered + np.einsum("ni,nj->ij", others, others))
 
 
 def target_of_log(policy: Policy) -> FloatArray:

@@ -53,7 +53,7 @@ class SymmetrizedEnsemble(LinearEnsemble):
 
     def __init__(self, recipe: SymmetrizedEnsembleSampling, dim: int, address: Address) -> None:
         laws = recipe.initial_law, recipe.reward_law
-        super().__init__(dim, recipe.regularization, recipe.size, *laws, address)
+        super().__init__(dim, recipe.lam, recipe.size, *laws, address)
         self.size = 2 * recipe.size
         self.sums = np.hstack((self.sums, -self.sums))
 

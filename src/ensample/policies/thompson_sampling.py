@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Arms
-from ensample.checks import boolean, instance, number
+from ensample.calibration import AUTO
+from ensample.checks import boolean, instance
 from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble
 from ensample.kernels.inflation import Inflation
 from ensample.kernels.learning import remember_rewards
 from ensample.kernels.rows import add_rows
 from ensample.models import DrawnModel
-from ensample.perturbations import Gaussian
-from ensample.policies.recipe import Recipe
+from ensample.perturbations import GAUSSIAN, Gaussian
+from ensample.policies.perturbed_history import HistoryModel
+from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address, Stream
 from ensample.theory import Setting, radius
 from ensample.theory.assumptions import require_confidence, require_regularization
-from ensample.types import FloatArray
+from ensample.types import Auto, FloatArray
 
 __all__ = ["ThompsonModel", "ThompsonSampling"]
 
@@ -51,19 +53,19 @@ class ThompsonSampling(Recipe):
     S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for Stochastic Linear Bandit", UAI 2022.
     """
 
-    scale: float = 1.0
-    regularization: float = 1.0
+    scale: float | Auto = AUTO
+    regularization: float | Auto = AUTO
     adaptive: bool = False
     setting: Setting | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
+        object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
         object.__setattr__(self, "adaptive", boolean("adaptive", self.adaptive))
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         if self.setting is not None and self.adaptive:
             raise InvalidArgument("adaptive", True, "False with a setting, whose theorem decides the scale")
-        if self.setting is not None and self.setting.regularization != self.regularization:
+        if self.setting is not None and self.setting.regularization != self.lam:
             raise InvalidArgument("regularization", self.regularization, f"{self.setting.regularization:g}, as in the setting")
 
     @classmethod
@@ -78,41 +80,47 @@ class ThompsonSampling(Recipe):
         instance("setting", setting, Setting, "a Setting")
         require_regularization("ThompsonSampling.from_theorem", setting)
         require_confidence("ThompsonSampling.from_theorem", setting, 1)
-        return cls(regularization=setting.regularization, setting=setting)
+        return cls(scale=1.0, regularization=setting.regularization, setting=setting)
 
     @property
     def reward_law(self) -> Gaussian:
         """The law to judge its randomness by: of the last round's scale where a theorem decides it."""
-        return Gaussian(self.scale if self.setting is None else self.scale_after(self.setting.horizon))
+        return Gaussian(self.unit_scale if self.setting is None else self.scale_after(self.setting.horizon))
 
     def scale_after(self, count: int) -> float:
         """scale_t after `count` rewards; of an adaptive recipe, what multiplies their standard deviation."""
         setting = self.setting
         if setting is None:
-            return self.scale
-        return self.scale * radius(replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count)
+            return self.unit_scale
+        return self.unit_scale * radius(replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count)
 
-    def build(self, arms: Arms, address: Address) -> "ThompsonModel":
+    def build(self, arms: Arms, address: Address) -> DrawnModel:
+        if self.calibrates:  # V changes with its prior: theta_hat + sigma V^-1 (sqrt(prior) w + R'g), R'R = sum x x'
+            return HistoryModel(self, arms, GAUSSIAN, GAUSSIAN, address)
         return ThompsonModel(self, arms.dim, address)
 
     @property
     def factor(self) -> Inflation:
         """`scale_after` as kernels know it."""
         setting = self.setting
+        if self.calibrates:
+            return Inflation(self.boldness, learned=True)
         if setting is None:
-            return Inflation(self.scale)
+            return Inflation(self.unit_scale)
         tail = 2.0 * math.log(4.0 * setting.horizon / setting.delta)
-        return Inflation(self.scale * math.sqrt(setting.regularization) * setting.norm, self.scale * setting.noise, tail)
+        return Inflation(
+            self.unit_scale * math.sqrt(setting.regularization) * setting.norm, self.unit_scale * setting.noise, tail
+        )
 
 
 class ThompsonModel(DrawnModel):
     """N(theta_hat, scale_t^2 V^-1), by a root of V."""
 
     def __init__(self, recipe: ThompsonSampling, dim: int, address: Address) -> None:
-        super().__init__(dim, recipe.regularization)
+        super().__init__(dim, recipe.lam)
         self.recipe = recipe
         self.address = address
-        self.root = math.sqrt(recipe.regularization) * np.eye(dim)  # R, upper triangular, R'R = V
+        self.root = math.sqrt(recipe.lam) * np.eye(dim)  # R, upper triangular, R'R = V
         self.rewards = np.zeros(3)  # their number, mean and sum of squared deviations from it
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:

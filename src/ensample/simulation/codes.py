@@ -1,12 +1,13 @@
 """Laws and member rules as kernels know them."""
 
 from ensample.kernels.draws import BINOMIAL_LAW, GAUSSIAN_LAW, SPHERE_LAW, UNIFORM_LAW, Law, Laws
+from ensample.kernels.inflation import NO_INFLATION, Inflation
 from ensample.kernels.turns import EVERY_ROUND, IN_TURN, OPTIMISTIC, Ensemble
 from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMember, UniformMember, as_member_rule
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Rademacher, Sphere, Uniform
-from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe
+from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe, Recipe
 
-__all__ = ["code_of", "ensemble_of", "laws_of", "looks_at_all", "unknown_laws", "unknown_parts"]
+__all__ = ["code_of", "ensemble_of", "factor_of", "laws_of", "looks_at_all", "unknown_laws", "unknown_parts"]
 
 LAWS: dict[type[InitialLaw], int] = {
     Gaussian: GAUSSIAN_LAW,
@@ -29,6 +30,11 @@ def laws_of(recipe: PerturbationRecipe) -> Laws:
 def ensemble_of(recipe: EnsembleRecipe) -> Ensemble:
     rule = as_member_rule(recipe.member)
     return Ensemble(recipe.size, rule.rounds if isinstance(rule, StickyMember) else RULES[type(rule)], laws_of(recipe))
+
+
+def factor_of(recipe: Recipe) -> Inflation:
+    """What multiplies its perturbations."""
+    return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
 
 
 def unknown_laws(recipe: PerturbationRecipe) -> str:

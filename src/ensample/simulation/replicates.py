@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ensample.calibration import Unknown
 from ensample.errors import InvalidArgument
 from ensample.kernels.scene import Scene
-from ensample.kernels.track import Track, new_track
+from ensample.kernels.track import Room, Track, new_track
 from ensample.kernels.world import World
 from ensample.policies.recipe import Recipe
 from ensample.problems import Family, LinearProblem, Problem
@@ -67,7 +68,9 @@ def run(job: Job, problem: Problem, rngs: RunGenerators, stop: IntArray) -> tupl
     if kernel is None or place is None:
         return Evaluation.LIVE.value, *run_live(recipe, problem, job.checkpoints, rngs, stop)
     rows, arms = (len(place.features), place.by_coordinate.shape[1]) if isinstance(place, World) else (0, place.offered)
-    track = new_track(problem.arms.dim, rows, arms, recipe.regularization, job.checkpoints, stop)
+    prior = recipe.prior(problem.arms)
+    unknown = prior if isinstance(prior, Unknown) else None
+    track = new_track(Room(problem.arms.dim, rows, arms), recipe.lam, job.checkpoints, stop, unknown)
     kernel.run(recipe, place, track, rngs)
     return kernel.way.value, track.regret, pulls_of(place, track)
 

@@ -88,7 +88,7 @@ def least_in_run(setting: Setting, size: int, strength: float, seed: int, part: 
 def weakened(setting: Setting, size: int, strength: float = 1.0) -> EnsembleSampling:
     """The theorem's recipe, with another size and perturbations multiplied by `strength`."""
     recipe = EnsembleSampling.from_theorem(setting)
-    return EnsembleSampling(size, strength * recipe.scale, recipe.regularization)
+    return EnsembleSampling(size, strength * recipe.unit_scale, recipe.lam)
 
 
 def below(scale: Scale, seed: int) -> str:

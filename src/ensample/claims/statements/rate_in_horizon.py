@@ -43,7 +43,7 @@ def setting(horizon: int) -> Setting:
 def played(horizon: int, gap: float, runs: int, seed: int, strength: float) -> FloatArray:
     """R(T) with the theorem's constants for this T: [runs]. The worse arm comes first."""
     theorem = EnsembleSampling.from_theorem(setting(horizon))
-    recipe = EnsembleSampling(theorem.size, strength * theorem.scale)
+    recipe = EnsembleSampling(theorem.size, strength * theorem.unit_scale)
     world = LinearProblem(FiniteArms(np.eye(2)), [BEST - gap, BEST], 1.0)
     place = cell(f"{ID} {horizon} {gap}")
     return simulate(recipe, world, horizon, runs, seed, checkpoints=1, cell=place).regret[:, -1]

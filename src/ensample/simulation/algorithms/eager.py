@@ -5,13 +5,14 @@ from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Law, draw_sum, draw_vector
+from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
-from ensample.kernels.track import Rngs, Track, due, perturbed, stopped
+from ensample.kernels.track import Rngs, Track, due, learns, perturbed, renewed, stopped
 from ensample.kernels.turns import OPTIMISTIC, Ensemble, next_member
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, unknown_parts
+from ensample.simulation.codes import ensemble_of, factor_of, unknown_parts
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
@@ -20,18 +21,23 @@ __all__ = ["begin_ensemble", "perturb", "score_all", "update_scores"]
 
 @simulates(EnsembleSampling, World, Evaluation.EAGER, unless=unknown_parts)
 def algorithm_one(recipe: EnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
-    eager_ensemble(world, track, ensemble_of(recipe), Rngs(rngs.noise, rngs.member, rngs.perturbation))
+    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    eager_ensemble(world, track, ensemble_of(recipe), factor_of(recipe), drawn)
 
 
 @kernel
 def begin_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -> tuple[int, FloatArray]:
-    """The first free round, and W^j + sum_i X_i Z_i^j so far, a column a member [d, m]; W is drawn member by member."""
+    """The first free round, and W^j + sum_i X_i Z_i^j so far, a column a member [d, m]; W is drawn member by member.
+
+    Where the prior is learned, W^j / sqrt(prior) has d rows of its own [2d, m].
+    """
     rows, d = world.features.shape
-    sums = np.empty((d, ensemble.size))
+    own = d if learns(track) else 0
+    sums = np.zeros((d + own, ensemble.size))
     z, w = np.empty(ensemble.size), np.empty(d)
     for j in range(ensemble.size):
         draw_vector(ensemble.laws.initial, w, rngs.perturbation)
-        sums[:, j] = w
+        sums[own:, j] = w
     first = begin(world, track, rngs.noise)
     for k in range(rows):
         for _ in range(track.pulls[k]):
@@ -40,15 +46,15 @@ def begin_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -
 
 
 @kernel
-def eager_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -> None:
+def eager_ensemble(world: World, track: Track, ensemble: Ensemble, factor: Inflation, rngs: Rngs) -> None:
     """Algorithm 1, with a row of Z drawn each round."""
     first, sums = begin_ensemble(world, track, ensemble, rngs)
     z = np.empty(ensemble.size)
-    theta = np.zeros(world.features.shape[1])
+    theta, total = np.zeros(world.features.shape[1]), np.zeros(world.features.shape[1])
     scores = np.zeros((world.means.size, ensemble.size))
     optimistic = ensemble.stay == OPTIMISTIC
     if optimistic:
-        score_all(world, track, sums, scores)
+        score_all(world, track, sums, inflation(factor, track, first), scores)
     member = -1
     for t in range(first, track.checkpoints[-1]):
         if stopped(track):
@@ -57,15 +63,26 @@ def eager_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -
             arm = promising_arm(world, scores)
         else:
             member = next_member(ensemble, t, member, rngs.member)
-            perturbed(track, sums[:, member].copy(), 1.0, theta)
+            total_of(track, sums, member, total)
+            perturbed(track, total, inflation(factor, track, t), theta)
             arm = greedy_arm(world, track, theta)
         y = pull(world, track, t, arm, rngs.noise)
         perturb(sums, world.features[arm], z, ensemble.laws.reward, rngs.perturbation)
         if optimistic:
-            if due(track, t):
-                score_all(world, track, sums, scores)
+            if due(track, t) or renewed(track):
+                score_all(world, track, sums, inflation(factor, track, t), scores)
             else:
-                update_scores(world, track, scores, arm, y, z)
+                update_scores(world, track, scores, arm, y, inflation(factor, track, t), z)
+
+
+@kernel
+def total_of(track: Track, sums: FloatArray, member: int, total: FloatArray) -> None:
+    """S^j of one member, into `total`."""
+    d = total.size
+    for i in range(d):
+        total[i] = sums[i, member]
+        if sums.shape[0] > d:
+            total[i] += track.prior_root[i] * sums[d + i, member]
 
 
 @kernel
@@ -78,23 +95,29 @@ def perturb(sums: FloatArray, x: FloatArray, z: FloatArray, law: Law, rng: Gener
 
 
 @kernel
-def score_all(world: World, track: Track, sums: FloatArray, scores: FloatArray) -> None:
+def score_all(world: World, track: Track, sums: FloatArray, factor: float, scores: FloatArray) -> None:
     """scores[k, j] = x_k'theta^j from scratch."""
     rows, d = world.features.shape
     for k in range(rows):
         x = world.features[k]
         u = np.empty(d)
         sum_rows(u, track.inverse, x)
+        for i in range(d):
+            u[i] *= factor
         scores[k] = dot(x, track.mean)
-        add_rows(scores[k], sums, u)
+        add_rows(scores[k], sums[:d], u)
+        if sums.shape[0] > d:
+            for i in range(d):
+                u[i] *= track.prior_root[i]
+            add_rows(scores[k], sums[d:], u)
 
 
 @kernel
-def update_scores(world: World, track: Track, scores: FloatArray, arm: int, y: float, z: FloatArray) -> None:
-    """After (x, y + z_j): theta^j += V^-1 x (y + z_j - x'theta^j), so scores change by a rank-one term."""
+def update_scores(world: World, track: Track, scores: FloatArray, arm: int, y: float, factor: float, z: FloatArray) -> None:
+    """After (x, y + factor z_j): theta^j += V^-1 x (y + factor z_j - x'theta^j), so scores change by a rank-one term."""
     surprise = np.empty(z.size)
     for j in range(z.size):
-        surprise[j] = y + z[j] - scores[arm, j]
+        surprise[j] = y + factor * z[j] - scores[arm, j]
     for k in range(world.means.size):
         axpy(scores[k], dot(world.features[k], track.gain) / (1.0 + track.tally.leverage), surprise)
 

@@ -3,20 +3,22 @@
 import math
 
 import numpy as np
+from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import GAUSSIAN_LAW, Law, Laws, draw_sum, draw_vector
-from ensample.kernels.inflation import NO_INFLATION, Inflation, inflation
+from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.ridge import rotate
 from ensample.kernels.rows import add_rows
 from ensample.kernels.scene import Scene, first_moment, offer, play
-from ensample.kernels.track import Rngs, Track, perturbed, stopped
+from ensample.kernels.track import Rngs, Track, learns, perturbed, stopped
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.perturbations import Gaussian
 from ensample.policies import PerturbedHistory, ThompsonSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import laws_of, unknown_laws
+from ensample.simulation.codes import factor_of, laws_of, unknown_laws
 from ensample.simulation.registry import Evaluation, simulates
+from ensample.types import FloatArray
 
 __all__: list[str] = []
 
@@ -25,9 +27,9 @@ __all__: list[str] = []
 def linphe_on_arms(recipe: PerturbedHistory, world: World, track: Track, rngs: RunGenerators) -> None:
     laws, drawn = laws_of(recipe), Rngs(rngs.noise, perturbation=rngs.perturbation)
     if laws.reward.kind == GAUSSIAN_LAW:
-        gaussian_history(world, track, laws, NO_INFLATION, False, drawn)
+        gaussian_history(world, track, laws, factor_of(recipe), False, drawn)
     else:
-        summed_history(world, track, laws, drawn)
+        summed_history(world, track, laws, factor_of(recipe), drawn)
 
 
 def not_gaussian(recipe: PerturbedHistory) -> str:
@@ -38,7 +40,7 @@ def not_gaussian(recipe: PerturbedHistory) -> str:
 @simulates(PerturbedHistory, Scene, Evaluation.EAGER, unless=not_gaussian)
 def linphe_on_moving_arms(recipe: PerturbedHistory, scene: Scene, track: Track, rngs: RunGenerators) -> None:
     drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
-    moving_history(scene, track, laws_of(recipe), NO_INFLATION, drawn)
+    moving_history(scene, track, laws_of(recipe), factor_of(recipe), drawn)
 
 
 @simulates(ThompsonSampling, World, Evaluation.EAGER)
@@ -58,8 +60,8 @@ def thompson_on_moving_arms(recipe: ThompsonSampling, scene: Scene, track: Track
 
 
 def unit_laws(recipe: ThompsonSampling) -> Laws:
-    """W + sum_i X_i Z_i ~ N(0, V)."""
-    return Laws(Law(GAUSSIAN_LAW, 1, math.sqrt(recipe.regularization)), Law(GAUSSIAN_LAW, 1, 1.0))
+    """W + sum_i X_i Z_i ~ N(0, V); without the prior's part in W where that is learned."""
+    return Laws(Law(GAUSSIAN_LAW, 1, 1.0 if recipe.calibrates else math.sqrt(recipe.lam)), Law(GAUSSIAN_LAW, 1, 1.0))
 
 
 @kernel
@@ -80,7 +82,7 @@ def gaussian_history(world: World, track: Track, laws: Laws, factor: Inflation, 
     for t in range(first, track.checkpoints[-1]):
         if stopped(track):
             return
-        draw_vector(laws.initial, total, rngs.perturbation)
+        draw_initial(track, laws.initial, total, rngs.perturbation)
         for i in range(d):
             weight = laws.reward.scale * rngs.perturbation.standard_normal()
             for k in range(i, d):
@@ -94,6 +96,15 @@ def gaussian_history(world: World, track: Track, laws: Laws, factor: Inflation, 
 
 
 @kernel
+def draw_initial(track: Track, law: Law, total: FloatArray, rng: Generator) -> None:
+    """W, for the prior of the moment where that is learned."""
+    draw_vector(law, total, rng)
+    if learns(track):
+        for i in range(total.size):
+            total[i] *= track.prior_root[i]
+
+
+@kernel
 def reward_deviation(track: Track, n: int) -> float:
     """The standard deviation of the n rewards so far, n in its denominator; 0 for none."""
     if n == 0:
@@ -103,7 +114,7 @@ def reward_deviation(track: Track, n: int) -> float:
 
 
 @kernel
-def summed_history(world: World, track: Track, laws: Laws, rngs: Rngs) -> None:
+def summed_history(world: World, track: Track, laws: Laws, factor: Inflation, rngs: Rngs) -> None:
     """theta = theta_hat + V^-1 (W + sum_k x_k G_k), G_k the sum of N_k draws: O(K d) a round where that sum is one step."""
     rows, d = world.features.shape
     total = np.zeros(d)
@@ -111,13 +122,13 @@ def summed_history(world: World, track: Track, laws: Laws, rngs: Rngs) -> None:
     for t in range(begin(world, track, rngs.noise), track.checkpoints[-1]):
         if stopped(track):
             return
-        draw_vector(laws.initial, total, rngs.perturbation)
+        draw_initial(track, laws.initial, total, rngs.perturbation)
         for k in range(rows):
             if track.pulls[k] > 0:
                 weight = draw_sum(laws.reward, track.pulls[k], rngs.perturbation)
                 for i in range(d):
                     total[i] += weight * world.features[k, i]
-        perturbed(track, total, 1.0, theta)
+        perturbed(track, total, inflation(factor, track, t), theta)
         pull(world, track, t, greedy_arm(world, track, theta), rngs.noise)
 
 
@@ -131,7 +142,7 @@ def moving_history(scene: Scene, track: Track, laws: Laws, factor: Inflation, rn
         if stopped(track):
             return
         offer(scene, moment, rngs.context)
-        draw_vector(laws.initial, total, rngs.perturbation)
+        draw_initial(track, laws.initial, total, rngs.perturbation)
         for i in range(d):
             draws[i] = laws.reward.scale * rngs.perturbation.standard_normal()
         add_rows(total, triangle, draws)

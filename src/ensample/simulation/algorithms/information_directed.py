@@ -3,14 +3,15 @@
 import numpy as np
 
 from ensample.kernels.compile import kernel
+from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.information import best_pair, gaps_and_gains
-from ensample.kernels.track import Rngs, Track, due, stopped
+from ensample.kernels.track import Rngs, Track, due, renewed, stopped
 from ensample.kernels.turns import Ensemble
 from ensample.kernels.world import World, pull
 from ensample.policies import InformationDirected
 from ensample.randomness import RunGenerators
 from ensample.simulation.algorithms.eager import begin_ensemble, perturb, score_all, update_scores
-from ensample.simulation.codes import ensemble_of
+from ensample.simulation.codes import ensemble_of, factor_of
 from ensample.simulation.registry import Evaluation, simulates
 
 __all__: list[str] = []
@@ -18,17 +19,18 @@ __all__: list[str] = []
 
 @simulates(InformationDirected, World, Evaluation.EAGER)
 def on_arms(recipe: InformationDirected, world: World, track: Track, rngs: RunGenerators) -> None:
-    informed_ensemble(world, track, ensemble_of(recipe), Rngs(rngs.noise, rngs.member, rngs.perturbation))
+    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    informed_ensemble(world, track, ensemble_of(recipe), factor_of(recipe), drawn)
 
 
 @kernel
-def informed_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -> None:
+def informed_ensemble(world: World, track: Track, ensemble: Ensemble, factor: Inflation, rngs: Rngs) -> None:
     """Members as in Algorithm 1, all kept up to date; each round plays one of the two arms of `best_pair`: O(K m + K^2)."""
     arms = world.by_coordinate.shape[1]
     first, sums = begin_ensemble(world, track, ensemble, rngs)
     z = np.empty(ensemble.size)
     scores = np.zeros((world.means.size, ensemble.size))
-    score_all(world, track, sums, scores)
+    score_all(world, track, sums, inflation(factor, track, first), scores)
     for t in range(first, track.checkpoints[-1]):
         if stopped(track):
             return
@@ -37,7 +39,7 @@ def informed_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs
         arm = one if rngs.member.random() < share else other
         y = pull(world, track, t, arm, rngs.noise)
         perturb(sums, world.features[arm], z, ensemble.laws.reward, rngs.perturbation)
-        if due(track, t):
-            score_all(world, track, sums, scores)
+        if due(track, t) or renewed(track):
+            score_all(world, track, sums, inflation(factor, track, t), scores)
         else:
-            update_scores(world, track, scores, arm, y, z)
+            update_scores(world, track, scores, arm, y, inflation(factor, track, t), z)

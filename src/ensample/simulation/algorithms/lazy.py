@@ -7,7 +7,8 @@ was seen, and costs the same for any number of members; memory is that of min(m,
 A member that acts for the first time has missed everything. With Gaussian laws it starts from a base: W + sum_i X_i Z_i over
 the rounds up to some counts N_k is N(0, scale^2 B) with B = ratio I + sum_k N_k x_k x_k', so that d draws times a root of B
 do for it. The base moves on when new members have caught up with 8 d arms since: about the work of a new base. Where W is so
-small beside the arms that rounding would lose it in B, there is no base and a new member catches up with everything.
+small beside the arms that rounding would lose it in B, there is no base and a new member catches up with everything. Where the
+prior is learned W changes with it: it is kept apart, and the ratio is 0.
 """
 
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import root
 from ensample.kernels.rows import add_outer, add_some_rows, sum_rows
 from ensample.kernels.slots import Slots, find_slot, new_slots
-from ensample.kernels.track import Rngs, Track, information, perturbed, stopped
+from ensample.kernels.track import Rngs, Track, information, learns, perturbed, stopped, with_initial
 from ensample.kernels.turns import Ensemble, next_member
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import (
@@ -33,7 +34,7 @@ from ensample.policies import (
 )
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, looks_at_all
+from ensample.simulation.codes import ensemble_of, factor_of, looks_at_all
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import CountArray, FloatArray, IntArray
 
@@ -55,12 +56,14 @@ class Members(NamedTuple):
     """The members that have acted, in the order of their first time."""
 
     table: Slots
-    sums: FloatArray  # S^j [min(m, T), d]
+    sums: FloatArray  # S^j, without W^j where the prior is learned [min(m, T), d]
+    initial: FloatArray  # W^j / sqrt(prior) where the prior is learned [min(m, T) or 0, d]
     seen: CountArray  # pull counts when the member last acted [min(m, T), K + W and more, as in `Track`]
     epochs: IntArray  # [min(m, T)] when its W was drawn; 0: not yet
     which: IntArray  # scratch [K + W]
     weights: FloatArray  # scratch [K + W]
     draws: FloatArray  # scratch [d]
+    whole: FloatArray  # scratch [d]
     base_gram: FloatArray  # B [d, d]
     base_root: FloatArray  # upper triangular R with R'R = B [d, d]
     base_counts: CountArray  # N_k of B, as in `Track`
@@ -75,7 +78,7 @@ def run_lazily(recipe: EnsembleRecipe, world: World, track: Track, rngs: RunGene
 
 @simulates(EnsembleSampling, World, Evaluation.LAZY, unless=looks_at_all)
 def algorithm_one(recipe: EnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
-    run_lazily(recipe, world, track, rngs, Twist())
+    run_lazily(recipe, world, track, rngs, Twist(factor=factor_of(recipe)))
 
 
 @simulates(SymmetrizedEnsembleSampling, World, Evaluation.LAZY)
@@ -98,6 +101,8 @@ def base_ratio(world: World, track: Track, laws: Laws) -> float:
 
     The pivots of B's root are at least this ratio, and its diagonal at most the ratio plus all squared norms of arms played.
     """
+    if learns(track):
+        return 0.0 if laws.reward.kind == GAUSSIAN_LAW else -1.0
     if laws.initial.kind != GAUSSIAN_LAW or laws.reward.kind != GAUSSIAN_LAW or laws.reward.scale == 0.0:
         return -1.0
     ratio = (laws.initial.scale / laws.reward.scale) ** 2
@@ -113,10 +118,12 @@ def lazy_ensemble(world: World, track: Track, ensemble: Ensemble, twist: Twist, 
     members = Members(
         new_slots(capacity),
         np.empty((capacity, d)),
+        np.empty((capacity if learns(track) else 0, d)),
         np.empty((capacity, track.pulls.size), np.int32),
         np.zeros(capacity, np.int64),
         np.empty(rows, np.int64),
         np.empty(rows),
+        np.empty(d),
         np.empty(d),
         np.eye(d) * max(ratio, 0.0),
         np.eye(d) * np.sqrt(max(ratio, 0.0)),
@@ -143,6 +150,7 @@ def lazy_rounds(
     paid = 0  # arms that new members caught up with since the base was laid
     epoch = 1
     redraw_at = twist.growth
+    learned = learns(track)
     for t in range(begin(world, track, rngs.noise), track.checkpoints[-1]):
         if stopped(track):
             return
@@ -158,8 +166,13 @@ def lazy_rounds(
         if new:
             members.epochs[slot] = epoch
             since = members.base_counts
+            if learned:
+                draw_vector(laws.initial, members.initial[slot], rngs.perturbation)
             if ratio < 0.0:
-                draw_vector(laws.initial, total, rngs.perturbation)
+                if learned:
+                    total[:] = 0.0
+                else:
+                    draw_vector(laws.initial, total, rngs.perturbation)
             else:
                 if paid > WORTH_A_BASE * theta.size:
                     move_base(world, track, members)
@@ -171,6 +184,9 @@ def lazy_rounds(
         scale = inflation(twist.factor, track, t)
         if twist.symmetric and rngs.member.random() < 0.5:
             scale = -scale
+        if learned:
+            with_initial(track, total, members.initial[slot], members.whole)
+            total = members.whole
         perturbed(track, total, scale, theta)
         pull(world, track, t, greedy_arm(world, track, theta), rngs.noise)
 

@@ -11,7 +11,7 @@ from ensample.kernels.compile import kernel
 from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.linucb import most_promising, square_widths
 from ensample.kernels.rows import dot, sum_rows
-from ensample.kernels.track import Rngs, Track, due, stopped
+from ensample.kernels.track import Rngs, Track, due, renewed, stopped
 from ensample.kernels.world import World, begin, pull, warm
 from ensample.policies import LinUCB
 from ensample.randomness import RunGenerators
@@ -60,7 +60,7 @@ def optimism(world: World, track: Track, factor: Inflation, watched: bool, rngs:
         pull(world, track, t, most_promising(track.scores, widths, beta), rngs.noise)
         if watched:
             largest = max(largest, dot(track.mean, track.mean))
-        if due(track, t):
+        if due(track, t) or renewed(track):
             square_widths(track.inverse, world.by_coordinate, widths)
         else:
             sum_rows(gains, world.by_coordinate, track.gain)

@@ -1,0 +1,54 @@
+"""Nobody knows sigma: the scales of noise and parameter, learned from the rewards themselves.
+
+Ensemble sampling needs the size of its perturbations, sigma, and how strongly estimates are pulled to 0, lam = sigma^2/tau^2
+for a parameter of size tau. Both are those under which the rewards seen so far are the most likely (the evidence; empirical
+Bayes), given two weak opinions: that each scale is about as large as the rewards allow, a = 1 observation's worth.
+
+With G = sum x x', b = sum x y, yy = sum y^2 over n observations, features divided by their root mean squares, m2 = yy/n and
+x2 = sum |x|^2 / n, the fixed point is
+
+    lam = sigma^2 / tau^2, kept within 1e-6 .. 1e6          theta_hat = (G + lam I)^-1 b
+    gamma = sum_i e_i / (lam + e_i), e the eigenvalues of G  RSS = yy - 2 theta_hat'b + theta_hat'G theta_hat
+    sigma^2 = (RSS + a m2) / (n - gamma + a)                 tau^2 = (|theta_hat|^2 + a m2/x2) / (gamma + a)
+
+twenty steps of it from the last values (the first time from sigma^2 = tau^2 = m2), or until nothing changes; and tau^2 is at
+least m2/x2, so that a parameter that looks small is not taken for nothing. It is computed at n = 1, 2, 3, ... and then
+whenever n has grown by a quarter. The members follow: theta^j = V^-1 (b + f sigma (sqrt(lam) w^j + sum x z^j)) with unit
+perturbations, Algorithm 1 with the laws of the moment.
+
+So no decision changes when all rewards, or a feature, are multiplied by a constant. The features' root mean squares are those
+of the standing arms or, where none stand, of what was played; a feature that was never played has the unit of the round's
+offer.
+
+No theorem covers this.
+
+Reference: D. J. C. MacKay, "Bayesian Interpolation", Neural Computation 4 (1992).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ensample.types import Auto, FloatArray
+
+__all__ = ["AUTO", "Calibration", "Unknown"]
+
+AUTO: Auto = "auto"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What a policy has learned of the scales. sigma is in the units of the rewards; lam and tau are for features of size 1."""
+
+    sigma: float  # of the noise; 1 before the first reward that is not 0
+    tau: float  # of the parameter
+    lam: float  # the regularization, sigma^2 / tau^2
+    effective: float  # gamma, the effective number of parameters
+    count: int  # observations when this was computed
+    sizes: FloatArray  # the root mean squares by which features are divided [d]
+
+
+class Unknown(NamedTuple):
+    """What a model is to learn of the scales."""
+
+    sizes: FloatArray | None  # of the features [d]; None: they are those of what is played
+    lam: float  # kept if > 0; else learned

@@ -1,0 +1,221 @@
+"""The scales of noise and parameter, learned from the rewards: the fixed point of the evidence (`ensample.calibration`).
+
+Features are divided by their sizes s, so that G = sum x x' / (s s') and b = sum x y / s have no units. An orthogonal change of
+coordinates makes G tridiagonal, O(d^3) once, after which a step of the fixed point is O(d).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.kernels.compile import borrowing, embedded, inlined, kernel
+from ensample.kernels.exact import two_sum
+from ensample.kernels.ridge import polish, view
+from ensample.kernels.rows import axpy, dot, sum_rows
+from ensample.types import FloatArray
+
+__all__ = ["GROWTH", "Scales", "calibrate_if_due", "due", "evidence", "learn_scales", "new_scales", "scale_views", "unit_of"]
+
+PRIOR_COUNT = 1.0  # a: how many observations the mean square of the rewards counts for, in either scale
+GROWTH = 1.25  # of the number of observations between two times
+STEPS = 20  # of the fixed point
+SETTLED = 1e-9  # relative change of a step after which no more are made
+LEAST, MOST = 1e-6, 1e6  # of lam, for features of size 1
+VECTORS = 6
+
+
+class Scales(NamedTuple):
+    """What is learned of the scales: views into one [VECTORS, d] array; numbers are in the first entry of their row."""
+
+    sizes: FloatArray  # the root mean squares of the features, 0 for one that was never seen [d]
+    noise: FloatArray  # sigma^2; 0 before the first reward that is not 0
+    spread: FloatArray  # tau^2, of the parameter for features of size 1
+    effective: FloatArray  # gamma, the effective number of parameters
+    strength: FloatArray  # lam = sigma^2 / tau^2, within bounds
+    asked: FloatArray  # the number of observations at the last time
+
+
+def scale_views(scales: FloatArray) -> Scales:
+    """The parts of what is learned of the scales."""
+    return Scales(scales[0], scales[1], scales[2], scales[3], scales[4], scales[5])
+
+
+scale_view = inlined(scale_views)
+"""`scale_views` in kernels."""
+
+
+def new_scales(sizes: FloatArray, lam: float) -> FloatArray:
+    """Before the first observation; lam > 0 is kept, else it begins at 1."""
+    scales = np.zeros((VECTORS, sizes.size))
+    known = scale_views(scales)
+    known.sizes[:] = sizes
+    known.strength[0] = lam or 1.0
+    return scales
+
+
+@kernel
+def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam: float) -> None:
+    """Learn the scales anew where it is time, or where a feature was seen for the first time: doing it twice changes nothing.
+
+    `standing`: whether the sizes of features are given, or those of what was seen. lam > 0 is kept and no prior learned.
+    """
+    ridge, known = view(state), scale_view(scales)
+    if due(ridge.seen[0], known.asked[0]) or (not standing and news(state, scales)):
+        calibrate(state, scales, standing, lam)
+
+
+@embedded
+def due(count: float, asked: float) -> bool:
+    """Whether the scales are computed after `count` observations, the last time having been after `asked`."""
+    return count > asked and count >= GROWTH * asked
+
+
+@borrowing
+def news(state: FloatArray, scales: FloatArray) -> bool:
+    """Whether a feature that was never seen is there now."""
+    ridge, sizes = view(state), scale_view(scales).sizes
+    for i in range(sizes.size):
+        if sizes[i] == 0.0 and ridge.gram[i, i] != ridge.prior[i]:
+            return True
+    return False
+
+
+@kernel
+def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float) -> None:
+    """Learn the scales from what a ridge regression has seen, give it the prior that follows, and polish it."""
+    ridge, known = view(state), scale_view(scales)
+    d, n = ridge.mean.size, ridge.seen[0]
+    G, b = np.empty((d, d)), np.empty(d)
+    for i in range(d):
+        for k in range(d):
+            G[i, k] = ridge.gram[i, k]
+        G[i, i] = (ridge.gram[i, i] - ridge.prior[i]) + ridge.gram_low[i, i]
+        if not standing:
+            known.sizes[i] = np.sqrt(max(G[i, i], 0.0) / n)
+        b[i] = ridge.target[i]
+    learn_scales(known, G, b, ridge.squares[0, 0], n, lam)
+    for i in range(d):
+        prior = known.strength[0] * unit_of(known.sizes[i]) ** 2
+        replace_prior(ridge.gram[i], ridge.gram_low[i], i, ridge.prior[i], prior)
+        ridge.prior[i] = prior
+    polish(state)
+
+
+@embedded
+def unit_of(size: float) -> float:
+    """What a feature is divided by: its size, if it has one."""
+    return size if size > 0.0 else 1.0
+
+
+@kernel
+def learn_scales(known: Scales, G: FloatArray, b: FloatArray, squares: float, n: float, lam: float) -> None:
+    """The scales after n observations, from sum x x', sum x y and sum y^2; G and b are used up."""
+    d = b.size
+    for i in range(d):
+        b[i] /= unit_of(known.sizes[i])
+        for k in range(d):
+            G[i, k] = G[i, k] / unit_of(known.sizes[i]) / unit_of(known.sizes[k])
+    known.asked[0] = n
+    if squares > 0.0:
+        noise, spread = known.noise[0], known.spread[0]
+        if noise == 0.0:
+            noise = spread = squares / n
+        known.noise[0], known.spread[0], known.effective[0] = evidence(G, b, squares, n, noise, spread, lam)
+        known.strength[0] = strength_of(known.noise[0], known.spread[0], lam)
+
+
+@borrowing
+def replace_prior(row: FloatArray, row_low: FloatArray, i: int, old: float, new: float) -> None:
+    """Take one prior off a diagonal entry and put another on it, to twice the digits."""
+    total, error = two_sum(row[i], -old)
+    error += row_low[i]
+    more, rest = two_sum(total, new)
+    rest += error
+    row[i] = more + rest
+    row_low[i] = rest - (row[i] - more)
+
+
+@borrowing
+def strength_of(noise: float, spread: float, lam: float) -> float:
+    """lam = sigma^2 / tau^2, within bounds; or what it is kept at."""
+    return lam if lam > 0.0 else min(max(noise / spread, LEAST), MOST)
+
+
+@kernel
+def evidence(
+    G: FloatArray, b: FloatArray, squares: float, n: float, noise: float, spread: float, lam: float
+) -> tuple[float, float, float]:
+    """The fixed point (sigma^2, tau^2) from (noise, spread), and gamma; G and b are used up. lam > 0 is kept.
+
+    theta = (G + lam I)^-1 b; RSS = yy - b'theta - lam |theta|^2, which is yy - 2 b'theta + theta'G theta.
+    """
+    d = b.size
+    mean_square = squares / n
+    length = 0.0  # the mean square length of features
+    for i in range(d):
+        length += G[i, i]
+    length /= n
+    if not length > 0.0:  # nothing but arms that are 0: the rewards are noise
+        return mean_square, spread, 0.0
+    diagonal, beside = np.empty(d), np.zeros(d)
+    tridiagonal(G, b, diagonal, beside)
+    pivots, right = np.empty(d), np.empty(d)
+    effective = 0.0
+    for _ in range(STEPS):
+        strength = strength_of(noise, spread, lam)
+        pivots[0], right[0] = diagonal[0] + strength, b[0]
+        for i in range(1, d):
+            weight = beside[i - 1] / pivots[i - 1]
+            pivots[i] = max(diagonal[i] + strength - weight * beside[i - 1], strength)
+            right[i] = b[i] - weight * right[i - 1]
+        theta, below = right[d - 1] / pivots[d - 1], diagonal[d - 1] + strength
+        trace, norm, fit = 1.0 / pivots[d - 1], theta * theta, theta * b[d - 1]
+        for i in range(d - 2, -1, -1):
+            theta = (right[i] - beside[i] * theta) / pivots[i]
+            entry = diagonal[i] + strength
+            below = max(entry - beside[i] * beside[i] / below, strength)
+            trace += 1.0 / (pivots[i] + below - entry)
+            norm += theta * theta
+            fit += theta * b[i]
+        effective = max(d - strength * trace, 0.0)
+        residual = max(squares - fit - strength * norm, 0.0)
+        last_noise, last_spread = noise, spread
+        noise = (residual + PRIOR_COUNT * mean_square) / (max(n - effective, 0.0) + PRIOR_COUNT)
+        spread = (norm + PRIOR_COUNT * mean_square / length) / (effective + PRIOR_COUNT)
+        if abs(noise - last_noise) <= SETTLED * noise and abs(spread - last_spread) <= SETTLED * spread:
+            break
+    return noise, max(spread, mean_square / length), effective
+
+
+@kernel
+def tridiagonal(A: FloatArray, b: FloatArray, diagonal: FloatArray, beside: FloatArray) -> None:
+    """Q'AQ and Q'b for an orthogonal Q that makes a symmetric A tridiagonal, by Householder's reflections; A is used up."""
+    d = b.size
+    for k in range(d - 2):
+        tail = d - k - 1
+        mirror, image = np.empty(tail), np.empty(tail)
+        first, rest = A[k + 1, k], 0.0
+        for i in range(1, tail):
+            mirror[i] = A[k + 1 + i, k]
+            rest += mirror[i] * mirror[i]
+        if not rest > 0.0:
+            beside[k] = first
+            continue
+        length = np.sqrt(first * first + rest)
+        beside[k] = -length if first > 0.0 else length
+        mirror[0] = first - beside[k]
+        weight = 2.0 / (mirror[0] * mirror[0] + rest)
+        block = A[k + 1 :, k + 1 :].copy()
+        sum_rows(image, block, mirror)
+        shift = 0.5 * weight * weight * dot(image, mirror)
+        for i in range(tail):
+            image[i] = weight * image[i] - shift * mirror[i]
+        axpy(b[k + 1 :], -weight * dot(mirror, b[k + 1 :]), mirror)
+        for i in range(tail):
+            row = A[k + 1 + i, k + 1 :]
+            axpy(row, -mirror[i], image)
+            axpy(row, -image[i], mirror)
+    for i in range(d):
+        diagonal[i] = A[i, i]
+    if d > 1:
+        beside[d - 2] = A[d - 1, d - 2]
