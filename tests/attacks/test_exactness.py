@@ -15,6 +15,7 @@ from ensample.models import LinearEnsemble
 PROMISED = 1e13  # the condition number up to which estimates are exact
 ERROR = 1e-8
 ROUNDS = 9
+FOUND = [613, 665]  # sequences that were not exact: from a stiff V to one that is not
 NAMES = list(RECIPES)
 
 
@@ -91,7 +92,7 @@ def largest_error(sequence: Sequence, name: str) -> tuple[float, int]:
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_prefix_is_exact(part: int) -> None:
-    sequences = range(part, attempts(80, 1000), 4)
+    sequences = sorted({*range(part, attempts(80, 1000), 4), *(number for number in FOUND if number % 4 == part)})
     bad, checked = [], 0
     for number in sequences:
         name = NAMES[number // 4 % len(NAMES)]

@@ -32,7 +32,7 @@ __all__ = [
 
 
 INTERVAL = 256  # observations between two polishings (or d, where that is more: O(d^3) once in d rounds)
-STIFF = 1e7  # a V so ill-conditioned is polished at every observation, before rank-one updates lose a ninth digit
+STIFF = 1e7  # from a V so ill-conditioned, and to one, no rank-one update goes without a polish: it would lose a ninth digit
 STEEP = 1e4  # leverage at which a rank-one update would cancel four digits
 NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
 VECTORS = 9  # rows of a state beside its three matrices
@@ -107,6 +107,7 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
     """Take in (x, y) by Sherman-Morrison as far as that is exact; returns whether `polish` is due."""
     d = x.size
     ridge = view(state)
+    stiff = stiffness(state) > STIFF
     gram, gram_low = ridge.gram, ridge.gram_low
     for i in range(d):
         for k in range(d):
@@ -124,7 +125,7 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
         axpy(ridge.mean, weight * (y - dot(ridge.mean, x)), gain)
         add_outer(ridge.inverse, -weight, gain, gain)
         ridge.information[0] += np.log1p(leverage)
-        return ridge.seen[0] % max(INTERVAL, d) == 0.0 or stiffness(state) > STIFF
+        return stiff or ridge.seen[0] % max(INTERVAL, d) == 0.0 or stiffness(state) > STIFF
     return True
 
 
