@@ -13,10 +13,25 @@ import numpy as np
 from ensample.errors import InvalidArgument, WrongType
 from ensample.types import FloatArray
 
-__all__ = ["LARGEST", "array", "boolean", "file_path", "instance", "matrix", "number", "sequence", "vector", "whole"]
+__all__ = [
+    "LARGEST",
+    "LARGEST_REWARD",
+    "array",
+    "boolean",
+    "file_path",
+    "instance",
+    "matrix",
+    "number",
+    "sequence",
+    "vector",
+    "whole",
+]
 
 LARGEST = 1e100
-"""The largest magnitude accepted in features, rewards and perturbations: squares and sums stay finite."""
+"""The largest magnitude accepted in features and perturbations: squares and sums stay finite."""
+
+LARGEST_REWARD = 1e150
+"""The largest magnitude of a reward: a million squares stay finite."""
 
 
 def whole(argument: str, value: object, least: int, most: int | None = None) -> int:

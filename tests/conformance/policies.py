@@ -21,7 +21,15 @@ RECIPES = {
     "ensemble, other laws": es.EnsembleSampling(
         size=12, scale=0.5, regularization=2.0, initial=es.Sphere(0.5), reward=es.Rademacher(0.5)
     ),
+    "ensemble, calibrated": es.EnsembleSampling(size=12),
+    "ensemble, calibrated optimist": es.EnsembleSampling(size=12, member=es.OptimisticMember(), reward=es.Uniform()),
+    "ensemble, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5),
     "LinPHE": es.PerturbedHistory(scale=0.5),
+    "LinPHE, calibrated": es.PerturbedHistory(),
+    "LinPHE, calibrated Rademacher": es.PerturbedHistory(reward=es.Rademacher()),
+    "Thompson sampling, calibrated": es.ThompsonSampling(),
+    "LinUCB, calibrated": es.LinUCB(),
+    "information-directed, calibrated": es.InformationDirected(size=12),
     "LinPHE, Rademacher": es.PerturbedHistory(scale=0.5, reward=es.Rademacher(0.5)),
     "LinPHE, uniform": es.PerturbedHistory(scale=0.5, initial=es.Sphere(0.5), reward=es.Uniform(0.5)),
     "Thompson sampling": es.ThompsonSampling(scale=0.5),
@@ -34,19 +42,22 @@ RECIPES = {
     "Kveton's LinPHE": es.KvetonPHE(),
     "Ensemble++": es.EnsemblePlusPlus(size=8, scale=0.5),
     "information-directed": es.InformationDirected(size=12, scale=0.5),
-    "greedy": es.Greedy(),
+    "greedy": es.Greedy(regularization=1.0),
+    "greedy, calibrated": es.Greedy(),
     "epsilon-greedy": es.EpsilonGreedy(epsilon=0.3),
 }
 ENUMERATED = {  # recipes that do not take all arms
     "LinUCB": ("finite", "changing", "ball"),
     "LinUCB, watched norm": ("finite", "changing", "ball"),
+    "LinUCB, calibrated": ("finite", "changing", "ball"),
+    "information-directed, calibrated": ("finite", "changing"),
     "epsilon-greedy": ("finite", "changing"),
     "information-directed": ("finite", "changing"),
     "Kveton's LinPHE": ("finite",),
 }
 EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
 MIXING = [recipe for recipe in RECIPES if recipe != "Kveton's LinPHE"]  # take features besides standing arms
-CERTAIN = ("LinUCB", "LinUCB, watched norm", "greedy")  # nothing is random
+CERTAIN = ("LinUCB", "LinUCB, watched norm", "LinUCB, calibrated", "greedy", "greedy, calibrated")  # nothing is random
 
 
 def best_row(theta: np.ndarray) -> np.ndarray:

@@ -132,7 +132,8 @@ def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
     assert rounds.tolist() == list(range(11)) and policy.round == 11
     np.testing.assert_array_equal(features[:-1], [decision.features for decision in decisions])
     assert features[-1].tolist() == [0.1, 0.2, 0.3] and rewards[-1] == 1.5
-    V = policy.recipe.regularization * np.eye(3) + features.T @ features
+    V = np.diag(policy.model.parts.prior) + features.T @ features
+    assert policy.recipe.calibrates or policy.model.parts.prior.tolist() == [policy.recipe.lam] * 3
     np.testing.assert_allclose(policy.gram, V, rtol=1e-12)
     np.testing.assert_allclose(policy.mean, np.linalg.solve(V, features.T @ rewards), rtol=1e-9)
 

@@ -273,7 +273,7 @@ def test_arms_that_cannot_be_enumerated_are_refused(recipe: str, arms: str) -> N
         (lambda: ThompsonSampling(adaptive=1), "adaptive = 1"),
         (lambda: ThompsonSampling(setting=0.5), "setting = 0.5"),
         (lambda: ThompsonSampling(regularization=2.0, adaptive=True, setting=SETTING), "adaptive = True"),
-        (lambda: ThompsonSampling(setting=SETTING), "regularization = 1.0"),
+        (lambda: ThompsonSampling(setting=SETTING), "regularization = 'auto'"),
         (lambda: LinUCB(radius=-0.5), "radius = -0.5"),
         (lambda: LinUCB(form="round"), "form = 'round': expected one of 'constant', 'closed', 'determinant'"),
         (lambda: LinUCB(form=["closed"]), "form ="),

@@ -90,7 +90,7 @@ def test_default_laws_follow_the_scale() -> None:
 
 
 def test_recipes_are_values() -> None:
-    assert es.EnsembleSampling(size=10) == es.EnsembleSampling(10, 1.0, 1.0, None, None, es.UniformMember())
+    assert es.EnsembleSampling(size=10) == es.EnsembleSampling(10, "auto", "auto", None, None, es.UniformMember())
     assert hash(es.EnsembleSampling(size=10)) == hash(es.EnsembleSampling(size=10))
     with pytest.raises(AttributeError):
         es.EnsembleSampling(size=10).size = 3

@@ -120,7 +120,12 @@ def learn_scales(known: Scales, G: FloatArray, b: FloatArray, squares: float, n:
         noise, spread = known.noise[0], known.spread[0]
         if noise == 0.0:
             noise = spread = squares / n
-        known.noise[0], known.spread[0], known.effective[0] = evidence(G, b, squares, n, noise, spread, lam)
+        length = 0.0
+        for i in range(d):
+            length += G[i, i]
+        noise, spread, known.effective[0] = evidence(G, b, squares, n, noise, spread, lam)
+        known.noise[0] = noise
+        known.spread[0] = max(spread, squares / length) if length > 0.0 else spread
         known.strength[0] = strength_of(known.noise[0], known.spread[0], lam)
 
 
@@ -184,7 +189,7 @@ def evidence(
         spread = (norm + PRIOR_COUNT * mean_square / length) / (effective + PRIOR_COUNT)
         if abs(noise - last_noise) <= SETTLED * noise and abs(spread - last_spread) <= SETTLED * spread:
             break
-    return noise, max(spread, mean_square / length), effective
+    return noise, spread, effective
 
 
 @kernel

@@ -28,20 +28,22 @@ class EnsembleSampling(EnsembleRecipe):
     lam |theta - W^j/lam|^2 + sum_i (X_i'theta - Y_i - Z_i^j)^2. Each round plays argmax_x x'theta^{j_t}, the lowest index on
     ties.
 
-    `scale` is the paper's beta: by default Z ~ Gaussian(scale) and W ~ Gaussian(sqrt(regularization) scale). A round costs
-    O(d^2 + K d + m d).
+    Nothing needs tuning: with `scale="auto"` and `regularization="auto"` both are learned from the rewards
+    (`ensample.calibration`), and no unit of rewards or features matters. A number is the paper's beta: by default
+    Z ~ Gaussian(scale) and W ~ Gaussian(sqrt(regularization) scale). Where the scale is a number, "auto" regularization is 1;
+    where only the regularization is, it is kept and the scale learned. Of one law that is given only the shape counts where the
+    scale is learned; two that are given are used as they are. A round costs O(d^2 + K d + m d).
 
     >>> import numpy as np, ensample as es
     >>> arms = es.FiniteArms(np.eye(3))
-    >>> policy = es.EnsembleSampling(size=50, scale=0.3).start(arms, seed=0)
+    >>> policy = es.EnsembleSampling().start(arms, seed=0)
     >>> for _ in range(100):
     ...     decision = policy.decide()
     ...     policy.update(decision, reward=[0.2, 0.9, 0.1][decision.arm])
     >>> int(policy.propensities().argmax())
     1
 
-    Proved for `from_theorem` (see `ensample.theory.theorem_bound`); a smaller size or scale often does better and has no
-    guarantee.
+    Proved for `from_theorem` (see `ensample.theory.theorem_bound`). Of "auto" nothing is proved.
 
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024.
     """

@@ -16,7 +16,8 @@ __all__ = ["Greedy"]
 class Greedy(Recipe):
     """Always play what the ridge estimate likes best: argmax_x x'theta_hat, the lowest index on ties.
 
-    Nothing is random, so a propensity is 0 or 1. O(d^2 + K d) a round, on any arms.
+    The regularization is learned from the rewards (`ensample.calibration`) unless it is given. Nothing is random, so a
+    propensity is 0 or 1. O(d^2 + K d) a round, on any arms.
 
     >>> import numpy as np
     >>> from ensample.arms import FiniteArms

@@ -45,7 +45,8 @@ class LinUCB(Recipe):
     """Play the arm that promises most within the confidence ellipsoid: argmax_x x'theta_hat + beta_t |x|_{V^-1}.
 
     `form` decides beta_t after t rewards:
-    constant: radius;
+    constant: radius; where that is "auto", twice the standard deviation of the noise, which is learned with the regularization
+    from the rewards (`ensample.calibration`);
     closed: noise sqrt(d log(1 + t/(d lam)) + 2 log(1/delta)) + sqrt(lam) norm;
     determinant: noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm, which is never larger for arms of norm <= 1.
     With `norm=None` the largest |theta_hat| so far stands for the unknown norm (no guarantee then, and the order of late

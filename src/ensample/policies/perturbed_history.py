@@ -34,7 +34,7 @@ class PerturbedHistory(PerturbationRecipe):
 
     theta_t = V^-1 (W_t + sum_{i<t} X_i (Y_i + Z_{t,i})): ensemble sampling with one member a round (the Proposition).
 
-    `scale` is the paper's beta, as in `EnsembleSampling`. How a round is drawn, always exactly:
+    `scale` is the paper's beta, or "auto", as in `EnsembleSampling`. How a round is drawn, always exactly:
     Gaussian rewards' law, any arms: sum_i X_i Z_i ~ N(0, scale^2 sum_i X_i X_i'), O(d^2) (with the default laws this is linear
     Thompson sampling, theta_t ~ N(theta_hat, scale^2 V^-1)). Other laws on finite arms: one sum for each arm, O(K d)
     where the law of a sum is known (Rademacher, CenteredBinomial) and O(t + K d) where it is not (Uniform). Other laws on

@@ -10,7 +10,7 @@ import numpy as np
 
 from ensample.arms import Arms, Offer
 from ensample.calibration import Calibration
-from ensample.checks import boolean, instance, number, sequence, vector, whole
+from ensample.checks import LARGEST_REWARD, boolean, instance, number, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
 from ensample.members import MemberRule
 from ensample.models.model import Model
@@ -133,7 +133,7 @@ class Policy:
         An arm's index stands for the oldest open decision for that standing arm. Where there is none, and for a vector of
         features, it is an observation of its own, which takes the next round.
         """
-        y = number("reward", reward)
+        y = number("reward", reward, -LARGEST_REWARD, LARGEST_REWARD)
         with self._ledger.lock:
             ledger = self._steady()
             if round is not None:
@@ -147,7 +147,10 @@ class Policy:
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
         items = sequence("decisions", decisions, "a sequence of decisions or arms")
-        ys = [number("rewards", reward) for reward in sequence("rewards", rewards, "a sequence of numbers")]
+        ys = [
+            number("rewards", reward, -LARGEST_REWARD, LARGEST_REWARD)
+            for reward in sequence("rewards", rewards, "a sequence of numbers")
+        ]
         if len(ys) != len(items):
             raise InvalidArgument("rewards", rewards, f"{len(items)} numbers, one a decision")
         with self._ledger.lock:

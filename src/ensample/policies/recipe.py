@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from ensample.arms import Arms, ChangingArms
 from ensample.calibration import AUTO, Unknown
-from ensample.checks import instance, matrix, number, sequence, whole
+from ensample.checks import LARGEST_REWARD, instance, matrix, number, sequence, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
 from ensample.models import LinearEnsemble, Model
@@ -119,6 +119,10 @@ class PerturbationRecipe(Recipe):
     boldness: ClassVar[float] = 0.75
 
     @property
+    def calibrates(self) -> bool:
+        return super().calibrates and (self.initial is None or self.reward is None)
+
+    @property
     def initial_law(self) -> InitialLaw:
         """P_I, the law of W."""
         if self.calibrates:
@@ -186,7 +190,9 @@ def logged(log: object, arms: Arms) -> list[Entry]:
     if not isinstance(log, tuple) or len(log) not in (3, 5):
         raise WrongType("log", log, "a Log of (round, features, reward, arm, propensity)")
     rounds = [whole("log.round", item, 0, LAST_ROUND) for item in sequence("log.round", log[0], "whole numbers")]
-    rewards = [number("log.reward", item) for item in sequence("log.reward", log[2], "numbers")]
+    rewards = [
+        number("log.reward", item, -LARGEST_REWARD, LARGEST_REWARD) for item in sequence("log.reward", log[2], "numbers")
+    ]
     dim, count = arms.dim, len(rewards)
     features = matrix("log.features", log[1], dim) if count else np.zeros((len(np.atleast_1d(log[1])), dim))
     numbers, known = log[3:] if len(log) == 5 else ([UNNUMBERED] * count, [math.nan] * count)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.calibration import Unknown
-from ensample.checks import LARGEST
+from ensample.checks import LARGEST_REWARD
 from ensample.errors import SnapshotError
 from ensample.kernels.calibration import LEAST as LEAST_STRENGTH
 from ensample.kernels.calibration import MOST as MOST_STRENGTH
@@ -24,7 +24,7 @@ from ensample.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["check_state"]
 
-LARGEST_STATE = 1e220  # what sums of products of `checks.LARGEST` come to
+LARGEST_STATE = 1e307  # what sums of products and squares of `checks.LARGEST` and `LARGEST_REWARD` come to
 STIFF = 1e10  # while V is less than this times its prior, V^-1 is known to several digits however it was computed
 SEVERAL = 1e-3  # what is asked of them
 LAST_DIGIT = 1e-15  # of a double
@@ -169,7 +169,7 @@ def check_rewards(policy: Policy, moments: NDArray[Any]) -> Findings:
     """ThompsonSampling: number, mean and sum of squared deviations."""
     count, mean, squares = moments
     rewards = np.array(policy._ledger.rewards)
-    largest = np.abs(rewards).max(initial=0.0) * (1.0 + ROUNDING) if policy._ledger.keeps_log else LARGEST
+    largest = np.abs(rewards).max(initial=0.0) * (1.0 + ROUNDING) if policy._ledger.keeps_log else LARGEST_REWARD
     good = (count == policy.version, abs(mean) <= largest, 0.0 <= squares <= 4.0 * policy.version * largest**2)
     yield np.array(good), "the number, mean and spread of the rewards in the log"
 

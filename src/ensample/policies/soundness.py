@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Box, ChangingArms, OracleArms, UnitBall
-from ensample.checks import LARGEST
+from ensample.checks import LARGEST, LARGEST_REWARD
 from ensample.errors import EnsampleError, SnapshotError
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED
 from ensample.policies.information_directed import InformationDirectedPolicy
@@ -31,7 +31,7 @@ def check_log(policy: Policy, log: Tensors, round: int, version: int) -> None:
     once = np.zeros(len(rounds), np.bool_)
     once[np.unique(rounds, return_index=True)[1]] = True
     require("log.rounds", rounds, once, "each round once")
-    require("log.rewards", rewards, np.abs(rewards) <= LARGEST, f"a finite number of at most {LARGEST:g}")
+    require("log.rewards", rewards, np.abs(rewards) <= LARGEST_REWARD, f"a finite number of at most {LARGEST_REWARD:g}")
     check_propensities("log.propensities", propensities)
     check_arms(policy, arms)
     check_others(policy, others, int(np.count_nonzero(arms == UNNUMBERED)))

@@ -31,7 +31,8 @@ __all__ = ["ThompsonModel", "ThompsonSampling"]
 class ThompsonSampling(Recipe):
     """Each round draw a parameter around the ridge estimate and act greedily on it.
 
-    theta_t ~ N(theta_hat, scale_t^2 V^-1). `scale` is scale_t itself, or what multiplies it:
+    theta_t ~ N(theta_hat, scale_t^2 V^-1). With `scale="auto"` scale_t is the standard deviation of the noise, learned with the
+    regularization from the rewards (`ensample.calibration`). Else `scale` is scale_t itself, or what multiplies it:
     with `adaptive`, the standard deviation of the rewards so far (with n, not n - 1, in its denominator; 0 before two rewards
     differ, so that the first choices are greedy); with the setting of `from_theorem`, beta_t(delta / (4T)), the radius of
     `ensample.theory.radius` after t rewards at that smaller delta. O(d^2) a round beyond the arms, which may be any.
@@ -81,6 +82,10 @@ class ThompsonSampling(Recipe):
         require_regularization("ThompsonSampling.from_theorem", setting)
         require_confidence("ThompsonSampling.from_theorem", setting, 1)
         return cls(scale=1.0, regularization=setting.regularization, setting=setting)
+
+    @property
+    def calibrates(self) -> bool:
+        return super().calibrates and not self.adaptive
 
     @property
     def reward_law(self) -> Gaussian:

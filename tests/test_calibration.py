@@ -1,0 +1,210 @@
+"""Recipes that learn the scales of noise and parameter from the rewards."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import BayesianRidge
+
+import ensample as es
+from conformance.policies import offered
+from ensample.kernels.calibration import evidence
+from ensample.models import LinearEnsemble
+from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, most_likely
+
+FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.0]
+THETA = np.array([0.5, -0.1, 3.0, 0.2])
+AUTO = {
+    "ensemble": es.EnsembleSampling(size=15),
+    "ensemble, optimistic": es.EnsembleSampling(size=15, member=es.OptimisticMember()),
+    "ensemble, Rademacher": es.EnsembleSampling(size=15, reward=es.Rademacher(0.3)),
+    "ensemble, sphere": es.EnsembleSampling(size=15, initial=es.Sphere(7.0)),
+    "LinPHE": es.PerturbedHistory(),
+    "LinPHE, Rademacher": es.PerturbedHistory(reward=es.Rademacher()),
+    "Thompson sampling": es.ThompsonSampling(),
+    "LinUCB": es.LinUCB(),
+    "information-directed": es.InformationDirected(size=15),
+    "greedy": es.Greedy(),
+}
+
+
+def data(seed: int, n: int, dim: int, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, dim))
+    return X, X @ rng.standard_normal(dim) + noise * rng.standard_normal(n)
+
+
+def play(recipe: es.Recipe, features: np.ndarray, rounds: int, *, stretch: float = 1.0, seed: int = 0) -> list[int]:
+    """The arms of some rounds; rewards (round, arm) are multiplied by `stretch`."""
+    policy = recipe.start(es.FiniteArms(features), seed)
+    means = FEATURES @ THETA
+    chosen = []
+    for t in range(rounds):
+        decision = policy.decide()
+        policy.update(decision, stretch * (means[decision.arm] + np.random.default_rng((seed, t)).normal(0.0, 0.5)))
+        chosen.append(decision.arm)
+    return chosen
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 40, 500])
+@pytest.mark.parametrize("noise", [0.0, 0.1, 10.0])
+def test_the_fixed_point_is_the_slow_one(n: int, noise: float) -> None:
+    X, y = data(n, n, 5, noise)
+    G, b, yy = X.T @ X, X.T @ y, float(y @ y)
+    expected = fixed_point(G, b, yy, n, yy / n, yy / n)
+    found = evidence(G.copy(), b.copy(), yy, float(n), yy / n, yy / n, 0.0)
+    assert found == pytest.approx(expected, rel=1e-8, abs=1e-8 * yy)
+
+
+@pytest.mark.parametrize(("n", "dim", "noise"), [(30, 3, 0.3), (30, 3, 3.0), (8, 12, 0.5), (200, 10, 1.0)])
+def test_the_fixed_point_is_the_most_likely(n: int, dim: int, noise: float) -> None:
+    """Iterated to its end, without the bound on tau^2."""
+    X, y = data(5, n, dim, noise)
+    yy = float(y @ y)
+    scales = yy / n, yy / n
+    for _ in range(200):
+        scales = evidence(X.T @ X, X.T @ y, yy, float(n), *scales, 0.0)[:2]
+    assert scales == pytest.approx(most_likely(X, y), rel=1e-6)
+
+
+def test_it_is_bayesian_ridge_with_these_priors() -> None:
+    X, y = data(9, 60, 6, 0.7)
+    n, yy = len(y), float(y @ y)
+    m2, x2 = yy / n, float((X**2).sum() / n)
+    half = PRIOR_COUNT / 2.0
+    ridge = BayesianRidge(
+        max_iter=3000, tol=1e-14, alpha_1=half, alpha_2=half * m2, lambda_1=half, lambda_2=half * m2 / x2, fit_intercept=False
+    ).fit(X, y)
+    scales = m2, m2
+    for _ in range(100):
+        scales = evidence(X.T @ X, X.T @ y, yy, float(n), *scales, 0.0)[:2]
+    assert scales == pytest.approx((1.0 / ridge.alpha_, 1.0 / ridge.lambda_), rel=1e-6)
+
+
+def test_members_are_those_of_the_textbook() -> None:
+    policy = es.EnsembleSampling(size=6).start(es.FiniteArms(FEATURES), seed=2)
+    model = policy.model
+    assert isinstance(model, LinearEnsemble)
+    slow = Textbook(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[8:].T.copy(), 0.75)
+    rng = np.random.default_rng(0)
+    for t in range(120):
+        decision = policy.decide()
+        y = float(decision.features @ THETA + rng.normal())
+        policy.update(decision, y)
+        slow.learn(decision.features, y, model.perturbations(t))
+        np.testing.assert_allclose(policy.estimates, slow.estimates(), rtol=1e-8, atol=1e-9)
+    calibration = policy.calibration
+    assert calibration is not None
+    assert calibration.sigma == pytest.approx(math.sqrt(slow.noise)) and calibration.tau == pytest.approx(
+        math.sqrt(slow.spread)
+    )
+    assert calibration.lam == pytest.approx(slow.lam) and calibration.count == slow.asked
+    assert 0.7 < calibration.sigma < 1.4 and 0.0 < calibration.effective < 4.0
+
+
+def test_a_regularization_that_is_given_is_kept() -> None:
+    policy = es.EnsembleSampling(size=6, regularization=2.0).start(es.FiniteArms(FEATURES), seed=2)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        decision = policy.decide()
+        policy.update(decision, float(decision.features @ THETA + rng.normal()))
+    log = policy.log()
+    np.testing.assert_allclose(policy.gram, 2.0 * np.eye(4) + log.features.T @ log.features, rtol=1e-12)
+    assert policy.calibration is not None and policy.calibration.lam == 2.0 and 0.7 < policy.calibration.sigma < 1.4
+
+
+def test_numbers_work_as_ever() -> None:
+    for recipe in (es.EnsembleSampling(size=5, scale=0.5), es.PerturbedHistory(scale=0.5), es.ThompsonSampling(scale=0.5)):
+        policy = recipe.start(es.FiniteArms(np.eye(2)))
+        assert policy.calibration is None and policy.gram.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert es.ThompsonSampling(adaptive=True).start(es.FiniteArms(np.eye(2))).calibration is None
+    given = es.EnsembleSampling(size=5, initial=es.Gaussian(0.5), reward=es.Gaussian(2.0))
+    assert given.start(es.FiniteArms(np.eye(2))).calibration is None and given.reward_law.scale == 2.0
+    assert es.LinUCB(radius=1.0).start(es.FiniteArms(np.eye(2))).calibration is None
+
+
+@pytest.mark.parametrize("name", AUTO)
+@given(power=st.integers(-30, 30), powers=st.lists(st.integers(-20, 20), min_size=4, max_size=4))
+@settings(max_examples=8, deadline=None)
+def test_powers_of_two_change_no_decision(name: str, power: int, powers: list[int]) -> None:
+    """Rewards times 2^k and each feature times a power of its own: the same arms, as no rounding differs."""
+    units = 2.0 ** np.array(powers)
+    assert play(AUTO[name], FEATURES * units, 60, stretch=2.0**power) == play(AUTO[name], FEATURES, 60)
+
+
+@pytest.mark.parametrize("name", ["ensemble", "Thompson sampling", "LinUCB"])
+def test_other_units_change_no_decision(name: str) -> None:
+    rounds = 5000 if name == "ensemble" else 1000
+    assert play(AUTO[name], FEATURES * [3.7, 1.0, 1e-4, 1e5], rounds, stretch=3.7) == play(AUTO[name], FEATURES, rounds)
+
+
+def test_a_fixed_scale_notices_units() -> None:
+    """Negative control."""
+    fixed = es.EnsembleSampling(size=15, scale=1.0)
+    assert play(fixed, FEATURES, 60, stretch=2.0**-10) != play(fixed, FEATURES, 60)
+    assert play(fixed, FEATURES * 2.0**-10, 60) != play(fixed, FEATURES, 60)
+
+
+@pytest.mark.parametrize("name", ["ensemble", "Thompson sampling", "LinUCB", "greedy"])
+def test_units_do_not_matter_where_arms_change(name: str) -> None:
+    """Each round brings its own arms; a feature that was never played has the unit of the offer."""
+    units = 2.0 ** np.array([3, -7, 0])
+
+    def arms(stretch: np.ndarray | float) -> list[int]:
+        policy = AUTO[name].start(es.ChangingArms(3), 1)
+        chosen = []
+        for t in range(80):
+            features = offered(policy, t)
+            assert features is not None
+            features[:, 2] *= t >= 40  # seen late
+            decision = policy.decide(features * stretch)
+            policy.update(decision, float(features[decision.arm] @ [0.5, -0.2, 0.3]))
+            chosen.append(decision.arm)
+        return chosen
+
+    assert arms(units) == arms(1.0)
+
+
+DEGENERATE = {
+    "all equal": (FEATURES, lambda t, k: 3.0),
+    "all zero": (FEATURES, lambda t, k: 0.0),
+    "zero for long": (FEATURES, lambda t, k: float(t > 50)),
+    "one arm": (FEATURES[:1], lambda t, k: math.sin(t)),
+    "an arm of zeros": (np.zeros((1, 3)), lambda t, k: math.sin(t)),
+    "fewer arms than features": (np.random.default_rng(0).standard_normal((2, 30)), lambda t, k: math.sin(t) + k),
+    "duplicated features": (np.hstack([FEATURES, FEATURES]), lambda t, k: math.sin(t) + k),
+    "huge": (FEATURES, lambda t, k: 2.5e149 * (0.1 * math.sin(t) + float(FEATURES[k] @ THETA))),
+    "tiny": (FEATURES, lambda t, k: 1e-150 * (0.1 * math.sin(t) + float(FEATURES[k] @ THETA))),
+    "features over nine orders": (FEATURES * 10.0 ** np.array([-4, 5, 0, 2]), lambda t, k: math.sin(t) + k),
+}
+
+
+@pytest.mark.parametrize("name", AUTO)
+@pytest.mark.parametrize("kind", DEGENERATE)
+def test_degenerate_data(name: str, kind: str) -> None:
+    features, reward = DEGENERATE[kind]
+    policy = AUTO[name].start(es.FiniteArms(features), 0)
+    for t in range(100):
+        decision = policy.decide()
+        policy.update(decision, reward(t, decision.arm))
+    assert np.isfinite(policy.estimates).all() and np.isfinite(policy.gram).all()
+    calibration = policy.calibration
+    assert calibration is not None and calibration.sigma > 0.0 and 1e-6 <= calibration.lam <= 1e6
+    assert np.isfinite([calibration.tau, calibration.effective]).all()
+    if kind in ("huge", "tiny") and name != "greedy":
+        assert decision.arm == np.argmax(FEATURES @ THETA)
+
+
+def test_zeros_alone_are_explored() -> None:
+    """Until a reward comes: a policy that learned nothing is not stuck on an arm."""
+    assert len(set(play(AUTO["ensemble"], FEATURES, 100, stretch=0.0))) > 3
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("scale", "Auto"), ("scale", -1.0), ("regularization", "none"), ("regularization", 0.0)]
+)
+def test_bad_fields(field: str, value: object) -> None:
+    with pytest.raises(es.InvalidArgument, match=field):
+        es.EnsembleSampling(size=3, **{field: value})
