@@ -3,6 +3,7 @@
 import html
 import json
 import math
+import os
 import re
 import shutil
 import tomllib
@@ -283,7 +284,7 @@ def test_a_page_that_cannot_be_made_leaves_the_old_one(
     page = tmp_path / "page.html"
     page.write_text("old")
     full = OSError(28, "No space left on device")
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(full))
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(full))
     with pytest.raises(InvalidArgument, match=r"out = .*No space left"):
         write_report(studied["one"], page)
     assert page.read_text() == "old" and list(tmp_path.iterdir()) == [page]

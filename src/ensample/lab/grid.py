@@ -60,7 +60,7 @@ def cells_of(study: "Study") -> Iterator[Cell]:
     check_size(study, problems, policies)
     taken: set[str] = set()
     numbers = itertools.count()
-    for label, axes, family, horizon in settings(study, problems):
+    for label, axes, family, horizon, said in settings(study, problems):
         for policy in policies:
             if policy.problems is not None and label not in policy.problems:
                 continue
@@ -69,7 +69,9 @@ def cells_of(study: "Study") -> Iterator[Cell]:
                     recipe = build_recipe(chosen, family, horizon)
                 own = {axis: shown(getattr(recipe, axis, chosen[axis])) for axis in axes_of(policy.options)}
                 own = {f"policy {axis}" if axis in axes else axis: value for axis, value in own.items()}
-                cell = Cell(next(numbers), policy.label, label, axes | own, recipe, family, horizon)
+                cell = Cell(
+                    next(numbers), policy.label, label, axes | own, recipe, family, horizon, {"problem": said, "policy": chosen}
+                )
                 if cell.name in taken:
                     raise StudyError(study.source, "cell", cell.name, "cells that differ, and this one is there twice")
                 taken.add(cell.name)
@@ -96,15 +98,16 @@ def with_horizon(study: "Study", problem: Given) -> Table:
     return {"horizon": study.horizon} | problem.options
 
 
-def settings(study: "Study", problems: list[Given]) -> Iterator[tuple[str, Table, Family, int]]:
-    """(label, axes, family, horizon) of all that policies are set against."""
+def settings(study: "Study", problems: list[Given]) -> Iterator[tuple[str, Table, Family, int, Table]]:
+    """(label, axes, family, horizon, options of the family) of all that policies are set against."""
     for problem in problems:
         table = with_horizon(study, problem)
         for chosen in expand(table):
             with blaming(study.source, problem.where):
                 horizon = whole("horizon", chosen["horizon"], 1, LONGEST)
-                family = build_problem({key: value for key, value in chosen.items() if key != "horizon"})
-            yield problem.label, {axis: shown(chosen[axis]) for axis in axes_of(table)}, family, horizon
+                said = {key: value for key, value in chosen.items() if key != "horizon"}
+                family = build_problem(said)
+            yield problem.label, {axis: shown(chosen[axis]) for axis in axes_of(table)}, family, horizon, said
 
 
 def entries(study: "Study", key: str, needed: str) -> list[Given]:

@@ -3,12 +3,14 @@
 import tomllib
 import unicodedata
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
+from ensample.lab.definition import Definition, digest
 from ensample.lab.grid import LONGEST, Table, blaming, cells_of
 from ensample.lab.plain_data import check_plain
 from ensample.lab.published import published_in
@@ -127,6 +129,16 @@ class Study:
     def describe(self) -> Table:
         """The study as plain data: `Study(**study.describe()) == study`."""
         return {key: getattr(self, key) for key in KEYS}
+
+    def definition(self, cell: Cell) -> Definition:
+        """What decides the numbers of a cell, run by run."""
+        own = {"horizon": cell.horizon, "checkpoints": self.checkpoints, "evaluation": self.evaluation, "seed": self.seed}
+        return {**cell.given, **own}
+
+    @cached_property
+    def digests(self) -> tuple[str, ...]:
+        """Of the cells' definitions, by number. Cells that differ in words only have one: they are run once."""
+        return tuple(digest(self.definition(cell)) for cell in self.cells)
 
 
 def fit_for_a_folder(name: str) -> bool:
