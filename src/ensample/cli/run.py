@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ensample.cli import complete
-from ensample.cli.console import errors, label, output, warnings_shown
+from ensample.cli.console import Screen, errors, label, output, warnings_shown
 from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
@@ -48,8 +48,8 @@ def run(
     """Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.
 
     A study may change: more runs, another policy, problem or horizon. What the folder holds of it is used again, run by run;
-    what has changed is shown, and nothing is done before `--grow` asks for it. A longer horizon is computed anew, because no run
-    is continued.
+    what has changed is shown, and nothing is done before `--grow` asks for it. What has a longer horizon is computed anew: no
+    run is continued.
 
     Example: `ensample run ensemble-size`
 
@@ -69,7 +69,7 @@ def run(
         return
     store = Store(folder)
     if grow:
-        show_changes(store, asked)
+        show_changes(store, asked, errors, "changes to the study that the folder holds:")
     before = len(store.finished(asked))
     errors.print(f"{asked.name}: {len(asked.cells)} cells, {before} of them finished before", highlight=False, markup=False)
     try:
@@ -151,7 +151,7 @@ class RoundsPerSecond(TextColumn):
 
 def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     """The grid, and time and memory."""
-    show_changes(Store(folder), study, "ensample run --grow makes these changes")
+    show_changes(Store(folder), study, output, "with --grow these are the changes to the study that the folder holds:")
     held = Store(folder).held()
     there = {cell.number: held[digest].runs for cell, digest in zip(study.cells, study.digests, strict=True) if digest in held}
     table = Table(title=label(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"), title_justify="left")
@@ -177,19 +177,18 @@ def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     )
 
 
-def show_changes(store: Store, study: Study, title: str = "changes") -> None:
+def show_changes(store: Store, study: Study, screen: Screen, title: str) -> None:
     """From the study that the folder holds to this one, and what that means for its cells."""
     changes = store.changes(study)
     if not changes:
         return
-    table = Table(title=title, title_justify="left", caption=store.outlook(study), caption_justify="left")
-    table.add_column("change")
-    table.add_column("cell")
+    table = Table("change", "cell")
     for kind, what in changes.rows():
         table.add_row(kind, label(what))
-    errors.print(table)
-    if changes.dropped or changes.changed:
-        errors.print("what is dropped or was otherwise keeps its files and is shown no longer", highlight=False)
+    screen.print(title, highlight=False)
+    screen.print(table)
+    kept = "; what is dropped or was otherwise keeps its files and is shown no longer"
+    screen.print(f"{store.outlook(study)}{kept if changes.dropped or changes.changed else ''}", highlight=False, soft_wrap=True)
 
 
 def show_results(results: Results) -> None:
