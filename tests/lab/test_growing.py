@@ -107,11 +107,13 @@ def test_without_asking_nothing_changes(tmp_path: Path, played: list[Task]) -> N
         *(f'  changed  ES, sphere, dim={dim}, size={size}: policy.scale "noise" -> 1.0' for dim in (2, 3) for size in (1, 4)),
         "  dropped  TS, sphere, dim=2",
         "  dropped  TS, sphere, dim=3",
-        "of 6 cells 0 stay, 0 go on from the runs they have, 6 are computed anew",
+        "of 6 cells 0 stay, 0 go on from the runs they have, 6 to compute anew",
     ]
     assert "--grow" in str(caught.value) and "grow=True" in str(caught.value)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} | cell_files(tmp_path) == before
-    with pytest.raises(es.StudyError, match=r"runs     6 -> 7\nof 6 cells 0 stay, 6 go on from the runs they have, 0 are"):
+    with pytest.raises(
+        es.StudyError, match=r"runs     6 -> 7\nof 6 cells 0 stay, 6 go on from the runs they have, 0 to compute"
+    ):
         es.run_study(small(runs=7), tmp_path)
     assert not played
 
@@ -143,7 +145,7 @@ def test_a_longer_horizon_is_computed_anew_and_what_has_not_changed_stays(tmp_pa
     es.run_study(small(problem=problems), tmp_path / "old")
     played.clear()
     longer = small(problem=problems, horizon=120)
-    with pytest.raises(es.StudyError, match=r"horizon 60 -> 120\n(.*\n)*of 9 cells 3 stay, 0 go on .*, 6 are computed anew"):
+    with pytest.raises(es.StudyError, match=r"horizon 60 -> 120\n(.*\n)*of 9 cells 3 stay, 0 go on .*, 6 to compute anew"):
         es.run_study(longer, tmp_path / "old")
     grown = es.run_study(longer, tmp_path / "old", grow=True)
     assert {task.cell.problem for task in played} == {"a"} and runs_of(played) == 6 * 6

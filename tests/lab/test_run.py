@@ -181,7 +181,7 @@ def test_a_changed_study_is_refused_with_the_difference(tmp_path: Path, whole: d
     with pytest.raises(es.StudyError) as caught:
         es.run_study(small(horizon=61), tmp_path)
     assert "changed  TS, sphere, dim=3: horizon 60 -> 61" in str(caught.value) and "--grow" in str(caught.value)
-    assert "of 6 cells 0 stay, 0 go on from the runs they have, 6 are computed anew" in str(caught.value)
+    assert "of 6 cells 0 stay, 0 go on from the runs they have, 6 to compute anew" in str(caught.value)
     assert cell_files(tmp_path) == whole
     es.run_study(small(question="Other words?"), tmp_path)
     assert es.Results(tmp_path).study.question == "Other words?"

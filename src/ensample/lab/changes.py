@@ -65,4 +65,4 @@ def outlook(study: Study, there: Mapping[str, int]) -> str:
     whole = sum(count >= study.runs for count in runs)
     begun = sum(0 < count < study.runs for count in runs)
     anew = len(runs) - whole - begun
-    return f"of {len(runs):,} cells {whole:,} stay, {begun:,} go on from the runs they have, {anew:,} are computed anew"
+    return f"of {len(runs):,} cells {whole:,} stay, {begun:,} go on from the runs they have, {anew:,} to compute anew"
