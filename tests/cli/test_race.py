@@ -204,12 +204,12 @@ def read_on(terminal: int, shown: list[bytes]) -> None:
 
 
 def test_an_interrupted_figure_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Path, target: Path) -> None:
+    def interrupted(part: Path, target: Path) -> None:
         raise KeyboardInterrupt
 
     (tmp_path / "race.png").write_text("old")
     figure = report.draw(small_runs(), "a race")
-    monkeypatch.setattr(Path, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         report.save(figure, tmp_path, "race")
     assert [path.name for path in tmp_path.iterdir()] == ["race.png"] and (tmp_path / "race.png").read_text() == "old"

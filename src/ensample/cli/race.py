@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from ensample.cli.listing import show_names
 from ensample.cli.policies import POLICIES, contender, split
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.extras import has, require
+from ensample.files import check_folder
 from ensample.numerals import terminal
 from ensample.policies import Recipe
 from ensample.problems import PROBLEMS, Family
@@ -78,7 +78,7 @@ def race(
     recipes, skipped = prepare(policies, family, horizon)
     drawn = not as_json or out is not None or has("matplotlib")
     if drawn:  # say what is missing now rather than when the work is done
-        check_writable(out or FOLDER)
+        check_folder("out", out or FOLDER)
         require("matplotlib")
     results = run(recipes, family, horizon, runs, seed, threads)
     options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items())
@@ -116,13 +116,6 @@ def prepare(policies: str, family: Family, horizon: int) -> tuple[dict[str, Reci
         reasons = "".join(f"; {name} does not: {reason}" for name, reason in skipped.items())
         raise InvalidArgument("policies", policies, f"at least one that applies to the problem{reasons}")
     return recipes, skipped
-
-
-def check_writable(out: Path) -> None:
-    """Raise unless `out` is, or can become, a directory to write in; nothing is created before there is something to keep."""
-    nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise InvalidArgument("out", str(out), f"a directory one can write in, and {str(nearest)!r} is none")
 
 
 def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:

@@ -22,6 +22,7 @@ class Cell:
     recipe: Recipe
     family: Family
     horizon: int
+    given: Mapping[str, Mapping[str, Any]]  # what the study says of its "problem" and "policy", without labels
 
     @property
     def name(self) -> str:
