@@ -12,7 +12,7 @@ from typing import Any
 
 import ensample as es
 from ensample.errors import EnsampleError, InvalidArgument
-from ensample.problems import known
+from ensample.registry import known
 
 __all__ = ["PARTS", "UNITS", "Reader", "blaming", "public", "shown"]
 

@@ -17,6 +17,7 @@ from ensample.numerals import terminal
 from ensample.perturbations import CenteredBinomial, Gaussian, Perturbation, Rademacher, Uniform
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic
+from ensample.theory.guarantee import COROLLARY, LINUCB_THEOREM, OPTIMISTIC_RULE, THEOREM_ONE
 
 __all__ = ["plan"]
 
@@ -126,10 +127,11 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
     bounds.add_column("with probability", justify="right")
     bounds.add_column("bound", justify="right")
     bounds.add_column("below 2ST from T =", justify="right")
-    rows = {"theorem": ("ensemble sampling (Theorem 1)", 4), "phe": ("LinPHE (Corollary)", 3)}
-    rows |= {"optimistic": ("optimistic member rule (this library)", 3), "ucb": ("LinUCB (general theorem)", 2)}
-    for name, (label, failures) in rows.items():
-        confidence = probability(failures * setting.delta) if answer[f"{name}_bound"] is not None else ""
+    rows = {"theorem": ("ensemble sampling (Theorem 1)", THEOREM_ONE), "phe": ("LinPHE (Corollary)", COROLLARY)}
+    rows |= {"optimistic": ("optimistic member rule (this library)", OPTIMISTIC_RULE)}
+    rows |= {"ucb": ("LinUCB (general theorem)", LINUCB_THEOREM)}
+    for name, (label, theorem) in rows.items():
+        confidence = probability(theorem.failures * setting.delta) if answer[f"{name}_bound"] is not None else ""
         horizon = answer[f"{name}_informative_horizon"]
         bounds.add_row(label, confidence, terminal(answer[f"{name}_bound"]), terminal(horizon))
     bounds.add_row("anything (2ST)", "1", terminal(answer["trivial_bound"]), "")

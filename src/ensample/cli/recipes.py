@@ -10,7 +10,7 @@ from typing import Any
 import ensample as es
 from ensample.cli.fields import Reader, public
 from ensample.errors import InvalidArgument
-from ensample.problems import known
+from ensample.registry import known
 
 __all__ = ["RECIPES", "build", "looks_like_a_recipe"]
 

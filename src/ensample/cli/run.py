@@ -18,7 +18,7 @@ from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import Store
 from ensample.numerals import duration, terminal
-from ensample.problems import known
+from ensample.registry import known
 from ensample.statistics import require_scipy
 
 __all__ = ["run", "studies"]

@@ -10,7 +10,8 @@ from ensample.checks import whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
 from ensample.lab.parts import build_problem, build_recipe
-from ensample.problems import Family, known
+from ensample.problems import Family
+from ensample.registry import known
 
 if TYPE_CHECKING:
     from ensample.lab.study import Study

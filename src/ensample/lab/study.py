@@ -12,7 +12,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.grid import LONGEST, Table, blaming, cells_of
 from ensample.lab.plain_data import check_plain
 from ensample.lab.published import published_in
-from ensample.problems import known
+from ensample.registry import known
 from ensample.simulation.registry import EVALUATIONS
 
 __all__ = ["Study"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms, ChangingArms, Offer, UnitBall
 from ensample.checks import instance, number
-from ensample.errors import InvalidArgument
+from ensample.errors import AssumptionError, InvalidArgument
 from ensample.kernels import ridge
 from ensample.kernels.inflation import Inflation
 from ensample.kernels.learning import watch
@@ -19,7 +19,8 @@ from ensample.models.linear import LinearModel, best_for
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address
-from ensample.theory import Setting, ucb_bound
+from ensample.theory import Guarantee, Setting, radius, ucb_bound
+from ensample.theory.guarantee import LINUCB_THEOREM
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["LinUCB", "LinUCBPolicy", "OptimisticModel", "farthest_point"]
@@ -105,6 +106,19 @@ class LinUCB(Recipe):
         ucb_bound(setting)
         constants = {"noise": setting.noise, "norm": setting.norm, "delta": setting.delta}
         return cls(regularization=setting.regularization, form="closed", setting=setting, **constants)
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """The general theorem, for a radius of beta_T or either form of beta_t at the constants of the setting."""
+        if type(self) is not LinUCB:
+            return super().guarantee(setting)
+        instance("setting", setting, Setting, "a Setting")
+        if self.form == "constant":
+            own, asked = {"radius": self.radius}, {"radius": radius(setting)}
+        else:
+            own, asked = ({name: getattr(item, name) for name in ("noise", "norm", "delta")} for item in (self, setting))
+        if self.regularization != setting.regularization or own != asked:
+            raise AssumptionError(LINUCB_THEOREM.name, f"regularization {setting.regularization:g} and {asked}", repr(self))
+        return LINUCB_THEOREM.guarantee(setting, ucb_bound(setting))
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
