@@ -320,7 +320,7 @@ DESCRIPTIONS = [
     (described("recipe.size", 13), r"state.sums: float64 of shape \(6, 12\), expected float64 of shape \(6, 13\)"),
     (described("recipe.size", "12"), r"recipe: size = '12' \(str\): expected a whole number"),
     (described("recipe.scale", 2**53 + 1), r"recipe = .*: expected what EnsembleSampling keeps as it is"),
-    (described("recipe.scale", [0.5]), r"recipe: scale = \[0.5\]"),
+    (described("recipe.scale", [0.5]), r"recipe: scale = \(0.5,\)"),
     (described("recipe.regularization", 2.0), r"state.ridge: lam\[0\] = 1.0: expected the recipe's regularization"),
     (described("recipe.member", {"kind": "Sphere", "scale": 1.0}), r"recipe: member = Sphere"),
     (described("recipe.member", {"kind": "StickyMember", "rounds": 0}), r"recipe.member: rounds = 0"),

@@ -54,15 +54,14 @@ def judge(cases: Sequence[Case], regrets: Sequence[FloatArray]) -> Outcome:
     """P(R(T) <= bound) >= confidence in every case."""
     outcomes = []
     for case, regret in zip(cases, regrets, strict=True):
+        bound, probability = case.guarantee.bound, case.guarantee.probability
         trivial = 2.0 * case.setting.norm * case.setting.horizon
         detail = (
-            f"{case.name}, T = {case.setting.horizon:,}: largest regret {regret.max() / case.guarantee.bound:.2g} of the bound, "
-            f"which is {case.guarantee.bound / trivial:.2g} of 2ST"
+            f"{case.name}, T = {case.setting.horizon:,}: largest regret {regret.max() / bound:.2g} of the bound, "
+            f"which is {bound / trivial:.2g} of 2ST"
         )
-        successes = int((regret <= case.guarantee.bound).sum())
-        outcomes.append(
-            probability_at_least(successes, regret.size, case.guarantee.probability, detail, CLAIM_ALARM / len(cases))
-        )
+        successes = int((regret <= bound).sum())
+        outcomes.append(probability_at_least(successes, regret.size, probability, detail, CLAIM_ALARM / len(cases)))
     found = weakest(outcomes)
     says = any(case.guarantee.bound < 2.0 * case.setting.norm * case.setting.horizon for case in cases)
     return found if says else replace(found, detail=f"no bound here is below the trivial 2ST; {found.detail}")

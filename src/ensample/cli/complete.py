@@ -8,9 +8,9 @@ __all__ = ["claims", "policies", "problems", "studies"]
 
 
 def problems(incomplete: str) -> list[str]:
-    from ensample.problems import PROBLEMS
+    from ensample.problems import families
 
-    return beginning_with(incomplete, list(PROBLEMS))
+    return beginning_with(incomplete, list(families()))
 
 
 def policies(incomplete: str) -> list[str]:

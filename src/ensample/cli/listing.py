@@ -11,7 +11,7 @@ from ensample.cli.console import output
 from ensample.cli.fields import PARTS, UNITS, shown
 from ensample.cli.policies import POLICIES
 from ensample.cli.recipes import RECIPES, THEOREM
-from ensample.problems import PROBLEMS
+from ensample.problems import families
 
 __all__ = ["show_names"]
 
@@ -19,8 +19,9 @@ __all__ = ["show_names"]
 def show_names() -> None:
     """Three tables, and what fields may be."""
     problems = named_table("--problem", "options", "")
-    for name, family in PROBLEMS.items():
+    for name, family in families().items():
         problems.add_row(name, options_of(family), escape(first_sentence(family).removeprefix(f"`{name}`: ")))
+    problems.add_row("module:Name", "its own", "a problem, a family, or the class of one, in a module of yours")
     short = named_table("--policies", "")
     for name, contender in POLICIES.items():
         short.add_row(name, contender.label)

@@ -10,13 +10,14 @@ from ensample.checks import whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
 from ensample.lab.parts import build_problem, build_recipe
-from ensample.problems import Family
+from ensample.lab.written import label_of
+from ensample.problems import Family, Problem
 from ensample.registry import known
 
 if TYPE_CHECKING:
     from ensample.lab.study import Study
 
-__all__ = ["axes_of", "blaming", "cells_of", "expand"]
+__all__ = ["axes_of", "blaming", "cells_of", "expand", "usual_label"]
 
 Table = dict[str, Any]
 ABOUT_POLICY = ("label", "problems")  # keys of a policy that are not fields of its recipe
@@ -97,7 +98,7 @@ def with_horizon(study: "Study", problem: Given) -> Table:
     return {"horizon": study.horizon} | problem.options
 
 
-def settings(study: "Study", problems: list[Given]) -> Iterator[tuple[str, Table, Family, int]]:
+def settings(study: "Study", problems: list[Given]) -> Iterator[tuple[str, Table, Problem | Family, int]]:
     """(label, axes, family, horizon) of all that policies are set against."""
     for problem in problems:
         table = with_horizon(study, problem)
@@ -127,18 +128,23 @@ def entries(study: "Study", key: str, needed: str) -> list[Given]:
 def entry(where: str, table: Table, key: str, needed: str) -> Given:
     about = ABOUT_POLICY if key == "policy" else ABOUT_POLICY[:1]
     options = {name: value for name, value in table.items() if name not in about}
-    if not isinstance(options.get(needed), str):
+    if not isinstance(options.get(needed), str | dict):
         example = f"a name, for example {EXAMPLES[needed]!r}; several are several [[{key}]]"
         raise InvalidArgument(needed, options.get(needed), f"{example}; given are {', '.join(options)}")
     for name, value in options.items():
         if value == []:
             raise InvalidArgument(name, value, "an axis with at least one value")
-    label, problems = table.get("label", options[needed]), table.get("problems")
+    label, problems = table.get("label", usual_label(options[needed])), table.get("problems")
     if not isinstance(label, str) or not label:
         raise InvalidArgument("label", label, "text")
     if problems is not None and (not isinstance(problems, list) or not problems):
         raise InvalidArgument("problems", problems, "a list of labels of problems")
     return Given(where, label, options, problems)
+
+
+def usual_label(name: str | Table) -> Any:
+    """Of a problem or a policy without a label: its name, without the module of one."""
+    return label_of(name) if isinstance(name, str) else label_of(str(name.get("kind", "")))
 
 
 @contextmanager

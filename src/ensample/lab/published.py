@@ -9,7 +9,7 @@ from ensample.arms import FiniteArms
 from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.lab.cell import Cell
-from ensample.lab.parts import example_of
+from ensample.problems import example_of
 from ensample.registry import known
 from ensample.types import FloatArray, IntArray
 

@@ -9,9 +9,12 @@ from typing import Any, Self
 from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
-from ensample.lab.grid import LONGEST, Table, blaming, cells_of
+from ensample.lab.grid import LONGEST, Table, blaming, cells_of, usual_label
 from ensample.lab.plain_data import check_plain
 from ensample.lab.published import published_in
+from ensample.lab.written import tables
+from ensample.policies import Recipe
+from ensample.problems import Family, Problem
 from ensample.registry import known
 from ensample.simulation.registry import EVALUATIONS
 
@@ -30,6 +33,8 @@ KEYS = (
     "policy",
     "published",
 )
+Policies = Table | str | Recipe
+Problems = Table | str | Problem | Family
 LONGEST_NAME = 200  # bytes; file systems have 255
 
 
@@ -38,7 +43,8 @@ class Study:
     """What to run: every policy on every problem for every horizon, `runs` times.
 
     A list stands for an axis of the grid. Numbers of a recipe may be given in units of the problem: "noise" is sigma, "radius"
-    is beta_T of the theorems.
+    is beta_T of the theorems. A recipe, a problem, a law or a noise may be an object, or `module:name` of your own, which is
+    imported: read only studies that you trust. Objects are kept as the tables that describe them.
 
     >>> study = Study(
     ...     name="sizes", horizon=500, runs=3,
@@ -51,8 +57,8 @@ class Study:
 
     name: str
     horizon: int | list[int]
-    policy: Table | list[Table]
-    problem: Table | list[Table]
+    policy: Policies | list[Policies]
+    problem: Problems | list[Problems]
     runs: int = 100
     seed: int = 0
     checkpoints: int = 200
@@ -67,6 +73,8 @@ class Study:
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", self.source or (self.name if isinstance(self.name, str) else "study"))
         with blaming(self.source):
+            object.__setattr__(self, "problem", tables("problem", "family", self.problem))
+            object.__setattr__(self, "policy", tables("policy", "recipe", self.policy))
             self._check()
         object.__setattr__(self, "cells", tuple(cells_of(self)))
         policies = list(dict.fromkeys(cell.policy for cell in self.cells))
@@ -124,9 +132,24 @@ class Study:
                 at_scale(table, scales, other, source)
         return cls(**at_scale(table, scales, scale, source), source=source, text=text)
 
+    @property
+    def problems(self) -> list[Table]:
+        """The [problem] tables, each with its label."""
+        return labelled(self.problem, "family")
+
+    @property
+    def policies(self) -> list[Table]:
+        """The [[policy]] tables, each with its label."""
+        return labelled(self.policy, "recipe")
+
     def describe(self) -> Table:
         """The study as plain data: `Study(**study.describe()) == study`."""
         return {key: getattr(self, key) for key in KEYS}
+
+
+def labelled(given: Any, needed: str) -> list[Table]:
+    tables = given if isinstance(given, list) else [given]
+    return [{"label": usual_label(table[needed])} | table for table in tables]
 
 
 def fit_for_a_folder(name: str) -> bool:

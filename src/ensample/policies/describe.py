@@ -8,7 +8,7 @@ from ensample.errors import EnsampleError, SnapshotError
 from ensample.members import MemberRule
 from ensample.perturbations import InitialLaw
 from ensample.policies.recipe import Recipe
-from ensample.registry import imported, name_of, ours
+from ensample.registry import imported, is_ours, name_of, ours
 from ensample.theory import Setting
 
 __all__ = ["describe", "rebuild", "wherever"]
@@ -27,8 +27,16 @@ def describe(value: object) -> Any:
     if isinstance(value, tuple):
         return [describe(item) for item in value]
     if isinstance(value, PARTS) and is_dataclass(value):
-        return {"kind": name_of(type(value))} | {item.name: describe(getattr(value, item.name)) for item in fields(value)}
+        described = {item.name: describe(getattr(value, item.name)) for item in fields(value)}
+        if is_ours(type(value)) or not any(is_own(item) for item in described.values()):
+            return {"kind": name_of(type(value))} | described
     return {"own": repr(value) if is_dataclass(value) else name_of(value if hasattr(value, "__qualname__") else type(value))}
+
+
+def is_own(description: Any) -> bool:
+    """Whether something in it cannot be rebuilt."""
+    inner = description.values() if isinstance(description, dict) else description if isinstance(description, list) else ()
+    return (isinstance(description, dict) and "own" in description) or any(map(is_own, inner))
 
 
 def wherever(description: Any) -> Any:
