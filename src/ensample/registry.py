@@ -14,7 +14,7 @@ from typing import Any
 from ensample.errors import InvalidArgument
 from ensample.names import HOMES
 
-__all__ = ["imported", "is_ours", "kinds", "known", "name_of", "ours", "theirs"]
+__all__ = ["imported", "is_ours", "kinds", "known", "name_of", "ours", "says_all", "theirs"]
 
 
 def ours(name: str) -> Any:
@@ -52,6 +52,12 @@ def name_of(thing: Any) -> str:
     ('Gaussian', 'builtins:dict')
     """
     return thing.__qualname__ if is_ours(thing) else f"{thing.__module__}:{thing.__qualname__}"
+
+
+def says_all(kind: type) -> bool:
+    """Whether the fields of a dataclass are all that makes it: not so where a subclass has an `__init__` of its own."""
+    maker = next(owner for owner in kind.__mro__ if "__init__" in vars(owner))
+    return "__dataclass_fields__" in vars(maker)
 
 
 def imported(name: str) -> Any:

@@ -23,7 +23,7 @@ from ensample.extras import has, require
 from ensample.lab.parts import build_problem
 from ensample.numerals import terminal
 from ensample.policies import Recipe
-from ensample.problems import Family, Problem, example_of, families, setting_of
+from ensample.problems import Family, Problem, example_of, families_by_name, setting_of
 from ensample.problems import problem as family_named
 from ensample.simulation import Runs, simulate
 
@@ -36,7 +36,7 @@ FOLDER = Path("race")
 def race(
     problem: Annotated[
         str,
-        typer.Option(help=f"one of {', '.join(families())}, or mymodule:my_problem", autocompletion=complete.problems),
+        typer.Option(help=f"one of {', '.join(families_by_name())}, or mymodule:my_problem", autocompletion=complete.problems),
     ] = "sphere",
     dim: Annotated[int | None, typer.Option(help="d, the number of features", show_default="the problem's own")] = None,
     arms: Annotated[int | None, typer.Option(help="K, the number of arms", show_default="the problem's own")] = None,

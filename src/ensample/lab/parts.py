@@ -12,7 +12,7 @@ from ensample.errors import AssumptionError, EnsampleError, InvalidArgument, Wro
 from ensample.members import MemberRule
 from ensample.perturbations import InitialLaw
 from ensample.policies import Recipe
-from ensample.problems import Family, Noise, Problem, example_of, families, setting_of
+from ensample.problems import Family, Noise, Problem, example_of, families_by_name, setting_of
 from ensample.registry import is_ours, kinds, known, ours, theirs
 from ensample.theory import Setting, radius
 
@@ -38,7 +38,7 @@ def build_problem(table: Table) -> Problem | Family:
         else:
             found = called("family", name, found, {key: part(key, value, {}) for key, value in options.items()})
     else:
-        there = families()
+        there = families_by_name()
         if name not in there:
             raise InvalidArgument("family", name, known(name, list(there)))
         allow(options, [item.name for item in fields(there[name])], f"an option of {name!r}")  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from ensample.members import MemberRule
 from ensample.perturbations import InitialLaw
 from ensample.policies import Recipe
 from ensample.problems import Family, Noise, Problem
-from ensample.registry import name_of, theirs
+from ensample.registry import name_of, says_all, theirs
 from ensample.theory import Setting
 
 __all__ = ["definition", "label_of", "tables", "written"]
@@ -76,7 +76,7 @@ def written(where: str, value: Any, depth: int = 0) -> Any:
 
 def arguments_of(part: Any) -> Table | None:
     """What makes it again, without what it would be anyway; "none" for None, which TOML has not."""
-    if not is_dataclass(part):
+    if not says_all(type(part)):
         found: Table | None = getattr(part, "parameters", None)
         return found
     values = {item.name: (getattr(part, item.name), default_of(item)) for item in fields(part) if item.init}

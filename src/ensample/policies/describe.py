@@ -8,7 +8,7 @@ from ensample.errors import EnsampleError, SnapshotError
 from ensample.members import MemberRule
 from ensample.perturbations import InitialLaw
 from ensample.policies.recipe import Recipe
-from ensample.registry import imported, is_ours, name_of, ours
+from ensample.registry import imported, is_ours, name_of, ours, says_all
 from ensample.theory import Setting
 
 __all__ = ["describe", "rebuild", "wherever"]
@@ -26,7 +26,7 @@ def describe(value: object) -> Any:
         return value
     if isinstance(value, tuple):
         return [describe(item) for item in value]
-    if isinstance(value, PARTS) and is_dataclass(value):
+    if isinstance(value, PARTS) and is_dataclass(value) and says_all(type(value)):
         described = {item.name: describe(getattr(value, item.name)) for item in fields(value)}
         if is_ours(type(value)) or not any(is_own(item) for item in described.values()):
             return {"kind": name_of(type(value))} | described
@@ -86,7 +86,7 @@ def class_named(name: object, part: str) -> type[Any]:
     """The class of a recipe or of a part of one."""
     text = name if isinstance(name, str) else ""
     kind = imported(text) if ":" in text else ours(text)
-    if isinstance(kind, type) and issubclass(kind, PARTS) and is_dataclass(kind) and name_of(kind) == text:
+    if isinstance(kind, type) and issubclass(kind, PARTS) and says_all(kind) and name_of(kind) == text:
         return kind
     if ":" in text:
         module = text.partition(":")[0]

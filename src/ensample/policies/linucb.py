@@ -111,7 +111,7 @@ class LinUCB(Recipe):
         """The general theorem, for a radius of beta_T or either form of beta_t at the constants of the setting."""
         if type(self) is not LinUCB:
             return super().guarantee(setting)
-        instance("setting", setting, Setting, "a Setting")
+        LINUCB_THEOREM.require_confidence(setting)
         if self.form == "constant":
             own, asked = {"radius": self.radius}, {"radius": radius(setting)}
         else:

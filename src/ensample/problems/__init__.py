@@ -1,6 +1,6 @@
 """Environments with known truth, and families of them."""
 
-from ensample.problems.family import Family, families, problem
+from ensample.problems.family import Family, families_by_name, problem
 from ensample.problems.linear import ContextualLinearProblem, LinearProblem, Problem
 from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, Noise, RademacherNoise
 from ensample.problems.settings import example_of, setting_of
@@ -16,7 +16,7 @@ __all__ = [
     "Problem",
     "RademacherNoise",
     "example_of",
-    "families",
+    "families_by_name",
     "problem",
     "setting_of",
 ]

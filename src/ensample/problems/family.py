@@ -11,7 +11,7 @@ from ensample.errors import InvalidArgument
 from ensample.problems.linear import Problem
 from ensample.registry import kinds, known
 
-__all__ = ["Family", "families", "problem"]
+__all__ = ["Family", "families_by_name", "problem"]
 
 
 class Family(ABC):
@@ -29,7 +29,7 @@ class Family(ABC):
         return self.draw(np.random.default_rng(0))
 
 
-def families() -> dict[str, type[Family]]:
+def families_by_name() -> dict[str, type[Family]]:
     """Ours, by the names that `problem` knows them by."""
     return {kind.name: kind for kind in kinds(Family).values()}
 
@@ -40,7 +40,7 @@ def problem(name: str, **options: Any) -> Family:
     >>> problem("sphere", dim=5, arms=30)
     RandomSphere(dim=5, arms=30, noise=0.3)
     """
-    there = families()
+    there = families_by_name()
     kind = there.get(name) if isinstance(name, str) else None
     if kind is None:
         raise InvalidArgument("problem", name, known(str(name), list(there)))
