@@ -113,11 +113,15 @@ class LinUCB(Recipe):
             return super().guarantee(setting)
         LINUCB_THEOREM.require_confidence(setting)
         if self.form == "constant":
-            own, asked = {"radius": self.radius}, {"radius": radius(setting)}
+            names, asked = ("regularization", "radius"), {"radius": radius(setting)}
         else:
-            own, asked = ({name: getattr(item, name) for name in ("noise", "norm", "delta")} for item in (self, setting))
-        if self.regularization != setting.regularization or own != asked:
-            raise AssumptionError(LINUCB_THEOREM.name, f"regularization {setting.regularization:g} and {asked}", repr(self))
+            names, asked = ("regularization", "noise", "norm", "delta"), {}
+        own = {name: getattr(self, name) for name in names}
+        asked = {name: getattr(setting, name, None) for name in names} | asked
+        if own != asked:
+            wrong = [name for name in own if own[name] != asked[name]]
+            words = [", ".join(f"{name} = {side[name]}" for name in wrong) for side in (asked, own)]
+            raise AssumptionError(LINUCB_THEOREM.name, *words)
         return LINUCB_THEOREM.guarantee(setting, ucb_bound(setting))
 
     def check(self, arms: Arms) -> None:
