@@ -1,7 +1,7 @@
 """LinUCB, also known as OFUL: optimism in the face of uncertainty."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -112,12 +112,9 @@ class LinUCB(Recipe):
         if type(self) is not LinUCB:
             return super().guarantee(setting)
         LINUCB_THEOREM.require_confidence(setting)
-        if self.form == "constant":
-            names, asked = ("regularization", "radius"), {"radius": radius(setting)}
-        else:
-            names, asked = ("regularization", "noise", "norm", "delta"), {}
-        own = {name: getattr(self, name) for name in names}
-        asked = {name: getattr(setting, name, None) for name in names} | asked
+        names = ("regularization", "radius") if self.form == "constant" else ("regularization", "noise", "norm", "delta")
+        constants = {**asdict(setting), "radius": radius(setting)}
+        own, asked = {name: getattr(self, name) for name in names}, {name: constants[name] for name in names}
         if own != asked:
             wrong = [name for name in own if own[name] != asked[name]]
             words = [", ".join(f"{name} = {side[name]}" for name in wrong) for side in (asked, own)]
