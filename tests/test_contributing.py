@@ -16,6 +16,8 @@ import pytest
 
 import ensample as es
 from ensample.policies.describe import describe, rebuild
+from ensample.report.study import write_report
+from ensample.report.study.asked import as_toml, code_line
 from ensample.simulation import registry as kernels
 
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
@@ -173,6 +175,18 @@ def test_a_problem_that_cannot_be_written_down_is_asked_for_by_name(own: SimpleN
     for wrong in ("mine:my_problem", "os:getcwd", "mean_sampling:es"):
         with pytest.raises(es.StudyError, match=r"^own: policy"):
             study(own, policy=wrong)
+
+
+def test_a_report_says_what_was_asked_and_how_to_ask_it_again(own: SimpleNamespace, tmp_path: Path) -> None:
+    asked = study(own, problem=[own.OneHot(4, own.UniformNoise(0.2)), "mine:my_problem"])
+    results = es.run_study(asked, tmp_path / "results")
+    assert es.Study.parse(as_toml(asked)) == asked
+    page = write_report(results, tmp_path / "page.html")[0].read_text(encoding="utf-8")
+    assert "mean_sampling:MeanSampling" in page and "law: triangular:Triangular(scale=0.5)" in page and "my_problem" in page
+    for cell, outcome in zip(asked.cells, results.outcomes, strict=True):
+        names = {"es": es, "results": results} | {name: sys.modules[name] for name in BLOCKS}
+        again = eval(code_line(asked, cell), names)
+        np.testing.assert_array_equal(again.regret, outcome.regret)
 
 
 def command(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess:

@@ -7,6 +7,7 @@ the command line as soon as it has its line there. A namesake of ours in another
 import difflib
 import inspect
 import sys
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ def ours(name: str) -> Any:
     return getattr(import_module(HOMES[name]), name) if name in HOMES else None
 
 
+@cache
 def kinds(*bases: type) -> dict[str, type[Any]]:
     """Our classes derived from these, by name, without abstract ones. They are at home in the packages of their bases."""
     packages = {package_of(base.__module__) for base in bases}

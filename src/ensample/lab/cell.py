@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ensample.lab.written import definition
@@ -40,7 +41,7 @@ class Cell:
         """What decides its numbers, besides the study's seed, as plain data: whole, whatever names it was given by."""
         return {"recipe": definition(self.recipe), "problem": definition(self.family), "horizon": self.horizon}
 
-    @property
+    @cached_property
     def key(self) -> int:
         """The address of its random numbers: the problem's own, so that every policy and horizon meets the same problems and
         noise, and a cell keeps its numbers when the grid around it changes.

@@ -38,7 +38,7 @@ def table(where: str, needed: str, value: Any) -> Any:
     given = value.get(needed)
     if isinstance(given, str) and ":" in given:
         named = theirs(f"{where}.{needed}", given)
-        if isinstance(named, WHOLE) and can_be_written(named):  # its constants count, not where they are kept
+        if isinstance(named, WHOLE) and "own" not in definition(named):  # its constants count, not where they are kept
             value = {"label": label_of(given)} | value | {needed: named}
     said = {key: written(f"{where}.{key}", item) for key, item in value.items()}
     if isinstance(value.get(needed), WHOLE):
@@ -91,14 +91,6 @@ def differs(value: Any, default: Any) -> bool:
     return default is MISSING or type(value) is not type(default) or bool(value != default)
 
 
-def can_be_written(part: Any) -> bool:
-    try:
-        written("", part)
-    except InvalidArgument:
-        return False
-    return True
-
-
 def check_same(where: str, given: Any, said: Table) -> None:
     """Raise if what was written down makes something else."""
     again = made(where, said, WHOLE, {})
@@ -108,4 +100,7 @@ def check_same(where: str, given: Any, said: Table) -> None:
 
 def definition(part: Any) -> Any:
     """As `written`; what cannot be written is told apart by its class."""
-    return written("", part) if can_be_written(part) else {"own": name_of(type(part))}
+    try:
+        return written("", part)
+    except InvalidArgument:
+        return {"own": name_of(type(part))}

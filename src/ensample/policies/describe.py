@@ -1,6 +1,7 @@
 """Recipes, laws, rules and settings as plain data, and back."""
 
 import math
+import sys
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -88,9 +89,8 @@ def class_named(name: object, part: str) -> type[Any]:
     kind = imported(text) if ":" in text else ours(text)
     if isinstance(kind, type) and issubclass(kind, PARTS) and says_all(kind) and name_of(kind) == text:
         return kind
-    if ":" in text:
-        module = text.partition(":")[0]
-        expected = f"a recipe or part of one in a module that is imported: import {module} first if you trust the file"
-    else:
-        expected = "a recipe or part of this library"
+    module, colon, _ = text.partition(":")
+    expected = "a recipe or part of this library" if not colon else "a recipe or part of one, a frozen dataclass"
+    if colon and module not in sys.modules:
+        expected += f", in a module that is imported: import {module} first if you trust the file"
     raise SnapshotError.about(f"{part}.kind", name, f"{expected}; hand your own to load(path, recipe=...)")
