@@ -302,8 +302,8 @@ def test_a_cell_is_a_parquet_file_for_others_too(tmp_path: Path) -> None:
     frame = polars.read_parquet(path)
     assert frame.columns == ["run", "regret", "pulls"] and len(frame) == 6
     about = json.loads(polars.read_parquet_metadata(path)["ensample"])
-    assert about["definition"]["policy"] == {"recipe": "EnsembleSampling", "size": 4, "scale": "noise"}
-    assert about["definition"]["problem"] == {"family": "sphere", "dim": 2, "arms": 5} and about["checkpoints"][-1] == 60
+    assert about["definition"]["recipe"] == {"kind": "EnsembleSampling", "size": 4, "scale": 0.3}
+    assert about["definition"]["problem"] == {"kind": "RandomSphere", "dim": 2, "arms": 5} and about["checkpoints"][-1] == 60
 
 
 @pytest.mark.parametrize("options", [{"threads": 0}, {"threads": 2, "cluster": "local"}, {"progress": 3}, {"out": 3}])

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from ensample.cli import complete
 from ensample.cli.console import Screen, errors, label, output, warnings_shown
+from ensample.cli.fields import find_here
 from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
@@ -18,7 +19,7 @@ from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import Store
 from ensample.numerals import duration, terminal
-from ensample.problems import known
+from ensample.registry import known
 from ensample.statistics import require_scipy
 
 __all__ = ["run", "studies"]
@@ -120,6 +121,7 @@ def find(study: str, scale: str) -> Study:
     if study in BUNDLED and not path.suffix:
         return bundled(study, scale)
     if path.suffix == ".toml" or path.exists():
+        find_here()
         return Study.read(path, scale)
     raise InvalidArgument("study", study, f"a TOML file, or {known(study, list(BUNDLED))}")
 

@@ -1,7 +1,7 @@
 """What decides the numbers of a cell, as plain data: the name of its results, whatever grid it stands in.
 
-A cell's label, its number and the grid around it are words about it. Its definition is what the study says of its problem and
-its policy, the horizon, the checkpoints, the evaluation and the seed. Replicate r of a definition is the same in every study,
+A cell's label, its number and the grid around it are words about it. Its definition is all that makes its problem and its
+recipe, the horizon, the checkpoints, the evaluation and the seed. Replicate r of a definition is the same in every study,
 so results are found by a digest of it and a study can change around them.
 """
 
@@ -26,8 +26,8 @@ def digest(definition: Definition) -> str:
 def differences(before: Definition, now: Definition) -> str:
     """What is not the same, in words.
 
-    >>> differences({"policy": {"size": 1}, "horizon": 60}, {"policy": {"size": 1, "scale": 2.0}, "horizon": 61})
-    'policy.scale was not given -> 2.0, horizon 60 -> 61'
+    >>> differences({"recipe": {"size": 1}, "horizon": 60}, {"recipe": {"size": 1, "scale": 2.0}, "horizon": 61})
+    'recipe.scale by default -> 2.0, horizon 60 -> 61'
     """
     olds, news = flat(before), flat(now)
     keys = [key for key in (olds | news) if said(olds, key) != said(news, key)]
@@ -36,11 +36,11 @@ def differences(before: Definition, now: Definition) -> str:
 
 
 def said(values: dict[str, Any], key: str) -> str:
-    return json.dumps(values[key]) if key in values else "was not given"
+    return json.dumps(values[key]) if key in values else "by default"
 
 
 def flat(definition: Definition) -> dict[str, Any]:
-    """With one entry for each option of the problem and of the policy."""
+    """With one entry for each option of the problem and of the recipe."""
     values: dict[str, Any] = {}
     for key, value in definition.items():
         values |= {f"{key}.{option}": inner for option, inner in value.items()} if isinstance(value, dict) else {key: value}

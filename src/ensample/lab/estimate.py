@@ -9,9 +9,9 @@ import numpy as np
 
 from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
-from ensample.lab.parts import example_of
 from ensample.lab.study import Study
 from ensample.lab.work import Task, play
+from ensample.problems import example_of
 from ensample.simulation.simulate import checkpoint_rounds
 
 __all__ = ["Estimate", "estimate"]
@@ -75,7 +75,7 @@ def result_bytes(study: Study, cell: Cell) -> int:
 
 def working_bytes(cell: Cell, evaluation: str) -> int:
     """Of one run: its arms, and its members with what is kept of each."""
-    dim, arms = cell.family.dim, arms_of(cell)
+    dim, arms = example_of(cell.family).arms.dim, arms_of(cell)
     size = int(getattr(cell.recipe, "size", 1))
     if evaluation != "lazy":
         return 8 * (size * (dim + arms) + 2 * arms * dim)  # sums and scores of all members

@@ -12,13 +12,15 @@ from ensample.errors import InvalidArgument
 from ensample.lab.cell import Cell
 from ensample.lab.mistakes import Mistakes, mistakes_of
 from ensample.lab.parts import build_problem, build_recipe
+from ensample.lab.written import label_of
 from ensample.policies import Recipe
-from ensample.problems import Family, known
+from ensample.problems import Family, Problem
+from ensample.registry import known
 
 if TYPE_CHECKING:
     from ensample.lab.study import Study
 
-__all__ = ["axes_of", "cells_of", "expand"]
+__all__ = ["axes_of", "cells_of", "expand", "usual_label"]
 
 Table = dict[str, Any]
 ABOUT_POLICY = ("label", "problems")  # keys of a policy that are not fields of its recipe
@@ -69,9 +71,7 @@ def cells_of(study: "Study", mistakes: Mistakes) -> list[Cell]:
             for chosen, recipe in recipes.of(policy, place):
                 own = {axis: shown(getattr(recipe, axis, chosen[axis])) for axis in axes_of(policy.options)}
                 own = {f"policy {axis}" if axis in place.axes else axis: value for axis, value in own.items()}
-                given = {"problem": place.options, "policy": chosen}
-                axes = place.axes | own
-                cell = Cell(len(cells), policy.label, place.label, axes, recipe, place.family, place.horizon, given)
+                cell = Cell(len(cells), policy.label, place.label, place.axes | own, recipe, place.family, place.horizon)
                 if cell.name in cells:
                     mistakes.add("cell", cell.name, "cells that differ, and this one is there twice")
                 cells[cell.name] = cell
@@ -86,9 +86,8 @@ class Place(NamedTuple):
 
     label: str
     axes: Table
-    family: Family
+    family: Problem | Family
     horizon: int
-    options: Table  # of the family
 
 
 class Recipes:
@@ -109,7 +108,7 @@ class Recipes:
                 recipe = build_recipe(chosen, place.family, place.horizon)
             except InvalidArgument:
                 self.failures[policy.where] += 1
-                build = partial(build_recipe, family=place.family, horizon=place.horizon)
+                build = partial(build_recipe, problem=place.family, horizon=place.horizon)
                 note(self.mistakes, policy.where, mistakes_of(build, chosen, "recipe"))
             else:
                 yield chosen, recipe
@@ -117,7 +116,7 @@ class Recipes:
     def look_at(self, policy: Given) -> None:
         """At one that has met no problem, on a problem of ours."""
         if policy.where not in self.seen:
-            deque(self.of(policy, Place("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON, {})), maxlen=0)
+            deque(self.of(policy, Place("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON)), maxlen=0)
 
 
 def note(mistakes: Mistakes, where: str, errors: Iterable[InvalidArgument]) -> None:
@@ -182,12 +181,12 @@ def places(study: "Study", problems: list[Given], mistakes: Mistakes) -> Iterato
                 note(mistakes, problem.where, mistakes_of(build_place, chosen, "family"))
             else:
                 axes = {axis: shown(chosen[axis]) for axis in axes_of(table)}
-                yield Place(problem.label, axes, family, horizon, without_horizon(chosen))
+                yield Place(problem.label, axes, family, horizon)
             if failures >= ENOUGH:
                 break
 
 
-def build_place(table: Table) -> tuple[int, Family]:
+def build_place(table: Table) -> tuple[int, Problem | Family]:
     horizon = whole("horizon", table.get("horizon", EXAMPLE_HORIZON), 1, LONGEST)
     return horizon, build_problem(without_horizon(table))
 
@@ -225,11 +224,12 @@ def entry(where: str, table: Table, key: str, needed: str, mistakes: Mistakes) -
     """None for a table that does not say what it is about."""
     about = ABOUT_POLICY if key == "policy" else ABOUT_POLICY[:1]
     options = {name: value for name, value in table.items() if name not in about}
-    for name in [name for name, value in options.items() if value == []]:
-        mistakes.add(f"{where}.{name}", [], "an axis with at least one value")
-        del options[name]
-    label, problems = table.get("label", options.get(needed)), table.get("problems")
-    if not isinstance(options.get(needed), str):
+    for axis in [axis for axis, value in options.items() if value == []]:
+        mistakes.add(f"{where}.{axis}", [], "an axis with at least one value")
+        del options[axis]
+    name, problems = options.get(needed), table.get("problems")
+    label = table.get("label", usual_label(name))
+    if not isinstance(name, str | dict):
         example = f"a name, for example {EXAMPLES[needed]!r}; several are several [[{key}]]"
         mistakes.add(f"{where}.{needed}", table.get(needed), f"{example}; given are {', '.join(options)}")
     elif not isinstance(label, str) or not label:
@@ -237,7 +237,14 @@ def entry(where: str, table: Table, key: str, needed: str, mistakes: Mistakes) -
     if key == "policy" and problems is not None and (not isinstance(problems, list) or not problems):
         mistakes.add(f"{where}.problems", problems, "a list of labels of problems")
         problems = None
-    return Given(where, str(label), options, problems) if isinstance(options.get(needed), str) else None
+    return Given(where, str(label), options, problems) if isinstance(name, str | dict) else None
+
+
+def usual_label(name: Any) -> Any:
+    """Of a problem or a policy without a label: its name, without the module of one."""
+    if isinstance(name, dict):
+        name = name.get("kind", "")
+    return label_of(name) if isinstance(name, str) else name
 
 
 def shown(value: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["not_plain"]
+__all__ = ["DEEPEST", "not_plain"]
 
 DEEPEST = 20  # lists and tables in one another: deeper is an accident, and Python would follow only so far
 LARGEST = 10**100  # a whole number that can be written down

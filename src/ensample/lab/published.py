@@ -10,8 +10,8 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.lab.cell import Cell
 from ensample.lab.mistakes import Mistakes
-from ensample.lab.parts import example_of
-from ensample.problems import known
+from ensample.problems import example_of
+from ensample.registry import known
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument
 from ensample.extras import require
-from ensample.lab.bounds import bound_of
+from ensample.lab.bounds import guarantee_of
 from ensample.lab.cell import Cell
 from ensample.lab.cell_file import CellFile, read
 from ensample.lab.intervals import mean_interval, slope_interval
@@ -20,7 +20,7 @@ from ensample.lab.published import measured, published_in
 from ensample.lab.store import Store
 from ensample.lab.study import Study
 from ensample.numerals import numeral
-from ensample.problems import known
+from ensample.registry import known
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Results:
     def _summary(self, outcome: Outcome) -> dict[str, Any]:
         final = outcome.regret[:, -1]
         mean, low, high = mean_interval(final)
-        bound, confidence = bound_of(outcome.cell)
+        guarantee = guarantee_of(outcome.cell)
         return {
             **self._address(outcome.cell),
             "runs": len(final),
@@ -206,8 +206,8 @@ class Results:
             "worst": float(final.max()),
             "evaluation": outcome.evaluation,
             "seconds_per_round": outcome.seconds_per_round,
-            "bound": bound,
-            "bound_confidence": confidence,
+            "bound": guarantee and guarantee.bound,
+            "bound_confidence": guarantee and guarantee.probability,
         }
 
     def _curve(self, outcome: Outcome) -> list[dict[str, Any]]:

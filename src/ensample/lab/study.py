@@ -12,11 +12,14 @@ from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
 from ensample.lab.definition import Definition, digest
-from ensample.lab.grid import LONGEST, Table, cells_of
+from ensample.lab.grid import LONGEST, Table, cells_of, usual_label
 from ensample.lab.mistakes import Mistakes
 from ensample.lab.plain_data import not_plain
 from ensample.lab.published import check_published
-from ensample.problems import known
+from ensample.lab.written import tables
+from ensample.policies import Recipe
+from ensample.problems import Family, Problem
+from ensample.registry import known
 from ensample.simulation.registry import EVALUATIONS
 
 __all__ = ["Study"]
@@ -35,6 +38,8 @@ KEYS = (
     "published",
 )
 NEEDED = ("name", "horizon", "problem", "policy")
+Policies = Table | str | Recipe
+Problems = Table | str | Problem | Family
 LONGEST_NAME = 200  # bytes; file systems have 255
 
 
@@ -43,7 +48,8 @@ class Study:
     """What to run: every policy on every problem for every horizon, `runs` times.
 
     A list stands for an axis of the grid. Numbers of a recipe may be given in units of the problem: "noise" is sigma, "radius"
-    is beta_T of the theorems.
+    is beta_T of the theorems. A recipe, a problem, a law or a noise may be an object, or `module:name` of your own, which is
+    imported: read only studies that you trust. Objects are kept as the tables that describe them.
 
     >>> study = Study(
     ...     name="sizes", horizon=500, runs=3,
@@ -56,8 +62,8 @@ class Study:
 
     name: str
     horizon: int | list[int]
-    policy: Table | list[Table]
-    problem: Table | list[Table]
+    policy: Policies | list[Policies]
+    problem: Problems | list[Problems]
     runs: int = 100
     seed: int = 0
     checkpoints: int = 200
@@ -72,6 +78,10 @@ class Study:
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", self.source or (self.name if isinstance(self.name, str) else "study"))
         mistakes = Mistakes(self.source)
+        with mistakes.noted():
+            object.__setattr__(self, "problem", tables("problem", "family", self.problem))
+        with mistakes.noted():
+            object.__setattr__(self, "policy", tables("policy", "recipe", self.policy))
         self._check(mistakes)
         object.__setattr__(self, "cells", tuple(cells_of(self, mistakes)))
         check_published(self, mistakes)
@@ -123,19 +133,33 @@ class Study:
         mistakes.complain()
         return study
 
+    @property
+    def problems(self) -> list[Table]:
+        """The [problem] tables, each with its label."""
+        return labelled(self.problem, "family")
+
+    @property
+    def policies(self) -> list[Table]:
+        """The [[policy]] tables, each with its label."""
+        return labelled(self.policy, "recipe")
+
     def describe(self) -> Table:
         """The study as plain data: `Study(**study.describe()) == study`."""
         return {key: getattr(self, key) for key in KEYS}
 
     def definition(self, cell: Cell) -> Definition:
         """What decides the numbers of a cell, run by run."""
-        own = {"horizon": cell.horizon, "checkpoints": self.checkpoints, "evaluation": self.evaluation, "seed": self.seed}
-        return {**cell.given, **own}
+        return {**cell.definition, "checkpoints": self.checkpoints, "evaluation": self.evaluation, "seed": self.seed}
 
     @cached_property
     def digests(self) -> tuple[str, ...]:
         """Of the cells' definitions, by number. Cells that differ in words only have one: they are run once."""
         return tuple(digest(self.definition(cell)) for cell in self.cells)
+
+
+def labelled(given: Any, needed: str) -> list[Table]:
+    tables = given if isinstance(given, list) else [given]
+    return [{"label": usual_label(table[needed])} | table for table in tables]
 
 
 def fit_for_a_folder(name: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
-from ensample.problems import LinearProblem, Problem
+from ensample.problems import Problem
 from ensample.simulation.replicates import Job, replicates
 from ensample.simulation.simulate import checkpoint_rounds
 from ensample.types import FloatArray, IntArray
@@ -67,5 +67,8 @@ def play(task: Task, stop: IntArray) -> Block:
 
 def best_first(problem: Problem) -> IntArray:
     """The arms by their means."""
-    assert isinstance(problem, LinearProblem) and isinstance(problem.arms, FiniteArms)
-    return np.argsort(-(problem.arms.features @ problem.theta), kind="stable")
+    assert isinstance(problem.arms, FiniteArms)
+    features = problem.arms.features
+    linear = type(problem).mean is Problem.mean
+    means = features @ problem.theta if linear else np.array([problem.mean(x) for x in features])
+    return np.argsort(-means, kind="stable")

@@ -19,7 +19,8 @@ from ensample.perturbations import Gaussian
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.theory import Setting, radius
-from ensample.theory.assumptions import require_confidence, require_regularization
+from ensample.theory.assumptions import require_regularization
+from ensample.theory.guarantee import Theorem
 from ensample.types import FloatArray
 
 __all__ = ["ThompsonModel", "ThompsonSampling"]
@@ -77,7 +78,7 @@ class ThompsonSampling(Recipe):
         """
         instance("setting", setting, Setting, "a Setting")
         require_regularization("ThompsonSampling.from_theorem", setting)
-        require_confidence("ThompsonSampling.from_theorem", setting, 1)
+        Theorem("ThompsonSampling.from_theorem", failures=1).require_confidence(setting)
         return cls(regularization=setting.regularization, setting=setting)
 
     @property
