@@ -1,5 +1,8 @@
 """The contestants of the benchmark solve the same problem, and the rows say what they must."""
 
+import errno
+import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from ensample.bench.contestants import ARMS, DIM, NOISE, SCALE, looped, sphere
 from ensample.bench.floor import build_floor, run_floor
 from ensample.bench.textbook import Textbook
 from ensample.bench.timing import ratio, take_turns
+from ensample.cli import bench as command
 
 SIGMAS = 5.0  # a false alarm in two million
 
@@ -41,3 +45,45 @@ def test_a_row_knows_whether_it_is_reached() -> None:
 
 def test_the_loop_runs_the_textbook() -> None:
     assert looped(lambda features: Textbook(features, 10, SCALE, seed=0), 50)() > 0.0
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was asked for, without the work."""
+    asked: list[str] = []
+
+    def quickly(groups, turns, advance):
+        asked.extend(groups)
+        yield Ratio("a / b", 2.0, 1.0, True, "1 us")
+
+    monkeypatch.setattr(command, "measure", quickly)
+    return asked
+
+
+def test_rows_as_json(tmp_path: Path, measured: list[str]) -> None:
+    command.bench(["live"], 1, tmp_path / "bench.json")
+    (row,) = json.loads((tmp_path / "bench.json").read_text())
+    assert measured == ["live"] and row["name"] == "a / b" and row["reached"] is True
+    assert [path.name for path in tmp_path.iterdir()] == ["bench.json"]
+
+
+@pytest.mark.parametrize("path", ["missing/bench.json", ".", "pipe", "file/bench.json"])
+def test_a_file_that_cannot_be_is_named_before_the_work(path: str, tmp_path: Path, measured: list[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(es.InvalidArgument, match=r"^json = "):
+        command.bench(["live"], 1, tmp_path / path)
+    assert not measured and (tmp_path / "file").read_text() == "mine"
+
+
+def test_rows_that_cannot_be_written_leave_the_old_ones(
+    tmp_path: Path, measured: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "bench.json").write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(es.StorageError, match="No space left"):
+        command.bench(["live"], 1, tmp_path / "bench.json")
+    assert (tmp_path / "bench.json").read_text() == "old" and len(list(tmp_path.iterdir())) == 1

@@ -243,3 +243,61 @@ def test_a_folder_that_cannot_be_listed_can_be_written_to(old: Path, monkeypatch
     monkeypatch.setattr(os, "open", no_listing)
     put(old)
     assert old.read_bytes() == NEW
+
+
+def test_bytes_are_content_too(old: Path) -> None:
+    write_whole(old, NEW)
+    assert old.read_bytes() == NEW and names(old.parent) == ["file"]
+
+
+def test_a_link_that_is_not_followed_gives_its_place(old: Path) -> None:
+    for name, target in (("link", "file"), ("dangling", "missing"), ("loop", "loop"), ("away", "/dev/null")):
+        old.with_name(name).symlink_to(target)
+        write_whole(old.with_name(name), NEW, follow=False)
+        assert not old.with_name(name).is_symlink() and old.with_name(name).read_bytes() == NEW
+    assert old.read_bytes() == b"old" and not old.with_name("missing").exists()
+    with pytest.raises(es.InvalidArgument, match="not a folder"):
+        write_whole(old.parent, NEW, follow=False)
+
+
+def test_who_sweeps_a_folder_need_not_do_so_at_every_file(old: Path) -> None:
+    left = old.with_name(".ensample-0123456789abcdef.part")
+    left.write_bytes(b"half")
+    write_whole(old, NEW, tidy=False)
+    assert left.exists() and old.read_bytes() == NEW
+    files.sweep(old.parent)
+    assert names(old.parent) == ["file"]
+
+
+def test_a_place_for_a_file_is_looked_at_before_the_work(tmp_path: Path, monkeypatch) -> None:
+    """The same places that are refused later, by the name of the option, and nothing is made."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/null")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").write_bytes(b"old")
+    before = names(tmp_path)
+    for path in ("pipe", "device", "loop", ".", "missing/file", "file/file", "x" * 256):
+        with pytest.raises(es.InvalidArgument, match=r"^json = .*expected (a file that can be written, |the path of a file)"):
+            files.check_file("json", tmp_path / path)
+    for path in ("file", "new"):
+        files.check_file("json", tmp_path / path)
+    monkeypatch.chdir(tmp_path)
+    files.check_file("json", Path("new"))
+    assert names(tmp_path) == before
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(es.InvalidArgument, match="in a folder one can write in"):
+        files.check_file("json", tmp_path / "new")
+
+
+def test_a_place_for_a_folder_is_looked_at_before_the_work(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "dangling").symlink_to("missing")
+    for path in (tmp_path, tmp_path / "new" / "deep"):
+        files.check_folder("out", path)
+    for path in ("file", "file/inside", "dangling", "dangling/inside"):
+        with pytest.raises(es.InvalidArgument, match=r"out = .*a directory one can write in, and '.*(file|dangling)' is none"):
+            files.check_folder("out", tmp_path / path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(es.InvalidArgument, match="a directory one can write in"):
+        files.check_folder("out", tmp_path)
+    assert names(tmp_path) == ["dangling", "file"]

@@ -16,6 +16,7 @@ A call that raises one of these has changed nothing. And what it warns of:
 """
 
 import reprlib
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -32,6 +33,9 @@ __all__ = [
     "StudyError",
     "WrongType",
 ]
+
+
+SHOWN = 40  # mistakes of a study that are written out
 
 
 class EnsampleError(Exception):
@@ -71,7 +75,8 @@ class DecisionError(InvalidArgument):
 class StudyError(InvalidArgument):
     """A study cannot be run as it is written, or not into this folder.
 
-    `source` is the file, or the name of a study that has none.
+    `source` is the file, or the name of a study that has none. `mistakes` has an error for each thing that is wrong; the
+    argument, the value and what was expected are those of the first.
 
     >>> raise StudyError("mine.toml", "policy[0].size", 0, "a whole number >= 1")
     Traceback (most recent call last):
@@ -79,13 +84,29 @@ class StudyError(InvalidArgument):
     ensample.errors.StudyError: mine.toml: policy[0].size = 0: expected a whole number >= 1
     """
 
-    def __init__(self, source: str, key: str, value: object, expected: str) -> None:
+    def __init__(self, source: str, key: str, value: object, expected: str, others: "tuple[StudyError, ...]" = ()) -> None:
         super().__init__(key, value, expected)
-        self.args = (source, key, value, expected)
+        self.args = (source, key, value, expected, others)
         self.source = source
+        self.others = others
+
+    @classmethod
+    def about(cls, mistakes: "Sequence[StudyError]") -> Self:
+        """One error for all of them."""
+        first, *others = mistakes
+        return cls(first.source, first.argument, first.value, first.expected, tuple(others))
+
+    @property
+    def mistakes(self) -> "tuple[StudyError, ...]":
+        return (StudyError(self.source, self.argument, self.value, self.expected), *self.others)
 
     def __str__(self) -> str:
-        return f"{self.source}: {super().__str__()}"
+        first = f"{self.source}: {super().__str__()}"
+        if not self.others:
+            return first
+        lines = [first, *map(str, self.others[: SHOWN - 1])]
+        more = [f"... and {len(self.others) - SHOWN + 1} more"] if len(self.others) >= SHOWN else []
+        return "\n".join([f"{self.source}: {len(self.others) + 1} mistakes", *lines, *more])
 
 
 class AssumptionError(EnsampleError, ValueError):

@@ -18,22 +18,27 @@ from typing import BinaryIO
 
 from ensample.errors import InvalidArgument, StorageError
 
-__all__ = ["write_whole"]
+__all__ = ["check_file", "check_folder", "sweep", "sync", "write_whole"]
 
 PART = re.compile(r"\.ensample-[0-9a-f]{16}\.part")  # short, because the file's own name may be as long as names can be
 UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR)  # what is wrong with a path itself
 NO_SYNC = (errno.EACCES, errno.EINVAL)  # a folder that cannot be read, a file system that has nothing to sync
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Let `write` fill a file and put it in the place of `path`; on any error or interrupt what was there stays as it was.
+def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object], *, follow: bool = True, tidy: bool = True) -> None:
+    """Put a file in the place of `path`: these bytes, or what a function writes; on any error or interrupt what was there stays
+    as it was.
 
     A new file has the mode that `open` gives; one that was there keeps its mode, and its owner where that is allowed. A link
-    stays a link. Devices, pipes and folders are refused. What the system does not take, as on a full disk, is a `StorageError`.
+    stays a link and its target is written, unless `follow` is False: then the file takes the link's place. Devices, pipes and
+    folders are refused. What the system does not take, as on a full disk, is a `StorageError`. Without `tidy` nothing is swept:
+    for folders of many files, whose owner sweeps them once.
     """
+    write = content if callable(content) else (lambda file: file.write(content))
     try:
-        target, old = destination(path)
-        sweep(target.parent)
+        target, old = destination(path, follow)
+        if tidy:
+            sweep(target.parent)
         while not replaced(target, old, write):
             pass
         sync(target.parent)
@@ -41,9 +46,34 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         raise StorageError(error.errno, error.strerror or str(error), os.fspath(path)) from error
 
 
-def destination(path: Path) -> tuple[Path, os.stat_result | None]:
+def check_file(argument: str, path: Path) -> None:
+    """Raise, before the work, unless a file can be written at `path`; nothing is created."""
+    try:
+        target, _ = destination(path)
+    except InvalidArgument as error:
+        which = error.expected.removeprefix("a file").lstrip(", ")  # in a folder that exists, not a device
+        expected = error.expected if which == error.expected else f"a file that can be written, {which}"
+        raise InvalidArgument(argument, os.fspath(path), expected) from None
+    except OSError as error:
+        raise InvalidArgument(argument, os.fspath(path), f"a file that can be written ({error.strerror})") from None
+    if not os.access(target.absolute().parent, os.W_OK | os.X_OK):  # a whole file is renamed into its folder
+        raise InvalidArgument(argument, os.fspath(path), "a file that can be written, in a folder one can write in")
+
+
+def check_folder(argument: str, path: Path) -> None:
+    """Raise, before the work, unless `path` is, or can become, a folder to write in; nothing is created."""
+    nearest = next(place for place in (path.absolute(), *path.absolute().parents) if os.path.lexists(place))
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        expected = f"a directory one can write in, and {os.fspath(nearest)!r} is none"
+        raise InvalidArgument(argument, os.fspath(path), expected)
+
+
+def destination(path: Path, follow: bool = True) -> tuple[Path, os.stat_result | None]:
     """The file that a path stands for, and what is known of it if it is there."""
-    target = Path(os.path.realpath(path)) if os.path.islink(path) else path
+    linked = os.path.islink(path)
+    target = Path(os.path.realpath(path)) if linked and follow else path
+    if linked and not follow:
+        return target, None
     found: os.stat_result | None = None
     try:
         found = target.stat()

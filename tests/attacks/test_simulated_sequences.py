@@ -16,7 +16,7 @@ APART = 1e-6
 def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     """How far apart kernel and live policy are after a warm-up and one round, relative to theta_hat; the condition number."""
     theta = np.random.default_rng(rounds).standard_normal(sequence.dim)
-    problem = es.LinearProblem(es.FiniteArms(sequence.X), theta, 0.0, warmup=sequence.X[:rounds])
+    problem = es.LinearProblem(es.FiniteArms(sequence.X), theta, 0.0, warmup=range(rounds))
     recipe = es.Greedy(regularization=sequence.lam)
     place = problem.place()
     marks, stop = np.array([1]), np.zeros(1, np.int64)

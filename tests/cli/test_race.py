@@ -18,7 +18,7 @@ import ensample as es
 from ensample.cli.fields import PARTS
 from ensample.cli.policies import POLICIES
 from ensample.cli.recipes import RECIPES
-from ensample.problems import PROBLEMS
+from ensample.problems import families_by_name
 from ensample.report.race import figure as report
 
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
@@ -124,7 +124,7 @@ def test_recipes_as_one_types_them(everyone: dict[str, Any], tmp_path: Path) -> 
 def test_the_list(tmp_path: Path) -> None:
     shown = run("--list", folder=tmp_path)
     assert shown.returncode == 0 and shown.stderr == "" and list(tmp_path.iterdir()) == []
-    for name in (*PROBLEMS, *POLICIES, *RECIPES, *PARTS, "es-N", "LinUCB.from_theorem", "arms 5,000", "module:Name"):
+    for name in (*families_by_name(), *POLICIES, *RECIPES, *PARTS, "es-N", "LinUCB.from_theorem", "arms 5,000", "module:Name"):
         assert name in shown.stdout, name
     assert max(map(len, shown.stdout.splitlines())) <= 100
 
@@ -204,12 +204,12 @@ def read_on(terminal: int, shown: list[bytes]) -> None:
 
 
 def test_an_interrupted_figure_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Path, target: Path) -> None:
+    def interrupted(part: Path, target: Path) -> None:
         raise KeyboardInterrupt
 
     (tmp_path / "race.png").write_text("old")
     figure = report.draw(small_runs(), "a race")
-    monkeypatch.setattr(Path, "replace", interrupted)
+    monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         report.save(figure, tmp_path, "race")
     assert [path.name for path in tmp_path.iterdir()] == ["race.png"] and (tmp_path / "race.png").read_text() == "old"

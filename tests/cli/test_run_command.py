@@ -73,6 +73,22 @@ def test_an_error_is_one_line_that_says_what_is_wrong(arguments: list[str], said
     assert sorted(path.name for path in folder.iterdir()) == ["bad.toml", "mine.toml"]
 
 
+def test_all_mistakes_are_said_at_once(folder: Path) -> None:
+    text = TOML.replace("runs = 6", "rums = 6").replace("horizon = 60", "horizon = 0")
+    text = text.replace("size = [1, 4]", "sise = 1")
+    (folder / "bad.toml").write_text(text.replace('"ThompsonSampling"', '"Thomson"'))
+    done = ensample("run", "bad.toml", cwd=folder)
+    first, *lines = done.stderr.splitlines()
+    assert done.returncode == 2 and first == "error: bad.toml: 5 mistakes" and "Traceback" not in done.stderr
+    wrong = ["rums = 6", "horizon = 0", "policy[0].sise = 1", "policy[0].size = None", "policy[1].recipe = 'Thomson'"]
+    assert [line.partition(": expected ")[0] for line in lines] == [f"bad.toml: {mistake}" for mistake in wrong]
+
+
+def test_help_says_how_to_grow(folder: Path) -> None:
+    shown = ensample("run", "--help", cwd=folder).stdout
+    assert "--grow" in shown and "ensample run mine.toml --grow" in shown and "computed anew" in shown
+
+
 @pytest.mark.parametrize("package", ["polars", "scipy"])
 def test_a_missing_package_is_named_before_the_work(package: str, folder: Path) -> None:
     code = (
@@ -83,11 +99,24 @@ def test_a_missing_package_is_named_before_the_work(package: str, folder: Path) 
     assert [path.name for path in folder.iterdir()] == ["mine.toml"]
 
 
-def test_a_changed_study_shows_the_difference(folder: Path) -> None:
+def test_a_changed_study_shows_the_difference_and_grows_when_asked_to(folder: Path) -> None:
     ensample("run", "mine.toml", cwd=folder)
-    (folder / "mine.toml").write_text(TOML.replace("runs = 6", "runs = 7", 1))
-    done = ensample("run", "mine.toml", cwd=folder)
-    assert done.returncode == 2 and '- "runs": 6,' in done.stderr and '+ "runs": 7,' in done.stderr
+    changed = TOML.replace("runs = 6", "runs = 8", 1).replace("size = [1, 4]", "size = [1, 9]")
+    (folder / "mine.toml").write_text(changed)
+    refused = ensample("run", "mine.toml", cwd=folder)
+    assert refused.returncode == 2 and "--grow" in refused.stderr
+    for row in ("runs     6 -> 8", "added    ES, sphere, dim=2, size=9", "dropped  ES, sphere, dim=3, size=4"):
+        assert f"  {row}\n" in refused.stderr
+    planned = ensample("run", "mine.toml", "--dry-run", cwd=folder)
+    assert planned.returncode == 0 and "with --grow these are the changes" in planned.stdout
+    assert "6 runs" in planned.stdout and f"{(4 * 2 + 2 * 8) * 60:,} rounds to go" in planned.stdout
+    assert es.Results(folder / "results" / "small").study.runs == 6, "neither has changed anything"
+    grown = ensample("run", "mine.toml", "--grow", cwd=folder)
+    assert grown.returncode == 0 and "size=9" in grown.stdout and "size=4" not in grown.stdout
+    assert "of 6 cells 0 stay, 4 go on from the runs they have, 2 to compute anew" in grown.stderr
+    assert "│ dropped │ ES, sphere, dim=3, size=4" in grown.stderr
+    again = ensample("run", "mine.toml", "--grow", cwd=folder)
+    assert again.stderr == "small: 6 cells, 6 of them finished before\n", "nothing more to grow"
 
 
 def test_labels_are_text(folder: Path) -> None:

@@ -51,12 +51,20 @@ def test_it_fits_a_narrow_terminal() -> None:
         (("chi-square", "--seed", "-1"), "seed = -1: expected"),
         (("chi-square", "--html", "/nowhere/a.html"), "html = '/nowhere/a.html': expected a file that can be written"),
         (("chi-square", "--json", "/"), "json = '/': expected a file that can be written"),
+        (("chi-square", "--json", "/dev/null"), "json = '/dev/null': expected a file that can be written, not a device"),
     ],
 )
 def test_errors_are_one_line(arguments: tuple[str, ...], said: str) -> None:
     shown = run("verify", *arguments)
     assert shown.returncode == 2 and shown.stdout == ""
     assert shown.stderr.startswith("error: ") and said in shown.stderr and "Traceback" not in shown.stderr
+
+
+def test_a_place_for_figures_is_looked_at_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "images").write_text("mine")
+    with pytest.raises(InvalidArgument, match=r"^markdown = .*images/a': expected a directory one can write in"):
+        command.verify(["chi-square"], markdown=tmp_path / "a.md")
+    assert [path.name for path in tmp_path.iterdir()] == ["images"]
 
 
 def test_an_unknown_scale_lists_the_scales() -> None:

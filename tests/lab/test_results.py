@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import ensample as es
-from ensample.lab.bounds import bound_of
+from ensample.lab.bounds import guarantee_of
 from ensample.lab.estimate import estimate
 from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured
@@ -77,9 +77,13 @@ def test_a_bound_is_shown_where_a_theorem_applies(results: es.Results) -> None:
 def test_no_bound_where_rounds_are_forced_or_observations_given(family: str, applies: bool) -> None:
     policies = [THEOREM, {"recipe": "LinUCB", "theorem": True}, {**THEOREM, "label": "opt", "member": "OptimisticMember"}]
     cells = small(problem={"family": family, "dim": 3}, policy=policies).cells
-    assert [bound_of(cell)[1] for cell in cells] == pytest.approx([0.8, 0.9, 0.85] if applies else [None] * 3)
+    found = [guarantee_of(cell) for cell in cells]
+    if applies:
+        assert [guarantee.probability for guarantee in found] == pytest.approx([0.8, 0.9, 0.85])
+    else:
+        assert found == [None] * 3
     fewer = dataclasses.replace(cells[0], recipe=dataclasses.replace(cells[0].recipe, size=10))
-    assert bound_of(fewer) == (None, None)
+    assert guarantee_of(fewer) is None
 
 
 def test_a_dry_run_knows_what_members_take() -> None:

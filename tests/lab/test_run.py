@@ -25,6 +25,12 @@ def cell_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "cells").iterdir())}
 
 
+def file_of(folder: Path, number: int, study: es.Study | None = None) -> Path:
+    """The file of a cell of the small study, or of another one."""
+    (path,) = (folder / "cells").glob(f"{(study or small()).digests[number]}-*.parquet")
+    return path
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The small study run in one go."""
@@ -80,7 +86,7 @@ def test_an_error_half_way_loses_no_finished_cell(tmp_path: Path, whole: dict[st
 @pytest.mark.parametrize("harm", ["flip", "cut", "empty"])
 def test_a_damaged_cell_is_noticed_and_run_again(harm: str, tmp_path: Path, whole: dict[str, bytes]) -> None:
     es.run_study(small(), tmp_path)
-    victim = tmp_path / "cells" / sorted(whole)[3]
+    victim = file_of(tmp_path, 3)
     content = victim.read_bytes()
     changed = {"flip": content[:99] + bytes([content[99] ^ 1]) + content[100:], "cut": content[:-7], "empty": b""}
     victim.write_bytes(changed[harm])
@@ -92,13 +98,14 @@ def test_a_damaged_cell_is_noticed_and_run_again(harm: str, tmp_path: Path, whol
 @pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
 def test_what_is_no_file_in_the_place_of_a_cell_is_set_aside(kind: str, tmp_path: Path, whole: dict[str, bytes]) -> None:
     es.run_study(small(), tmp_path)
+    victim = file_of(tmp_path, 3)
     for again in ("", "-2"):
-        put(kind, tmp_path / "cells" / sorted(whole)[3], tmp_path)
+        put(kind, victim, tmp_path)
         assert [outcome.cell.number for outcome in es.Results(tmp_path).outcomes] == [0, 1, 2, 4, 5]
         es.run_study(small(), tmp_path)
         assert len(es.Results(tmp_path).outcomes) == 6
         ending = {"link": "link", "dangling link": "link", "folder": "folder", "pipe": "damaged"}[kind]
-        aside = (tmp_path / "cells" / sorted(whole)[3]).with_suffix(f".{ending}{again}")
+        aside = victim.with_suffix(f".{ending}{again}")
         assert os.path.lexists(aside) and (aside.is_symlink() or not aside.is_file())
     files = {path.name: path.read_bytes() for path in (tmp_path / "cells").glob("*.parquet")}
     assert files == whole and all(path.is_file() and not path.is_symlink() for path in (tmp_path / "cells").glob("*.parquet"))
@@ -146,29 +153,35 @@ def test_what_is_no_file_in_the_place_of_the_journal_is_set_aside(kind: str, tmp
 
 def test_a_folder_among_the_leftovers_of_a_killed_process_stays(tmp_path: Path) -> None:
     es.run_study(small(), tmp_path)
-    (tmp_path / "cells" / ".mine.part").mkdir()
+    for name in (".mine.part", LEFT):
+        (tmp_path / "cells" / name).mkdir()
     es.run_study(small(), tmp_path)
-    assert (tmp_path / "cells" / ".mine.part").is_dir()
+    assert (tmp_path / "cells" / ".mine.part").is_dir() and (tmp_path / "cells" / LEFT).is_dir()
+
+
+LEFT = ".ensample-0123456789abcdef.part"  # of a process that was killed while it wrote
 
 
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path, whole: dict[str, bytes]) -> None:
     (tmp_path / "cells").mkdir()
-    (tmp_path / "cells" / ".0000-abc.parquet.1234.part").write_bytes(b"half")
+    (tmp_path / "cells" / LEFT).write_bytes(b"half")
     with pytest.raises(es.StudyError, match="a folder of this study, or a new one"):
         es.run_study(small(), tmp_path)
     for left in (tmp_path / "cells").iterdir():
         left.unlink()
     es.run_study(small(), tmp_path)
-    (tmp_path / "cells" / ".0000-abc.parquet.1234.part").write_bytes(b"half")
+    for folder in (tmp_path, tmp_path / "cells"):
+        (folder / LEFT).write_bytes(b"half")
     es.run_study(small(), tmp_path)
-    assert cell_files(tmp_path) == whole
+    assert cell_files(tmp_path) == whole and not (tmp_path / LEFT).exists()
 
 
 def test_a_changed_study_is_refused_with_the_difference(tmp_path: Path, whole: dict[str, bytes]) -> None:
     es.run_study(small(), tmp_path)
     with pytest.raises(es.StudyError) as caught:
         es.run_study(small(horizon=61), tmp_path)
-    assert '- "horizon": 60,' in str(caught.value) and '+ "horizon": 61,' in str(caught.value)
+    assert "changed  TS, sphere, dim=3: horizon 60 -> 61" in str(caught.value) and "--grow" in str(caught.value)
+    assert "of 6 cells 0 stay, 0 go on from the runs they have, 6 to compute anew" in str(caught.value)
     assert cell_files(tmp_path) == whole
     es.run_study(small(question="Other words?"), tmp_path)
     assert es.Results(tmp_path).study.question == "Other words?"
@@ -268,22 +281,29 @@ def test_an_error_of_somebody_else_is_not_the_folders(tmp_path: Path) -> None:
         es.run_study(small(), tmp_path, progress=broken)
 
 
-def test_a_cell_under_another_number_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["cell", "runs"])
+def test_a_cell_under_the_name_of_another_is_noticed(other: str, tmp_path: Path) -> None:
     es.run_study(small(), tmp_path)
-    first, second, *_ = sorted((tmp_path / "cells").iterdir())
-    second.unlink()
-    first.rename(first.with_name(first.name.replace("0000-", "0001-")))
-    with pytest.raises(es.InvalidArgument, match="the file holds cell 0"):
+    first, second = file_of(tmp_path, 0), file_of(tmp_path, 1)
+    digest, runs, checksum = first.stem.split("-")
+    if other == "cell":
+        digest = second.stem.split("-")[0]
+        second.unlink()
+    else:
+        runs = "7"
+    first.rename(first.with_stem(f"{digest}-{runs}-{checksum}"))
+    with pytest.raises(es.InvalidArgument, match=r"what its name says, and the file holds 6 runs of .*'size': 1"):
         _ = es.Results(tmp_path).outcomes
 
 
 def test_a_cell_is_a_parquet_file_for_others_too(tmp_path: Path) -> None:
     es.run_study(small(), tmp_path)
-    path = sorted((tmp_path / "cells").iterdir())[1]
+    path = file_of(tmp_path, 1)
     frame = polars.read_parquet(path)
     assert frame.columns == ["run", "regret", "pulls"] and len(frame) == 6
     about = json.loads(polars.read_parquet_metadata(path)["ensample"])
-    assert about["name"] == "ES, sphere, dim=2, size=4" and about["checkpoints"][-1] == 60
+    assert about["definition"]["recipe"] == {"kind": "EnsembleSampling", "size": 4, "scale": 0.3}
+    assert about["definition"]["problem"] == {"kind": "RandomSphere", "dim": 2, "arms": 5} and about["checkpoints"][-1] == 60
 
 
 @pytest.mark.parametrize("options", [{"threads": 0}, {"threads": 2, "cluster": "local"}, {"progress": 3}, {"out": 3}])
@@ -304,7 +324,7 @@ def start(folder: Path) -> "subprocess.Popen[str]":
 
 def wait_for(folder: Path, cells: int, process: "subprocess.Popen[str]") -> None:
     """Until so many cells are finished."""
-    while len(list(folder.glob("cells/[0-9]*.parquet"))) < cells and process.poll() is None:
+    while len(list(folder.glob("cells/*.parquet"))) < cells and process.poll() is None:
         time.sleep(0.002)
 
 

@@ -6,7 +6,6 @@ import pytest
 
 import ensample as es
 from ensample.lab import BUNDLED, bundled
-from ensample.lab.parts import setting_of
 from lab.studies import SPHERE, TOML, small
 
 
@@ -34,7 +33,7 @@ def test_a_file_says_the_same_as_python() -> None:
 def test_units_come_from_the_problem() -> None:
     policy = [{"recipe": "LinUCB", "radius": ["noise", "2 noise", "0.5 radius"]}]
     study = small(problem={"family": "sphere", "noise": 0.7}, policy=policy)
-    beta = es.theory.radius(setting_of(study.cells[0].family, study.cells[0].horizon))
+    beta = es.theory.radius(es.setting_of(study.cells[0].family, study.cells[0].horizon))
     assert [cell.recipe.radius for cell in study.cells] == pytest.approx([0.7, 1.4, 0.5 * beta])  # type: ignore[attr-defined]
 
 
@@ -193,7 +192,9 @@ def test_a_theorem_that_does_not_apply_is_refused_before_anything_runs() -> None
     "changes",
     [
         {"policy": [{"recipe": "Greedy", "regularization": object()}]},
-        {"problem": "sphere"},
+        {"problem": 3},
+        {"problem": object()},
+        {"policy": [lambda: None]},
         {"policy": []},
         {"policy": {"recipe": "Greedy", "label": "\ud800"}},
         {"policy": {"recipe": "Greedy", 3: 4}},

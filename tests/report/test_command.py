@@ -31,7 +31,10 @@ def test_paths_are_printed(studied: dict[str, es.Results], tmp_path: Path) -> No
     [
         (["nowhere"], "folder = 'nowhere': expected a folder of results, with study.json"),
         (["", "--baseline", "LinUBC"], "baseline = 'LinUBC': expected one of Thompson, LinUCB (did you mean 'LinUCB'?)"),
-        (["", "--out", "nowhere/page.html"], "out = 'nowhere/page.html': expected a file in a folder that is there"),
+        (
+            ["", "--out", "nowhere/page.html"],
+            "out = 'nowhere/page.html': expected a file that can be written, in a folder that exists",
+        ),
     ],
 )
 def test_mistakes_are_one_line(arguments: list[str], words: str, studied: dict[str, es.Results], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import html
 import json
 import math
+import os
 import re
 import shutil
 import tomllib
@@ -265,7 +266,7 @@ def test_bad_arguments_are_named(studied: dict[str, es.Results], tmp_path: Path)
     results = studied["grid"]
     with pytest.raises(InvalidArgument, match=r"baseline = 'Tompson': expected one of .*did you mean 'Thompson'"):
         write_report(results, tmp_path / "page.html", baseline="Tompson")
-    with pytest.raises(InvalidArgument, match=r"out = .*: expected a file in a folder that is there"):
+    with pytest.raises(InvalidArgument, match=r"out = .*: expected a file that can be written, in a folder that exists"):
         write_report(results, tmp_path / "nowhere" / "page.html")
     with pytest.raises(InvalidArgument, match="out = "):
         write_report(results, tmp_path)
@@ -283,10 +284,39 @@ def test_a_page_that_cannot_be_made_leaves_the_old_one(
     page = tmp_path / "page.html"
     page.write_text("old")
     full = OSError(28, "No space left on device")
-    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(full))
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(full))
     with pytest.raises(InvalidArgument, match=r"out = .*No space left"):
         write_report(studied["one"], page)
     assert page.read_text() == "old" and list(tmp_path.iterdir()) == [page]
+
+
+@pytest.mark.parametrize("option", ["figures", "csv"])
+def test_what_cannot_be_written_is_named_before_the_page_is_made(
+    option: str, studied: dict[str, es.Results], tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(studied["one"].folder, folder)
+    for made in ("figures", "csv"):
+        shutil.rmtree(folder / made, ignore_errors=True)
+    (folder / option).write_text("mine")
+    (folder / "report.html").unlink(missing_ok=True)
+    with pytest.raises(InvalidArgument, match=rf"{option} = .*a directory one can write in"):
+        write_report(es.Results(folder), **{option: True})
+    assert not (folder / "report.html").exists() and (folder / option).read_text() == "mine"
+
+
+def test_a_page_of_ones_own_may_be_a_link_and_one_in_the_folder_gives_its_place(
+    studied: dict[str, es.Results], tmp_path: Path
+) -> None:
+    """A folder of results may be somebody else's."""
+    folder, precious = tmp_path / "copy", tmp_path / "precious"
+    shutil.copytree(studied["one"].folder, folder)
+    (folder / "report.html").unlink(missing_ok=True)
+    for link, follows in ((folder / "report.html", False), (tmp_path / "mine.html", True)):
+        precious.write_text("precious")
+        link.symlink_to(precious)
+        write_report(es.Results(folder), link if follows else None)
+        assert link.is_symlink() == follows and (precious.read_text() == "precious") != follows
 
 
 def test_missing_times_leave_out_the_cost(studied: dict[str, es.Results], tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -30,7 +29,7 @@ def test_linreboot(policy: str, dim: int) -> None:
 
 def inflated(family, horizon: int) -> float:
     """beta_T of a family's problem."""
-    return es.theory.radius(family.draw(np.random.default_rng(0)).setting(horizon))
+    return es.theory.radius(es.setting_of(family, horizon))
 
 
 @pytest.mark.parametrize(("dim", "plain", "wide"), [(10, 0.08, 0.07), (25, 0.63, 0.06), (50, 1.00, 0.06), (100, 1.00, 0.05)])
@@ -42,7 +41,7 @@ def test_trap(dim: int, plain: float, wide: float) -> None:
         shares = runs.pulls[:, 0] / 2000
         error = shares.std() * math.sqrt(1 / 20 + 1 / 60)  # theirs of 20 runs, ours of 60
         assert abs(shares.mean() - published) < 3 * error + 0.005
-    setting = family.draw(np.random.default_rng(0)).setting(2000)
+    setting = es.setting_of(family, 2000)
     ucb = es.simulate(es.LinUCB(form="closed", noise=1.0, norm=setting.norm), family, 2000, 20, seed=2)
     assert (ucb.pulls[:, 0] / 2000).mean() < 0.005
 
@@ -55,7 +54,7 @@ def test_two_arms() -> None:
     assert stats.fisher_exact([[stuck, 400 - stuck], [17, 23]]).pvalue > 0.0027
     wide = es.simulate(es.ThompsonSampling(scale=inflated(family, 10_000)), family, 10_000, 200, seed=3).summary()
     assert wide["mean"] == pytest.approx(700, rel=0.1)
-    setting = family.draw(np.random.default_rng(0)).setting(10_000)
+    setting = es.setting_of(family, 10_000)
     assert es.simulate(es.LinUCB.from_theorem(setting), family, 10_000, 100).summary()["mean"] == pytest.approx(118, rel=0.1)
 
 

@@ -84,8 +84,8 @@ def test_other_rules_are_lazy_too(rule: es.MemberRule) -> None:
 
 
 def test_a_warm_up_and_an_opening_are_in_every_members_history() -> None:
-    warmup = np.vstack([np.eye(2)] * 5 + [X[:1]])
-    problem = es.LinearProblem(es.FiniteArms(X), THETA, 0.5, warmup=warmup, opening=[0, 1, 2, 3])
+    warmup = [len(X), len(X) + 1] * 5 + [0]
+    problem = es.LinearProblem(es.FiniteArms(X), THETA, 0.5, warmup=warmup, others=np.eye(2), opening=[0, 1, 2, 3])
     recipe = es.EnsembleSampling(size=5, scale=0.7)
     lazy, eager = outcomes(recipe, problem, 60, "lazy", 1), outcomes(recipe, problem, 60, "eager", 2)
     assert holds(p_value(lazy, eager))

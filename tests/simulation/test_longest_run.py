@@ -11,7 +11,7 @@ from ensample.simulation.simulate import checkpoint_rounds
 
 LONGEST = 2**31 - 1
 WARMUP = 3
-PROBLEM = es.LinearProblem(es.FiniteArms(np.eye(2)), [0.2, 0.9], 0.1, warmup=np.eye(2)[[0, 0, 1]])
+PROBLEM = es.LinearProblem(es.FiniteArms(np.eye(2)), [0.2, 0.9], 0.1, warmup=[0, 0, 1])
 SAID = f"^horizon = {LONGEST - WARMUP + 1}: expected at most {LONGEST - WARMUP}, .* the {WARMUP} rounds of the warm-up$"
 
 

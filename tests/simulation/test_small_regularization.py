@@ -10,7 +10,7 @@ from ensample.simulation.algorithms.lazy import base_ratio
 from evidence import FALSE_ALARM
 
 X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
-WARMUP = np.vstack([X[:1]] * 2000)
+WARMUP = np.zeros(2000, np.int64)  # the first arm
 
 
 def problem() -> es.LinearProblem:

@@ -41,7 +41,7 @@ from ensample.claims.statements import (
     uninflated_trap,
 )
 from ensample.errors import InvalidArgument
-from ensample.problems import known
+from ensample.registry import known
 
 __all__ = ["CLAIMS", "find"]
 

@@ -10,7 +10,7 @@ from ensample.claims.evidence import CLAIM_ALARM, cell, probability_at_least, we
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
 from ensample.simulation import simulate
-from ensample.theory import Setting
+from ensample.theory import Guarantee, Setting
 from ensample.types import FloatArray
 
 __all__ = ["Case", "bound_against_regret", "judge", "play", "runs_to_decide"]
@@ -18,14 +18,13 @@ __all__ = ["Case", "bound_against_regret", "judge", "play", "runs_to_decide"]
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A recipe at the constants of a setting, on a problem that the setting describes, and the bound that is claimed."""
+    """A recipe at the constants of a setting, on a problem that the setting describes, and what is claimed."""
 
     name: str
     recipe: Recipe
     problem: Problem | Family
     setting: Setting
-    bound: float
-    confidence: float  # the regret is within the bound with at least this probability
+    guarantee: Guarantee
     shown: bool = False  # in the figure
 
 
@@ -36,7 +35,7 @@ def play(claim: str, cases: Sequence[Case], seed: int, runs: int = 0) -> list[Fl
             case.recipe,
             case.problem,
             case.setting.horizon,
-            runs or runs_to_decide(case.confidence, len(cases)),
+            runs or runs_to_decide(case.guarantee.probability, len(cases)),
             seed,
             checkpoints=1,
             cell=cell(f"{claim} {place}"),
@@ -55,15 +54,16 @@ def judge(cases: Sequence[Case], regrets: Sequence[FloatArray]) -> Outcome:
     """P(R(T) <= bound) >= confidence in every case."""
     outcomes = []
     for case, regret in zip(cases, regrets, strict=True):
+        bound, probability = case.guarantee.bound, case.guarantee.probability
         trivial = 2.0 * case.setting.norm * case.setting.horizon
         detail = (
-            f"{case.name}, T = {case.setting.horizon:,}: largest regret {regret.max() / case.bound:.2g} of the bound, "
-            f"which is {case.bound / trivial:.2g} of 2ST"
+            f"{case.name}, T = {case.setting.horizon:,}: largest regret {regret.max() / bound:.2g} of the bound, "
+            f"which is {bound / trivial:.2g} of 2ST"
         )
-        successes = int((regret <= case.bound).sum())
-        outcomes.append(probability_at_least(successes, regret.size, case.confidence, detail, CLAIM_ALARM / len(cases)))
+        successes = int((regret <= bound).sum())
+        outcomes.append(probability_at_least(successes, regret.size, probability, detail, CLAIM_ALARM / len(cases)))
     found = weakest(outcomes)
-    says = any(case.bound < 2.0 * case.setting.norm * case.setting.horizon for case in cases)
+    says = any(case.guarantee.bound < 2.0 * case.setting.norm * case.setting.horizon for case in cases)
     return found if says else replace(found, detail=f"no bound here is below the trivial 2ST; {found.detail}")
 
 
@@ -72,7 +72,7 @@ def bound_against_regret(title: str, cases: Sequence[Case], regrets: Sequence[Fl
     pairs = [(case, regret) for case, regret in zip(cases, regrets, strict=True) if case.shown]
     horizons = tuple(float(case.setting.horizon) for case, _ in pairs)
     curves = (
-        Curve("bound", horizons, tuple(case.bound for case, _ in pairs), bound=True),
+        Curve("bound", horizons, tuple(case.guarantee.bound for case, _ in pairs), bound=True),
         Curve(
             "2ST, always true", horizons, tuple(2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs), bound=True
         ),

@@ -11,8 +11,9 @@ from rich.table import Table
 
 from ensample.bench import GROUPS, Ratio, measure
 from ensample.checks import whole
-from ensample.cli.console import check_file, output, progress
+from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
+from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
 
 __all__ = ["bench"]
@@ -44,7 +45,8 @@ def bench(
             bars.update(task, description=f"after {row.name}")
     output.print(as_table(rows))
     if json_file is not None:
-        json_file.write_text(json.dumps([asdict(row) | {"reached": row.reached} for row in rows], indent=1) + "\n")
+        answer = [asdict(row) | {"reached": row.reached} for row in rows]
+        write_whole(json_file, f"{json.dumps(answer, indent=1)}\n".encode())
 
 
 def as_table(rows: list[Ratio]) -> Table:

@@ -8,9 +8,9 @@ __all__ = ["claims", "policies", "problems", "studies"]
 
 
 def problems(incomplete: str) -> list[str]:
-    from ensample.problems import PROBLEMS
+    from ensample.problems import families_by_name
 
-    return beginning_with(incomplete, list(PROBLEMS))
+    return beginning_with(incomplete, list(families_by_name()))
 
 
 def policies(incomplete: str) -> list[str]:

@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,9 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from ensample.errors import InvalidArgument
-
-__all__ = ["Screen", "check_file", "errors", "label", "output", "progress", "visible", "warnings_shown"]
+__all__ = ["Screen", "errors", "label", "output", "progress", "visible", "warnings_shown"]
 
 # What moves the cursor, starts an escape sequence, turns the writing direction or is no character at all.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -71,10 +68,3 @@ def progress() -> Progress:
         console=errors,
         disable=not errors.is_terminal,
     )
-
-
-def check_file(option: str, path: Path) -> None:
-    """Raise, before the work, unless a file can be written at `path`; nothing is created."""
-    folder = path.absolute().parent
-    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise InvalidArgument(option, str(path), "a file that can be written, in a folder that exists")

@@ -5,6 +5,8 @@ The text is parsed and looked up, never evaluated.
 
 import ast
 import inspect
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,18 +14,13 @@ from typing import Any
 
 import ensample as es
 from ensample.errors import EnsampleError, InvalidArgument
-from ensample.problems import known
+from ensample.registry import kinds, known, theirs
 
-__all__ = ["PARTS", "UNITS", "Reader", "blaming", "public", "shown"]
-
-
-def public(*bases: type) -> dict[str, type[Any]]:
-    """The public classes of a kind, by name, without the abstract ones."""
-    classes = {name: thing for name in es.__all__ if isinstance(thing := getattr(es, name), type)}
-    return {name: kind for name, kind in classes.items() if issubclass(kind, bases) and not inspect.isabstract(kind)}
+__all__ = ["PARTS", "UNITS", "Reader", "blaming", "dotted", "find_here", "shown"]
 
 
-PARTS = public(es.InitialLaw, es.MemberRule)
+KINDS = (es.InitialLaw, es.MemberRule)
+PARTS = kinds(*KINDS)
 UNITS: dict[str, Callable[[es.Setting], float]] = {
     "noise": lambda setting: setting.noise,
     "radius": es.theory.radius,  # beta_T
@@ -50,6 +47,11 @@ class Reader:
                 return UNITS[name](self.setting)
             case ast.Name(id=name) if name in PARTS:
                 return self.call(name, PARTS[name], [], {})
+            case ast.Attribute():
+                found = self.theirs(node)
+                return self.call(found.__name__, found, [], {}) if isinstance(found, type) else found
+            case ast.Call(func=ast.Attribute() as name) if isinstance(found := self.theirs(name), type):
+                return self.call(found.__name__, found, *self.arguments(node))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.number(operand)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
@@ -60,6 +62,15 @@ class Reader:
         words = [*UNITS, *PARTS]
         expected = known(unknown.id, words) if isinstance(unknown, ast.Name) else f"one of {', '.join(words)}"
         raise InvalidArgument(f"{self.text}: field", ast.unparse(node), f"a number, text, or {expected}")
+
+    def theirs(self, node: ast.expr) -> Any:
+        """A law or a rule of the user's own, `mymodule.MyLaw`, or its class."""
+        *module, name = dotted(node) or [""]
+        argument = f"{self.text}: field"
+        found = theirs(argument, f"{'.'.join(module)}:{name}") if module else None
+        if not isinstance(found, KINDS) and not (isinstance(found, type) and issubclass(found, KINDS)):
+            raise InvalidArgument(argument, ast.unparse(node), f"a number, text, a law or a rule, and this is {found!r}")
+        return found
 
     def number(self, node: ast.expr) -> float:
         value = self.value(node)
@@ -105,6 +116,21 @@ class Reader:
             signature.bind(*arguments, **fields)
         except TypeError as error:
             raise InvalidArgument("policy", self.text, f"{name}{shown(signature)}: {error}") from None
+
+
+def dotted(node: ast.expr) -> list[str]:
+    """The names of `a.b.c`; none of anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
+
+
+def find_here() -> None:
+    """Modules of the user's own may lie in the folder that the command is run in. Those that are installed come first."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def shown(signature: inspect.Signature) -> str:

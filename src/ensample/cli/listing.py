@@ -1,7 +1,7 @@
 """`ensample race --list`: the problems and policies that there are."""
 
 import inspect
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from rich.markup import escape
@@ -11,7 +11,7 @@ from ensample.cli.console import output
 from ensample.cli.fields import PARTS, UNITS, shown
 from ensample.cli.policies import POLICIES
 from ensample.cli.recipes import RECIPES, THEOREM
-from ensample.problems import PROBLEMS
+from ensample.problems import families_by_name
 
 __all__ = ["show_names"]
 
@@ -19,8 +19,9 @@ __all__ = ["show_names"]
 def show_names() -> None:
     """Three tables, and what fields may be."""
     problems = named_table("--problem", "options", "")
-    for name, family in PROBLEMS.items():
+    for name, family in families_by_name().items():
         problems.add_row(name, options_of(family), escape(first_sentence(family).removeprefix(f"`{name}`: ")))
+    problems.add_row("module:Name", "its own", "a problem, a family, or the class of one, in a module of yours")
     short = named_table("--policies", "")
     for name, contender in POLICIES.items():
         short.add_row(name, contender.label)
@@ -44,8 +45,15 @@ def named_table(title: str, *columns: str) -> Table:
 
 
 def options_of(family: Any) -> str:
-    values = {item.name: item.default for item in fields(family)}
-    return ", ".join(f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:.3g}" for name, value in values.items())
+    return ", ".join(f"{item.name} {default_of(item)}".rstrip() for item in fields(family))
+
+
+def default_of(item: Any) -> str:
+    """In few digits; empty where there is none."""
+    value = item.default
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+    return "" if value is MISSING else repr(value)
 
 
 def fields_of(kind: type) -> str:

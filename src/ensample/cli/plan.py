@@ -1,9 +1,9 @@
 """`ensample plan`: what the theorems prescribe for a setting, and what that is worth."""
 
+import ast
 import json
 from collections.abc import Callable
 from dataclasses import asdict
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,28 +12,16 @@ from rich.table import Table
 
 from ensample import theory
 from ensample.cli.console import output
-from ensample.errors import AssumptionError
+from ensample.cli.fields import Reader, find_here
+from ensample.errors import AssumptionError, InvalidArgument
 from ensample.numerals import terminal
-from ensample.perturbations import CenteredBinomial, Gaussian, Perturbation, Rademacher, Uniform
+from ensample.perturbations import Perturbation
+from ensample.registry import kinds, known
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic
+from ensample.theory.guarantee import COROLLARY, LINUCB_THEOREM, OPTIMISTIC_RULE, THEOREM_ONE
 
 __all__ = ["plan"]
-
-
-class Law(StrEnum):
-    gaussian = "gaussian"
-    rademacher = "rademacher"
-    uniform = "uniform"
-    centered_binomial = "centered-binomial"
-
-
-LAWS: dict[Law, Perturbation] = {
-    Law.gaussian: Gaussian(),
-    Law.rademacher: Rademacher(),
-    Law.uniform: Uniform(),
-    Law.centered_binomial: CenteredBinomial(trials=4),
-}
 
 
 def plan(
@@ -44,7 +32,10 @@ def plan(
     norm: Annotated[float, typer.Option(help="S, an upper bound on |theta*|")] = 1.0,
     regularization: Annotated[float, typer.Option(help="lam of the ridge estimate")] = 1.0,
     delta: Annotated[float, typer.Option(help="a bound may fail with 2 to 4 times this probability")] = 0.05,
-    perturbation: Annotated[Law, typer.Option(help="the law of the perturbations")] = Law.gaussian,
+    perturbation: Annotated[
+        str,
+        typer.Option(help=f"{', '.join(kinds(Perturbation))}, with fields where it needs them, or mymodule.MyLaw"),
+    ] = "Gaussian",
     as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
 ) -> None:
     """What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.
@@ -54,11 +45,28 @@ def plan(
     Example: `ensample plan --arms 0 --horizon 1000000 --json`
     """
     setting = Setting(dim, arms or None, horizon, noise, norm, regularization, delta)
-    answer = prescribe(setting, LAWS[perturbation])
+    answer = prescribe(setting, law_named(perturbation, setting))
     if as_json:
         typer.echo(json.dumps(answer, indent=2))
     else:
         show(setting, answer)
+
+
+def law_named(text: str, setting: Setting) -> Perturbation:
+    """A law as one types it.
+
+    >>> law_named("CenteredBinomial(trials=4)", Setting(dim=5, arms=20, horizon=1000, noise=1, norm=1))
+    CenteredBinomial(trials=4, scale=1.0)
+    """
+    find_here()
+    typed = {name.lower(): name for name in kinds(Perturbation)}.get(text, text)
+    try:
+        law = Reader(text, setting).value(ast.parse(typed.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        law = None
+    if not isinstance(law, Perturbation):
+        raise InvalidArgument("perturbation", text, f"a law: {known(text, list(kinds(Perturbation)))}")
+    return law
 
 
 def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
@@ -126,10 +134,11 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
     bounds.add_column("with probability", justify="right")
     bounds.add_column("bound", justify="right")
     bounds.add_column("below 2ST from T =", justify="right")
-    rows = {"theorem": ("ensemble sampling (Theorem 1)", 4), "phe": ("LinPHE (Corollary)", 3)}
-    rows |= {"optimistic": ("optimistic member rule (this library)", 3), "ucb": ("LinUCB (general theorem)", 2)}
-    for name, (label, failures) in rows.items():
-        confidence = probability(failures * setting.delta) if answer[f"{name}_bound"] is not None else ""
+    rows = {"theorem": ("ensemble sampling (Theorem 1)", THEOREM_ONE), "phe": ("LinPHE (Corollary)", COROLLARY)}
+    rows |= {"optimistic": ("optimistic member rule (this library)", OPTIMISTIC_RULE)}
+    rows |= {"ucb": ("LinUCB (general theorem)", LINUCB_THEOREM)}
+    for name, (label, theorem) in rows.items():
+        confidence = probability(theorem.failures * setting.delta) if answer[f"{name}_bound"] is not None else ""
         horizon = answer[f"{name}_informative_horizon"]
         bounds.add_row(label, confidence, terminal(answer[f"{name}_bound"]), terminal(horizon))
     bounds.add_row("anything (2ST)", "1", terminal(answer["trivial_bound"]), "")

@@ -10,7 +10,7 @@ from ensample.cli.fields import blaming
 from ensample.cli.letters import as_typed
 from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
 from ensample.errors import InvalidArgument
-from ensample.problems import known
+from ensample.registry import known
 
 __all__ = ["POLICIES", "Contender", "contender", "split"]
 

@@ -2,12 +2,10 @@
 
 import json
 import math
-import os
-from dataclasses import asdict, replace
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.progress import TaskID
@@ -16,14 +14,17 @@ from rich.table import Table
 from ensample.checks import whole
 from ensample.cli import complete
 from ensample.cli.console import output, progress, warnings_shown
+from ensample.cli.fields import find_here
 from ensample.cli.listing import show_names
 from ensample.cli.policies import POLICIES, contender, split
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.extras import has, require
+from ensample.files import check_folder
+from ensample.lab.parts import build_problem
 from ensample.numerals import terminal
 from ensample.policies import Recipe
-from ensample.problems import PROBLEMS, Family
-from ensample.problems import problem as problem_named
+from ensample.problems import Family, Problem, example_of, families_by_name, setting_of
+from ensample.problems import problem as family_named
 from ensample.simulation import Runs, simulate
 
 __all__ = ["race"]
@@ -33,7 +34,10 @@ FOLDER = Path("race")
 
 
 def race(
-    problem: Annotated[str, typer.Option(help=f"one of {', '.join(PROBLEMS)}", autocompletion=complete.problems)] = "sphere",
+    problem: Annotated[
+        str,
+        typer.Option(help=f"one of {', '.join(families_by_name())}, or mymodule:my_problem", autocompletion=complete.problems),
+    ] = "sphere",
     dim: Annotated[int | None, typer.Option(help="d, the number of features", show_default="the problem's own")] = None,
     arms: Annotated[int | None, typer.Option(help="K, the number of arms", show_default="the problem's own")] = None,
     noise: Annotated[float | None, typer.Option(help="sigma of the rewards", show_default="the problem's own")] = None,
@@ -64,6 +68,8 @@ def race(
 
     Example: `ensample race --policies "es-37,EnsembleSampling(size=20,scale=2*noise),mymodule:MyRecipe(size=3)"`
 
+    Example: `ensample race --problem mymodule:MyProblems --dim 5 --policies es-100`
+
     Example: `ensample race --horizon 1000 --runs 20 --json`
     """
     if list_only:
@@ -74,15 +80,16 @@ def race(
     whole("seed", seed, 0)
     if threads is not None:
         whole("threads", threads, 1)
-    family = problem_named(problem, **given(dim=dim, arms=arms, noise=noise))
+    family = problem_named(problem, given(dim=dim, arms=arms, noise=noise))
     recipes, skipped = prepare(policies, family, horizon)
     drawn = not as_json or out is not None or has("matplotlib")
     if drawn:  # say what is missing now rather than when the work is done
-        check_writable(out or FOLDER)
+        check_folder("out", out or FOLDER)
         require("matplotlib")
     results = run(recipes, family, horizon, runs, seed, threads)
-    options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items())
-    title = f"{problem}: {options}; {horizon:,} rounds, {runs:,} runs, seed {seed}"
+    options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items() if isinstance(value, int | float))
+    called = f"{problem}: {options}" if options else problem
+    title = f"{called}; {horizon:,} rounds, {runs:,} runs, seed {seed}"
     if not as_json:
         show(title, results, skipped)
     paths = draw(results, title, out or FOLDER) if drawn else []
@@ -97,18 +104,28 @@ def given(**options: float | None) -> dict[str, float]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def prepare(policies: str, family: Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
+def problem_named(name: str, options: dict[str, float]) -> Problem | Family:
+    """A family of ours, or something in a module of the user's own."""
+    if ":" not in name:
+        return family_named(name, **options)
+    find_here()
+    try:
+        return build_problem({"family": name, **options})
+    except InvalidArgument as error:
+        argument = "problem" if error.argument == "family" else error.argument
+        raise type(error)(argument, error.value, error.expected) from error
+
+
+def prepare(policies: str, problem: Problem | Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
     """The recipes to race, and why others do not apply."""
     contenders = {name: contender(name) for name in split(policies)}
-    drawn = family.draw(np.random.default_rng(0))  # every draw of a family has the same constants
-    setting = drawn.setting(horizon)
-    setting = replace(setting, norm=round(setting.norm, 12))  # |theta| = 1 up to rounding
+    setting, arms = setting_of(problem, horizon), example_of(problem).arms
     recipes: dict[str, Recipe] = {}
     skipped: dict[str, str] = {}
     for name, entry in contenders.items():
         try:
             recipe = entry.recipe(setting)
-            recipe.check(drawn.arms)
+            recipe.check(arms)
             recipes[name] = recipe
         except AssumptionError as error:
             skipped[name] = str(error)
@@ -116,13 +133,6 @@ def prepare(policies: str, family: Family, horizon: int) -> tuple[dict[str, Reci
         reasons = "".join(f"; {name} does not: {reason}" for name, reason in skipped.items())
         raise InvalidArgument("policies", policies, f"at least one that applies to the problem{reasons}")
     return recipes, skipped
-
-
-def check_writable(out: Path) -> None:
-    """Raise unless `out` is, or can become, a directory to write in; nothing is created before there is something to keep."""
-    nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        raise InvalidArgument("out", str(out), f"a directory one can write in, and {str(nearest)!r} is none")
 
 
 def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
@@ -133,7 +143,9 @@ def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
     return figure.save(figure.draw(labelled, title), folder, "race")
 
 
-def run(recipes: dict[str, Recipe], family: Family, horizon: int, runs: int, seed: int, threads: int | None) -> dict[str, Runs]:
+def run(
+    recipes: dict[str, Recipe], family: Problem | Family, horizon: int, runs: int, seed: int, threads: int | None
+) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
     with warnings_shown(), progress() as bars:
@@ -151,8 +163,10 @@ def run(recipes: dict[str, Recipe], family: Family, horizon: int, runs: int, see
     return results
 
 
-def options_of(family: Family) -> dict[str, float]:
-    return asdict(family)  # type: ignore[call-overload, no-any-return]
+def options_of(family: Problem | Family) -> dict[str, Any]:
+    """The fields of a family; numbers, or text."""
+    found: dict[str, Any] = asdict(family) if is_dataclass(family) else {}
+    return {name: value if isinstance(value, int | float) else repr(value) for name, value in found.items()}
 
 
 def ranked(results: dict[str, Runs]) -> list[tuple[str, Runs]]:
@@ -175,7 +189,7 @@ def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
 
 
 def answer(
-    problem: str, family: Family, results: dict[str, Runs], skipped: dict[str, str], paths: list[Path]
+    problem: str, family: Problem | Family, results: dict[str, Runs], skipped: dict[str, str], paths: list[Path]
 ) -> dict[str, Any]:
     """The race as data, the best policy first."""
     first = next(iter(results.values()))

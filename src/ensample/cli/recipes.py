@@ -1,20 +1,17 @@
 """Recipes as one types them: `EnsembleSampling(size=20, scale=2*noise)`, `LinUCB.from_theorem`, `mymodule:MyRecipe(size=3)`."""
 
 import ast
-import importlib
-import os
-import sys
 from functools import partial
 from typing import Any
 
 import ensample as es
-from ensample.cli.fields import Reader, public
+from ensample.cli.fields import Reader, dotted, find_here
 from ensample.errors import InvalidArgument
-from ensample.problems import known
+from ensample.registry import kinds, known, theirs
 
 __all__ = ["RECIPES", "build", "looks_like_a_recipe"]
 
-RECIPES = public(es.Recipe)
+RECIPES = kinds(es.Recipe)
 LONGEST = 2000  # characters: enough for any recipe, too few to exhaust a parser
 THEOREM = "from_theorem"
 EXPECTED = "a recipe such as EnsembleSampling(size=20, scale=2*noise), LinUCB.from_theorem or mymodule:MyRecipe(size=3)"
@@ -37,7 +34,7 @@ def build(text: str, setting: es.Setting) -> es.Recipe:
     names = dotted(node.func if isinstance(node, ast.Call) else node)
     if not names:
         raise InvalidArgument("policy", text, EXPECTED)
-    thing = theirs(text, module, names) if module else ours(text, names)
+    thing = own(text, module, names) if module else ours(text, names)
     if isinstance(thing, es.Recipe) and not isinstance(node, ast.Call):
         return thing
     if names[-1] == THEOREM:
@@ -65,15 +62,6 @@ def parsed(text: str) -> tuple[str, ast.expr]:
         raise InvalidArgument("policy", text, EXPECTED) from None
 
 
-def dotted(node: ast.expr) -> list[str]:
-    """The names of `a.b.c`; none of anything else."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
-
-
 def ours(text: str, names: list[str]) -> Any:
     """A recipe of this library, or the theorem's."""
     name, *rest = names
@@ -86,18 +74,10 @@ def ours(text: str, names: list[str]) -> Any:
     return getattr(RECIPES[name], THEOREM) if rest else RECIPES[name]
 
 
-def theirs(text: str, module: str, names: list[str]) -> Any:
-    """Something in a module of the user's own, which may lie in the folder that the command is run in."""
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+def own(text: str, module: str, names: list[str]) -> Any:
+    """Something in a module of the user's own."""
+    find_here()
     try:
-        thing: Any = importlib.import_module(module)
-    except Exception as error:  # whatever a module does when it is imported
-        expected = f"a module that can be imported ({type(error).__name__}: {error})"
-        raise InvalidArgument("policy", text, expected) from error
-    for name in names:
-        if not hasattr(thing, name):
-            there = [item for item in vars(thing) if not item.startswith("_")]
-            raise InvalidArgument("policy", text, f"a name that is there: {known(name, there)}")
-        thing = getattr(thing, name)
-    return thing
+        return theirs("policy", f"{module}:{'.'.join(names)}")
+    except InvalidArgument as error:
+        raise InvalidArgument("policy", text, error.expected) from error

@@ -32,9 +32,11 @@ def report(
     Example: `ensample report results/rates --figures --csv --baseline "Thompson sampling"`
     """
     require("polars", "scipy", "jinja2", "matplotlib", "latex2mathml", "markdown_it", "tomli_w")
+    from ensample.cli.fields import find_here
     from ensample.lab import Results
     from ensample.report.study import write_report
 
+    find_here()
     results = Results(folder)
     with warnings_shown(), Waiting() as waiting:
         paths = write_report(results, out, baseline=baseline, figures=figures, csv=csv, progress=waiting.show)

@@ -9,7 +9,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ensample.cli import complete
-from ensample.cli.console import errors, label, output, warnings_shown
+from ensample.cli.console import Screen, errors, label, output, warnings_shown
+from ensample.cli.fields import find_here
 from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
@@ -18,7 +19,7 @@ from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import Store
 from ensample.numerals import duration, terminal
-from ensample.problems import known
+from ensample.registry import known
 from ensample.statistics import require_scipy
 
 __all__ = ["run", "studies"]
@@ -38,9 +39,18 @@ def run(
     cluster_security: Annotated[
         Path | None, typer.Option(metavar="FILE", help="the keys for tls://: a TOML file with the paths ca, cert and key")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the grid and what it would cost, and stop")] = False,
+    grow: Annotated[
+        bool, typer.Option("--grow", help="change the study that the folder holds to this one, and keep all runs that stay")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="show the grid, what has changed and what it would cost, and stop")
+    ] = False,
 ) -> None:
     """Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.
+
+    A study may change: more runs, another policy, problem or horizon. What the folder holds of it is used again, run by run;
+    what has changed is shown, and nothing is done before `--grow` asks for it. What has a longer horizon is computed anew: no
+    run is continued.
 
     Example: `ensample run ensemble-size`
 
@@ -49,6 +59,8 @@ def run(
     Example: `ensample run mine.toml --out mine --cluster tls://10.0.0.1:8786 --cluster-security keys.toml`
 
     Example: `ensample run mine.toml --dry-run`
+
+    Example: `ensample run mine.toml --grow`
     """
     require_packages()
     asked = find(study, scale)
@@ -56,7 +68,10 @@ def run(
     if dry_run:
         show_plan(asked, folder, threads)
         return
-    before = len(Store(folder).finished())
+    store = Store(folder)
+    if grow:
+        show_changes(store, asked, errors, "changes to the study that the folder holds:")
+    before = len(store.finished(asked))
     errors.print(f"{asked.name}: {len(asked.cells)} cells, {before} of them finished before", highlight=False, markup=False)
     try:
         with warnings_shown(), bars() as shown:
@@ -67,10 +82,16 @@ def run(
                 shown.update(task, total=done.all_rounds, completed=done.rounds, description=said)
 
             results = run_study(
-                asked, folder, threads=threads, cluster=cluster, cluster_security=cluster_security, progress=advance
+                asked,
+                folder,
+                threads=threads,
+                cluster=cluster,
+                cluster_security=cluster_security,
+                progress=advance,
+                grow=grow,
             )
     except KeyboardInterrupt:
-        left = len(asked.cells) - len(Store(folder).finished())
+        left = len(asked.cells) - len(store.finished(asked))
         errors.print(f"stopped with {left} cells to go; the same command goes on from here", highlight=False)
         raise typer.Exit(130) from None
     show_results(results)
@@ -100,6 +121,7 @@ def find(study: str, scale: str) -> Study:
     if study in BUNDLED and not path.suffix:
         return bundled(study, scale)
     if path.suffix == ".toml" or path.exists():
+        find_here()
         return Study.read(path, scale)
     raise InvalidArgument("study", study, f"a TOML file, or {known(study, list(BUNDLED))}")
 
@@ -131,27 +153,44 @@ class RoundsPerSecond(TextColumn):
 
 def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     """The grid, and time and memory."""
-    finished = Store(folder).finished()
+    show_changes(Store(folder), study, output, "with --grow these are the changes to the study that the folder holds:")
+    held = Store(folder).held()
+    there = {cell.number: held[digest].runs for cell, digest in zip(study.cells, study.digests, strict=True) if digest in held}
     table = Table(title=label(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"), title_justify="left")
     for column in ("cell", "policy", "problem", "horizon", "axes", "state"):
         table.add_column(column)
     for cell in study.cells[:SHOWN_CELLS]:
         axes = ", ".join(value for value in cell.values if not value.startswith("horizon="))
-        done = "finished" if cell.number in finished else ""
+        runs = there.get(cell.number, 0)
+        done = "finished" if runs >= study.runs else f"{runs:,} runs" if runs else ""
         table.add_row(*map(label, (str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done)))
     output.print(table)
     if len(study.cells) > SHOWN_CELLS:
         output.print(f"... and {len(study.cells) - SHOWN_CELLS} more", highlight=False)
-    missing = [cell for cell in study.cells if cell.number not in finished]
+    missing = [cell for cell in study.cells if there.get(cell.number, 0) < study.runs]
     workers = Threads(threads).workers
     with errors.status(f"trying the first rounds of {len(missing)} cells"):
-        cost = estimate(study, missing, workers)
-    rounds = sum(cell.horizon for cell in missing) * study.runs
+        cost = estimate(study, missing, workers, there)
+    rounds = sum(cell.horizon * (study.runs - there.get(cell.number, 0)) for cell in missing)
     output.print(
         f"{rounds:,} rounds to go: about {duration(cost.seconds / workers)} on {workers} threads, "
         f"{megabytes(cost.memory)} of memory, at most {megabytes(cost.disk)} on disk (from {cost.pilots} pilots)",
         highlight=False,
     )
+
+
+def show_changes(store: Store, study: Study, screen: Screen, title: str) -> None:
+    """From the study that the folder holds to this one, and what that means for its cells."""
+    changes = store.changes(study)
+    if not changes:
+        return
+    table = Table("change", "cell")
+    for kind, what in changes.rows():
+        table.add_row(kind, label(what))
+    screen.print(title, highlight=False)
+    screen.print(table)
+    kept = "; what is dropped or was otherwise keeps its files and is shown no longer"
+    screen.print(f"{store.outlook(study)}{kept if changes.dropped or changes.changed else ''}", highlight=False, soft_wrap=True)
 
 
 def show_results(results: Results) -> None:

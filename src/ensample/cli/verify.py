@@ -14,8 +14,9 @@ from ensample.claims import Checked, Claim, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.cli import complete
-from ensample.cli.console import check_file, errors, output, progress
+from ensample.cli.console import errors, output, progress
 from ensample.extras import require
+from ensample.files import check_file, check_folder, write_whole
 from ensample.numerals import duration, terminal
 
 __all__ = ["verify"]
@@ -55,6 +56,8 @@ def verify(
     for option, path in (("html", html), ("markdown", markdown), ("json", json_file)):
         if path is not None:
             check_file(option, path)
+    if markdown is not None:
+        check_folder("markdown", markdown.parent / "images" / markdown.stem)
     if html is not None or markdown is not None:
         require("jinja2", "ensample.report.paper")  # and so all that pages need
     if scale is not Scale.QUICK:
@@ -86,7 +89,7 @@ def write_json(rows: list[Checked], scale: Scale, seed: int, path: Path) -> None
         "false_alarm": SUITE_FALSE_ALARM,
         "claims": [row.as_data() for row in rows],
     }
-    path.write_text(json.dumps(answer, indent=1, allow_nan=False) + "\n")
+    write_whole(path, f"{json.dumps(answer, indent=1, allow_nan=False)}\n".encode())
 
 
 def write_report(rows: list[Checked], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
@@ -96,7 +99,7 @@ def write_report(rows: list[Checked], scale: Scale, seed: int, html: Path | None
     twins = run(tuple(replace(row.claim, check=row.claim.broken.check) for row in rows), Scale.QUICK, seed)
     findings = [Finding(row.claim, row.outcome, twin.outcome, row.seconds) for row, twin in zip(rows, twins, strict=True)]
     if html is not None:
-        html.write_text(page(findings, scale, seed), encoding="utf-8")
+        write_whole(html, page(findings, scale, seed).encode())
     if markdown is not None:
         write_document(findings, scale, seed, markdown)
 

@@ -74,10 +74,10 @@ def due(count: float, asked: float) -> bool:
 def news(state: FloatArray, scales: FloatArray) -> bool:
     """Whether a feature that was never seen is there now."""
     ridge, sizes = view(state), scale_view(scales).sizes
+    found = False
     for i in range(sizes.size):
-        if sizes[i] == 0.0 and ridge.gram[i, i] != ridge.prior[i]:
-            return True
-    return False
+        found |= sizes[i] == 0.0 and ridge.gram[i, i] != ridge.prior[i]
+    return found
 
 
 @kernel

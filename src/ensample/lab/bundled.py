@@ -4,7 +4,7 @@ from importlib.resources import files
 
 from ensample.errors import InvalidArgument
 from ensample.lab.study import Study
-from ensample.problems import known
+from ensample.registry import known
 
 __all__ = ["BUNDLED", "bundled"]
 

@@ -1,12 +1,15 @@
 """A cell of a study's grid."""
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from ensample.lab.written import definition
 from ensample.policies import Recipe
-from ensample.problems import Family
+from ensample.problems import Family, Problem
 
 __all__ = ["Cell"]
 
@@ -20,7 +23,7 @@ class Cell:
     problem: str  # label
     axes: Mapping[str, Any]  # what varies: {"horizon": 1000, "dim": 5, "size": 10}
     recipe: Recipe
-    family: Family
+    family: Problem | Family  # a family draws a problem of its own for each run
     horizon: int
 
     @property
@@ -34,8 +37,26 @@ class Cell:
         return [f"{axis}={value:.6g}" if isinstance(value, float) else f"{axis}={value}" for axis, value in self.axes.items()]
 
     @property
+    def definition(self) -> dict[str, Any]:
+        """What decides its numbers, besides the study's seed, as plain data: whole, whatever names it was given by."""
+        return {"recipe": definition(self.recipe), "problem": definition(self.family), "horizon": self.horizon}
+
+    @cached_property
     def key(self) -> int:
         """The address of its random numbers: the problem's own, so that every policy and horizon meets the same problems and
         noise, and a cell keeps its numbers when the grid around it changes.
         """
-        return int.from_bytes(hashlib.sha256(repr(self.family).encode()).digest()[:6], "big")
+        defined = definition(self.family)
+        plain = isinstance(self.family, Family) and all(":" not in name for name in names_in(defined))
+        text = repr(self.family) if plain else json.dumps(defined, sort_keys=True)
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
+def names_in(defined: Any) -> Iterator[str]:
+    """The classes of a definition."""
+    if isinstance(defined, dict):
+        yield from (value for key, value in defined.items() if key in ("kind", "own"))
+        defined = list(defined.values())
+    if isinstance(defined, list):
+        for item in defined:
+            yield from names_in(item)

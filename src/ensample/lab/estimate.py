@@ -1,6 +1,7 @@
 """What a study will cost, from short pilots of its cells."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,9 +9,9 @@ import numpy as np
 
 from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
-from ensample.lab.parts import example_of
 from ensample.lab.study import Study
 from ensample.lab.work import Task, play
+from ensample.problems import example_of
 from ensample.simulation.simulate import checkpoint_rounds
 
 __all__ = ["Estimate", "estimate"]
@@ -29,8 +30,12 @@ class Estimate(NamedTuple):
     pilots: int
 
 
-def estimate(study: Study, cells: list[Cell], workers: int = 1) -> Estimate:
-    """Run the first rounds of cells from all over the grid until the budget is spent."""
+def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[int, int] | None = None) -> Estimate:
+    """Run the first rounds of cells from all over the grid until the budget is spent.
+
+    `there` says how many runs of a cell are done, by its number.
+    """
+    left = {cell.number: study.runs - (there or {}).get(cell.number, 0) for cell in cells}
     rates: dict[int, float] = {}
     ways: dict[str, str] = {}  # how a policy is evaluated
     start = time.perf_counter()
@@ -43,7 +48,7 @@ def estimate(study: Study, cells: list[Cell], workers: int = 1) -> Estimate:
         if cell.number in rates:
             by_policy[cell.policy].append(rates[cell.number])
     usual = {policy: float(np.mean(found or list(rates.values()))) for policy, found in by_policy.items()}
-    seconds = sum(rates.get(cell.number, usual[cell.policy]) * cell.horizon for cell in cells) * study.runs
+    seconds = sum(rates.get(cell.number, usual[cell.policy]) * cell.horizon * left[cell.number] for cell in cells)
     sizes = [result_bytes(study, cell) for cell in cells]
     working = max((working_bytes(cell, ways.get(cell.policy, "eager")) for cell in cells), default=0)
     return Estimate(seconds, COPIES * max(sizes, default=0) + workers * working, sum(sizes), len(rates))
@@ -70,7 +75,7 @@ def result_bytes(study: Study, cell: Cell) -> int:
 
 def working_bytes(cell: Cell, evaluation: str) -> int:
     """Of one run: its arms, and its members with what is kept of each."""
-    dim, arms = cell.family.dim, arms_of(cell)
+    dim, arms = example_of(cell.family).arms.dim, arms_of(cell)
     size = int(getattr(cell.recipe, "size", 1))
     if evaluation != "lazy":
         return 8 * (size * (dim + arms) + 2 * arms * dim)  # sums and scores of all members

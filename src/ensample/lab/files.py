@@ -1,13 +1,12 @@
-"""Files in a folder of results: each whole or not there, and none through a link to somewhere else."""
+"""What is in a folder of results: plain files, none through a link to somewhere else."""
 
 import errno
 import itertools
 import os
-import secrets
 import stat
 from pathlib import Path
 
-__all__ = ["is_plain", "open_plain", "read_plain", "set_aside", "sync", "write"]
+__all__ = ["is_plain", "open_plain", "read_plain", "set_aside"]
 
 
 def open_plain(path: Path, flags: int) -> int:
@@ -38,30 +37,7 @@ def is_plain(path: Path) -> bool:
 
 
 def set_aside(path: Path) -> None:
-    """Move what is there to a name that says what it is: `0007-abc.parquet` to `0007-abc.damaged`, `.link` or `.folder`."""
+    """Move what is there to a name that says what it is: `abc-6-def.parquet` to `abc-6-def.damaged`, `.link` or `.folder`."""
     kind = "link" if path.is_symlink() else "folder" if path.is_dir() else "damaged"
     names = itertools.chain([f".{kind}"], (f".{kind}-{count}" for count in itertools.count(2)))
     path.rename(next(free for free in map(path.with_suffix, names) if not os.path.lexists(free)))
-
-
-def write(path: Path, content: bytes) -> None:
-    """All of the content under its name, safely on disk, or nothing."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync(path.parent)  # the new name too
-
-
-def sync(folder: Path) -> None:
-    """The names in a folder, safely on disk."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

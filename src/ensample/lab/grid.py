@@ -2,26 +2,33 @@
 
 import itertools
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ensample.checks import whole
-from ensample.errors import InvalidArgument, StudyError
+from ensample.errors import InvalidArgument
 from ensample.lab.cell import Cell
+from ensample.lab.mistakes import Mistakes, mistakes_of
 from ensample.lab.parts import build_problem, build_recipe
-from ensample.problems import Family, known
+from ensample.lab.written import label_of
+from ensample.policies import Recipe
+from ensample.problems import Family, Problem
+from ensample.registry import known
 
 if TYPE_CHECKING:
     from ensample.lab.study import Study
 
-__all__ = ["axes_of", "blaming", "cells_of", "expand"]
+__all__ = ["axes_of", "cells_of", "expand", "usual_label"]
 
 Table = dict[str, Any]
 ABOUT_POLICY = ("label", "problems")  # keys of a policy that are not fields of its recipe
 LONGEST = (1 << 31) - 1  # rounds that a kernel can count
 MOST_CELLS = 1_000_000  # a file each; more is a slip
+ENOUGH = 20  # combinations of a table that cannot be built
 EXAMPLES = {"family": "sphere", "recipe": "EnsembleSampling"}
+EXAMPLE_HORIZON = 1_000
 
 
 class Given(NamedTuple):
@@ -48,42 +55,104 @@ def expand(table: Table) -> Iterator[Table]:
     return (dict(zip(table, chosen, strict=True)) for chosen in itertools.product(*choices))
 
 
-def cells_of(study: "Study") -> Iterator[Cell]:
-    """The grid, problem by problem."""
-    problems = entries(study, "problem", "family")
-    policies = entries(study, "policy", "recipe")
+def cells_of(study: "Study", mistakes: Mistakes) -> list[Cell]:
+    """The grid, problem by problem; without the cells that cannot be, whose mistakes are noted."""
+    problems, policies = entries(study, "problem", "family", mistakes), entries(study, "policy", "recipe", mistakes)
+    check_problems(study, problems, policies, mistakes)
+    check_baseline(study, policies, mistakes)
+    if not fits(study, problems, policies, mistakes):
+        return []
+    cells: dict[str, Cell] = {}
+    recipes = Recipes(mistakes)
+    for place in places(study, problems, mistakes):
+        for policy in policies:
+            if policy.problems is not None and place.label not in policy.problems:
+                continue
+            for chosen, recipe in recipes.of(policy, place):
+                own = {axis: shown(getattr(recipe, axis, chosen[axis])) for axis in axes_of(policy.options)}
+                own = {f"policy {axis}" if axis in place.axes else axis: value for axis, value in own.items()}
+                cell = Cell(len(cells), policy.label, place.label, place.axes | own, recipe, place.family, place.horizon)
+                if cell.name in cells:
+                    mistakes.add("cell", cell.name, "cells that differ, and this one is there twice")
+                cells[cell.name] = cell
+    if mistakes:
+        for policy in policies:  # also those that met no problem because all of them are wrong
+            recipes.look_at(policy)
+    return list(cells.values())
+
+
+class Place(NamedTuple):
+    """A problem and a horizon that policies are set against."""
+
+    label: str
+    axes: Table
+    family: Problem | Family
+    horizon: int
+
+
+class Recipes:
+    """Builds recipes, and looks no longer at policies that have shown enough mistakes."""
+
+    def __init__(self, mistakes: Mistakes) -> None:
+        self.mistakes = mistakes
+        self.failures: Counter[str] = Counter()
+        self.seen: set[str] = set()
+
+    def of(self, policy: Given, place: Place) -> Iterator[tuple[Table, Recipe]]:
+        """(options, recipe) for each combination that can be built."""
+        self.seen.add(policy.where)
+        for chosen in expand(policy.options):
+            if self.failures[policy.where] >= ENOUGH:
+                return
+            try:
+                recipe = build_recipe(chosen, place.family, place.horizon)
+            except InvalidArgument:
+                self.failures[policy.where] += 1
+                build = partial(build_recipe, problem=place.family, horizon=place.horizon)
+                note(self.mistakes, policy.where, mistakes_of(build, chosen, "recipe"))
+            else:
+                yield chosen, recipe
+
+    def look_at(self, policy: Given) -> None:
+        """At one that has met no problem, on a problem of ours."""
+        if policy.where not in self.seen:
+            deque(self.of(policy, Place("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON)), maxlen=0)
+
+
+def note(mistakes: Mistakes, where: str, errors: Iterable[InvalidArgument]) -> None:
+    for error in errors:
+        with mistakes.noted(where):
+            raise error
+
+
+def check_problems(study: "Study", problems: list[Given], policies: list[Given], mistakes: Mistakes) -> None:
+    """The labels that policies name must be those of problems; where a problem is not understood, nobody knows."""
+    if len(problems) < len(tables_of(study.problem)):
+        return
     labels = list(dict.fromkeys(problem.label for problem in problems))
     for policy in policies:
         for wanted in policy.problems or []:
             if wanted not in labels:
-                raise StudyError(study.source, f"{policy.where}.problems", wanted, known(str(wanted), labels))
-    check_size(study, problems, policies)
-    taken: set[str] = set()
-    numbers = itertools.count()
-    for label, axes, family, horizon in settings(study, problems):
-        for policy in policies:
-            if policy.problems is not None and label not in policy.problems:
-                continue
-            for chosen in expand(policy.options):
-                with blaming(study.source, policy.where):
-                    recipe = build_recipe(chosen, family, horizon)
-                own = {axis: shown(getattr(recipe, axis, chosen[axis])) for axis in axes_of(policy.options)}
-                own = {f"policy {axis}" if axis in axes else axis: value for axis, value in own.items()}
-                cell = Cell(next(numbers), policy.label, label, axes | own, recipe, family, horizon)
-                if cell.name in taken:
-                    raise StudyError(study.source, "cell", cell.name, "cells that differ, and this one is there twice")
-                taken.add(cell.name)
-                yield cell
+                mistakes.add(f"{policy.where}.problems", wanted, known(str(wanted), labels))
 
 
-def check_size(study: "Study", problems: list[Given], policies: list[Given]) -> None:
-    """Raise for a grid that is too large to be written down; it is counted, not made."""
+def check_baseline(study: "Study", policies: list[Given], mistakes: Mistakes) -> None:
+    if len(policies) < len(tables_of(study.policy)) or mistakes.touch("baseline"):
+        return
+    labels = list(dict.fromkeys(policy.label for policy in policies))
+    if study.baseline and study.baseline not in labels:
+        mistakes.add("baseline", study.baseline, known(study.baseline, labels))
+
+
+def fits(study: "Study", problems: list[Given], policies: list[Given], mistakes: Mistakes) -> bool:
+    """Whether the grid is small enough to be written down; it is counted, not made."""
     count = 0
     for problem in problems:
         facing = [policy for policy in policies if policy.problems is None or problem.label in policy.problems]
         count += combinations(with_horizon(study, problem)) * max(1, sum(combinations(policy.options) for policy in facing))
     if count > MOST_CELLS:
-        raise StudyError(study.source, "cells", count, f"a grid of at most {MOST_CELLS:,} cells; this one has {count:,}")
+        mistakes.add("cells", count, f"a grid of at most {MOST_CELLS:,} cells; this one has {count:,}")
+    return count <= MOST_CELLS
 
 
 def combinations(table: Table) -> int:
@@ -96,60 +165,86 @@ def with_horizon(study: "Study", problem: Given) -> Table:
     return {"horizon": study.horizon} | problem.options
 
 
-def settings(study: "Study", problems: list[Given]) -> Iterator[tuple[str, Table, Family, int]]:
-    """(label, axes, family, horizon) of all that policies are set against."""
+def places(study: "Study", problems: list[Given], mistakes: Mistakes) -> Iterator[Place]:
+    """All that policies are set against, without those that cannot be."""
+    wrong = mistakes.touch("horizon")
     for problem in problems:
         table = with_horizon(study, problem)
+        if wrong and "horizon" not in problem.options:
+            table |= {"horizon": EXAMPLE_HORIZON}  # its own mistake is noted
+        failures = 0
         for chosen in expand(table):
-            with blaming(study.source, problem.where):
-                horizon = whole("horizon", chosen["horizon"], 1, LONGEST)
-                family = build_problem({key: value for key, value in chosen.items() if key != "horizon"})
-            yield problem.label, {axis: shown(chosen[axis]) for axis in axes_of(table)}, family, horizon
+            try:
+                horizon, family = build_place(chosen)
+            except InvalidArgument:
+                failures += 1
+                note(mistakes, problem.where, mistakes_of(build_place, chosen, "family"))
+            else:
+                axes = {axis: shown(chosen[axis]) for axis in axes_of(table)}
+                yield Place(problem.label, axes, family, horizon)
+            if failures >= ENOUGH:
+                break
 
 
-def entries(study: "Study", key: str, needed: str) -> list[Given]:
-    """The [key] table, or the several [[key]] tables."""
+def build_place(table: Table) -> tuple[int, Problem | Family]:
+    horizon = whole("horizon", table.get("horizon", EXAMPLE_HORIZON), 1, LONGEST)
+    return horizon, build_problem(without_horizon(table))
+
+
+def without_horizon(table: Table) -> Table:
+    return {key: value for key, value in table.items() if key != "horizon"}
+
+
+def tables_of(value: Any) -> list[Any]:
+    """One [table], or several [[tables]]."""
+    return value if isinstance(value, list) else [value]
+
+
+def entries(study: "Study", key: str, needed: str, mistakes: Mistakes) -> list[Given]:
+    """The [key] table, or the several [[key]] tables, as far as they can be understood."""
     value = getattr(study, key)
-    given = value if isinstance(value, list) else [value]
+    given = tables_of(value)
     if not given or not all(isinstance(table, dict) for table in given):
-        raise StudyError(study.source, key, value, f"a table [{key}] or several [[{key}]]")
-    found = []
+        if not mistakes.touch(key):
+            mistakes.add(key, value, f"a table [{key}] or several [[{key}]]")
+        return []
+    found: list[Given] = []
     for place, table in enumerate(given):
         where = f"{key}[{place}]" if isinstance(value, list) else key
-        with blaming(study.source, where):
-            found.append(entry(where, table, key, needed))
-            if found[-1].label in [other.label for other in found[:-1]]:
-                raise InvalidArgument("label", found[-1].label, f"a label of its own for each [[{key}]]")
+        one = None if mistakes.touch(where) else entry(where, table, key, needed, mistakes)
+        if one is None:
+            continue
+        if one.label in [other.label for other in found]:
+            mistakes.add(f"{where}.label", one.label, f"a label of its own for each [[{key}]]")
+        found.append(one)
     return found
 
 
-def entry(where: str, table: Table, key: str, needed: str) -> Given:
+def entry(where: str, table: Table, key: str, needed: str, mistakes: Mistakes) -> Given | None:
+    """None for a table that does not say what it is about."""
     about = ABOUT_POLICY if key == "policy" else ABOUT_POLICY[:1]
     options = {name: value for name, value in table.items() if name not in about}
-    if not isinstance(options.get(needed), str):
+    for axis in [axis for axis, value in options.items() if value == []]:
+        mistakes.add(f"{where}.{axis}", [], "an axis with at least one value")
+        del options[axis]
+    name, problems = options.get(needed), table.get("problems")
+    label = table.get("label", usual_label(name))
+    if not isinstance(name, str | dict):
         example = f"a name, for example {EXAMPLES[needed]!r}; several are several [[{key}]]"
-        raise InvalidArgument(needed, options.get(needed), f"{example}; given are {', '.join(options)}")
-    for name, value in options.items():
-        if value == []:
-            raise InvalidArgument(name, value, "an axis with at least one value")
-    label, problems = table.get("label", options[needed]), table.get("problems")
-    if not isinstance(label, str) or not label:
-        raise InvalidArgument("label", label, "text")
-    if problems is not None and (not isinstance(problems, list) or not problems):
-        raise InvalidArgument("problems", problems, "a list of labels of problems")
-    return Given(where, label, options, problems)
+        mistakes.add(f"{where}.{needed}", table.get(needed), f"{example}; given are {', '.join(options)}")
+    elif not isinstance(label, str) or not label:
+        mistakes.add(f"{where}.label", label, "text")
+    if key == "policy" and problems is not None and (not isinstance(problems, list) or not problems):
+        mistakes.add(f"{where}.problems", problems, "a list of labels of problems")
+        problems = None
+    return Given(where, str(label), options, problems) if isinstance(name, str | dict) else None
 
 
-@contextmanager
-def blaming(source: str, where: str = "") -> Iterator[None]:
-    """Errors inside name the file and the table."""
-    try:
-        yield
-    except StudyError:
-        raise
-    except InvalidArgument as error:
-        key = f"{where}.{error.argument}" if where else error.argument
-        raise StudyError(source, key, error.value, error.expected) from error
+def usual_label(name: Any) -> Any:
+    """Of a problem or a policy without a label: its name, without the module of one."""
+    if isinstance(name, dict):
+        name = name.get("kind", "")
+    return label_of(name) if isinstance(name, str) else name
 
 
 def shown(value: Any) -> Any:

@@ -40,12 +40,12 @@ class Journal:
             for event in self._events("session")
         ]
 
-    def costs(self) -> dict[int, float]:
-        """Seconds a round, by the number of the cell: the last that was noted."""
+    def costs(self) -> dict[str, float]:
+        """Seconds a round, by the digest of the cell: the last that was noted."""
         return {
             event["cell"]: float(event["seconds_per_round"])
             for event in self._events("cell")
-            if is_whole(event.get("cell")) and is_duration(event.get("seconds_per_round"))
+            if is_text(event.get("cell")) and is_duration(event.get("seconds_per_round"))
         }
 
     def _events(self, kind: str) -> list[dict[str, Any]]:

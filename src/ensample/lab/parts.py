@@ -1,124 +1,175 @@
 """From the words of a study file to problems and recipes."""
 
-from collections.abc import Callable
-from dataclasses import MISSING, fields, replace
-from functools import lru_cache
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from typing import Any
 
-import numpy as np
-
+from ensample.arms import Arms
 from ensample.checks import boolean, number
-from ensample.errors import AssumptionError, InvalidArgument, WrongType
+from ensample.errors import AssumptionError, EnsampleError, InvalidArgument, WrongType
+from ensample.members import MemberRule
+from ensample.perturbations import InitialLaw
 from ensample.policies import Recipe
-from ensample.policies.describe import PARTS
-from ensample.policies.loading import RECIPES
-from ensample.problems import PROBLEMS, Family, Problem, known, problem
-from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, RademacherNoise
+from ensample.problems import Family, Noise, Problem, example_of, families_by_name, setting_of
+from ensample.registry import is_ours, kinds, known, ours, theirs
 from ensample.theory import Setting, radius
 
-__all__ = ["build_problem", "build_recipe", "example_of", "setting_of"]
+__all__ = ["build_problem", "build_recipe", "made"]
 
-KINDS: dict[str, type[Recipe]] = {kind.__name__: kind for kind in RECIPES}
-LAWS = {name: kind for name, kind in PARTS.items() if kind is not Setting} | {
-    kind.__name__: kind for kind in (GaussianNoise, BernoulliNoise, RademacherNoise, HeteroscedasticNoise)
-}
+PARTS = (InitialLaw, MemberRule, Noise)  # what options may be, by name
+INNER = (*PARTS, Arms, Setting)  # what they may be as tables
 MOST_NUMBERS = 500_000_000  # of the arms of a problem, or of a matrix in its dimension: 4 GB
 Units = dict[str, Callable[[], float]]  # what a number may be given in
+Table = dict[str, Any]
 
 
-def build_problem(table: dict[str, Any]) -> Family:
-    """`family` and its options."""
-    name = table["family"]
-    if name not in PROBLEMS:
-        raise InvalidArgument("family", name, known(name, list(PROBLEMS)))
-    options = {key: value for key, value in table.items() if key != "family"}
-    allow(options, [item.name for item in fields(PROBLEMS[name])], f"an option of {name!r}")  # type: ignore[arg-type]
-    family = problem(name, **{key: part(key, value, {}) for key, value in options.items()})
-    check_size(family)
-    return family
+def build_problem(table: Table) -> Problem | Family:
+    """`family` (a name of ours, `module:name`, or a whole problem as a table) and its options."""
+    name, options = table["family"], {key: value for key, value in table.items() if key != "family"}
+    if isinstance(name, dict):
+        found = made("family", name, (Family, Problem), {})
+        allow(options, [], "no option of a problem that is given whole")
+    elif ":" in name:
+        found = theirs("family", name)
+        if isinstance(found, Family | Problem):
+            allow(options, [], f"no option: {name} is a problem already")
+        else:
+            found = called("family", name, found, {key: part(key, value, {}) for key, value in options.items()})
+    else:
+        there = families_by_name()
+        if name not in there:
+            raise InvalidArgument("family", name, known(name, list(there)))
+        allow(options, [item.name for item in fields(there[name])], f"an option of {name!r}")  # type: ignore[arg-type]
+        found = there[name](**{key: part(key, value, {}) for key, value in options.items()})
+    if not isinstance(found, Family | Problem):
+        raise InvalidArgument("family", name, f"a problem or a family of them, and this is {found!r}")
+    check_size(found)
+    return found
 
 
-def check_size(family: Family) -> None:
+def check_size(problem: Problem | Family) -> None:
     """Raise, before one is drawn, for problems that no machine holds."""
-    arms = getattr(family, "arms", 1)
-    if family.dim * max(family.dim, arms) > MOST_NUMBERS:
-        size = f"dim = {family.dim:,}" + (f" and arms = {arms:,}" if arms > 1 else "")
+    if isinstance(problem, Problem):
+        return  # it is here
+    dim, arms = getattr(problem, "dim", 1), getattr(problem, "arms", 1)
+    if isinstance(dim, int) and isinstance(arms, int) and dim * max(dim, arms) > MOST_NUMBERS:
+        size = f"dim = {dim:,}" + (f" and arms = {arms:,}" if arms > 1 else "")
         expected = f"one whose arms, and a square matrix in its dimension, are at most {MOST_NUMBERS:,} numbers: here {size}"
-        raise InvalidArgument("dim" if family.dim >= arms else "arms", max(family.dim, arms), expected)
+        raise InvalidArgument("dim" if dim >= arms else "arms", max(dim, arms), expected)
 
 
-@lru_cache(maxsize=32)
-def example_of(family: Family) -> Problem:
-    """One draw of a family: every draw has the same constants."""
-    return family.draw(np.random.default_rng(0))
+def build_recipe(table: Table, problem: Problem | Family, horizon: int) -> Recipe:
+    """`recipe` (a name of ours, `module:Name`, or a whole recipe as a table) and its fields.
 
-
-def setting_of(family: Family, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
-    """The constants of a family."""
-    setting = example_of(family).setting(horizon, regularization, delta)
-    return replace(setting, norm=round(setting.norm, 12))  # |theta| = 1 up to rounding
-
-
-def build_recipe(table: dict[str, Any], family: Family, horizon: int) -> Recipe:
-    """`recipe` and its fields or, with `theorem = true`, the constants that its theorem prescribes for this problem."""
-    name = table["recipe"]
-    kind: Any = KINDS.get(name)
-    if kind is None:
-        raise InvalidArgument("recipe", name, known(name, list(KINDS)))
-    options = {key: value for key, value in table.items() if key not in ("recipe", "theorem")}
-    make = by_theorem if boolean("theorem", table.get("theorem", False)) else by_fields
-    recipe: Recipe = make(kind, options, family, horizon)
+    With `theorem = true` the constants are those that its theorem prescribes for this problem.
+    """
+    name, options = table["recipe"], {key: value for key, value in table.items() if key not in ("recipe", "theorem")}
+    theorem = boolean("theorem", table.get("theorem", False))
+    kind = recipe_named(name)
+    if isinstance(kind, Recipe):
+        recipe = kind
+        allow(options, [], "no field: the recipe is given whole")
+    else:
+        recipe = (by_theorem if theorem else by_fields)(kind, options, problem, horizon)
     try:
-        recipe.check(example_of(family).arms)
+        recipe.check(example_of(problem).arms)
     except AssumptionError as error:
         raise InvalidArgument("theorem", True, f"a problem to which it applies: {error}") from error
     return recipe
 
 
-def by_fields(kind: Any, options: dict[str, Any], family: Family, horizon: int) -> Recipe:
-    own = {item.name: item for item in fields(kind) if item.name != "setting"}
-    check_fields(kind, options, list(own))
+def recipe_named(name: str | Table) -> Any:
+    """A class, or a recipe where one is given whole."""
+    if isinstance(name, dict):
+        return made("recipe", name, (Recipe,), {})
+    if ":" not in name:
+        there = kinds(Recipe)
+        if name not in there:
+            raise InvalidArgument("recipe", name, known(name, list(there)))
+        return there[name]
+    found = theirs("recipe", name)
+    if isinstance(found, Recipe) or (isinstance(found, type) and issubclass(found, Recipe) and is_dataclass(found)):
+        return found
+    raise InvalidArgument("recipe", name, f"a recipe or its class, a frozen dataclass, and this is {found!r}")
+
+
+def by_fields(kind: Any, options: Table, problem: Problem | Family, horizon: int) -> Recipe:
     lam = number("regularization", options.get("regularization", 1.0), 1e-12, 1e50)
     units: Units = {
-        "noise": lambda: setting_of(family, horizon).noise,
-        "radius": lambda: radius(setting_of(family, horizon, lam)),
+        "noise": lambda: setting_of(problem, horizon).noise,
+        "radius": lambda: radius(setting_of(problem, horizon, lam)),
     }
-    return kind(  # type: ignore[no-any-return]
-        **{key: value if own[key].type is str else part(key, value, units) for key, value in options.items()}
-    )
+    check_arguments(kind, options, without=("setting",))
+    return calling(kind, {key: option(kind, key, value, units) for key, value in options.items()})  # type: ignore[no-any-return]
 
 
-def by_theorem(kind: Any, options: dict[str, Any], family: Family, horizon: int) -> Recipe:
+def by_theorem(kind: Any, options: Table, problem: Problem | Family, horizon: int) -> Recipe:
     if not hasattr(kind, "from_theorem"):
         raise InvalidArgument("theorem", True, f"false: no theorem here prescribes the constants of {kind.__name__}")
-    taken = kind.from_theorem.__code__.co_varnames[2 : kind.from_theorem.__code__.co_argcount]
+    taken = list(inspect.signature(kind.from_theorem).parameters)[1:]
     allow(options, ["regularization", "delta", *taken], f"what {kind.__name__}.from_theorem can be told")
     constants = {key: options[key] for key in ("regularization", "delta") if key in options}
     chosen = {key: part(key, options[key], {}) for key in taken if key in options}
     try:
-        return kind.from_theorem(setting_of(family, horizon, **constants), **chosen)  # type: ignore[no-any-return]
+        return kind.from_theorem(setting_of(problem, horizon, **constants), **chosen)  # type: ignore[no-any-return]
     except AssumptionError as error:
         raise InvalidArgument("theorem", True, f"a problem to which it applies: {error}") from error
 
 
 def part(key: str, value: Any, units: Units) -> Any:
     """A law or a rule from its name or from a table with its `kind` and fields; a number, also from words; else as it is."""
-    if isinstance(value, str) and value in LAWS:
+    if isinstance(value, str) and value in kinds(*PARTS):
         value = {"kind": value}
+    if isinstance(value, str) and ":" in value:
+        found = theirs(key, value)
+        return called(key, value, found, {}) if isinstance(found, type) else found
     if isinstance(value, str):
         return None if value == "none" else amount(key, value, units)  # TOML has no null
-    if not isinstance(value, dict):
-        return value
-    name = value.get("kind")
-    kind = LAWS.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise InvalidArgument(f"{key}.kind", name, known(str(name), list(LAWS)))
-    options = {name: option for name, option in value.items() if name != "kind"}
+    if isinstance(value, list | tuple):
+        return tuple(part(f"{key}[{place}]", item, units) for place, item in enumerate(value))
+    return made(key, value, INNER, units) if isinstance(value, dict) else value
+
+
+def made(key: str, table: Table, bases: tuple[type, ...], units: Units) -> Any:
+    """What a table with a `kind` and its arguments describes."""
+    name = table.get("kind")
+    text = name if isinstance(name, str) else ""
+    kind = theirs(f"{key}.kind", text) if ":" in text else ours(text)
+    if not (isinstance(kind, type) and issubclass(kind, bases)):
+        raise InvalidArgument(f"{key}.kind", name, known(str(name), list(kinds(*bases))))
+    options = {name: value for name, value in table.items() if name != "kind"}
+    with within(key):
+        check_arguments(kind, options)
+        return calling(kind, {name: option(kind, name, value, units) for name, value in options.items()})
+
+
+def option(kind: Any, name: str, value: Any, units: Units) -> Any:
+    """One argument of a class; text where it asks for text."""
+    declared = next((item.type for item in fields(kind) if item.name == name), None) if is_dataclass(kind) else None
+    return value if declared in (str, "str") else part(name, value, units)
+
+
+def called(key: str, name: str, make: Any, options: Table) -> Any:
+    """What a class or a function of somebody else's makes."""
+    if not callable(make):
+        raise InvalidArgument(key, name, f"a class or a function, and this is {make!r}")
+    check_arguments(make, options)
+    return calling(make, options)
+
+
+def calling(make: Any, arguments: Table) -> Any:
+    """`make(**arguments)`; what is not ours may raise anything."""
     try:
-        check_fields(kind, options, [item.name for item in fields(kind)])
-        return kind(**{name: part(name, option, units) for name, option in options.items()})
-    except InvalidArgument as error:
-        raise type(error)(f"{key}.{error.argument}", error.value, error.expected) from None
+        return make(**arguments)
+    except EnsampleError:
+        raise
+    except Exception as error:
+        if is_ours(make):
+            raise
+        expected = f"arguments that {make.__name__} accepts ({type(error).__name__}: {error})"
+        raise InvalidArgument("fields", arguments, expected) from error
 
 
 def amount(key: str, words: str, units: Units) -> float:
@@ -131,14 +182,27 @@ def amount(key: str, words: str, units: Units) -> float:
         raise WrongType(key, words, expected) from None
 
 
-def check_fields(kind: Any, options: dict[str, Any], known_fields: list[str]) -> None:
-    allow(options, known_fields, f"a field of {kind.__name__}")
-    for item in fields(kind):
-        if item.default is MISSING and item.name not in options:
-            raise InvalidArgument(item.name, None, f"to be given: {kind.__name__} needs it")
+def check_arguments(make: Any, options: Table, without: tuple[str, ...] = ()) -> None:
+    """Raise unless these are arguments of a class or a function, and all that it needs."""
+    takes = {name: item for name, item in inspect.signature(make).parameters.items() if name not in without}
+    if any(item.kind is item.VAR_KEYWORD for item in takes.values()):
+        return
+    allow(options, list(takes), f"a field of {make.__name__}")
+    for name, item in takes.items():
+        if item.default is item.empty and item.kind is not item.VAR_POSITIONAL and name not in options:
+            raise InvalidArgument(name, None, f"to be given: {make.__name__} needs it")
 
 
-def allow(options: dict[str, Any], allowed: list[str], expected: str) -> None:
+@contextmanager
+def within(key: str) -> Iterator[None]:
+    """Errors inside name what it is a part of."""
+    try:
+        yield
+    except InvalidArgument as error:
+        raise type(error)(f"{key}.{error.argument}", error.value, error.expected) from None
+
+
+def allow(options: Table, allowed: list[str], expected: str) -> None:
     for key, value in options.items():
         if key not in allowed:
-            raise InvalidArgument(key, value, f"{expected}: {known(key, allowed)}")
+            raise InvalidArgument(key, value, f"{expected}: {known(key, allowed)}" if allowed else expected)

@@ -1,32 +1,34 @@
 """What a study may be made of: text, numbers, lists and tables, as a file can say them again."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["check_plain"]
+__all__ = ["DEEPEST", "not_plain"]
 
 DEEPEST = 20  # lists and tables in one another: deeper is an accident, and Python would follow only so far
 LARGEST = 10**100  # a whole number that can be written down
 
 
-def check_plain(table: dict[str, Any]) -> None:
-    """Raise, naming the place, unless everything in it is plain. Works through a list, so depth cannot exhaust the stack.
+def not_plain(table: dict[str, Any]) -> Iterator[InvalidArgument]:
+    """What in it is not plain, each with its place. Works through a list, so depth cannot exhaust the stack.
 
-    >>> check_plain({"policy": [{"recipe": b"Greedy"}]})
-    Traceback (most recent call last):
-    ...
-    ensample.errors.InvalidArgument: policy[0].recipe = b'Greedy': expected text, a number, true or false, a list or a table
+    >>> [str(error) for error in not_plain({"policy": [{"recipe": b"Greedy"}]})]
+    ["policy[0].recipe = b'Greedy': expected text, a number, true or false, a list or a table"]
     """
     left: list[tuple[str, Any, int]] = [("", table, 0)]
     while left:
         where, item, depth = left.pop()
-        if isinstance(item, dict | list | tuple):
-            if depth > DEEPEST:
+        try:
+            if not isinstance(item, dict | list | tuple):
+                check_single(where, item)
+            elif depth > DEEPEST:
                 raise InvalidArgument(where[:100], item, f"at most {DEEPEST} lists and tables in one another")
-            left += [(place, inner, depth + 1) for place, inner in parts(where, item)]
-        else:
-            check_single(where, item)
+            else:
+                left += [(place, inner, depth + 1) for place, inner in reversed(parts(where, item))]
+        except InvalidArgument as error:
+            yield error
 
 
 def parts(where: str, item: Any) -> list[tuple[str, Any]]:

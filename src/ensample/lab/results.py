@@ -1,7 +1,5 @@
 """The results of a study as data frames."""
 
-import io
-import json
 import math
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,15 +12,15 @@ import numpy as np
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument
 from ensample.extras import require
-from ensample.lab.bounds import bound_of
+from ensample.lab.bounds import guarantee_of
 from ensample.lab.cell import Cell
-from ensample.lab.files import read_plain
+from ensample.lab.cell_file import CellFile, read
 from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured, published_in
 from ensample.lab.store import Store
 from ensample.lab.study import Study
 from ensample.numerals import numeral
-from ensample.problems import known
+from ensample.registry import known
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class Results:
         require("polars")
         self.folder = file_path("folder", folder)
         self._store = Store(self.folder)
-        self.study = study or self._read_study()
+        self.study = study or self._store.study()
         self.sessions = self._store.journal.sessions()
 
     def __repr__(self) -> str:
@@ -78,16 +76,6 @@ class Results:
         table = as_html(["policy", "problem", "horizon", *axes, "mean regret", "95% from", "to"], shown) if shown else ""
         return said + table + (f"<p>and {more:,} more cells: see <code>.cells</code></p>" if more else "")
 
-    def _read_study(self) -> Study:
-        description = self._store.description()
-        given = {key: value for key, value in description.items() if key not in ("ensample", "numbers")}
-        try:
-            return Study(**given, source=str(self.folder))
-        except TypeError as error:
-            raise InvalidArgument(
-                "folder", str(self.folder), f"a folder of results; its study.json is damaged ({error})"
-            ) from None
-
     @property
     def version(self) -> str:
         """The version of ensample that gave these results."""
@@ -101,12 +89,11 @@ class Results:
     @cached_property
     def outcomes(self) -> list[Outcome]:
         """The finished cells, by number. Damaged files are left out (and run again by `run_study`)."""
-        finished = self._store.finished()
-        costs = self._store.journal.costs()
+        held, costs = self._store.held(), self._store.journal.costs()
         return [
-            read(cell, finished[cell.number], costs.get(cell.number, math.nan))
-            for cell in self.study.cells
-            if cell.number in finished
+            outcome_of(cell, held[digest], self.study.runs, costs.get(digest, math.nan))
+            for cell, digest in zip(self.study.cells, self.study.digests, strict=True)
+            if digest in held and held[digest].runs >= self.study.runs
         ]
 
     @cached_property
@@ -207,7 +194,7 @@ class Results:
     def _summary(self, outcome: Outcome) -> dict[str, Any]:
         final = outcome.regret[:, -1]
         mean, low, high = mean_interval(final)
-        bound, confidence = bound_of(outcome.cell)
+        guarantee = guarantee_of(outcome.cell)
         return {
             **self._address(outcome.cell),
             "runs": len(final),
@@ -219,8 +206,8 @@ class Results:
             "worst": float(final.max()),
             "evaluation": outcome.evaluation,
             "seconds_per_round": outcome.seconds_per_round,
-            "bound": bound,
-            "bound_confidence": confidence,
+            "bound": guarantee and guarantee.bound,
+            "bound_confidence": guarantee and guarantee.probability,
         }
 
     def _curve(self, outcome: Outcome) -> list[dict[str, Any]]:
@@ -255,14 +242,8 @@ def as_text(item: Any) -> str:
     return numeral(item) if isinstance(item, int) else escape(str(item))
 
 
-def read(cell: Cell, path: Path, seconds: float) -> Outcome:
-    """A finished cell from its file."""
-    import polars
-
-    content = read_plain(path)
-    about = json.loads(polars.read_parquet_metadata(io.BytesIO(content))["ensample"])
-    if about["cell"] != cell.number:
-        raise InvalidArgument("folder", str(path), f"cell {cell.number}, and the file holds cell {about['cell']}")
-    frame = polars.read_parquet(io.BytesIO(content))
-    pulls = frame["pulls"].to_numpy() if "pulls" in frame.columns else None
-    return Outcome(cell, about["evaluation"], about["checkpoints"], frame["regret"].to_numpy(), pulls, seconds)
+def outcome_of(cell: Cell, file: CellFile, runs: int, seconds: float) -> Outcome:
+    """A finished cell from its file, which may hold more runs than the study has now."""
+    block, checkpoints = read(file)
+    pulls = None if block.pulls is None else block.pulls[:runs]
+    return Outcome(cell, block.evaluation, checkpoints, block.regret[:runs], pulls, seconds)

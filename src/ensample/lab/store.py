@@ -2,15 +2,14 @@
 
     study.json        the study and the version that ran it; study.toml is the file it came from, if there was one
     journal.jsonl     what happened: sessions (version, machine, environment) and finished cells (time they took)
-    cells/0007-<checksum>.parquet
+    cells/<definition>-<runs>-<checksum>.parquet
 
-A cell's file carries the checksum of its bytes in its name and is renamed to it when it is safely on disk: a cell is finished
-if and only if the file is there and its bytes fit its name. A link or a folder in its place is no file.
+A cell is found by the digest of its definition, whatever its number and its labels: so cells stay when the grid around them
+changes. Its file carries the checksum of its bytes in its name and is renamed to it when it is safely on disk: a cell is
+finished if and only if the file is there with all runs of the study, and its bytes fit its name. A link or a folder in its
+place is no file. A cell that gets more runs gets another file, and only then loses the shorter one.
 """
 
-import difflib
-import hashlib
-import io
 import json
 import os
 from collections.abc import Iterator
@@ -21,8 +20,11 @@ from typing import Any
 import numpy as np
 
 from ensample.errors import InvalidArgument, StudyError
+from ensample.files import sweep, sync, write_whole
 from ensample.lab.cell import Cell
-from ensample.lab.files import is_plain, open_plain, read_plain, set_aside, sync, write
+from ensample.lab.cell_file import CellFile, as_parquet, found_at, name_of
+from ensample.lab.changes import NOTHING, Changes, changes_between, outlook
+from ensample.lab.files import is_plain, open_plain, set_aside
 from ensample.lab.journal import Journal
 from ensample.lab.study import Study
 from ensample.lab.work import Block
@@ -30,7 +32,9 @@ from ensample.version import NUMBERS, __version__
 
 __all__ = ["Store"]
 
-DIGITS = 20  # of a checksum in hexadecimal
+FORMAT = 2  # of the folder; the first one knew cells by their numbers
+MADE_BY = ("ensample", "numbers", "format")  # what study.json says beside the study
+WORDS = ("question", "baseline", "published")  # of a study: they change no number
 
 
 class Store:
@@ -46,8 +50,8 @@ class Store:
         return self.folder / "study.json"
 
     @contextmanager
-    def opened(self, study: Study) -> Iterator[None]:
-        """Make the folder this study's own, for this process alone."""
+    def opened(self, study: Study, grow: bool = False) -> Iterator[None]:
+        """Make the folder this study's own, for this process alone; that of another study only to `grow` it."""
         with self._blamed():
             self.cells.mkdir(parents=True, exist_ok=True)
             sync(self.folder.parent)  # the new folder's name too
@@ -55,7 +59,7 @@ class Store:
         try:
             only_user(lock, self.folder)
             with self._blamed():
-                self._claim(study)
+                self._claim(study, grow)
                 self._sweep()
             yield
         finally:
@@ -70,27 +74,63 @@ class Store:
             expected = f"a folder one can write in, with room ({error.strerror or error}); finished cells are safe"
             raise InvalidArgument("out", str(self.folder), expected) from error
 
-    def _claim(self, study: Study) -> None:
-        now = {"ensample": __version__, "numbers": NUMBERS} | study.describe()
-        if self.study_file.exists():
-            lines = difference(self.description(), now)
-            if lines:
-                expected = "the study that the folder holds, or another --out; they differ:\n" + "\n".join(lines)
-                raise StudyError(study.source, "out", str(self.folder), expected)
-        elif any(self.cells.iterdir()):
+    def _claim(self, study: Study, grow: bool) -> None:
+        changes = self.changes(study)
+        if changes and not grow:
+            expected = "the study that the folder holds, another --out, or --grow (grow=True) to change it:"
+            said = f"{expected}\n{changes}\n{self.outlook(study)}"
+            raise StudyError(study.source, "out", str(self.folder), said)
+        if changes is None and any(self.cells.iterdir()):
             raise StudyError(study.source, "out", str(self.folder), "a folder of this study, or a new one")
-        write(self.study_file, (json.dumps(now, indent=1) + "\n").encode())
+        now = {"ensample": __version__, "numbers": NUMBERS, "format": FORMAT} | study.describe()
+        self._keep("study.json", f"{json.dumps(now, indent=1)}\n")
         if study.text:
-            write(self.folder / "study.toml", study.text.encode())
+            self._keep("study.toml", study.text)
+        elif changes:  # it says what no longer is
+            (self.folder / "study.toml").unlink(missing_ok=True)
+        if changes:
+            counts = {kind: len(getattr(changes, kind)) for kind in ("added", "changed", "dropped")}
+            self.journal.note(event="grown", runs=study.runs, **counts)
+
+    def _keep(self, name: str, text: str) -> None:
+        write_whole(self.folder / name, text.encode(), follow=False)
+
+    def changes(self, study: Study) -> Changes | None:
+        """What it takes to make the study that the folder holds into this one; None for a folder that holds none."""
+        if not self.study_file.exists():
+            return None
+        found = self.description()
+        if (found["ensample"], found["numbers"]) != (__version__, NUMBERS):
+            theirs, ours = f"{found['ensample']} (numbers {found['numbers']})", f"{__version__} (numbers {NUMBERS})"
+            expected = f"another --out: the folder has results of ensample {theirs}, and this is {ours}"
+            raise StudyError(study.source, "out", str(self.folder), expected)
+        same = deciding(found) == deciding(study.describe())  # the usual case, without making the other grid
+        return NOTHING if same else changes_between(self.study(), study)
+
+    def outlook(self, study: Study) -> str:
+        """What running the study means here."""
+        return outlook(study, {digest: file.runs for digest, file in self.held().items()})
+
+    def study(self) -> Study:
+        """The study that the folder holds."""
+        given = {key: value for key, value in self.description().items() if key not in MADE_BY}
+        try:
+            return Study(**given, source=str(self.folder))
+        except TypeError as error:
+            expected = f"a folder of results; its study.json is damaged ({error})"
+            raise InvalidArgument("folder", str(self.folder), expected) from None
 
     def description(self) -> dict[str, Any]:
-        """The study that the folder holds, as data."""
+        """The study that the folder holds, as data, and what gave its results."""
         try:
             found = json.loads(self._study_text())
         except (OSError, ValueError, RecursionError) as error:
             raise InvalidArgument("folder", str(self.folder), f"a folder of results, with study.json ({error})") from None
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or not all(key in found for key in MADE_BY[:2]):
             raise InvalidArgument("folder", str(self.folder), "a folder of results, with a study in study.json")
+        if found.get("format", 1) != FORMAT:
+            expected = f"a folder of results in format {FORMAT}; the release that filled it reads this one"
+            raise InvalidArgument("folder", str(self.folder), expected)
         return found
 
     def _study_text(self) -> str:
@@ -100,30 +140,46 @@ class Store:
 
     def _sweep(self) -> None:
         """Remove what a killed process left half-written, and put aside what is in the journal's place."""
-        for left in (*self.cells.glob(".*.part"), *self.folder.glob(".*.part")):
-            if is_plain(left):
-                left.unlink()
+        sweep(self.folder)
+        sweep(self.cells)
         if os.path.lexists(self.journal.path) and not is_plain(self.journal.path):
             set_aside(self.journal.path)
 
-    def finished(self, repair: bool = False) -> dict[int, Path]:
-        """The finished cells by number; with `repair`, damaged files, links and folders are moved out of the way."""
-        found: dict[int, Path] = {}
+    def held(self, repair: bool = False) -> dict[str, CellFile]:
+        """What is there of each cell, by the digest of its definition; also of cells that the study no longer has.
+
+        With `repair`, damaged files, links and folders are moved out of the way, and files that a longer one has replaced are
+        removed.
+        """
+        found: dict[str, CellFile] = {}
         with self._blamed():
             for path in sorted(self.cells.glob("*.parquet")):
-                number, _, checksum = path.stem.partition("-")
-                if number.isdecimal() and is_plain(path) and checksum_of(read_plain(path)) == checksum:
-                    found[int(number)] = path
-                elif repair:
-                    set_aside(path)
+                file = found_at(path)
+                if file is None:
+                    if repair:
+                        set_aside(path)
+                    continue
+                shorter, longer = sorted((file, found.get(file.digest, file)), key=lambda one: one.runs)
+                found[file.digest] = longer
+                if repair and shorter != longer:
+                    shorter.path.unlink()
         return found
 
-    def write(self, cell: Cell, block: Block, marks: list[int]) -> None:
-        """Keep a finished cell."""
-        content = as_parquet(cell, block, marks)
-        self.note(event="cell", cell=cell.number, seconds_per_round=cost(cell, block))
+    def finished(self, study: Study) -> set[int]:
+        """The numbers of the cells that have all their runs."""
+        held = self.held()
+        there = {digest for digest, file in held.items() if file.runs >= study.runs}
+        return {cell.number for cell, digest in zip(study.cells, study.digests, strict=True) if digest in there}
+
+    def write(self, study: Study, cell: Cell, block: Block, marks: list[int], before: CellFile | None = None) -> None:
+        """Keep a finished cell, in the place of the fewer runs that there were before."""
+        definition = study.definition(cell)
+        content = as_parquet(definition, block, marks)
+        self.note(event="cell", cell=study.digests[cell.number], name=cell.name, seconds_per_round=cost(cell, block))
         with self._blamed():
-            write(self.cells / f"{cell.number:04d}-{checksum_of(content)}.parquet", content)
+            write_whole(self.cells / name_of(definition, block, content), content, follow=False, tidy=False)
+            if before is not None:
+                before.path.unlink(missing_ok=True)
 
     def note(self, **event: Any) -> None:
         """Add a line to the journal."""
@@ -131,44 +187,14 @@ class Store:
             self.journal.note(**event)
 
 
-def difference(theirs: dict[str, Any], mine: dict[str, Any]) -> list[str]:
-    """What differs among all that decides the numbers; words about them may change."""
-    texts = (
-        json.dumps(
-            {key: value for key, value in side.items() if key not in ("question", "baseline", "published")},
-            indent=1,
-            sort_keys=True,
-        )
-        for side in (theirs, mine)
-    )
-    before, after = (text.splitlines() for text in texts)
-    return list(difflib.unified_diff(before, after, "in the folder", "now", n=1, lineterm=""))
-
-
-def as_parquet(cell: Cell, block: Block, marks: list[int]) -> bytes:
-    """Columns run, regret [C] and, for numbered arms, pulls [K]."""
-    import polars
-
-    columns: dict[str, Any] = {
-        "run": np.arange(len(block.regret), dtype=np.uint32),
-        "regret": polars.Series(block.regret, dtype=polars.Array(polars.Float64, block.regret.shape[1])),
-    }
-    if block.pulls is not None:
-        counts = block.pulls.astype(np.uint32)
-        columns["pulls"] = polars.Series(counts, dtype=polars.Array(polars.UInt32, counts.shape[1]))
-    about = {"cell": cell.number, "name": cell.name, "evaluation": block.evaluation, "checkpoints": marks}
-    buffer = io.BytesIO()
-    polars.DataFrame(columns).write_parquet(buffer, metadata={"ensample": json.dumps(about)})
-    return buffer.getvalue()
+def deciding(description: dict[str, Any]) -> str:
+    """All that the numbers may depend on, as text that can be compared."""
+    return json.dumps({key: value for key, value in description.items() if key not in MADE_BY + WORDS}, sort_keys=True)
 
 
 def cost(cell: Cell, block: Block) -> float:
-    """Seconds a round of one thread; the median of the runs, because the first may wait for a compiler."""
-    return float(np.median(block.seconds)) / cell.horizon
-
-
-def checksum_of(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:DIGITS]
+    """Seconds a round of one thread; the median of the runs of this session, because the first may wait for a compiler."""
+    return float(np.nanmedian(block.seconds)) / cell.horizon
 
 
 def only_user(lock: int, folder: Path) -> None:

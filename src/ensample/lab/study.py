@@ -2,17 +2,24 @@
 
 import tomllib
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.cell import Cell
-from ensample.lab.grid import LONGEST, Table, blaming, cells_of
-from ensample.lab.plain_data import check_plain
-from ensample.lab.published import published_in
-from ensample.problems import known
+from ensample.lab.definition import Definition, digest
+from ensample.lab.grid import LONGEST, Table, cells_of, usual_label
+from ensample.lab.mistakes import Mistakes
+from ensample.lab.plain_data import not_plain
+from ensample.lab.published import check_published
+from ensample.lab.written import tables
+from ensample.policies import Recipe
+from ensample.problems import Family, Problem
+from ensample.registry import known
 from ensample.simulation.registry import EVALUATIONS
 
 __all__ = ["Study"]
@@ -30,6 +37,9 @@ KEYS = (
     "policy",
     "published",
 )
+NEEDED = ("name", "horizon", "problem", "policy")
+Policies = Table | str | Recipe
+Problems = Table | str | Problem | Family
 LONGEST_NAME = 200  # bytes; file systems have 255
 
 
@@ -38,7 +48,8 @@ class Study:
     """What to run: every policy on every problem for every horizon, `runs` times.
 
     A list stands for an axis of the grid. Numbers of a recipe may be given in units of the problem: "noise" is sigma, "radius"
-    is beta_T of the theorems.
+    is beta_T of the theorems. A recipe, a problem, a law or a noise may be an object, or `module:name` of your own, which is
+    imported: read only studies that you trust. Objects are kept as the tables that describe them.
 
     >>> study = Study(
     ...     name="sizes", horizon=500, runs=3,
@@ -51,8 +62,8 @@ class Study:
 
     name: str
     horizon: int | list[int]
-    policy: Table | list[Table]
-    problem: Table | list[Table]
+    policy: Policies | list[Policies]
+    problem: Problems | list[Problems]
     runs: int = 100
     seed: int = 0
     checkpoints: int = 200
@@ -66,32 +77,30 @@ class Study:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", self.source or (self.name if isinstance(self.name, str) else "study"))
-        with blaming(self.source):
-            self._check()
-        object.__setattr__(self, "cells", tuple(cells_of(self)))
-        policies = list(dict.fromkeys(cell.policy for cell in self.cells))
-        if self.baseline and self.baseline not in policies:
-            raise StudyError(self.source, "baseline", self.baseline, known(self.baseline, policies))
-        with blaming(self.source):
-            published_in(self)
+        mistakes = Mistakes(self.source)
+        with mistakes.noted():
+            object.__setattr__(self, "problem", tables("problem", "family", self.problem))
+        with mistakes.noted():
+            object.__setattr__(self, "policy", tables("policy", "recipe", self.policy))
+        self._check(mistakes)
+        object.__setattr__(self, "cells", tuple(cells_of(self, mistakes)))
+        check_published(self, mistakes)
+        mistakes.complain()
 
-    def _check(self) -> None:
+    def _check(self, mistakes: Mistakes) -> None:
         """What is not about problems and policies."""
-        check_plain(self.describe())
-        if not isinstance(self.name, str) or not fit_for_a_folder(self.name):
-            raise InvalidArgument("name", self.name, "a name fit for a folder")
-        for key in ("question", "baseline"):
-            if not isinstance(getattr(self, key), str):
-                raise InvalidArgument(key, getattr(self, key), "text")
-        if isinstance(self.horizon, list) and not self.horizon:
-            raise InvalidArgument("horizon", self.horizon, "an axis with at least one value")
-        for horizon in self.horizon if isinstance(self.horizon, list) else [self.horizon]:
-            whole("horizon", horizon, 1, LONGEST)
-        whole("runs", self.runs, 1, LONGEST)
-        whole("checkpoints", self.checkpoints, 1, LONGEST)
-        whole("seed", self.seed, 0)
-        if self.evaluation not in EVALUATIONS:
-            raise InvalidArgument("evaluation", self.evaluation, known(str(self.evaluation), list(EVALUATIONS)))
+        for error in not_plain(self.describe()):
+            mistakes.add(error.argument, error.value, error.expected)
+        for key in NEEDED:
+            if getattr(self, key) is None:
+                mistakes.add(key, None, "to be given: a study needs name, horizon, [problem] and [[policy]]")
+        for key, check in CHECKS.items():
+            values = getattr(self, key) if key == "horizon" else None  # the only one that may be an axis
+            wrong = mistakes.touch(key)
+            for value in values if isinstance(values, list) and values else [getattr(self, key)]:
+                if not wrong:
+                    with mistakes.noted():
+                        check(key, value)
 
     @classmethod
     def read(cls, path: str | Path, scale: str = "") -> Self:
@@ -112,21 +121,45 @@ class Study:
             raise StudyError(source, "text", text, f"valid TOML: {error}") from None
         except RecursionError:
             raise StudyError(source, "text", text, "TOML whose lists and tables are not so deep in one another") from None
-        for key in table:
-            if key not in (*KEYS, "scales"):
-                raise StudyError(source, key, table[key], f"a key of a study: {known(key, [*KEYS, 'scales'])}")
-        for key in ("name", "horizon", "problem", "policy"):
-            if key not in table:
-                raise StudyError(source, key, None, "to be given: a study needs name, horizon, [problem] and [[policy]]")
+        mistakes = Mistakes(source)
         scales = table.pop("scales", {})
-        if isinstance(scales, dict):
-            for other in scales:  # a slip in a scale that is not asked for is a slip too
-                at_scale(table, scales, other, source)
-        return cls(**at_scale(table, scales, scale, source), source=source, text=text)
+        for key in [key for key in table if key not in KEYS]:
+            mistakes.add(key, table.pop(key), f"a key of a study: {known(key, [*KEYS, 'scales'])}")
+        given: Table = dict.fromkeys(NEEDED) | at_scale(table, scales, scale, mistakes)
+        try:
+            study = cls(**given, source=source, text=text)
+        except StudyError as error:
+            mistakes.add_all(error)
+        mistakes.complain()
+        return study
+
+    @property
+    def problems(self) -> list[Table]:
+        """The [problem] tables, each with its label."""
+        return labelled(self.problem, "family")
+
+    @property
+    def policies(self) -> list[Table]:
+        """The [[policy]] tables, each with its label."""
+        return labelled(self.policy, "recipe")
 
     def describe(self) -> Table:
         """The study as plain data: `Study(**study.describe()) == study`."""
         return {key: getattr(self, key) for key in KEYS}
+
+    def definition(self, cell: Cell) -> Definition:
+        """What decides the numbers of a cell, run by run."""
+        return {**cell.definition, "checkpoints": self.checkpoints, "evaluation": self.evaluation, "seed": self.seed}
+
+    @cached_property
+    def digests(self) -> tuple[str, ...]:
+        """Of the cells' definitions, by number. Cells that differ in words only have one: they are run once."""
+        return tuple(digest(self.definition(cell)) for cell in self.cells)
+
+
+def labelled(given: Any, needed: str) -> list[Table]:
+    tables = given if isinstance(given, list) else [given]
+    return [{"label": usual_label(table[needed])} | table for table in tables]
 
 
 def fit_for_a_folder(name: str) -> bool:
@@ -135,24 +168,69 @@ def fit_for_a_folder(name: str) -> bool:
     return bool(name) and not odd and not name.startswith(".") and len(name.encode()) <= LONGEST_NAME
 
 
-def at_scale(table: Table, scales: Any, scale: str, source: str) -> Table:
-    """The table with the values of [scales.SCALE]; a [scales.SCALE.problem] goes into the problems that have its keys."""
+def check_name(key: str, value: Any) -> None:
+    if not isinstance(value, str) or not fit_for_a_folder(value):
+        raise InvalidArgument(key, value, "a name fit for a folder")
+
+
+def check_text(key: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise InvalidArgument(key, value, "text")
+
+
+def check_count(key: str, value: Any) -> None:
+    whole(key, value, 1, LONGEST)
+
+
+def check_horizon(key: str, value: Any) -> None:
+    if value == []:
+        raise InvalidArgument(key, value, "an axis with at least one value")
+    check_count(key, value)
+
+
+def check_evaluation(key: str, value: Any) -> None:
+    if value not in EVALUATIONS:
+        raise InvalidArgument(key, value, known(str(value), list(EVALUATIONS)))
+
+
+CHECKS: dict[str, Callable[[str, Any], object]] = {
+    "name": check_name,
+    "question": check_text,
+    "horizon": check_horizon,
+    "runs": check_count,
+    "checkpoints": check_count,
+    "seed": lambda key, value: whole(key, value, 0),
+    "evaluation": check_evaluation,
+    "baseline": check_text,
+}
+SCALED = ("horizon", "runs", "checkpoints")  # what a scale may change, besides options of problems
+
+
+def at_scale(table: Table, scales: Any, scale: str, mistakes: Mistakes) -> Table:
+    """The table with the values of [scales.SCALE]; a slip in a scale that is not asked for is a slip too."""
     if not isinstance(scales, dict) or not all(isinstance(changes, dict) for changes in scales.values()):
-        raise StudyError(source, "scales", scales, "tables [scales.NAME] of values to replace")
+        mistakes.add("scales", scales, "tables [scales.NAME] of values to replace")
+        return table
+    for other, changes in scales.items():
+        for key, value in changes.items():
+            if key not in SCALED and not (key == "problem" and isinstance(value, dict)):
+                mistakes.add(f"scales.{other}.{key}", value, f"one of {', '.join(SCALED)}, problem")
     if not scale:
         return table
     if scale not in scales:
-        raise StudyError(source, "scale", scale, known(scale, list(scales)) if scales else "none: the study has but one")
-    changed = dict(table)
-    for key, value in scales[scale].items():
-        if key == "problem" and isinstance(value, dict):
-            given = table["problem"] if isinstance(table["problem"], list) else [table["problem"]]
-            changed["problem"] = [replaced(item, value) for item in given]
-        elif key in ("horizon", "runs", "checkpoints"):
-            changed[key] = value
-        else:
-            raise StudyError(source, f"scales.{scale}.{key}", value, "one of horizon, runs, checkpoints, problem")
-    return changed
+        mistakes.add("scale", scale, known(scale, list(scales)) if scales else "none: the study has but one")
+        return table
+    return changed(table, scales[scale])
+
+
+def changed(table: Table, changes: Table) -> Table:
+    """A [scales.SCALE.problem] goes into the problems that have its keys."""
+    new = table | {key: changes[key] for key in SCALED if key in changes}
+    options = changes.get("problem")
+    if isinstance(options, dict) and "problem" in table:
+        given = table["problem"] if isinstance(table["problem"], list) else [table["problem"]]
+        new["problem"] = [replaced(item, options) for item in given]
+    return new
 
 
 def replaced(item: Any, changes: Table) -> Any:

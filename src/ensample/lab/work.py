@@ -1,6 +1,6 @@
 """The unit of work: some replicates of a cell. A pure function, so that it does not matter where or when it runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
-from ensample.problems import LinearProblem, Problem
+from ensample.problems import Problem
 from ensample.simulation.replicates import Job, replicates
 from ensample.simulation.simulate import checkpoint_rounds
 from ensample.types import FloatArray, IntArray
@@ -40,11 +40,11 @@ class Block:
     seconds: FloatArray  # [runs] of work
 
 
-def tasks_of(study: Study, cells: Iterable[Cell]) -> Iterator[Task]:
-    """All the work of some cells, cell by cell."""
+def tasks_of(study: Study, cells: Iterable[Cell], there: Mapping[int, int] | None = None) -> Iterator[Task]:
+    """All the work of some cells, cell by cell; `there` says how many runs of a cell are done, by its number."""
     for cell in cells:
         size = max(1, min(study.runs, BLOCK_ROUNDS // cell.horizon))
-        for first in range(0, study.runs, size):
+        for first in range((there or {}).get(cell.number, 0), study.runs, size):
             last = min(first + size, study.runs)
             yield Task(cell, first, last, study.seed, study.checkpoints, study.evaluation)
 
@@ -67,5 +67,8 @@ def play(task: Task, stop: IntArray) -> Block:
 
 def best_first(problem: Problem) -> IntArray:
     """The arms by their means."""
-    assert isinstance(problem, LinearProblem) and isinstance(problem.arms, FiniteArms)
-    return np.argsort(-(problem.arms.features @ problem.theta), kind="stable")
+    assert isinstance(problem.arms, FiniteArms)
+    features = problem.arms.features
+    linear = type(problem).mean is Problem.mean
+    means = features @ problem.theta if linear else np.array([problem.mean(x) for x in features])
+    return np.argsort(-means, kind="stable")

@@ -1,65 +1,96 @@
 """Recipes, laws, rules and settings as plain data, and back."""
 
 import math
+import sys
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ensample.arms import Box, ChangingArms, FiniteArms, UnitBall
 from ensample.errors import EnsampleError, SnapshotError
-from ensample.members import OptimisticMember, RoundRobin, StickyMember, UniformMember
-from ensample.perturbations import CenteredBinomial, Gaussian, Rademacher, Sphere, Uniform
+from ensample.members import MemberRule
+from ensample.perturbations import InitialLaw
 from ensample.policies.recipe import Recipe
+from ensample.registry import imported, is_ours, name_of, ours, says_all
 from ensample.theory import Setting
 
-__all__ = ["ARMS", "PARTS", "describe", "rebuild"]
+__all__ = ["describe", "rebuild", "wherever"]
 
-PARTS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        *(Gaussian, Rademacher, Uniform, CenteredBinomial, Sphere),
-        *(UniformMember, RoundRobin, OptimisticMember, StickyMember),
-        Setting,
-    )
-}
-ARMS: dict[str, type[Any]] = {kind.__name__: kind for kind in (FiniteArms, UnitBall, Box, ChangingArms)}
+PARTS = (Recipe, InitialLaw, MemberRule, Setting)
 
 
 def describe(value: object) -> Any:
-    """As plain data: parts of this library as {"kind": name, field: ...}, anything else by its name (and fields, if shown)."""
+    """As plain data: recipes and their parts as {"kind": name, field: ...}, by the names of `registry`; anything else cannot be
+    rebuilt and is told apart by its name (and fields, if shown).
+    """
     if isinstance(value, float) and not math.isfinite(value):
         return {"own": repr(value)}  # JSON has no word for it; no part of this library has one either
     if value is None or isinstance(value, int | float | str):
         return value
-    kind = type(value)
-    if PARTS.get(kind.__name__) is kind or isinstance(value, Recipe):
-        return {"kind": kind.__name__} | {item.name: describe(getattr(value, item.name)) for item in fields(value)}  # type: ignore[arg-type]
-    if is_dataclass(value):
-        return {"own": repr(value)}
-    return {"own": getattr(value, "__qualname__", kind.__qualname__)}
+    if isinstance(value, tuple):
+        return [describe(item) for item in value]
+    if isinstance(value, PARTS) and is_dataclass(value) and says_all(type(value)):
+        described = {item.name: describe(getattr(value, item.name)) for item in fields(value)}
+        if is_ours(type(value)) or not any(is_own(item) for item in described.values()):
+            return {"kind": name_of(type(value))} | described
+    return {"own": repr(value) if is_dataclass(value) else name_of(value if hasattr(value, "__qualname__") else type(value))}
 
 
-def rebuild(description: Any, kinds: dict[str, type[Any]], part: str = "recipe") -> Any:
-    """The inverse of `describe`; an object of the user's own cannot be rebuilt."""
+def is_own(description: Any) -> bool:
+    """Whether something in it cannot be rebuilt."""
+    inner = description.values() if isinstance(description, dict) else description if isinstance(description, list) else ()
+    return (isinstance(description, dict) and "own" in description) or any(map(is_own, inner))
+
+
+def wherever(description: Any) -> Any:
+    """The description without the modules of what is not ours, which may have moved. A name without a colon is still ours."""
+    if isinstance(description, list):
+        return [wherever(item) for item in description]
+    if not isinstance(description, dict):
+        return description
+    rest = {key: wherever(value) for key, value in description.items()}
+    if isinstance(rest.get("kind"), str):
+        _, colon, name = rest["kind"].rpartition(":")
+        rest["kind"] = colon + name
+    return rest
+
+
+def rebuild(description: Any, part: str = "recipe") -> Any:
+    """The inverse of `describe`, for files of unknown origin: no module is imported but ours.
+
+    A class of somebody else's is used where its module is imported already; an object of the user's own cannot be rebuilt.
+    """
+    if isinstance(description, list):
+        return tuple(rebuild(item, f"{part}[{place}]") for place, item in enumerate(description))
     if not isinstance(description, dict):
         return description
     if "own" in description:
         raise SnapshotError(
-            f"the snapshot names {description['own']!r}, which is not part of this library: "
-            "hand the recipe to load(path, recipe=...)"
+            f"the snapshot names {description['own']!r}, which cannot be stored: hand the recipe to load(path, recipe=...)"
         )
-    name = description.get("kind")
-    if not isinstance(name, str) or name not in kinds:
-        raise SnapshotError.about(
-            f"{part}.kind", name, "a recipe or part of this library; hand your own to load(path, recipe=...)"
-        )
-    expected = {item.name for item in fields(kinds[name])}
+    kind = class_named(description.get("kind"), part)
+    name = kind.__name__
+    expected = {item.name for item in fields(kind)}
     if set(description) != {"kind", *expected}:
         raise SnapshotError.about(part, sorted(description), f"the fields of {name}: {', '.join(sorted(expected))}")
-    arguments = {field: rebuild(description[field], kinds, f"{part}.{field}") for field in sorted(expected)}
+    arguments = {field: rebuild(description[field], f"{part}.{field}") for field in sorted(expected)}
     try:
-        built = kinds[name](**arguments)
+        built = kind(**arguments)
     except EnsampleError as error:
         raise SnapshotError(f"{part}: {error}") from error
+    except Exception as error:  # of a class of the user's own
+        raise SnapshotError.about(part, description, f"fields that {name} accepts ({type(error).__name__})") from error
     if describe(built) != description:
         raise SnapshotError.about(part, description, f"what {name} keeps as it is, as in {describe(built)}")
     return built
+
+
+def class_named(name: object, part: str) -> type[Any]:
+    """The class of a recipe or of a part of one."""
+    text = name if isinstance(name, str) else ""
+    kind = imported(text) if ":" in text else ours(text)
+    if isinstance(kind, type) and issubclass(kind, PARTS) and says_all(kind) and name_of(kind) == text:
+        return kind
+    module, colon, _ = text.partition(":")
+    expected = "a recipe or part of this library" if not colon else "a recipe or part of one, a frozen dataclass"
+    if colon and module not in sys.modules:
+        expected += f", in a module that is imported: import {module} first if you trust the file"
+    raise SnapshotError.about(f"{part}.kind", name, f"{expected}; hand your own to load(path, recipe=...)")

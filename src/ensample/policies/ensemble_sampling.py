@@ -13,8 +13,9 @@ from ensample.errors import AssumptionError
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.policies.recipe import EnsembleRecipe
-from ensample.theory import Setting
+from ensample.theory import Guarantee, Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
+from ensample.theory.guarantee import OPTIMISTIC_RULE, THEOREM_ONE
 from ensample.types import Auto
 
 __all__ = ["EnsembleSampling"]
@@ -90,3 +91,23 @@ class EnsembleSampling(EnsembleRecipe):
                 f"member = {member!r}",
             )
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at their constants or with more members.
+
+        >>> import ensample as es
+        >>> setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
+        >>> found = EnsembleSampling.from_theorem(setting).guarantee(setting)
+        >>> round(found.bound), found.probability, found.theorem
+        (6347334, 0.8, 'Theorem 1')
+        """
+        if type(self) is not EnsembleSampling:
+            return super().guarantee(setting)
+        law = self.reward_law
+        prescribed = EnsembleSampling.from_theorem(setting, law, as_member_rule(self.member))
+        theorem = OPTIMISTIC_RULE if prescribed.member == OptimisticMember() else THEOREM_ONE
+        self.require_laws(theorem, prescribed)
+        if self.size < prescribed.size:
+            raise AssumptionError(theorem.name, f"at least {prescribed.size:,} members", f"size = {self.size:,}")
+        bound = theory.theorem_bound(setting, law) if theorem is THEOREM_ONE else theory.optimistic_bound(setting)
+        return theorem.guarantee(setting, bound)

@@ -58,7 +58,8 @@ class InformationDirected(EnsembleRecipe):
     v_k = sum_l p(l) (x_k'(mu_l - mu))^2. Each round draws its arm from the distribution on at most two arms that minimises
     (expected gap)^2 / expected gain; where all members agree it plays the arm with the largest x_k'mu.
 
-    `scale` and `regularization` are as in `EnsembleSampling`. Finite and changing arms only. No single member acts: a decision's `member` is 0. O(m d + K m d + K^2) a round.
+    `scale` and `regularization` are as in `EnsembleSampling`. Finite and changing arms only. No single member acts: a
+    decision's `member` is 0. O(m d + K m d + K^2) a round.
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.information_directed import InformationDirected

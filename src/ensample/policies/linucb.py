@@ -1,7 +1,7 @@
 """LinUCB, also known as OFUL: optimism in the face of uncertainty."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ensample.arms import Arms, ChangingArms, Offer, UnitBall
 from ensample.calibration import AUTO
 from ensample.checks import instance, number
-from ensample.errors import InvalidArgument
+from ensample.errors import AssumptionError, InvalidArgument
 from ensample.kernels import ridge
 from ensample.kernels.inflation import Inflation
 from ensample.kernels.learning import watch
@@ -20,7 +20,8 @@ from ensample.models.linear import LinearModel, best_for
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
-from ensample.theory import Setting, ucb_bound
+from ensample.theory import Guarantee, Setting, radius, ucb_bound
+from ensample.theory.guarantee import LINUCB_THEOREM
 from ensample.types import Auto, FloatArray, IntArray
 
 __all__ = ["LinUCB", "LinUCBPolicy", "OptimisticModel", "farthest_point"]
@@ -112,6 +113,20 @@ class LinUCB(Recipe):
     @property
     def calibrates(self) -> bool:
         return self.radius == AUTO and self.form == "constant"
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """The general theorem, for a radius of beta_T or either form of beta_t at the constants of the setting."""
+        if type(self) is not LinUCB:
+            return super().guarantee(setting)
+        LINUCB_THEOREM.require_confidence(setting)
+        names = ("regularization", "radius") if self.form == "constant" else ("regularization", "noise", "norm", "delta")
+        constants = {**asdict(setting), "radius": radius(setting)}
+        own, asked = {name: getattr(self, name) for name in names}, {name: constants[name] for name in names}
+        if own != asked:
+            wrong = [name for name in own if own[name] != asked[name]]
+            words = [", ".join(f"{name} = {side[name]}" for name in wrong) for side in (asked, own)]
+            raise AssumptionError(LINUCB_THEOREM.name, *words)
+        return LINUCB_THEOREM.guarantee(setting, ucb_bound(setting))
 
     def check(self, arms: Arms) -> None:
         super().check(arms)

@@ -10,34 +10,17 @@ from ensample.arms import Arms
 from ensample.checks import boolean, instance, whole
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, show
 from ensample.policies.decision import Decision
-from ensample.policies.describe import ARMS, PARTS, describe, rebuild
-from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
-from ensample.policies.ensemble_sampling import EnsembleSampling
-from ensample.policies.epsilon_greedy import EpsilonGreedy
-from ensample.policies.greedy import Greedy
-from ensample.policies.information_directed import InformationDirected
-from ensample.policies.kveton_phe import KvetonPHE
-from ensample.policies.linucb import LinUCB
-from ensample.policies.perturbed_history import PerturbedHistory
+from ensample.policies.describe import describe, rebuild, wherever
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
-from ensample.policies.refreshed import RefreshedEnsembleSampling
-from ensample.policies.sharp import SharpEnsembleSampling
 from ensample.policies.snapshot import NO_ARM, read
 from ensample.policies.sound_state import check_state
 from ensample.policies.soundness import LATEST_ROUND, check_log, check_open
-from ensample.policies.symmetrized import SymmetrizedEnsembleSampling
 from ensample.policies.tensor_file import Tensors
-from ensample.policies.thompson_sampling import ThompsonSampling
+from ensample.registry import is_ours, name_of, ours
 
 __all__ = ["load"]
 
-RECIPES = (
-    *(EnsembleSampling, SymmetrizedEnsembleSampling, SharpEnsembleSampling, RefreshedEnsembleSampling),
-    *(PerturbedHistory, KvetonPHE, ThompsonSampling, EnsemblePlusPlus, InformationDirected),
-    *(LinUCB, Greedy, EpsilonGreedy),
-)
-KINDS = PARTS | {kind.__name__: kind for kind in RECIPES}
 FLOAT, WHOLE, FLAG = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 Layout = dict[str, tuple[np.dtype[Any], tuple[int | None, ...]]]
@@ -49,7 +32,8 @@ def load(
 ) -> Policy:
     """The policy of a snapshot: it goes on bit for bit as the saved one would have.
 
-    A law or member rule of your own, and `OracleArms`, cannot be stored: hand them in again as `recipe` and `arms`.
+    A recipe, law or rule of your own is found by its name where its module is imported already: no file makes `load` import
+    anything but this library. Functions and `OracleArms` cannot be stored: hand them in again as `recipe` and `arms`.
 
     A file that is damaged, foreign or cannot be a policy's snapshot raises `SnapshotError`: names, types, shapes, ranges and
     what its parts say of each other are checked before anything is used. That keeps accidents out, and crafted files from
@@ -78,7 +62,7 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
     log, waiting = part_of(tensors, "log"), part_of(tensors, "open")
     try:
         policy = recipe.start(arms, seed, log=True if log else None)
-    except EnsampleError as error:
+    except (EnsampleError, MemoryError) as error:
         raise SnapshotError(f"recipe, arms and seed do not fit together: {error}") from error
     check_layout(layout_of(policy), tensors)
     ledger = policy._ledger
@@ -118,10 +102,10 @@ def whole_number(part: str, value: object, least: int, most: int | None = None) 
 
 def restored_recipe(description: Any, given: Recipe | None) -> Recipe:
     if given is not None:
-        if describe(instance("recipe", given, Recipe, "a recipe")) != description:
+        if wherever(describe(instance("recipe", given, Recipe, "a recipe"))) != wherever(description):
             raise InvalidArgument("recipe", given, f"the saved recipe, {description}")
         return given
-    built = rebuild(description, KINDS)
+    built = rebuild(description)
     if not isinstance(built, Recipe):
         raise SnapshotError.about("content.recipe", description, "a recipe")
     return built
@@ -131,19 +115,20 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
     name, dim, stored = description["kind"], description["dim"], part_of(tensors, "arms")
     if given is not None:
         instance("arms", given, Arms, "arms")
-        same = type(given).__name__ == name and given.dim == dim
+        same = name_of(type(given)) == name and given.dim == dim
         parameters = given.parameters or {}
         if not same or not all(part in parameters and np.array_equal(stored[part], parameters[part]) for part in stored):
             raise InvalidArgument("arms", given, f"the saved arms, {name} of dim {dim}")
         return given
-    if name not in ARMS:
+    kind = ours(name)
+    if not (isinstance(kind, type) and issubclass(kind, Arms)) or kind.parameters is Arms.parameters:
         raise SnapshotError(f"{name} cannot be stored: hand them to load(path, arms=...)")
-    expected = set(signature(ARMS[name]).parameters)
+    expected = set(signature(kind).parameters)
     arguments = {"dim": dim} if expected == {"dim"} else stored
     if set(arguments) != expected:
         raise SnapshotError.about("arms", sorted(stored), f"the arrays of {name}: {', '.join(sorted(expected))}")
     try:
-        built: Arms = ARMS[name](**arguments)
+        built: Arms = kind(**arguments)
     except EnsampleError as error:
         raise SnapshotError(f"arms.{error}") from error
     if built.dim != dim:
@@ -153,8 +138,8 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
 
 def check_room(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
     """V and the members' sums are in the file, so that what they take is known before a policy is made that takes as much."""
-    if type(recipe) not in RECIPES:
-        return  # handed in by the caller, who knows
+    if not is_ours(type(recipe)):
+        return  # whose arrays are its own affair
     least = arms.dim * max(arms.dim, getattr(recipe, "size", 1))
     found = max((values.size for values in part_of(tensors, "state").values()), default=0)
     if found < least:

@@ -21,8 +21,9 @@ from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import PerturbationRecipe, Recipe
 from ensample.randomness import Address, Stream
-from ensample.theory import Setting
+from ensample.theory import Guarantee, Setting, phe_bound
 from ensample.theory.assumptions import require_corollary
+from ensample.theory.guarantee import COROLLARY
 from ensample.types import Auto, FloatArray
 
 __all__ = ["HistoryModel", "PerturbedHistory"]
@@ -76,6 +77,13 @@ class PerturbedHistory(PerturbationRecipe):
         instance("perturbation", perturbation, Perturbation, "a perturbation such as Gaussian()")
         require_corollary(setting, perturbation)
         return cls(**cls.theorem_fields(setting, perturbation))
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """The Corollary, at its constants."""
+        if type(self) is not PerturbedHistory:
+            return super().guarantee(setting)
+        self.require_laws(COROLLARY, PerturbedHistory.from_theorem(setting, self.reward_law))
+        return COROLLARY.guarantee(setting, phe_bound(setting, self.reward_law))
 
     def build(self, arms: Arms, address: Address) -> "HistoryModel":
         return HistoryModel(self, arms, self.initial_law, self.reward_law, address)

@@ -19,7 +19,8 @@ from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.ledger import Entry, LogSink
 from ensample.policies.policy import Policy
 from ensample.randomness import Address
-from ensample.theory import Setting, perturbation_scale, radius
+from ensample.theory import Guarantee, Setting, perturbation_scale, radius
+from ensample.theory.guarantee import Theorem
 from ensample.types import Auto
 
 __all__ = ["EnsembleRecipe", "PerturbationRecipe", "Recipe"]
@@ -110,6 +111,14 @@ class Recipe(ABC):
         if norm is not None and norm > 1.0 + 1e-12:
             raise AssumptionError(theorem, "arms of norm <= 1", f"the largest norm is {norm:.6g}")
 
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """What is proved of its regret on a problem with the constants of `setting`, on one set of arms of norm <= 1.
+
+        `AssumptionError` where nothing is, or its constants are not those of the theorem.
+        """
+        instance("setting", setting, Setting, "a Setting")
+        raise AssumptionError("a guarantee", "a bound that is proved with its constants", f"none is known for {self!r}")
+
 
 class PerturbationRecipe(Recipe):
     """A recipe that perturbs rewards by Z ~ `reward` and starts from W ~ `initial`."""
@@ -141,6 +150,15 @@ class PerturbationRecipe(Recipe):
         instance("initial", self.initial, InitialLaw | None, "an initial law such as Gaussian(1.0), or None")
         instance("reward", self.reward, Perturbation | None, "a perturbation such as Gaussian(1.0), or None")
         instance("setting", self.setting, Setting | None, "a Setting, or None")
+
+    def require_laws(self, theorem: Theorem, prescribed: "PerturbationRecipe") -> None:
+        """Raise unless regularization and laws are those that a theorem prescribes."""
+        if self.calibrates:
+            raise AssumptionError(theorem.name, "a scale that is given", 'scale = "auto", of which nothing is proved')
+        own, theirs = ((item.regularization, item.initial_law, item.reward_law) for item in (self, prescribed))
+        if own[0] != theirs[0] or not (same_law(own[1], theirs[1]) and same_law(own[2], theirs[2])):
+            words = "regularization {}, W ~ {} and Z ~ {}"
+            raise AssumptionError(theorem.name, words.format(*theirs), words.format(*own))
 
     @staticmethod
     def theorem_fields(setting: Setting, perturbation: Perturbation) -> dict[str, Any]:
@@ -183,6 +201,11 @@ def number_or_auto(name: str, value: object, least: float, most: float) -> float
             return AUTO
         raise InvalidArgument(name, value, f'a number >= {least:g}, or "auto"')
     return number(name, value, least, most)
+
+
+def same_law(law: InitialLaw, other: InitialLaw) -> bool:
+    """Whether they are of one kind and of one scale, rounding aside."""
+    return law.rescaled(1.0) == other.rescaled(1.0) and math.isclose(law.scale, other.scale, rel_tol=1e-12)
 
 
 def logged(log: object, arms: Arms) -> list[Entry]:

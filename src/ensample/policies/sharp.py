@@ -12,7 +12,7 @@ from ensample.models import LinearEnsemble
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address
 from ensample.theory import Setting
-from ensample.theory.assumptions import require_confidence
+from ensample.theory.guarantee import Theorem
 
 __all__ = ["SharpEnsemble", "SharpEnsembleSampling"]
 
@@ -74,7 +74,7 @@ class SharpEnsembleSampling(EnsembleRecipe):
         (122061, 40.0)
         """
         instance("setting", setting, Setting, "a Setting")
-        require_confidence(THEOREM, setting, 1)
+        Theorem(THEOREM, failures=1).require_confidence(setting)
         lam = setting.regularization
         if lam < LEAST_REGULARIZATION:
             raise AssumptionError(THEOREM, f"regularization >= {LEAST_REGULARIZATION:g}", f"regularization = {lam:g}")

@@ -13,6 +13,7 @@ from ensample.files import write_whole
 from ensample.policies.describe import describe
 from ensample.policies.plain_json import plain_json
 from ensample.policies.tensor_file import Tensors, opened, read_header, read_tensors, storable, write_tensors
+from ensample.registry import name_of
 
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
@@ -41,7 +42,7 @@ def save(policy: "Policy", path: str | os.PathLike[str], log: bool = True) -> No
         "open.features": np.array([decision.features for decision in waiting]).reshape(-1, policy.arms.dim),
         "open.propensity": np.array([np.nan if d.propensity is None else d.propensity for d in waiting], np.float64),
     }
-    arms: dict[str, Any] = {"kind": type(policy.arms).__name__, "dim": policy.arms.dim}
+    arms: dict[str, Any] = {"kind": name_of(type(policy.arms)), "dim": policy.arms.dim}
     for name, value in (policy.arms.parameters or {}).items():
         if isinstance(value, np.ndarray):
             tensors[f"arms.{name}"] = value

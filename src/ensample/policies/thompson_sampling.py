@@ -21,7 +21,8 @@ from ensample.policies.perturbed_history import HistoryModel
 from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address, Stream
 from ensample.theory import Setting, radius
-from ensample.theory.assumptions import require_confidence, require_regularization
+from ensample.theory.assumptions import require_regularization
+from ensample.theory.guarantee import Theorem
 from ensample.types import Auto, FloatArray
 
 __all__ = ["ThompsonModel", "ThompsonSampling"]
@@ -80,7 +81,7 @@ class ThompsonSampling(Recipe):
         """
         instance("setting", setting, Setting, "a Setting")
         require_regularization("ThompsonSampling.from_theorem", setting)
-        require_confidence("ThompsonSampling.from_theorem", setting, 1)
+        Theorem("ThompsonSampling.from_theorem", failures=1).require_confidence(setting)
         return cls(scale=1.0, regularization=setting.regularization, setting=setting)
 
     @property

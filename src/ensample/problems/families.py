@@ -1,13 +1,14 @@
 """Named families of problems; each replicate of a simulation draws its own."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import FiniteArms, UnitBall
 from ensample.checks import number, whole
+from ensample.problems.family import Family
 from ensample.problems.linear import ContextualLinearProblem, LinearProblem
 from ensample.problems.noise import BernoulliNoise, Noise, as_noise
 from ensample.types import FloatArray
@@ -16,7 +17,6 @@ __all__ = [
     "AdversarialDuplicates",
     "Ball",
     "Contextual",
-    "Family",
     "Kveton",
     "LinReBoot",
     "RandomSphere",
@@ -24,16 +24,6 @@ __all__ = [
     "TwoArms",
     "unit_rows",
 ]
-
-
-class Family(ABC):
-    """A law of problems."""
-
-    dim: int
-
-    @abstractmethod
-    def draw(self, rng: Generator) -> LinearProblem | ContextualLinearProblem:
-        """A problem."""
 
 
 def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
@@ -47,6 +37,7 @@ def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
 class RandomSphere(Family):
     """`sphere`: arms and parameter are unit vectors in random directions."""
 
+    name: ClassVar[str] = "sphere"
     dim: int = 20
     arms: int = 100
     noise: float | Noise = 0.3
@@ -67,6 +58,7 @@ class LinReBoot(Family):
     Reference: the "SLB" instances of Wu, Wang & Li, "Residual bootstrap exploration for stochastic linear bandit", UAI 2022.
     """
 
+    name: ClassVar[str] = "linreboot"
     dim: int = 10
     arms: int = 100
     noise: float | Noise = 0.1**0.5
@@ -94,6 +86,7 @@ class Kveton(Family):
     Reference: Kveton et al., "Perturbed-history exploration in stochastic linear bandits", UAI 2020.
     """
 
+    name: ClassVar[str] = "kveton"
     dim: int = 10
     arms: int = 100
 
@@ -114,6 +107,7 @@ class Kveton(Family):
 class TwoArms(Family):
     """`two-arms`: arms e1 and e2, theta = (5, 6): a scale below beta gets stuck on the wrong arm in many runs."""
 
+    name: ClassVar[str] = "two-arms"
     noise: float | Noise = 1.0
     dim = 2
 
@@ -134,6 +128,7 @@ class Trap(Family):
     Reference: in the spirit of Hamidi & Bayati, "On frequentist regret of linear Thompson sampling", 2020.
     """
 
+    name: ClassVar[str] = "trap"
     dim: int = 50
     noise: float | Noise = 1.0
 
@@ -146,14 +141,16 @@ class Trap(Family):
         theta = np.append(0.75 * 2.0 * d**0.5, np.full(d, 2.0))
         arm = np.append(-1.0, np.full(d, d**-0.5)) / 2**0.5
         basis = np.eye(d + 1)
-        warmup = np.vstack([np.tile(basis[0], (200, 1)), basis[1:]])
-        return LinearProblem(FiniteArms(np.vstack([np.zeros(d + 1), arm])), theta, self.noise, warmup=warmup)
+        arms = FiniteArms(np.vstack([np.zeros(d + 1), arm]))
+        seen = len(arms) + np.append(np.zeros(200, np.int64), np.arange(1, d + 1))  # rows of the basis
+        return LinearProblem(arms, theta, self.noise, warmup=seen, others=basis)
 
 
 @dataclass(frozen=True)
 class Ball(Family):
     """`ball`: every x with |x| <= 1 is an arm; theta is a unit vector in a random direction."""
 
+    name: ClassVar[str] = "ball"
     dim: int = 10
     noise: float | Noise = 0.3
 
@@ -169,6 +166,7 @@ class Ball(Family):
 class AdversarialDuplicates(Family):
     """`adversarial-duplicates`: thousands of arms that are near-copies of a few, none much better than its neighbours."""
 
+    name: ClassVar[str] = "adversarial-duplicates"
     dim: int = 10
     arms: int = 5000
     centres: int = 10
@@ -193,6 +191,7 @@ class AdversarialDuplicates(Family):
 class Contextual(Family):
     """`contextual`: every round offers new unit vectors in random directions."""
 
+    name: ClassVar[str] = "contextual"
     dim: int = 20
     arms: int = 20
     noise: float | Noise = 0.3

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -13,7 +14,6 @@ from ensample.kernels.scene import Scene
 from ensample.kernels.track import aligned
 from ensample.kernels.world import World
 from ensample.problems.noise import KernelNoise, Noise, as_noise, known_to_kernels
-from ensample.theory import Setting
 from ensample.types import ArrayLike, FloatArray, IntArray
 
 __all__ = ["ContextualLinearProblem", "LinearProblem", "Problem"]
@@ -48,18 +48,18 @@ class Problem(ABC):
         """The problem as kernels see it; None where they do not know its arms, its noise or its answers."""
         return None
 
-    def setting(self, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
-        """The constants of this problem, for the theorems."""
-        arms = len(self.arms) if isinstance(self.arms, FiniteArms) else None
-        norm = float(np.linalg.norm(self.theta))
-        return Setting(self.arms.dim, arms, horizon, self.noise.subgaussian, norm, regularization, delta)
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        """The arguments that make this problem again; None where they cannot be written down."""
+        return None
 
 
 class LinearProblem(Problem):
     """One set of arms for all rounds.
 
-    `warmup` are features observed before the first round (no choice, no regret); `opening` are arms that the first rounds must
-    play (their regret counts).
+    `warmup` is observed before the first round (no choice, no regret): arms by number, where K, K + 1, ... are the rows of
+    `others`, which are never on offer; or features [n, d] that are no standing arms. `opening` are arms that the first rounds
+    must play (their regret counts).
 
     >>> problem = LinearProblem(FiniteArms(np.eye(2)), theta=[0.2, 0.9], noise=0.1)
     >>> problem.mean(problem.arms.features[0]), problem.best_mean()
@@ -72,21 +72,23 @@ class LinearProblem(Problem):
         theta: ArrayLike,
         noise: Noise | float,
         *,
-        warmup: ArrayLike | None = None,
+        warmup: ArrayLike = (),
+        others: ArrayLike | None = None,
         opening: ArrayLike = (),
     ) -> None:
         super().__init__(arms, theta, noise)
         if isinstance(arms, ChangingArms):
             raise InvalidArgument("arms", arms, "a fixed set of arms (see ContextualLinearProblem)")
-        self.warmup = np.zeros((0, arms.dim)) if warmup is None else matrix("warmup", warmup, arms.dim)
-        forced = sequence("opening", opening, "arms by number")
-        if forced and not isinstance(arms, FiniteArms):
-            raise InvalidArgument("opening", opening, f"no arms by number on {arms!r}")
-        last = len(arms) - 1 if isinstance(arms, FiniteArms) else 0
-        self.opening = np.array([whole("opening", arm, 0, last) for arm in forced], np.int64)
+        standing = len(arms) if isinstance(arms, FiniteArms) else 0
+        if others is None and np.ndim(np.asarray(warmup, object)) == 2:
+            others = matrix("warmup", warmup, arms.dim)
+            warmup = np.arange(standing, standing + len(others))
+        self.others = np.zeros((0, arms.dim)) if others is None else matrix("others", others, arms.dim)
+        self.warmup = numbered("warmup", warmup, standing + len(self.others))
+        self.opening = numbered("opening", opening, standing)
         self._best_mean = self.mean(arms.best(self.theta)[1])
         worst_mean = self.mean(arms.best(-self.theta)[1])
-        self.noise.check(np.array([self._best_mean, worst_mean, *(self.warmup @ self.theta)]))
+        self.noise.check(np.array([self._best_mean, worst_mean, *(self.warmup_features @ self.theta)]))
 
     def __repr__(self) -> str:
         return f"LinearProblem({self.arms!r}, noise={self.noise!r})"
@@ -106,7 +108,7 @@ class LinearProblem(Problem):
         return Scene(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
 
     def _world(self, arms: FiniteArms, noise: KernelNoise) -> World:
-        features, warmup = self._rows(arms)
+        features = self._rows()
         means = features @ self.theta
         (by_coordinate,) = aligned(arms.by_coordinate.shape)
         by_coordinate[:] = arms.by_coordinate
@@ -117,32 +119,32 @@ class LinearProblem(Problem):
             spreads=noise.spreads(means),
             noise=noise.kind,
             best=float(means[: len(arms)].max()),
-            warmup=warmup,
+            warmup=self.warmup,
             opening=self.opening,
         )
 
+    @property
+    def warmup_features(self) -> FloatArray:
+        """What the warm-up sees: [n, d]."""
+        return self._rows()[self.warmup] if self.warmup.size else np.zeros((0, self.arms.dim))
+
     def numbered_warmup(self) -> Iterator[tuple[int | None, FloatArray]]:
         """The warm-up, each with the number of the standing arm that it is, if it is one."""
-        arms = self.arms
-        if not isinstance(arms, FiniteArms):
-            yield from ((None, x) for x in self.warmup)
-            return
-        for row, x in zip(self._rows(arms)[1].tolist(), self.warmup, strict=True):
-            yield (row if row < len(arms) else None), x
+        standing = len(self.arms) if isinstance(self.arms, FiniteArms) else 0
+        for row, x in zip(self.warmup.tolist(), self.warmup_features, strict=True):
+            yield (row if row < standing else None), x
 
-    def _rows(self, arms: FiniteArms) -> tuple[FloatArray, IntArray]:
-        """Features of the arms and of what else the warm-up sees, and the warm-up as rows of them: [K + W, d], [n]."""
-        if not len(self.warmup):
-            return arms.features.copy(), np.zeros(0, np.int64)
-        numbers = {x.tobytes(): k for k, x in reversed(list(enumerate(arms.features)))}  # the lowest of equal arms
-        rows: list[int] = []
-        extra: list[FloatArray] = []
-        for x in self.warmup:
-            if x.tobytes() not in numbers:
-                numbers[x.tobytes()] = len(arms) + len(extra)
-                extra.append(x)
-            rows.append(numbers[x.tobytes()])
-        return np.vstack([arms.features, *extra]), np.array(rows, np.int64)
+    def _rows(self) -> FloatArray:
+        """Features of the standing arms and of what else the warm-up sees: [K + W, d]."""
+        return np.vstack([self.arms.features, self.others]) if isinstance(self.arms, FiniteArms) else self.others
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        if type(self).__init__ is not LinearProblem.__init__:
+            return None
+        optional = {"warmup": self.warmup, "others": self.others, "opening": self.opening}
+        given = {name: values for name, values in optional.items() if values.size}
+        return {"arms": self.arms, "theta": self.theta, "noise": self.noise, **given}
 
 
 class ContextualLinearProblem(Problem):
@@ -162,6 +164,12 @@ class ContextualLinearProblem(Problem):
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         return features
 
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        if type(self).__init__ is not ContextualLinearProblem.__init__:
+            return None
+        return {"count": self.count, "theta": self.theta, "noise": self.noise}
+
     def place(self) -> Scene | None:
         if not (known_to_kernels(self.noise) and answers_as(self, ContextualLinearProblem)):
             return None
@@ -171,6 +179,14 @@ class ContextualLinearProblem(Problem):
         if offered is None:
             raise InvalidArgument("offered", offered, "the arms of a round")
         return float((offered @ self.theta).max())
+
+
+def numbered(argument: str, arms: ArrayLike, count: int) -> IntArray:
+    """Arms by number, each less than `count`: [n]."""
+    given = sequence(argument, arms, "arms by number")
+    if given and not count:
+        raise InvalidArgument(argument, arms, "none: these arms have no numbers")
+    return np.array([whole(argument, arm, 0, count - 1) for arm in given], np.int64)
 
 
 def answers_as(problem: Problem, kind: type[Problem]) -> bool:

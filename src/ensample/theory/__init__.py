@@ -3,7 +3,8 @@
 Radii and sizes: `radius` (beta_t), `perturbation_scale`, `perturbation_radius` (gamma~_T), `estimator_radius` (gamma_T),
 `ensemble_size` (m), `elliptical_potential_bound`. Bounds on the regret: `regret_bound` (the general theorem),
 `theorem_bound`, `phe_bound`, `ucb_bound`, and for the optimistic member rule `optimistic_size`, `optimistic_radius`,
-`optimistic_bound`. What to make of them: `informative_horizon`, `sublinear_horizon`, `prior_work`.
+`optimistic_bound`; a recipe at a theorem's constants has a `Guarantee`. What to make of them: `informative_horizon`,
+`sublinear_horizon`, `prior_work`.
 
 Where a perturbation may be given, a non-Gaussian law brings the generalised constants of the appendix: scale
 3 beta_T, p = 0.01. A theorem called outside its assumptions raises `AssumptionError`.
@@ -21,6 +22,7 @@ from ensample.theory.bounds import (
     theorem_bound,
     ucb_bound,
 )
+from ensample.theory.guarantee import Guarantee
 from ensample.theory.horizons import informative_horizon, sublinear_horizon
 from ensample.theory.prior import Work, prior_work
 from ensample.theory.radii import (
@@ -35,6 +37,7 @@ from ensample.theory.setting import Setting
 
 __all__ = [
     "P_N",
+    "Guarantee",
     "Setting",
     "Work",
     "elliptical_potential_bound",

@@ -3,10 +3,10 @@
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError
 from ensample.perturbations import Gaussian, Perturbation
+from ensample.theory.guarantee import COROLLARY, OPTIMISTIC_RULE, THEOREM_ONE
 from ensample.theory.setting import Setting
 
 __all__ = [
-    "require_confidence",
     "require_corollary",
     "require_finite",
     "require_optimistic",
@@ -18,26 +18,26 @@ __all__ = [
 
 def require_theorem(setting: Setting, perturbation: Perturbation) -> None:
     """Raise unless Theorem 1 applies."""
-    require_finite("Theorem 1", setting)
-    require_regularization("Theorem 1", setting)
-    require_confidence("Theorem 1", setting, 4)
-    require_small_delta("Theorem 1", setting, perturbation)
+    require_finite(THEOREM_ONE.name, setting)
+    require_regularization(THEOREM_ONE.name, setting)
+    THEOREM_ONE.require_confidence(setting)
+    require_small_delta(THEOREM_ONE.name, setting, perturbation)
 
 
 def require_corollary(setting: Setting, perturbation: Perturbation) -> None:
     """Raise unless LinPHE's Corollary applies."""
-    require_regularization("the Corollary for LinPHE", setting)
-    require_confidence("the Corollary for LinPHE", setting, 3)
-    require_small_delta("the Corollary for LinPHE", setting, perturbation)
+    require_regularization(COROLLARY.name, setting)
+    COROLLARY.require_confidence(setting)
+    require_small_delta(COROLLARY.name, setting, perturbation)
 
 
 def require_optimistic(setting: Setting, perturbation: Perturbation | None = None) -> None:
     """Raise unless the bound of the optimistic member rule applies."""
-    require_finite("the optimistic member rule", setting)
-    require_regularization("the optimistic member rule", setting)
-    require_confidence("the optimistic member rule", setting, 3)
-    if perturbation is not None and not isinstance(perturbation, Gaussian):
-        raise AssumptionError("the optimistic member rule", "Gaussian perturbations", f"perturbation = {perturbation!r}")
+    require_finite(OPTIMISTIC_RULE.name, setting)
+    require_regularization(OPTIMISTIC_RULE.name, setting)
+    OPTIMISTIC_RULE.require_confidence(setting)
+    if perturbation is not None and type(perturbation) is not Gaussian:
+        raise AssumptionError(OPTIMISTIC_RULE.name, "Gaussian perturbations", f"perturbation = {perturbation!r}")
 
 
 def unit_anticoncentration(perturbation: Perturbation) -> tuple[float, float]:
@@ -73,15 +73,4 @@ def require_small_delta(theorem: str, setting: Setting, perturbation: Perturbati
     if setting.delta / setting.horizon > p / 2.0:
         raise AssumptionError(
             theorem, f"delta/horizon <= {p / 2.0:.4g}", f"delta/horizon = {setting.delta / setting.horizon:.4g}"
-        )
-
-
-def require_confidence(theorem: str, setting: Setting, failures: int) -> None:
-    """A theorem that holds with probability 1 - failures * delta says nothing for delta >= 1/failures."""
-    instance("setting", setting, Setting, "a Setting")
-    if failures * setting.delta >= 1.0:
-        raise AssumptionError(
-            theorem,
-            f"delta < {1 / failures:.4g} (it holds with probability 1 - {failures} delta)",
-            f"delta = {setting.delta:g}",
         )

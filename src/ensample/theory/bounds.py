@@ -5,13 +5,13 @@ import math
 from ensample.checks import number, whole
 from ensample.perturbations import GAUSSIAN, P_N, Perturbation
 from ensample.theory.assumptions import (
-    require_confidence,
     require_corollary,
     require_finite,
     require_optimistic,
     require_theorem,
     unit_anticoncentration,
 )
+from ensample.theory.guarantee import GENERAL_THEOREM, LINUCB_THEOREM, OPTIMISTIC_RULE
 from ensample.theory.radii import elliptical_potential_bound, estimator_radius, log_histories, radius, spread
 from ensample.theory.setting import Setting
 
@@ -36,7 +36,7 @@ def regret_bound(gamma: float, p: float, setting: Setting) -> float:
     """
     gamma = number("gamma", gamma, 0.0, math.inf)
     p = number("p", p, most=1.0, above=0.0)
-    require_confidence("the general theorem", setting, 1)
+    GENERAL_THEOREM.require_confidence(setting)
     walk = math.sqrt(setting.horizon * elliptical_potential_bound(setting))
     chance = math.sqrt(-2.0 * setting.horizon / setting.regularization * math.log(setting.delta))
     return gamma * (1.0 + 2.0 / p) * walk + gamma / p * chance
@@ -70,7 +70,7 @@ def phe_bound(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> float:
 
 def ucb_bound(setting: Setting) -> float:
     """LinUCB through the general theorem: B(2 beta_T, 1) with probability 1 - 2 delta."""
-    require_confidence("the general theorem for LinUCB", setting, 2)
+    LINUCB_THEOREM.require_confidence(setting)
     return regret_bound(2.0 * radius(setting), 1.0, setting)
 
 
@@ -83,7 +83,7 @@ def optimistic_size(setting: Setting) -> int:
     >>> optimistic_size(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))
     1084
     """
-    require_finite("the optimistic member rule", setting)
+    require_finite(OPTIMISTIC_RULE.name, setting)
     return max(1, math.ceil(log_histories(setting) / -math.log1p(-P_N)))
 
 

@@ -10,12 +10,11 @@ from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Sec
 from ensample.claims.regrets import Case, bound_against_regret, judge, play
 from ensample.policies import PerturbedHistory
 from ensample.problems import Family, LinearProblem, Problem, problem
-from ensample.theory import Setting, elliptical_potential_bound, phe_bound
+from ensample.theory import Setting, elliptical_potential_bound
 
 __all__ = ["CLAIM", "case"]
 
 ID = "corollary-linphe-finite"
-FACTORS = 3  # the Corollary holds with probability 1 - 3 delta
 
 
 def check(scale: Scale, seed: int, with_radius: bool = True) -> Outcome:
@@ -39,9 +38,11 @@ def check(scale: Scale, seed: int, with_radius: bool = True) -> Outcome:
 
 def case(name: str, setting: Setting, world: Problem | Family, with_radius: bool, shown: bool = False) -> Case:
     """LinPHE at the Corollary's constants, with its bound or with the broken one."""
-    bound = phe_bound(setting) if with_radius else math.sqrt(setting.horizon * elliptical_potential_bound(setting))
     recipe = PerturbedHistory.from_theorem(setting)
-    return Case(f"{name}, d = {setting.dim}", recipe, world, setting, bound, 1.0 - FACTORS * setting.delta, shown)
+    guarantee = recipe.guarantee(setting)
+    if not with_radius:
+        guarantee = replace(guarantee, bound=math.sqrt(setting.horizon * elliptical_potential_bound(setting)))
+    return Case(f"{name}, d = {setting.dim}", recipe, world, setting, guarantee, shown)
 
 
 CLAIM = Claim(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ensample.arms import FiniteArms
 from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, cell, probability_at_least, weakest
-from ensample.policies import Greedy, LinUCB, Recipe
+from ensample.policies import Greedy, LinUCB
 from ensample.problems import Family, LinearProblem, Problem, problem
 from ensample.simulation import Runs, simulate
 from ensample.theory import Setting, ucb_bound
@@ -25,12 +25,13 @@ def check(scale: Scale, seed: int, optimistic: bool = True) -> Outcome:
     cases: list[tuple[Setting, Problem | Family]] = [(small, TWO_ARMS), (large, problem("sphere", dim=5, arms=30, noise=0.3))]
     outcomes, results = [], []
     for setting, world in cases:
-        recipe: Recipe = LinUCB.from_theorem(setting) if optimistic else Greedy()
+        ucb = LinUCB.from_theorem(setting)
+        guarantee, recipe = ucb.guarantee(setting), ucb if optimistic else Greedy()
         result = simulate(recipe, world, setting.horizon, runs, seed, cell=cell(ID))
-        below = int((result.regret[:, -1] <= ucb_bound(setting)).sum())
-        largest = result.regret[:, -1].max() / ucb_bound(setting)
+        below = int((result.regret[:, -1] <= guarantee.bound).sum())
+        largest = result.regret[:, -1].max() / guarantee.bound
         detail = f"d = {setting.dim}, T = {setting.horizon:,}: largest regret {largest:.3g} of the bound"
-        outcomes.append(probability_at_least(below, runs, 1.0 - 2.0 * setting.delta, detail, CLAIM_ALARM / len(cases)))
+        outcomes.append(probability_at_least(below, runs, guarantee.probability, detail, CLAIM_ALARM / len(cases)))
         results.append(result)
     return replace(weakest(outcomes), figure=figure(results[1], large))
 

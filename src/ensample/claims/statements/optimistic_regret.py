@@ -10,12 +10,11 @@ from ensample.claims.optimistic import optimistic
 from ensample.claims.regrets import Case, bound_against_regret, judge, play
 from ensample.policies import EnsembleSampling
 from ensample.problems import Family, LinearProblem, Problem, problem
-from ensample.theory import Setting, optimistic_bound
+from ensample.theory import Setting
 
 __all__ = ["CLAIM"]
 
 ID = "optimistic-regret"
-FACTORS = 3  # it holds with probability 1 - 3 delta
 DELTA = 0.1
 
 
@@ -39,10 +38,10 @@ def check(scale: Scale, seed: int, perturbed: bool = True) -> Outcome:
 
 def case(name: str, setting: Setting, world: Problem | Family, perturbed: bool) -> Case:
     recipe = optimistic(setting)
+    guarantee = recipe.guarantee(setting)
     if not perturbed:
         recipe = EnsembleSampling(recipe.size, 0.0, recipe.regularization, member=recipe.member)
-    told = f"{name} (m = {recipe.size})"
-    return Case(told, recipe, world, setting, optimistic_bound(setting), 1.0 - FACTORS * setting.delta, name == "sphere")
+    return Case(f"{name} (m = {recipe.size})", recipe, world, setting, guarantee, name == "sphere")
 
 
 CLAIM = Claim(

@@ -10,12 +10,11 @@ from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Sec
 from ensample.claims.regrets import Case, bound_against_regret, judge, play
 from ensample.policies import EnsembleSampling
 from ensample.problems import Family, LinearProblem, Problem, problem
-from ensample.theory import Setting, elliptical_potential_bound, theorem_bound
+from ensample.theory import Setting, elliptical_potential_bound
 
 __all__ = ["CLAIM"]
 
 ID = "theorem-1"
-FACTORS = 4  # the theorem holds with probability 1 - 4 delta
 
 
 def check(scale: Scale, seed: int, with_radius: bool = True) -> Outcome:
@@ -41,9 +40,11 @@ def settings(scale: Scale) -> list[tuple[str, Setting, Problem | Family]]:
 
 
 def case(name: str, setting: Setting, world: Problem | Family, with_radius: bool, shown: bool) -> Case:
-    bound = theorem_bound(setting) if with_radius else math.sqrt(setting.horizon * elliptical_potential_bound(setting))
     recipe = EnsembleSampling.from_theorem(setting)
-    return Case(f"{name} (m = {recipe.size:,})", recipe, world, setting, bound, 1.0 - FACTORS * setting.delta, shown)
+    guarantee = recipe.guarantee(setting)
+    if not with_radius:
+        guarantee = replace(guarantee, bound=math.sqrt(setting.horizon * elliptical_potential_bound(setting)))
+    return Case(f"{name} (m = {recipe.size:,})", recipe, world, setting, guarantee, shown)
 
 
 CLAIM = Claim(

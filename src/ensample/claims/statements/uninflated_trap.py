@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section
-from ensample.claims.evidence import CLAIM_ALARM, cell, generator, probability_at_least, weakest
+from ensample.claims.evidence import CLAIM_ALARM, cell, probability_at_least, weakest
 from ensample.policies import EnsembleSampling
-from ensample.problems import LinearProblem, problem
+from ensample.problems import problem, setting_of
 from ensample.simulation import Runs, simulate
 from ensample.theory import radius
 from ensample.types import FloatArray
@@ -32,9 +32,7 @@ def check(scale: Scale, seed: int, inflated: bool = False) -> Outcome:
 
 
 def inflated_scale(dim: int, horizon: int) -> float:
-    drawn = problem("trap", dim=dim).draw(generator(0, ID))
-    assert isinstance(drawn, LinearProblem)
-    return radius(drawn.setting(horizon))
+    return radius(setting_of(problem("trap", dim=dim), horizon))
 
 
 def trapped(dim: int, scale: float, horizon: int, runs: int, seed: int) -> Runs:

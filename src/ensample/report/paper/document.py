@@ -5,7 +5,8 @@ from html import escape
 from pathlib import Path
 
 from ensample.claims import Scale
-from ensample.report.drawing.files import written
+from ensample.files import write_whole
+from ensample.report.drawing.files import keep
 from ensample.report.paper.figures import described, for_file
 from ensample.report.paper.findings import Finding
 from ensample.report.paper.text import TITLE, Article, Part, opening, parts
@@ -19,9 +20,9 @@ def write_document(findings: Sequence[Finding], scale: Scale, seed: int, path: P
     """Write the document, and its figures in images/NAME beside it; say what was written."""
     folder = path.parent / "images" / path.stem
     figures = {finding.claim.id: finding.outcome.figure for finding in findings if finding.outcome.figure is not None}
-    folder.mkdir(parents=True, exist_ok=True)
-    drawn = [written(folder / f"{name}.svg", for_file(figure, name).encode()) for name, figure in figures.items()]
-    return [written(path, document(findings, scale, seed, path.stem).encode()), *drawn]
+    drawn = keep(folder, {f"{name}.svg": for_file(figure, name).encode() for name, figure in figures.items()})
+    write_whole(path, document(findings, scale, seed, path.stem).encode())
+    return [path, *drawn]
 
 
 def document(findings: Sequence[Finding], scale: Scale, seed: int, name: str) -> str:

@@ -8,13 +8,12 @@ import tomli_w
 from ensample.lab.cell import Cell
 from ensample.lab.results import Results
 from ensample.lab.study import Study
-from ensample.problems import PROBLEMS, Family
+from ensample.problems import Family, Problem
+from ensample.registry import is_ours
 from ensample.report.study.tables import Column, Field, Group, Table
 from ensample.report.study.words import listed, value
 
 __all__ = ["as_toml", "code_line", "expression", "grid_tables", "provenance"]
-
-FAMILIES = {kind: name for name, kind in PROBLEMS.items()}
 
 
 def as_toml(study: Study) -> str:
@@ -24,23 +23,30 @@ def as_toml(study: Study) -> str:
 
 def grid_tables(study: Study) -> list[tuple[str, Table]]:
     """Problems and policies with their options, lists as the axes that they are."""
-    problems, policies = (item if isinstance(item, list) else [item] for item in (study.problem, study.policy))
     return [
-        ("Problems", options_table(problems, "problem", "family")),
-        ("Policies", options_table(policies, "policy", "recipe")),
+        ("Problems", options_table(study.problems, "problem", "family")),
+        ("Policies", options_table(study.policies, "policy", "recipe")),
     ]
 
 
 def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> Table:
     rows = [
         [
-            Field(str(table.get("label", table[kind]))),
-            Field(str(table[kind])),
-            Field("; ".join(f"{key}: {options(item)}" for key, item in table.items() if key not in ("label", kind))),
+            Field(str(table["label"])),
+            Field(name),
+            Field("; ".join(f"{key}: {options(item)}" for key, item in given.items())),
         ]
         for table in tables
+        for name, given in [parts_of(table, kind)]
     ]
     return Table([Column(name, False), Column(kind, False), Column("options", False, True)], [Group("", rows)])
+
+
+def parts_of(table: dict[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
+    """(name, options), also of what is given whole."""
+    whole = table[kind] if isinstance(table[kind], dict) else {"kind": table[kind]}
+    rest = {key: item for key, item in (whole | table).items() if key not in ("label", "kind", kind)}
+    return str(whole["kind"]), rest
 
 
 def options(item: Any) -> str:
@@ -63,16 +69,19 @@ def expression(item: Any) -> str:
         if entry.init and (entry.default is MISSING or getattr(item, entry.name) != entry.default)
     }
     arguments = [f"{name}={expression(option)}" for name, option in given.items()]
-    if isinstance(item, Family):
-        return f"es.problem({', '.join([repr(FAMILIES[type(item)]), *arguments])})"
-    return f"es.{type(item).__name__}({', '.join(arguments)})"
+    kind: Any = type(item)
+    if isinstance(item, Family) and is_ours(kind):
+        return f"es.problem({', '.join([repr(kind.name), *arguments])})"
+    return f"{'es' if is_ours(kind) else kind.__module__}.{kind.__qualname__}({', '.join(arguments)})"
 
 
 def code_line(study: Study, cell: Cell) -> str:
     """Python that runs one cell again, with the same numbers."""
     settings = {"runs": study.runs, "seed": study.seed, "checkpoints": study.checkpoints, "evaluation": study.evaluation}
     said = ", ".join(f"{name}={option!r}" for name, option in settings.items())
-    return f"es.simulate({expression(cell.recipe)}, {expression(cell.family)}, {cell.horizon}, {said}, cell={cell.key})"
+    whole = isinstance(cell.family, Problem)  # whose arms would fill the page
+    problem = f"results.study.cells[{cell.number}].family" if whole else expression(cell.family)
+    return f"es.simulate({expression(cell.recipe)}, {problem}, {cell.horizon}, {said}, cell={cell.key})"
 
 
 def provenance(results: Results) -> list[dict[str, str]]:

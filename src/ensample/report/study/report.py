@@ -7,10 +7,11 @@ from typing import Any
 from markupsafe import Markup
 
 from ensample.checks import boolean, file_path, instance
-from ensample.errors import InvalidArgument, WrongType
+from ensample.errors import WrongType
+from ensample.files import check_file, check_folder
 from ensample.lab.csv import as_csv
 from ensample.lab.results import Results
-from ensample.report.drawing.files import save, written
+from ensample.report.drawing.files import keep, save
 from ensample.report.pages.resources import colours, environment, resource
 from ensample.report.study.sections import Section, sections
 from ensample.report.study.tables import missing_cells
@@ -41,15 +42,17 @@ def write_report(
     if progress is not None and not callable(progress):
         raise WrongType("progress", progress, "a function of two numbers, or None")
     page = results.folder / "report.html" if out is None else file_path("out", out)
-    if page.is_dir() or not page.parent.is_dir():
-        raise InvalidArgument("out", str(page), "a file in a folder that is there")
+    check_file("out", page)
+    for asked, name in ((figures, "figures"), (csv, "csv")):
+        if boolean(name, asked):
+            check_folder(name, results.folder / name)
     parts = sections(results, chosen_baseline(results, baseline))
     text = render(results, parts, progress or (lambda done, total: None))
-    paths = [write(page, text.encode())]
-    if boolean("figures", figures):
+    paths = keep(page.parent, {page.name: text.encode()}, follow=out is not None)
+    if figures:
         for plate in (plate for part in parts for plate in part.plates):
             paths += save(plate.for_file(), results.folder / "figures", plate.name)
-    if boolean("csv", csv):
+    if csv:
         paths += write_frames(results, baseline)
     return paths
 
@@ -91,16 +94,4 @@ def write_frames(results: Results, baseline: str) -> list[Path]:
     """The frames as CSV; one that has no rows has no file."""
     frames: dict[str, Any] = {name: getattr(results, name) for name in FRAMES}
     frames |= {"differences": results.differences(baseline), "slopes": results.slopes(), "published": results.published()}
-    folder = results.folder / "csv"
-    try:
-        folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InvalidArgument("out", str(folder), f"a directory to write in: {error}") from None
-    return [write(folder / f"{name}.csv", as_csv(frame)) for name, frame in frames.items() if len(frame)]
-
-
-def write(path: Path, content: bytes) -> Path:
-    try:
-        return written(path, content)
-    except OSError as error:
-        raise InvalidArgument("out", str(path), f"a file that can be written: {error}") from None
+    return keep(results.folder / "csv", {f"{name}.csv": as_csv(frame) for name, frame in frames.items() if len(frame)})

@@ -24,6 +24,8 @@ def value(given: Any) -> str:
         return f"{given.get('kind', '')}({', '.join(f'{key}={value(item)}' for key, item in given.items() if key != 'kind')})"
     if isinstance(given, bool):
         return str(given).lower()
+    if isinstance(given, list):
+        return f"[{listed([value(item) for item in given], 3)}]"
     if isinstance(given, int | float):
         return numeral(given)
     return str(given).removesuffix("()")

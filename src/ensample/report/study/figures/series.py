@@ -73,8 +73,7 @@ def categories(own: dict[str, Any]) -> dict[str, Any]:
 
 def split(study: Study, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
     """(axes of its problem, axes of its policy)."""
-    tables = study.problem if isinstance(study.problem, list) else [study.problem]
-    mine = [table for table in tables if table.get("label", table["family"]) == cell.problem]
+    mine = [table for table in study.problems if table["label"] == cell.problem]
     names = {"horizon", *(axis for table in mine for axis in axes_of(table))}
     place = {axis: given for axis, given in cell.axes.items() if axis in names}
     return place, {axis: given for axis, given in cell.axes.items() if axis not in names}

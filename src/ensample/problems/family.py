@@ -1,0 +1,51 @@
+"""Families of problems, and how they are called."""
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.errors import InvalidArgument
+from ensample.problems.linear import Problem
+from ensample.registry import kinds, known
+
+__all__ = ["Family", "families_by_name", "problem"]
+
+
+class Family(ABC):
+    """A law of problems; each replicate of a simulation draws its own. One of your own is a frozen dataclass with `draw`."""
+
+    name: ClassVar[str] = ""  # that `problem` knows it by, if it is one of ours
+    dim: int
+
+    @abstractmethod
+    def draw(self, rng: Generator) -> Problem:
+        """A problem."""
+
+    def example(self) -> Problem:
+        """A problem with the constants of all of them: where draws differ in |theta| or in the noise, one with the largest."""
+        return self.draw(np.random.default_rng(0))
+
+
+def families_by_name() -> dict[str, type[Family]]:
+    """Ours, by the names that `problem` knows them by."""
+    return {kind.name: kind for kind in kinds(Family).values()}
+
+
+def problem(name: str, **options: Any) -> Family:
+    """A family by its name.
+
+    >>> problem("sphere", dim=5, arms=30)
+    RandomSphere(dim=5, arms=30, noise=0.3)
+    """
+    there = families_by_name()
+    kind = there.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise InvalidArgument("problem", name, known(str(name), list(there)))
+    allowed = [item.name for item in fields(kind)]  # type: ignore[arg-type]
+    for option in options:
+        if option not in allowed:
+            raise InvalidArgument(option, options[option], f"an option of {name!r}: {known(option, allowed)}")
+    return kind(**options)

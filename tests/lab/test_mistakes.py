@@ -1,0 +1,201 @@
+"""All mistakes of a study are said at once, and nothing that is no mistake."""
+
+import pickle
+from typing import Any
+
+import pytest
+
+import ensample as es
+from ensample.errors import SHOWN, InvalidArgument
+from ensample.lab.mistakes import MOST, Mistakes, mistakes_of
+from lab.studies import POLICIES, SPHERE, TOML, small
+
+
+def mistakes_in(text: str, scale: str = "") -> list[str]:
+    """The key and the value of each."""
+    with pytest.raises(es.StudyError) as caught:
+        es.Study.parse(text, "mine.toml", scale)
+    return [f"{mistake.argument} = {mistake.value!r}" for mistake in caught.value.mistakes]
+
+
+WRONG = """
+rums = 6
+runs = 0
+seed = -1
+checkpoints = "many"
+evaluation = "lasy"
+baseline = "UCB"
+question = 3
+horizon = [60, -1, 0]
+
+[[problem]]
+family = "sphere"
+dim = [2, 0]
+armz = 5
+noise = { kind = "GaussianNois" }
+
+[[problem]]
+family = "spere"
+label = "other"
+dim = []
+
+[[policy]]
+label = "ES"
+recipe = "EnsembleSampling"
+size = [0, 4]
+sise = 3
+scale = "2 noises"
+member = { kind = "RoundRobbin" }
+
+[[policy]]
+recipe = "Thomson"
+problems = ["sphere", "bal"]
+
+[[policy]]
+label = "ES"
+recipe = "LinUCB"
+radius = -1.0
+
+[[published]]
+policy = "ES"
+measure = "best"
+standard_error = -1.0
+
+[scales.paper]
+rums = 12
+
+[scales.huge]
+problems = { dim = 3 }
+"""
+FOUND = [
+    "rums = 6",
+    "scales.paper.rums = 12",
+    "scales.huge.problems = {'dim': 3}",
+    "name = None",
+    "question = 3",
+    "horizon = -1",
+    "horizon = 0",
+    "runs = 0",
+    "checkpoints = 'many'",
+    "seed = -1",
+    "evaluation = 'lasy'",
+    "problem[1].dim = []",
+    "policy[2].label = 'ES'",
+    "policy[1].problems = 'bal'",
+    "baseline = 'UCB'",
+    "problem[0].armz = 5",
+    "problem[0].noise.kind = 'GaussianNois'",
+    "problem[0].dim = 0",
+    "problem[1].family = 'spere'",
+    "policy[0].sise = 3",
+    "policy[0].scale = '2 noises'",
+    "policy[0].member.kind = 'RoundRobbin'",
+    "policy[0].size = 0",
+    "policy[1].recipe = 'Thomson'",
+    "policy[2].radius = -1.0",
+    "published.problem = None",
+    "published.standard_error = -1.0",
+    "published.measure = 'best'",
+]
+
+
+def test_every_mistake_of_a_file_is_said_at_once() -> None:
+    assert sorted(mistakes_in(WRONG)) == sorted(FOUND)
+
+
+def test_the_message_has_a_line_for_each_with_file_key_value_and_what_was_expected() -> None:
+    text = TOML.replace("runs = 6", "runs = 0").replace("size = [1, 4]", "sise = 4", 1)
+    with pytest.raises(es.StudyError) as caught:
+        es.Study.parse(text, "mine.toml")
+    first, second, *rest = str(caught.value).splitlines()
+    assert first == "mine.toml: 3 mistakes"
+    assert second == "mine.toml: runs = 0: expected a whole number from 1 to 2147483647"
+    assert rest[0].startswith("mine.toml: policy[0].sise = 4: expected a field of EnsembleSampling: one of size")
+    assert rest[1] == "mine.toml: policy[0].size = None: expected to be given: EnsembleSampling needs it"
+    assert (caught.value.argument, caught.value.value) == ("runs", 0)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["name", "horizon", "problem", "policy"])
+def test_one_mistake_is_one_line(key: str) -> None:
+    """What depends on what is missing is not said to be wrong too."""
+    published = '\nbaseline = "TS"\npublished = [{ policy = "TS", problem = "sphere", dim = 2, value = 1 }]\n'
+    lines = (published + TOML.replace("[scales.paper]", "[scales.none]")).splitlines()
+    if key in ("name", "horizon"):
+        text = "\n".join(line for line in lines if not line.startswith(f"{key} ="))
+    else:
+        blocks = "\n".join(lines).split("\n\n")
+        text = "\n\n".join(block for block in blocks if not block.startswith((f"[{key}]", f"[[{key}]]")))
+    assert mistakes_in(text) == [f"{key} = None"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"policy": [{"recipe": "EnsembleSampling", "size": 0}, POLICIES[1]], "baseline": "TS"}, ["policy[0].size"]),
+        ({"problem": {"family": "ball"}, "policy": {"recipe": "EnsembleSampling", "theorem": True}}, ["policy.theorem"]),
+        ({"problem": [SPHERE, 3]}, ["problem"]),
+        ({"problem": {**SPHERE, "dim": 0}, "policy": [{**POLICIES[0], "size": 0}]}, ["problem.dim", "policy[0].size"]),
+        ({"problem": {"family": 3}, "policy": [{**POLICIES[0], "problems": ["x"]}]}, ["problem.family"]),
+        ({"problem": {**SPHERE, "horizon": 0}}, ["problem.horizon"]),
+        ({"horizon": 0, "problem": [SPHERE, {"family": "ball", "horizon": -3}]}, ["horizon", "problem[1].horizon"]),
+        ({"policy": [{**POLICIES[0], "scale": b"x"}, {**POLICIES[1], "scale": -1}]}, ["policy[0].scale", "policy[1].scale"]),
+        ({"policy": {"recipe": "Greedy", 3: 4}, "runs": 0}, ["policy", "runs"]),
+        ({"problem": {**SPHERE, "dim": [2, 2], "arms": 5}, "policy": POLICIES[1]}, ["cell"]),
+        ({"name": None, "horizon": None}, ["name", "horizon"]),
+        ({"published": [{"policy": "TS", "problem": "sphere", "value": "x", "measure": 3}, 4]}, ["published"]),
+        ({"published": [{"policy": "TS", "problem": "sphere", "value": 1}] * 2, "runs": 0}, ["runs"]),
+        ({"policy": [{**POLICIES[0], "problems": "sphere", "label": ""}]}, ["policy[0].label", "policy[0].problems"]),
+    ],
+)
+def test_no_mistake_is_made_up(changes: dict[str, Any], found: list[str]) -> None:
+    with pytest.raises(es.StudyError) as caught:
+        small(**changes)
+    assert [mistake.argument for mistake in caught.value.mistakes] == found
+
+
+def test_a_mistake_in_many_cells_is_one() -> None:
+    many = list(range(2, 102))
+    with pytest.raises(es.StudyError, match=r"^small: policy\.scale = -1: [^\n]*$"):
+        small(problem={"family": "sphere", "dim": many}, policy={"recipe": "ThompsonSampling", "scale": -1})
+
+
+def test_many_mistakes_are_counted() -> None:
+    with pytest.raises(es.StudyError) as caught:
+        small(policy=[{"recipe": "Greedy", "label": f"{place}", "colour": place} for place in range(100)])
+    assert len(caught.value.mistakes) == 100
+    lines = str(caught.value).splitlines()
+    assert len(lines) == SHOWN + 2 and lines[-1] == "... and 60 more"
+    mistakes = Mistakes("mine.toml")
+    for place in range(MOST + 50):
+        mistakes.add("x", place, "something else")
+    assert len(mistakes) == MOST
+
+
+def test_every_option_is_tried() -> None:
+    def build(table: dict[str, Any]) -> None:
+        for key in ("a", "b"):
+            if key not in table:
+                raise InvalidArgument(key, None, "to be given")
+        for key in ("a", "b", "c"):
+            if table.get(key, 1) == 0:
+                raise InvalidArgument(f"{key}.inner", 0, "another")
+
+    def found(**table: int) -> list[str]:
+        return [str(error) for error in mistakes_of(build, table, "vital")]
+
+    assert found(a=1, b=1) == []
+    assert found(b=0, c=0) == [
+        "a = None: expected to be given",
+        "b.inner = 0: expected another",
+        "c.inner = 0: expected another",
+    ]
+    assert found(a=0, b=0, c=0) == [f"{key}.inner = 0: expected another" for key in "abc"]
+
+
+def test_what_cannot_be_put_right_ends_the_search() -> None:
+    def never(table: dict[str, Any]) -> None:
+        raise InvalidArgument("x", table.get("x"), "what nobody has")
+
+    assert len(list(mistakes_of(never, {"x": 3}, "vital"))) == 1
+    assert len(list(mistakes_of(never, {}, "x"))) == 1
