@@ -13,7 +13,7 @@ from ensample.names import HOMES
 from ensample.registry import is_ours, name_of
 
 NAMES = {
-    "Arms AssumptionError Box CenteredBinomial ChangingArms Decision DecisionError Diagnostics EnsampleError",
+    "Arms AssumptionError Box Calibration CenteredBinomial ChangingArms Decision DecisionError Diagnostics EnsampleError",
     "EnsembleSampling FiniteArms Gaussian InitialLaw InvalidArgument Log MemberRule OptimisticMember OracleArms",
     "Perturbation PerturbedHistory Policy PropensityError Rademacher Recipe RoundRobin Setting SnapshotError Sphere",
     "LiveSimulationWarning Results Study StudyError StickyMember StorageError run_study",

@@ -58,7 +58,7 @@ def test_every_recipe_has_its_name(name: str) -> None:
         ("es-0", "es-0: size = 0: expected a whole number from 1"),
         ("es-99999999999999999999", "es-99999999999999999999: size = 99999999999999999999: expected"),
         ("Recipe", "policy = 'Recipe': expected one of"),
-        ("EnsembleSampling", "missing a required argument: 'size'"),
+        ("RefreshedEnsembleSampling", "missing a required argument: 'size'"),
         ("EnsembleSampling(1, 2, 3, 4, 5, 6, 7)", "too many positional arguments"),
         ("EnsembelSampling(3)", "did you mean 'EnsembleSampling'?"),
         ("EnsembleSampling(sise=3)", "EnsembleSampling(sise=3): sise = 3: expected a field of EnsembleSampling: one of size"),

@@ -122,6 +122,8 @@ class LinUCB(Recipe):
         names = ("regularization", "radius") if self.form == "constant" else ("regularization", "noise", "norm", "delta")
         constants = {**asdict(setting), "radius": radius(setting)}
         own, asked = {name: getattr(self, name) for name in names}, {name: constants[name] for name in names}
+        if not self.calibrates:
+            own["regularization"] = self.lam
         if own != asked:
             wrong = [name for name in own if own[name] != asked[name]]
             words = [", ".join(f"{name} = {side[name]}" for name in wrong) for side in (asked, own)]

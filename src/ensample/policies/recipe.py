@@ -155,7 +155,7 @@ class PerturbationRecipe(Recipe):
         """Raise unless regularization and laws are those that a theorem prescribes."""
         if self.calibrates:
             raise AssumptionError(theorem.name, "a scale that is given", 'scale = "auto", of which nothing is proved')
-        own, theirs = ((item.regularization, item.initial_law, item.reward_law) for item in (self, prescribed))
+        own, theirs = ((item.lam, item.initial_law, item.reward_law) for item in (self, prescribed))
         if own[0] != theirs[0] or not (same_law(own[1], theirs[1]) and same_law(own[2], theirs[2])):
             words = "regularization {}, W ~ {} and Z ~ {}"
             raise AssumptionError(theorem.name, words.format(*theirs), words.format(*own))
