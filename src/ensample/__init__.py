@@ -4,7 +4,7 @@ Keep many models of the reward, each trained on slightly perturbed data; each ro
 
 >>> import numpy as np
 >>> import ensample as es
->>> policy = es.EnsembleSampling(size=100, scale=0.3).start(es.FiniteArms(np.eye(3)), seed=0)
+>>> policy = es.EnsembleSampling().start(es.FiniteArms(np.eye(3)), seed=0)
 >>> decision = policy.decide()
 >>> policy.update(decision, reward=1.0)
 

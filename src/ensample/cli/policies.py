@@ -32,8 +32,10 @@ def sized(size: int) -> Contender:
     return Contender(f"ES, m = {size}", recipe)
 
 
-# The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes with a guarantee.
+# `auto` is told nothing. The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes with
+# a guarantee.
 POLICIES: dict[str, Contender] = {
+    "auto": Contender("ES, auto", lambda setting: es.EnsembleSampling()),
     **{f"es-{size}": sized(size) for size in (10, 100, 1000)},
     "es-optimistic": Contender(
         "ES, m = 100, optimistic", lambda setting: es.EnsembleSampling(100, setting.noise, member=es.OptimisticMember())
@@ -42,7 +44,7 @@ POLICIES: dict[str, Contender] = {
     "linphe": Contender("LinPHE", lambda setting: es.PerturbedHistory(setting.noise)),
     "thompson": Contender("Thompson sampling", lambda setting: es.ThompsonSampling(setting.noise)),
     "linucb": Contender("LinUCB", lambda setting: es.LinUCB(2.0 * setting.noise)),
-    "greedy": Contender("greedy", lambda setting: es.Greedy()),
+    "greedy": Contender("greedy", lambda setting: es.Greedy(1.0)),
 }
 ANY_SIZE = re.compile(r"es-(0|[1-9][0-9]{0,19})")
 OPENING, CLOSING, QUOTES = "([{", ")]}", "\"'"

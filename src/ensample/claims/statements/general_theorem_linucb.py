@@ -26,7 +26,7 @@ def check(scale: Scale, seed: int, optimistic: bool = True) -> Outcome:
     outcomes, results = [], []
     for setting, world in cases:
         ucb = LinUCB.from_theorem(setting)
-        guarantee, recipe = ucb.guarantee(setting), ucb if optimistic else Greedy()
+        guarantee, recipe = ucb.guarantee(setting), ucb if optimistic else Greedy(1.0)
         result = simulate(recipe, world, setting.horizon, runs, seed, cell=cell(ID))
         below = int((result.regret[:, -1] <= guarantee.bound).sum())
         largest = result.regret[:, -1].max() / guarantee.bound

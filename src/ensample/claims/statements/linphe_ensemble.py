@@ -93,7 +93,7 @@ def law_of_regret(scale: Scale, seed: int) -> Outcome:
     """Independent runs of both, by the kernels that simulations use."""
     runs, tolerance = scale.choose((2000, 0.2), (40_000, 0.05), (400_000, 0.02))
     rounds, world = 30, problem("sphere", dim=DIM, arms=ARMS, noise=1.0)
-    recipes = EnsembleSampling(rounds, member=RoundRobin()), PerturbedHistory()
+    recipes = EnsembleSampling(rounds, 1.0, member=RoundRobin()), PerturbedHistory(1.0)
     regrets = [
         simulate(recipe, world, rounds, runs, seed, checkpoints=1, cell=cell(f"{ID}-{n}")).regret[:, -1]
         for n, recipe in enumerate(recipes)
