@@ -1,7 +1,7 @@
 """Ridge regression one observation at a time, without drift.
 
 V = lam I + sum x x' and b = sum x y are kept to twice the digits of a double (`exact`). V^-1 and theta_hat = V^-1 b follow
-by Sherman-Morrison, O(d^2) a round, as long as that cancels no digits; else, and now and then, they to compute anew from V
+by Sherman-Morrison, O(d^2) a round, as long as that cancels no digits; else, and now and then, they are computed anew from V
 and b (`polish`), as is log det V. Reductions are axpys over contiguous rows: nothing is reassociated.
 """
 
