@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numba
 
-__all__ = ["Parts", "complain", "counts_references", "parts_of_numba"]
+__all__ = ["Parts", "complain", "counts_references", "drafts", "parts_of_numba"]
 
 
 class Parts(NamedTuple):
@@ -44,6 +44,17 @@ def counts_references() -> bool:
     if not known:
         complain("option _nrt: kernels count references, and a simulated round takes a third longer")
     return known
+
+
+@cache
+def drafts() -> Any | None:
+    """The module that compiles what kernels are made of, None where numba is not what it builds on."""
+    try:
+        from ensample.kernels import draft
+    except (ImportError, AttributeError):
+        complain("way to compile a kernel as a whole: its first call takes twice as long")
+        return None
+    return draft
 
 
 @cache
