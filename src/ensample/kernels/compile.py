@@ -56,6 +56,7 @@ def compiled(function: Function, *, counting: bool, inline: bool) -> Function:
     if parts is not None:
         entry.__class__ = parts.Entry
         entry.draft = njit(pipeline_class=parts.DraftCompiler, no_cpython_wrapper=True, **options)(function)
+        entry.draft.__class__ = parts.Part
     keep(entry)
     return cast(Function, entry)
 

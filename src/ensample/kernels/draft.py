@@ -14,7 +14,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.registry import CPUDispatcher
 
-__all__ = ["DraftCompiler", "Entry"]
+__all__ = ["DraftCompiler", "Entry", "Part"]
 
 
 class Draft(JITCodeLibrary):  # type: ignore[misc]
@@ -59,6 +59,20 @@ class DraftCompiler(CompilerBase):  # type: ignore[misc]
         state = self.state
         state.library = Draft(state.targetctx.codegen(), state.func_id.func_qualname)
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+class Part(CPUDispatcher):  # type: ignore[misc]
+    """A draft of a function. Arrays that may not be written to are lent to it like others: there is one draft for both."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        return super().get_call_template(tuple(map(writable, args)), {name: writable(kind) for name, kind in kws.items()})
+
+
+def writable(kind: Any) -> Any:
+    """The type of an argument, without the mark that it is only read."""
+    if isinstance(kind, types.Array) and not kind.mutable:
+        return kind.copy(readonly=False)
+    return kind
 
 
 class Entry(CPUDispatcher):  # type: ignore[misc]

@@ -8,7 +8,7 @@ is computed or all of them, terms are added in the same order: `choose`, `estima
 import numpy as np
 
 from ensample.kernels.compile import borrowing, kernel
-from ensample.kernels.ridge import view
+from ensample.kernels.ridge import lent, view
 from ensample.kernels.rows import argmax, sum_rows
 from ensample.types import FloatArray, IntArray
 
@@ -28,7 +28,7 @@ def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
 @borrowing
 def estimate_into(state: FloatArray, total: FloatArray, theta: FloatArray) -> None:
     """`estimate` into an array at hand."""
-    ridge = view(state)
+    ridge = lent(state)
     sum_rows(theta, ridge.inverse, total)
     for i in range(theta.size):
         theta[i] += ridge.mean[i]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.compile import inlined, kernel
+from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.exact import two_product, two_sum
 from ensample.types import FloatArray
 
@@ -26,7 +26,7 @@ class Factor(NamedTuple):
     pivots: FloatArray  # D [2, d], high and low
 
 
-@inlined
+@embedded
 def add_pair_product(
     high: float, low: float, left: float, left_low: float, right: float, right_low: float
 ) -> tuple[float, float]:
@@ -38,7 +38,7 @@ def add_pair_product(
     return high, total_error - (high - total)
 
 
-@inlined
+@embedded
 def quotient(top: float, top_low: float, bottom: float, bottom_low: float) -> tuple[float, float]:
     """top / bottom for pairs."""
     first = top / bottom

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.compile import borrowing, inlined, kernel
+from ensample.kernels.compile import borrowing, embedded, inlined, kernel
 from ensample.kernels.exact import add_product
 from ensample.kernels.pairs import factorised, inverted, solved
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
@@ -18,6 +18,7 @@ from ensample.types import FloatArray
 __all__ = [
     "Ridge",
     "invert",
+    "lent",
     "new_ridge",
     "observe",
     "polish",
@@ -73,6 +74,9 @@ def views(state: FloatArray) -> Ridge:
 view = inlined(views)
 """`views` in kernels."""
 
+lent = embedded(views)
+"""`views` in what kernels lend a state to, and in nothing else: the references are not counted."""
+
 
 def new_ridge(dim: int, lam: float) -> FloatArray:
     """A state before its first observation."""
@@ -103,7 +107,7 @@ def observe(state: FloatArray, x: FloatArray, y: float) -> None:
 def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
     """Take in (x, y) by Sherman-Morrison as far as that is exact; returns whether `polish` is due."""
     d = x.size
-    ridge = view(state)
+    ridge = lent(state)
     gram, gram_low = ridge.gram, ridge.gram_low
     for i in range(d):
         for k in range(d):
@@ -126,7 +130,7 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
 @borrowing
 def stiffness(state: FloatArray) -> float:
     """max diag V times max diag V^-1, a lower bound on the condition number of V that is within d^2 of it."""
-    ridge = view(state)
+    ridge = lent(state)
     largest = widest = 0.0
     for i in range(ridge.mean.size):
         largest = max(largest, ridge.gram[i, i])
