@@ -17,6 +17,7 @@ from ensample.types import FloatArray
 
 __all__ = [
     "Ridge",
+    "diagonal",
     "invert",
     "lent",
     "new_ridge",
@@ -86,6 +87,15 @@ def new_ridge(dim: int, lam: float) -> FloatArray:
     np.fill_diagonal(ridge.inverse, 1.0 / lam)
     ridge.lam[0] = lam
     return state
+
+
+@kernel
+def diagonal(dim: int, value: float) -> FloatArray:
+    """value I [d, d]."""
+    matrix = np.zeros((dim, dim))
+    for i in range(dim):
+        matrix[i, i] = value
+    return matrix
 
 
 @kernel
