@@ -17,7 +17,7 @@ from numba.core.registry import CPUDispatcher
 __all__ = ["DraftCompiler", "Entry", "Part"]
 
 
-class Draft(JITCodeLibrary):  # type: ignore[misc]
+class Draft(JITCodeLibrary):
     """Code to be linked into other code; it has no address."""
 
     @property
@@ -52,7 +52,7 @@ class Placeless:
         """It is set where the code is linked into."""
 
 
-class DraftCompiler(CompilerBase):  # type: ignore[misc]
+class DraftCompiler(CompilerBase):
     """Numba's own steps, into a `Draft`."""
 
     def define_pipelines(self) -> list[Any]:
@@ -61,7 +61,7 @@ class DraftCompiler(CompilerBase):  # type: ignore[misc]
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
 
-class Part(CPUDispatcher):  # type: ignore[misc]
+class Part(CPUDispatcher):
     """A draft of a function. Arrays that may not be written to are lent to it like others: there is one draft for both."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -75,7 +75,7 @@ def writable(kind: Any) -> Any:
     return kind
 
 
-class Entry(CPUDispatcher):  # type: ignore[misc]
+class Entry(CPUDispatcher):
     """A compiled function as Python calls it. Kernels that name it get its `draft`."""
 
     draft: Any
