@@ -18,7 +18,7 @@ NAMES = {
     "Uniform UniformMember UnitBall WrongType __version__ load theory",
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
-    "InformationDirected problem simulate EpsilonGreedy Greedy LinUCB ThompsonSampling",
+    "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
 }
 THEORY = {
     "P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",

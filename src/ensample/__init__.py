@@ -77,6 +77,7 @@ if TYPE_CHECKING:  # for editors and type checkers; `_HOMES` says the same to Py
     from ensample.problems import problem as problem
     from ensample.simulation import Runs as Runs
     from ensample.simulation import simulate as simulate
+    from ensample.simulation.warming import warm_up as warm_up
     from ensample.theory import Setting as Setting
 
 _HOMES = {
@@ -92,6 +93,7 @@ _HOMES = {
     "problems": "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem "
     "RademacherNoise problem",
     "simulation": "Runs simulate",
+    "simulation.warming": "warm_up",
     "theory": "Setting",
 }
 """The modules of the public names. Each is imported when a name of it is first used: the kernels' compiler takes a while."""
