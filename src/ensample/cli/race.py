@@ -3,11 +3,10 @@
 import json
 import math
 import os
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.progress import TaskID
@@ -15,16 +14,19 @@ from rich.table import Table
 
 from ensample.checks import whole
 from ensample.cli import complete
+from ensample.cli.compiling import compiled_ahead
 from ensample.cli.console import output, progress, warnings_shown
 from ensample.cli.listing import show_names
-from ensample.cli.policies import POLICIES, contender, split
-from ensample.errors import AssumptionError, InvalidArgument
+from ensample.cli.policies import POLICIES, contender
+from ensample.cli.preparing import prepare
+from ensample.errors import InvalidArgument
 from ensample.extras import has, require
 from ensample.numerals import terminal
 from ensample.policies import Recipe
 from ensample.problems import PROBLEMS, Family
 from ensample.problems import problem as problem_named
 from ensample.simulation import Runs, simulate
+from ensample.simulation.tasks import needed
 
 __all__ = ["race"]
 
@@ -97,27 +99,6 @@ def given(**options: float | None) -> dict[str, float]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def prepare(policies: str, family: Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
-    """The recipes to race, and why others do not apply."""
-    contenders = {name: contender(name) for name in split(policies)}
-    drawn = family.draw(np.random.default_rng(0))  # every draw of a family has the same constants
-    setting = drawn.setting(horizon)
-    setting = replace(setting, norm=round(setting.norm, 12))  # |theta| = 1 up to rounding
-    recipes: dict[str, Recipe] = {}
-    skipped: dict[str, str] = {}
-    for name, entry in contenders.items():
-        try:
-            recipe = entry.recipe(setting)
-            recipe.check(drawn.arms)
-            recipes[name] = recipe
-        except AssumptionError as error:
-            skipped[name] = str(error)
-    if not recipes:
-        reasons = "".join(f"; {name} does not: {reason}" for name, reason in skipped.items())
-        raise InvalidArgument("policies", policies, f"at least one that applies to the problem{reasons}")
-    return recipes, skipped
-
-
 def check_writable(out: Path) -> None:
     """Raise unless `out` is, or can become, a directory to write in; nothing is created before there is something to keep."""
     nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
@@ -136,6 +117,7 @@ def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
 def run(recipes: dict[str, Recipe], family: Family, horizon: int, runs: int, seed: int, threads: int | None) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
+    compiled_ahead([needed(recipe, family) for recipe in recipes.values()])
     with warnings_shown(), progress() as bars:
         tasks = {name: bars.add_task(escape(name), total=runs, start=False) for name in recipes}
         for name, task in tasks.items():
@@ -143,7 +125,7 @@ def run(recipes: dict[str, Recipe], family: Family, horizon: int, runs: int, see
             def advance(done: int, task: TaskID = task) -> None:
                 bars.update(task, completed=done)
 
-            simulate(recipes[name], family, horizon=1)  # compile, so that the clock sees rounds only
+            simulate(recipes[name], family, horizon=1)  # load, or compile, so that the clock sees rounds only
             bars.start_task(task)
             results[name] = simulate(
                 recipes[name], family, horizon, runs, seed, checkpoints=CHECKPOINTS, threads=threads, progress=advance

@@ -11,7 +11,7 @@ import numpy as np
 
 from ensample.kernels.compile import borrowing, embedded, inlined, kernel
 from ensample.kernels.exact import add_product
-from ensample.kernels.pairs import factorised, inverted, solved
+from ensample.kernels.pairs import factorise, lent_factor, room_for, solve, write_inverse
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
 
@@ -151,14 +151,21 @@ def stiffness(state: FloatArray) -> float:
 @kernel
 def polish(state: FloatArray) -> None:
     """V^-1, theta_hat and log det V anew from V and b, at twice the digits and rounded once."""
-    ridge = view(state)
+    d = state.shape[1]
+    polish_in(state, np.zeros((room_for(d), d)))
+
+
+@borrowing
+def polish_in(state: FloatArray, room: FloatArray) -> None:
+    """`polish`, in a room for its factor."""
+    ridge, factor = lent(state), lent_factor(room)
     lam = ridge.lam[0]
-    factor = factorised(ridge.gram, ridge.gram_low, lam)
-    inverted(factor, ridge.inverse)
-    solved(factor, ridge.target, ridge.target_low, ridge.mean)
+    factorise(factor, ridge.gram, ridge.gram_low, lam)
+    write_inverse(factor, ridge.inverse)
+    solve(factor, ridge.target, ridge.target_low, ridge.mean)
     total = 0.0
     for i in range(ridge.mean.size):
-        total += np.log(factor.pivots[0, i] / factor.scales[i] / factor.scales[i] / lam)
+        total += np.log(factor.pivots[i] / factor.scales[i] / factor.scales[i] / lam)
     ridge.information[0] = total
 
 

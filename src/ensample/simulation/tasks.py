@@ -54,7 +54,7 @@ RECIPES: tuple[Recipe, ...] = (
 
 @cache
 def tasks() -> dict[str, Callable[[], object]]:
-    """By name, what takes longest first."""
+    """By name, what takes longest first; tasks that share kernels are far from each other, so as not to be done at once."""
     simulated = dict(simulations())
     return simulated | {live_name(recipe): partial(play, recipe) for recipe in RECIPES}
 
@@ -108,8 +108,9 @@ def names() -> list[str]:
 
 
 def waiting(among: list[str]) -> list[str]:
-    """Those of our tasks that this installation has not done yet, each once."""
-    return [name for name in dict.fromkeys(among) if name in tasks() and not is_noted(name)]
+    """Those of our tasks that this installation has not done yet, in the order of all."""
+    asked = set(among)
+    return [name for name in tasks() if name in asked and not is_noted(name)]
 
 
 def do(name: str) -> None:
