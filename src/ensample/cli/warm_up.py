@@ -32,7 +32,7 @@ def warm_up(
     only: Annotated[Part, typer.Option(help="what `ensample race` needs, or live policies")] = Part.EVERYTHING,
     processes: Annotated[int | None, typer.Option(help="that compile at a time", show_default="all cores")] = None,
 ) -> None:
-    """Compile ahead what would be compiled when it is first called: once for each installation.
+    """Compile ahead what would be compiled when it is first called. That is done once for each installation.
 
     Machine code is kept beside the package, or in the user's cache directory where that cannot be written; NUMBA_CACHE_DIR
     names another place. Ctrl-C loses nothing but what is being compiled.

@@ -28,15 +28,17 @@ class Draft(JITCodeLibrary):
         self._ensure_finalized()
         return 0
 
-    def finalize(self) -> None:
-        """As numba's, without optimisation and machine code."""
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._final_module.verify()
+    def _optimize_final_module(self) -> None:
+        """Together with what it is linked into."""
+
+    def _finalize_final_module(self) -> None:
+        """No machine code: numba has linked what it calls into it, and that is all."""
         self._finalize_dynamic_globals()
         self._finalized = True
+
+
+for name in ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "_ensure_finalized"):
+    getattr(JITCodeLibrary, name)  # an AttributeError here is answered by `private.drafts`
 
 
 class Placeless:
