@@ -8,7 +8,7 @@ is computed or all of them, terms are added in the same order: `choose`, `estima
 import numpy as np
 
 from ensample.kernels.compile import borrowing, kernel
-from ensample.kernels.ridge import view
+from ensample.kernels.ridge import lent, view
 from ensample.kernels.rows import argmax, sum_rows
 from ensample.types import FloatArray, IntArray
 
@@ -28,7 +28,7 @@ def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
 @borrowing
 def estimate_into(state: FloatArray, total: FloatArray, theta: FloatArray) -> None:
     """`estimate` into an array at hand."""
-    ridge = view(state)
+    ridge = lent(state)
     sum_rows(theta, ridge.inverse, total)
     for i in range(theta.size):
         theta[i] += ridge.mean[i]
@@ -45,16 +45,41 @@ def greedy(theta: FloatArray, by_coordinate: FloatArray) -> int:
 @kernel
 def choose(state: FloatArray, sums: FloatArray, factor: float, member: int, by_coordinate: FloatArray) -> int:
     """The greedy arm of one member."""
-    return greedy(estimate(state, total_of(sums, factor, member)), by_coordinate)
+    d, arms = by_coordinate.shape
+    return choose_in(state, sums, factor, member, by_coordinate, np.empty(d), np.empty(d), np.empty(arms))
+
+
+@borrowing
+def choose_in(
+    state: FloatArray,
+    sums: FloatArray,
+    factor: float,
+    member: int,
+    by_coordinate: FloatArray,
+    total: FloatArray,
+    theta: FloatArray,
+    scores: FloatArray,
+) -> int:
+    """`choose`, with arrays at hand."""
+    total_into(sums, factor, member, total)
+    estimate_into(state, total, theta)
+    sum_rows(scores, by_coordinate, theta)
+    return argmax(scores)
 
 
 @kernel
 def total_of(sums: FloatArray, factor: float, member: int) -> FloatArray:
     """factor (W^j + sum_i X_i Z_i^j) of one member: [d]."""
     total = np.empty(sums.shape[0] // 2)
+    total_into(sums, factor, member, total)
+    return total
+
+
+@borrowing
+def total_into(sums: FloatArray, factor: float, member: int, total: FloatArray) -> None:
+    """`total_of` into an array at hand."""
     for i in range(total.size):
         total[i] = factor * (sums[i, member] + sums[total.size + i, member])
-    return total
 
 
 @kernel

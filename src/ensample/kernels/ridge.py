@@ -9,15 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.compile import borrowing, inlined, kernel
+from ensample.kernels.compile import borrowing, embedded, inlined, kernel
 from ensample.kernels.exact import add_product
-from ensample.kernels.pairs import factorised, inverted, solved
+from ensample.kernels.pairs import factorise, lent_factor, room_for, solve, write_inverse
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
 
 __all__ = [
     "Ridge",
+    "diagonal",
     "invert",
+    "lent",
     "new_ridge",
     "observe",
     "polish",
@@ -73,6 +75,9 @@ def views(state: FloatArray) -> Ridge:
 view = inlined(views)
 """`views` in kernels."""
 
+lent = embedded(views)
+"""`views` in what kernels lend a state to, and in nothing else: the references are not counted."""
+
 
 def new_ridge(dim: int, lam: float) -> FloatArray:
     """A state before its first observation."""
@@ -82,6 +87,15 @@ def new_ridge(dim: int, lam: float) -> FloatArray:
     np.fill_diagonal(ridge.inverse, 1.0 / lam)
     ridge.lam[0] = lam
     return state
+
+
+@kernel
+def diagonal(dim: int, value: float) -> FloatArray:
+    """value I [d, d]."""
+    matrix = np.zeros((dim, dim))
+    for i in range(dim):
+        matrix[i, i] = value
+    return matrix
 
 
 @kernel
@@ -103,7 +117,7 @@ def observe(state: FloatArray, x: FloatArray, y: float) -> None:
 def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
     """Take in (x, y) by Sherman-Morrison as far as that is exact; returns whether `polish` is due."""
     d = x.size
-    ridge = view(state)
+    ridge = lent(state)
     stiff = stiffness(state) > STIFF
     gram, gram_low = ridge.gram, ridge.gram_low
     for i in range(d):
@@ -127,7 +141,7 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
 @borrowing
 def stiffness(state: FloatArray) -> float:
     """max diag V times max diag V^-1, a lower bound on the condition number of V that is within d^2 of it."""
-    ridge = view(state)
+    ridge = lent(state)
     largest = widest = 0.0
     for i in range(ridge.mean.size):
         largest = max(largest, ridge.gram[i, i])
@@ -138,14 +152,21 @@ def stiffness(state: FloatArray) -> float:
 @kernel
 def polish(state: FloatArray) -> None:
     """V^-1, theta_hat and log det V anew from V and b, at twice the digits and rounded once."""
-    ridge = view(state)
+    d = state.shape[1]
+    polish_in(state, np.zeros((room_for(d), d)))
+
+
+@borrowing
+def polish_in(state: FloatArray, room: FloatArray) -> None:
+    """`polish`, in a room for its factor."""
+    ridge, factor = lent(state), lent_factor(room)
     lam = ridge.lam[0]
-    factor = factorised(ridge.gram, ridge.gram_low, lam)
-    inverted(factor, ridge.inverse)
-    solved(factor, ridge.target, ridge.target_low, ridge.mean)
+    factorise(factor, ridge.gram, ridge.gram_low, lam)
+    write_inverse(factor, ridge.inverse)
+    solve(factor, ridge.target, ridge.target_low, ridge.mean)
     total = 0.0
     for i in range(ridge.mean.size):
-        total += np.log(factor.pivots[0, i] / factor.scales[i] / factor.scales[i] / lam)
+        total += np.log(factor.pivots[i] / factor.scales[i] / factor.scales[i] / lam)
     ridge.information[0] = total
 
 

@@ -7,6 +7,7 @@ from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.noise import draw_reward, noise_spread
+from ensample.kernels.ridge import diagonal
 from ensample.kernels.rows import add_outer, argmax
 from ensample.kernels.track import Track, adopt, due, note, observe
 from ensample.types import FloatArray
@@ -37,7 +38,7 @@ class Moment(NamedTuple):
 def first_moment(scene: Scene, track: Track) -> Moment:
     """Before the first round."""
     d = scene.theta.size
-    return Moment(np.eye(d) * track.lam, np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
+    return Moment(diagonal(d, track.lam), np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
 
 
 @kernel
@@ -70,7 +71,9 @@ def best_offered(scene: Scene, track: Track, moment: Moment) -> float:
             track.scores[k] += features[k, i] * theta[i]
             value += features[k, i] * scene.theta[i]
         best = max(best, value)
-    x[:] = features[argmax(track.scores)]
+    chosen = argmax(track.scores)
+    for i in range(x.size):
+        x[i] = features[chosen, i]
     return best
 
 

@@ -61,7 +61,9 @@ def lazy_moving(scene: Scene, track: Track, ensemble: Ensemble, rngs: Rngs) -> N
         if slot == used:
             used += 1
             draw_vector(laws.initial, total, rngs.perturbation)
-            grams[slot] = np.eye(d) * track.lam
+            for i in range(d):
+                for k in range(d):
+                    grams[slot, i, k] = track.lam if i == k else 0.0
         for i in range(d):
             for k in range(d):
                 difference[i, k] = moment.gram[i, k] - grams[slot, i, k]
