@@ -17,6 +17,7 @@ help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 run: .venv/runs  ## what the theory prescribes, then race the policies: a table, and a figure in race/
+	$(BIN)/ensample warm-up --only race
 	$(BIN)/ensample plan
 	$(BIN)/ensample race
 

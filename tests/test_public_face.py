@@ -20,7 +20,7 @@ NAMES = {
     "Uniform UniformMember UnitBall WrongType __version__ load theory",
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
-    "InformationDirected problem simulate EpsilonGreedy Greedy LinUCB ThompsonSampling",
+    "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball Contextual Kveton LinReBoot RandomSphere Trap TwoArms",
     "Family Guarantee Model Noise Problem setting_of",
 }

@@ -73,6 +73,7 @@ from ensample.problems.noise import RademacherNoise as RademacherNoise
 from ensample.problems.settings import setting_of as setting_of
 from ensample.simulation.runs import Runs as Runs
 from ensample.simulation.simulate import simulate as simulate
+from ensample.simulation.warming import warm_up as warm_up
 from ensample.theory.guarantee import Guarantee as Guarantee
 from ensample.theory.setting import Setting as Setting
 from ensample.version import __version__ as __version__

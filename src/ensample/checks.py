@@ -9,14 +9,18 @@ from types import UnionType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ensample.errors import InvalidArgument, WrongType
+from ensample.frames import NUMERIC, column_array, frame_array, is_column, is_frame
 from ensample.types import FloatArray
 
 __all__ = [
     "LARGEST",
     "LARGEST_REWARD",
     "array",
+    "as_reward",
+    "as_rewards",
     "boolean",
     "file_path",
     "instance",
@@ -74,6 +78,21 @@ def number(
     return result
 
 
+def as_reward(argument: str, value: object) -> float:
+    """A finite real number; True is 1 and False is 0."""
+    if isinstance(value, bool | np.bool_):
+        return float(value)
+    return number(argument, value, -LARGEST_REWARD, LARGEST_REWARD)
+
+
+def as_rewards(argument: str, value: object) -> list[float]:
+    """The items of a list, tuple, array or Series of rewards."""
+    items = sequence(argument, value, "a sequence of numbers")
+    if isinstance(value, np.ndarray) or is_column(value):
+        plain(argument, value, "a sequence of numbers")  # dates would be whole numbers in a list
+    return [as_reward(argument, item) for item in items]
+
+
 def file_path(argument: str, value: object) -> Path:
     """A path to a file, as text or path object."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
@@ -88,9 +107,11 @@ def boolean(argument: str, value: object) -> bool:
 
 
 def sequence(argument: str, value: object, expected: str) -> list[Any]:
-    """The items of a list, tuple or array."""
+    """The items of a list, tuple, array or Series."""
     if isinstance(value, np.ndarray) and value.ndim > 0:
         return value.tolist() if value.ndim == 1 else list(value)
+    if is_column(value):
+        return [*value]  # type: ignore[misc]
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return list(value)
     raise WrongType(argument, value, expected)
@@ -105,22 +126,35 @@ def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -
 
 def array(argument: str, value: object, expected: str) -> FloatArray:
     """A new contiguous array of finite doubles."""
-    try:
-        given = np.asanyarray(value)
-    except ValueError:
-        raise InvalidArgument(argument, value, expected) from None
-    if given.dtype.kind not in "iuf" or isinstance(given, np.ma.MaskedArray):
-        raise WrongType(argument, value, expected)
-    result = np.array(given, dtype=np.float64, order="C")
+    result = np.array(plain(argument, value, expected), dtype=np.float64, order="C")
     if not np.all(np.abs(result) <= LARGEST):  # false for NaN too
         raise InvalidArgument(argument, value, f"{expected}, every entry finite and at most {LARGEST:g}")
     return result
 
 
+def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
+    """An array, list, Series or frame as an array of booleans or real numbers of any kind."""
+    if is_column(value):
+        return column_array(argument, value, expected)
+    if is_frame(value):
+        return frame_array(argument, value, expected)
+    try:
+        given = np.asanyarray(value)
+    except ValueError:
+        raise InvalidArgument(argument, value, expected) from None
+    if isinstance(given, np.ma.MaskedArray):
+        raise WrongType(argument, value, f"{expected}, not a masked array")
+    if given.dtype.kind not in NUMERIC:
+        raise WrongType(argument, value, f"{expected}, not dtype {given.dtype}")
+    return given
+
+
 def vector(argument: str, value: object, dim: int | None = None) -> FloatArray:
-    """A vector of finite doubles, of length `dim` where that is given."""
+    """A vector of finite doubles, of length `dim` where that is given. A frame of one row is one."""
     expected = "a vector of numbers" if dim is None else f"a vector of {dim} numbers"
     result = array(argument, value, expected)
+    if is_frame(value) and len(result) == 1:
+        result = result[0]
     if result.ndim != 1 or result.size == 0 or (dim is not None and result.size != dim):
         raise InvalidArgument(argument, value, f"{expected}, not shape {result.shape}")
     return result
@@ -128,7 +162,7 @@ def vector(argument: str, value: object, dim: int | None = None) -> FloatArray:
 
 def matrix(argument: str, value: object, dim: int | None = None) -> FloatArray:
     """A non-empty matrix of finite doubles with `dim` columns where that is given."""
-    expected = "a K x d array" if dim is None else f"a K x {dim} array"
+    expected = "a K x d array of numbers" if dim is None else f"a K x {dim} array of numbers"
     result = array(argument, value, expected)
     if result.ndim != 2 or 0 in result.shape or (dim is not None and result.shape[1] != dim):
         raise InvalidArgument(argument, value, f"{expected} with K >= 1, not shape {result.shape}")

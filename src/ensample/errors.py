@@ -162,10 +162,14 @@ class LiveSimulationWarning(UserWarning):
 
 
 def show(value: object) -> str:
-    """A value short enough for a message: arrays by shape, type and first entries."""
+    """A value short enough for a message: arrays by shape, type and first entries, frames by shape and columns."""
     if isinstance(value, np.ndarray) and value.size > 8:
         head = np.array2string(value.ravel()[:3], precision=4, separator=", ")[1:-1]
         return f"array of shape {value.shape}, type {value.dtype} [{head}, ...]"
+    if hasattr(value, "to_numpy") and hasattr(value, "shape"):  # a Series or a frame, which would fill a page
+        columns, dtype = getattr(value, "columns", None), getattr(value, "dtype", None)
+        more = f"dtype {dtype}" if columns is None else f"columns {SHORT.repr(list(columns))}"
+        return f"{type(value).__name__} of shape {value.shape}, {more}"
     return SHORT.repr(value)
 
 

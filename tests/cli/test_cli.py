@@ -106,7 +106,7 @@ def test_flags_show_as_flags(arguments: tuple[str, ...]) -> None:
 def test_each_command_is_announced_by_its_first_sentence() -> None:
     shown = run("--help").stdout
     for command in Ours.later:
-        function = getattr(importlib.import_module(command.module), command.name)
+        function = getattr(importlib.import_module(command.module), command.name.replace("-", "_"))
         first = " ".join(inspect.getdoc(function).partition("\n\n")[0].split())
         assert first.startswith(command.help) and command.help.endswith("."), command.name
         assert f" {command.name} " in shown

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from numba import njit
 
-from ensample.kernels import machine_code, shelf
+from ensample import compiling
+from ensample.kernels import compile, machine_code, shelf
 from ensample.kernels.compile import kernel
 from ensample.kernels.greedy import exploration
+from ensample.kernels.rows import axpy
 from ensample.kernels.shelf import Home, Shelf, sources_digest, tools_digest
 
 OTHER, MONTH = "0123456789abcdef", 30 * 24 * 3600.0
@@ -201,7 +203,51 @@ def test_functions_of_others_may_call_kernels_that_were_found(on_disk: Shelf) ->
     calls(0.5, 3.0, 9)
     found = kernel(exploration.py_func)
     twice = njit(lambda t: 2.0 * found(0.5, 3.0, t))
-    assert twice(9) == 0.5 and sum(found.stats.cache_hits.values()) == 1
+    assert 2.0 * found(0.5, 3.0, 9) == 0.5 and sum(found.stats.cache_hits.values()) == 1
+    assert twice(9) == 0.5
+
+
+def test_what_will_be_compiled_is_announced(on_disk: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(compiling, "LISTENERS", [said.append])
+    calls(0.5, 3.0, 9)
+    assert said == ["ensample.kernels.greedy.exploration"]
+    calls(0.5, 3.0, 9)
+    assert len(said) == 1, "what is found is not compiled"
+
+
+def test_work_is_noted_with_its_sources_and_its_machine(on_disk: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not machine_code.is_noted("some work")
+    machine_code.note("some work")
+    assert machine_code.is_noted("some work") and not machine_code.is_noted("other work")
+    monkeypatch.setattr(machine_code, "machine", lambda: ("another",))
+    assert not machine_code.is_noted("some work")
+
+
+def test_a_shelf_knows_whether_it_can_be_used(on_disk: Shelf) -> None:
+    assert on_disk.usable()
+    assert not Shelf(on_disk.sources, "tools", [Home(Path("/dev/null/none"), beside=False)]).usable()
+
+
+def test_one_draft_serves_arrays_that_may_and_may_not_be_written_to() -> None:
+    fixed = np.ones(3)
+    fixed.setflags(write=False)
+    before = len(axpy.draft.signatures)
+    assert [kept_total(np.ones(3)), kept_total(fixed)] == [6.0, 6.0]
+    assert len(axpy.draft.signatures) <= before + 1
+
+
+def test_without_its_private_parts_numba_compiles_each_part_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile, "drafts", lambda: None)
+    inner = kernel(exploration.py_func)
+    assert not hasattr(inner, "draft") and njit(lambda t: 2.0 * inner(0.5, 3.0, t))(9) == 0.5
+
+
+@kernel
+def kept_total(x: np.ndarray) -> float:
+    total = np.ones(x.size)
+    axpy(total, 1.0, x)
+    return total.sum()
 
 
 def test_functions_of_others_are_not_kept(on_disk: Shelf) -> None:

@@ -28,7 +28,7 @@ class Later(TyperCommand):
 
     def load(self) -> TyperCommand:
         """The command itself."""
-        function: Callable[..., None] = getattr(import_module(self.module), str(self.name))
+        function: Callable[..., None] = getattr(import_module(self.module), str(self.name).replace("-", "_"))
         alone = typer.Typer(add_completion=False, **SETTINGS)
         alone.command(cls=Command)(function)
         command = typer.main.get_command(alone)

@@ -7,6 +7,7 @@ import typer
 
 from ensample.cli.commands import SETTINGS, Commands, Later
 from ensample.cli.letters import show_what_can_be_shown
+from ensample.compiling import LISTENERS
 from ensample.version import __version__
 
 __all__ = ["app", "main"]
@@ -32,6 +33,7 @@ class Ours(Commands):
         Later("studies", "ensample.cli.run", "List the studies that come with the package."),
         Later("report", "ensample.cli.report", "Write the results of a study as one self-contained page."),
         Later("verify", "ensample.cli.verify", "Check the paper's statements: what is measured against what is claimed."),
+        Later("warm-up", "ensample.cli.warm_up", "Compile ahead what would be compiled when it is first called."),
         Later(
             "bench",
             "ensample.cli.bench",
@@ -66,6 +68,7 @@ def options(
 def main() -> None:
     """Run the command line; an error of ours is one line, not a traceback."""
     show_what_can_be_shown()
+    LISTENERS.append(tell_of_compiling)
     try:
         app()
     except SystemExit as ending:
@@ -82,6 +85,12 @@ def main() -> None:
         if isinstance(error, EnsampleError | MemoryError | OSError):
             complain(str(error) or "not enough memory for this")
         raise
+
+
+def tell_of_compiling(kernel: str) -> None:
+    from ensample.cli.compiling import tell
+
+    tell(kernel)
 
 
 def complain(message: str) -> NoReturn:

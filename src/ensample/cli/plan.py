@@ -160,7 +160,9 @@ def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
     vacuous = [name for name in ("theorem", "phe", "optimistic", "ucb") if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0]
     if vacuous:
         said.append("A bound above 2ST says nothing yet at this horizon.")
-    said.append("Who does not know these constants uses EnsembleSampling(), which learns its scales; of that nothing is proved.")
+    said.append(
+        "If you do not know these constants, use EnsembleSampling(): it learns its scales, and nothing is proved of it."
+    )
     return said
 
 

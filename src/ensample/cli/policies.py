@@ -32,8 +32,8 @@ def sized(size: int) -> Contender:
     return Contender(f"ES, m = {size}", recipe)
 
 
-# `auto` is told nothing. The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes with
-# a guarantee.
+# `auto` is told nothing. The practical scale is the noise: what a well-specified posterior would have. Only `theorem` comes
+# with a guarantee.
 POLICIES: dict[str, Contender] = {
     "auto": Contender("ES, auto", lambda setting: es.EnsembleSampling()),
     **{f"es-{size}": sized(size) for size in (10, 100, 1000)},

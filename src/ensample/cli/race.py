@@ -13,19 +13,22 @@ from rich.table import Table
 
 from ensample.checks import whole
 from ensample.cli import complete
+from ensample.cli.compiling import compiled_ahead
 from ensample.cli.console import output, progress, warnings_shown
 from ensample.cli.fields import find_here
 from ensample.cli.listing import show_names
-from ensample.cli.policies import POLICIES, contender, split
-from ensample.errors import AssumptionError, InvalidArgument
+from ensample.cli.policies import POLICIES, contender
+from ensample.cli.preparing import prepare
+from ensample.errors import InvalidArgument
 from ensample.extras import has, require
 from ensample.files import check_folder
 from ensample.lab.parts import build_problem
 from ensample.numerals import terminal
 from ensample.policies import Recipe
-from ensample.problems import Family, Problem, example_of, families_by_name, setting_of
+from ensample.problems import Family, Problem, families_by_name
 from ensample.problems import problem as family_named
 from ensample.simulation import Runs, simulate
+from ensample.simulation.tasks import needed
 
 __all__ = ["race"]
 
@@ -116,25 +119,6 @@ def problem_named(name: str, options: dict[str, float]) -> Problem | Family:
         raise type(error)(argument, error.value, error.expected) from error
 
 
-def prepare(policies: str, problem: Problem | Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
-    """The recipes to race, and why others do not apply."""
-    contenders = {name: contender(name) for name in split(policies)}
-    setting, arms = setting_of(problem, horizon), example_of(problem).arms
-    recipes: dict[str, Recipe] = {}
-    skipped: dict[str, str] = {}
-    for name, entry in contenders.items():
-        try:
-            recipe = entry.recipe(setting)
-            recipe.check(arms)
-            recipes[name] = recipe
-        except AssumptionError as error:
-            skipped[name] = str(error)
-    if not recipes:
-        reasons = "".join(f"; {name} does not: {reason}" for name, reason in skipped.items())
-        raise InvalidArgument("policies", policies, f"at least one that applies to the problem{reasons}")
-    return recipes, skipped
-
-
 def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
     """The figure's files."""
     from ensample.report import race as figure
@@ -148,6 +132,7 @@ def run(
 ) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
+    compiled_ahead([needed(recipe, family) for recipe in recipes.values()])
     with warnings_shown(), progress() as bars:
         tasks = {name: bars.add_task(escape(name), total=runs, start=False) for name in recipes}
         for name, task in tasks.items():
@@ -155,7 +140,7 @@ def run(
             def advance(done: int, task: TaskID = task) -> None:
                 bars.update(task, completed=done)
 
-            simulate(recipes[name], family, horizon=1)  # compile, so that the clock sees rounds only
+            simulate(recipes[name], family, horizon=1)  # load, or compile, so that the clock sees rounds only
             bars.start_task(task)
             results[name] = simulate(
                 recipes[name], family, horizon, runs, seed, checkpoints=CHECKPOINTS, threads=threads, progress=advance

@@ -6,18 +6,16 @@ from typing import Any, TypeVar, cast
 from numba import njit
 
 from ensample.kernels.machine_code import keep
-from ensample.kernels.private import counts_references
+from ensample.kernels.private import counts_references, drafts
 
 __all__ = ["borrowing", "embedded", "inlined", "kernel", "loop"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-COUNTING: dict[str, Any] = {"_nrt": True}  # of references; private to numba, so its types do not know it
-BORROWING: dict[str, Any] = {"_nrt": False}
 
 
 def kernel(function: Function) -> Function:
     """Compile a function of arrays and numbers on its first call."""
-    return compiled(function, COUNTING)
+    return compiled(function, counting=True, inline=False)
 
 
 def borrowing(function: Function) -> Function:
@@ -25,9 +23,9 @@ def borrowing(function: Function) -> Function:
 
     Numba counts references with atomic operations, two for each array of a NamedTuple and call: a quarter of a round's time.
     Here it counts none. Call these from kernels only: from Python, numba would never let go of a Generator. One that allocates
-    does not compile; the private option `_nrt` is inherited by what is compiled on the way, hence its value in `kernel`.
+    does not compile.
     """
-    return compiled(function, BORROWING)
+    return compiled(function, counting=False, inline=False)
 
 
 def embedded(function: Function) -> Function:
@@ -35,22 +33,33 @@ def embedded(function: Function) -> Function:
 
     A call would copy every array's seven words, a `World` and a `Track` a hundred of them, and take as long as a short loop.
     """
-    return compiled(function, {**BORROWING, "forceinline": True})
+    return compiled(function, counting=False, inline=True)
 
 
 def loop(function: Function) -> Function:
     """Compile a short loop over arrays into each kernel that calls it; Python may call it too."""
-    return compiled(function, {**COUNTING, "forceinline": True})
+    return compiled(function, counting=True, inline=True)
 
 
-def compiled(function: Function, counting: dict[str, Any]) -> Function:
-    """Without the private option where numba does not know it: it would refuse to compile."""
-    if not counts_references():
-        counting = {name: value for name, value in counting.items() if name != "_nrt"}
-    dispatcher = njit(nogil=True, error_model="numpy", **counting)(function)
-    if dispatcher is not function:  # NUMBA_DISABLE_JIT
-        keep(dispatcher)
-    return cast(Function, dispatcher)
+def compiled(function: Function, *, counting: bool, inline: bool) -> Function:
+    """As Python calls it and, a draft of the same, as kernels do.
+
+    Both options are always given, or else what is compiled on the way to a caller would inherit the caller's.
+    """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline, "no_cfunc_wrapper": True}
+    if counts_references():  # a private option: numba would refuse one that it does not know
+        options["_nrt"] = counting
+    entry: Any = njit(**options)(function)
+    if entry is function:  # NUMBA_DISABLE_JIT
+        return function
+    parts = drafts()
+    if parts is not None:
+        options |= {"pipeline_class": parts.DraftCompiler, "no_cpython_wrapper": True}
+        entry.__class__ = parts.Entry
+        entry.draft = njit(**options)(function)
+        entry.draft.__class__ = parts.Part
+    keep(entry)
+    return cast(Function, entry)
 
 
 def inlined(function: Function) -> Function:

@@ -9,7 +9,7 @@ computed or all of them, terms are added in the same order: `choose`, `estimates
 import numpy as np
 
 from ensample.kernels.compile import borrowing, kernel
-from ensample.kernels.ridge import view
+from ensample.kernels.ridge import lent, view
 from ensample.kernels.rows import argmax, sum_rows
 from ensample.types import FloatArray, IntArray
 
@@ -29,7 +29,7 @@ def estimate(state: FloatArray, total: FloatArray) -> FloatArray:
 @borrowing
 def estimate_into(state: FloatArray, total: FloatArray, theta: FloatArray) -> None:
     """`estimate` into an array at hand."""
-    ridge = view(state)
+    ridge = lent(state)
     sum_rows(theta, ridge.inverse, total)
     for i in range(theta.size):
         theta[i] += ridge.mean[i]
@@ -46,23 +46,48 @@ def greedy(theta: FloatArray, by_coordinate: FloatArray) -> int:
 @kernel
 def choose(state: FloatArray, sums: FloatArray, factor: float, member: int, by_coordinate: FloatArray) -> int:
     """The greedy arm of one member."""
-    return greedy(estimate(state, total_of(state, sums, factor, member)), by_coordinate)
+    d, arms = by_coordinate.shape
+    return choose_in(state, sums, factor, member, by_coordinate, np.empty(d), np.empty(d), np.empty(arms))
+
+
+@borrowing
+def choose_in(
+    state: FloatArray,
+    sums: FloatArray,
+    factor: float,
+    member: int,
+    by_coordinate: FloatArray,
+    total: FloatArray,
+    theta: FloatArray,
+    scores: FloatArray,
+) -> int:
+    """`choose`, with arrays at hand."""
+    total_into(state, sums, factor, member, total)
+    estimate_into(state, total, theta)
+    sum_rows(scores, by_coordinate, theta)
+    return argmax(scores)
 
 
 @kernel
 def total_of(state: FloatArray, sums: FloatArray, factor: float, member: int) -> FloatArray:
     """factor (W^j + sum_i X_i Z_i^j) of one member: [d]."""
-    d = state.shape[1]
-    total = np.empty(d)
+    total = np.empty(state.shape[1])
+    total_into(state, sums, factor, member, total)
+    return total
+
+
+@borrowing
+def total_into(state: FloatArray, sums: FloatArray, factor: float, member: int, total: FloatArray) -> None:
+    """`total_of` into an array at hand."""
+    d = total.size
     for i in range(d):
         total[i] = sums[i, member] + sums[d + i, member]
     if sums.shape[0] > 2 * d:
-        prior = view(state).prior
+        prior = lent(state).prior
         for i in range(d):
             total[i] += np.sqrt(prior[i]) * sums[2 * d + i, member]
     for i in range(d):
         total[i] *= factor
-    return total
 
 
 @kernel

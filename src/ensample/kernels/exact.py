@@ -7,14 +7,14 @@ References: T. J. Dekker, "A floating-point technique for extending the availabl
 (1971); D. E. Knuth, The Art of Computer Programming, vol. 2, section 4.2.2.
 """
 
-from ensample.kernels.compile import inlined
+from ensample.kernels.compile import embedded
 
 __all__ = ["add_product", "two_product", "two_sum"]
 
 SPLITTER = 134217729.0  # 2^27 + 1 cuts a double into halves of 26 bits
 
 
-@inlined
+@embedded
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """a + b = total + error, exactly."""
     total = a + b
@@ -22,7 +22,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
     return total, (a - (total - part)) + (b - part)
 
 
-@inlined
+@embedded
 def two_product(a: float, b: float) -> tuple[float, float]:
     """a * b = product + error, exactly (while nothing over- or underflows)."""
     product = a * b
@@ -35,7 +35,7 @@ def two_product(a: float, b: float) -> tuple[float, float]:
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@inlined
+@embedded
 def add_product(high: float, low: float, a: float, b: float) -> tuple[float, float]:
     """(high, low) + a * b, to twice the digits of a double."""
     product, product_error = two_product(a, b)

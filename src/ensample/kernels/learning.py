@@ -7,7 +7,7 @@ import numpy as np
 
 from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.exact import two_sum
-from ensample.kernels.ridge import observe, rotate, view
+from ensample.kernels.ridge import lent, observe, rotate, view
 from ensample.kernels.rows import add_outer, axpy, dot
 from ensample.types import FloatArray, IntArray
 
@@ -31,7 +31,7 @@ def carry_over(state: FloatArray, sums: FloatArray) -> None:
 
     So a sum of a million terms is as exact as one of CARRY terms, at the price of plain additions.
     """
-    if view(state).seen[0] % CARRY != 0.0:
+    if lent(state).seen[0] % CARRY != 0.0:
         return
     half = sums.shape[0] // 2
     for i in range(half):

@@ -13,10 +13,11 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
-from ensample.kernels.private import Parts, complain, parts_of_numba
+from ensample.compiling import announce
+from ensample.kernels.private import Parts, complain, machine, parts_of_numba
 from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
 
-__all__ = ["keep"]
+__all__ = ["SHELF", "is_noted", "keep", "note"]
 
 PACKAGES = "ensample.kernels.", "ensample.simulation.algorithms."  # whose sources `sources_digest` reads
 
@@ -33,6 +34,20 @@ def keep(dispatcher: Any) -> None:
         complain("place for machine code on disk: kernels are compiled again in every process, which takes a minute")
     elif ours and SHELF.sources:
         dispatcher._cache = MachineCode(function, parts)
+
+
+def note(work: str) -> None:
+    """That all the machine code of some work is here."""
+    SHELF.write(note_file(work), b"")
+
+
+def is_noted(work: str) -> bool:
+    """Whether that was noted, by these sources and on such a machine."""
+    return bool(SHELF.sources) and SHELF.read(note_file(work)) is not None
+
+
+def note_file(work: str) -> str:
+    return f"done-{sha256(repr((work, machine())).encode()).hexdigest()[:16]}.code"
 
 
 class MachineCode:
@@ -56,7 +71,9 @@ class MachineCode:
             data = None if self.flushed else SHELF.read(self.file(key))
             if data is not None:
                 found, code = pickle.loads(data)
-                return self.parts.rebuild(context, *code) if found == key else None
+                if found == key:
+                    return self.parts.rebuild(context, *code)
+        announce(self.function)
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:

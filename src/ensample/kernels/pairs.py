@@ -9,25 +9,54 @@ inverse whatever A is.
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from ensample.kernels.compile import inlined, kernel
+from ensample.kernels.compile import borrowing, embedded
 from ensample.kernels.exact import two_product, two_sum
 from ensample.types import FloatArray
 
-__all__ = ["Factor", "factorised", "inverted", "solved"]
+__all__ = ["Factor", "factorise", "lent_factor", "room_for", "solve", "write_inverse"]
+
+MATRICES, VECTORS = 4, 5
 
 
 class Factor(NamedTuple):
-    """M and D with A^-1 = S M D^-1 M' S, where S is diagonal and M unit upper triangular."""
+    """M and D with A^-1 = S M D^-1 M' S, where S is diagonal and M unit upper triangular, and scratch."""
 
-    scales: FloatArray  # S [d], powers of two
     high: FloatArray  # M' [d, d]
     low: FloatArray
-    pivots: FloatArray  # D [2, d], high and low
+    left: FloatArray  # scratch [d, d]
+    left_low: FloatArray
+    pivots: FloatArray  # D [d]
+    pivots_low: FloatArray
+    scales: FloatArray  # S [d], powers of two
+    total: FloatArray  # scratch [1, d]
+    total_low: FloatArray
 
 
-@inlined
+@embedded
+def room_for(d: int) -> int:
+    """Rows of d numbers that a factor takes."""
+    return MATRICES * d + VECTORS
+
+
+@embedded
+def lent_factor(room: FloatArray) -> Factor:
+    """A factor in a room, to those that kernels lend it to: the references are not counted."""
+    d = room.shape[1]
+    rest = MATRICES * d
+    return Factor(
+        room[:d],
+        room[d : 2 * d],
+        room[2 * d : 3 * d],
+        room[3 * d : rest],
+        room[rest],
+        room[rest + 1],
+        room[rest + 2],
+        room[rest + 3 : rest + 4],
+        room[rest + 4 : rest + 5],
+    )
+
+
+@embedded
 def add_pair_product(
     high: float, low: float, left: float, left_low: float, right: float, right_low: float
 ) -> tuple[float, float]:
@@ -39,7 +68,7 @@ def add_pair_product(
     return high, total_error - (high - total)
 
 
-@inlined
+@embedded
 def quotient(top: float, top_low: float, bottom: float, bottom_low: float) -> tuple[float, float]:
     """top / bottom for pairs."""
     first = top / bottom
@@ -49,76 +78,90 @@ def quotient(top: float, top_low: float, bottom: float, bottom_low: float) -> tu
     return high, second - (high - first)
 
 
-@kernel
-def add_row(high: FloatArray, low: FloatArray, weight: float, weight_low: float, row: FloatArray, row_low: FloatArray) -> None:
-    """(high, low) += weight * row for pairs, element by element."""
-    for k in range(high.size):
-        high[k], low[k] = add_pair_product(high[k], low[k], weight, weight_low, row[k], row_low[k])
+@borrowing
+def add_row(
+    high: FloatArray,
+    low: FloatArray,
+    i: int,
+    weight: float,
+    weight_low: float,
+    rows: FloatArray,
+    rows_low: FloatArray,
+    row: int,
+    first: int,
+    last: int,
+) -> None:
+    """(high, low)[i] += weight * rows[row] for pairs, element by element from `first` to before `last`."""
+    for k in range(first, last):
+        high[i, k], low[i, k] = add_pair_product(high[i, k], low[i, k], weight, weight_low, rows[row, k], rows_low[row, k])
 
 
-@kernel
-def factorised(matrix: FloatArray, matrix_low: FloatArray, least: FloatArray) -> Factor:
+@borrowing
+def factorise(factor: Factor, matrix: FloatArray, matrix_low: FloatArray, least: FloatArray) -> None:
     """The factor of a symmetric matrix that is at least the diagonal matrix `least` [d]."""
     d = matrix.shape[0]
-    scales = np.empty(d)
+    high, low, left, left_low = factor.high, factor.low, factor.left, factor.left_low
+    scales, pivots, pivots_low = factor.scales, factor.pivots, factor.pivots_low
     for i in range(d):
         scales[i] = math.ldexp(1.0, -(math.frexp(matrix[i, i])[1] // 2))
-    left, left_low = np.empty((d, d)), np.empty((d, d))  # what is left of A: its upper triangle
-    for i in range(d):
+    for i in range(d):  # what is left of A: its upper triangle
         for k in range(d):
             left[i, k] = scales[i] * matrix[i, k] * scales[k]
             left_low[i, k] = scales[i] * matrix_low[i, k] * scales[k]
-    pivots = np.empty((2, d))
-    high, low = np.zeros((d, d)), np.zeros((d, d))  # U, row i from column i on
-    for i in range(d):
-        pivots[0, i], pivots[1, i] = left[i, i], left_low[i, i]
+    for i in range(d):  # U, row i from column i on
+        pivots[i], pivots_low[i] = left[i, i], left_low[i, i]
         floor = scales[i] * least[i] * scales[i]
-        if not pivots[0, i] > floor:
-            pivots[0, i], pivots[1, i] = floor, 0.0
+        if not pivots[i] > floor:
+            pivots[i], pivots_low[i] = floor, 0.0
         for k in range(i + 1, d):
-            high[i, k], low[i, k] = quotient(left[i, k], left_low[i, k], pivots[0, i], pivots[1, i])
+            high[i, k], low[i, k] = quotient(left[i, k], left_low[i, k], pivots[i], pivots_low[i])
         for k in range(i + 1, d):
-            add_row(left[k, k:], left_low[k, k:], -high[i, k], -low[i, k], left[i, k:], left_low[i, k:])
+            add_row(left, left_low, k, -high[i, k], -low[i, k], left, left_low, i, k, d)
     for i in range(d - 1, -1, -1):  # M = U^-1, row by row in place of `left`
-        left[i], left_low[i] = 0.0, 0.0
+        for k in range(d):
+            left[i, k], left_low[i, k] = 0.0, 0.0
         left[i, i] = 1.0
         for k in range(i + 1, d):
-            add_row(left[i, k:], left_low[i, k:], -high[i, k], -low[i, k], left[k, k:], left_low[k, k:])
+            add_row(left, left_low, i, -high[i, k], -low[i, k], left, left_low, k, k, d)
     for i in range(d):
         for k in range(d):
             high[i, k], low[i, k] = left[k, i], left_low[k, i]
-    return Factor(scales, high, low, pivots)
 
 
-@kernel
-def inverted(factor: Factor, inverse: FloatArray) -> None:
+@borrowing
+def clear(factor: Factor) -> None:
+    """Begin a sum in the scratch."""
+    for k in range(factor.scales.size):
+        factor.total[0, k], factor.total_low[0, k] = 0.0, 0.0
+
+
+@borrowing
+def write_inverse(factor: Factor, inverse: FloatArray) -> None:
     """A^-1, rounded once, into `inverse` [d, d]."""
-    scales, high, low, pivots = factor
+    high, low, scales, total = factor.high, factor.low, factor.scales, factor.total
     d = scales.size
-    total, total_low = np.empty(d), np.empty(d)
     for i in range(d):
-        total[:] = 0.0
-        total_low[:] = 0.0
+        clear(factor)
         for k in range(i, d):
-            weight, weight_low = quotient(high[k, i], low[k, i], pivots[0, k], pivots[1, k])
-            add_row(total[: i + 1], total_low[: i + 1], weight, weight_low, high[k, : i + 1], low[k, : i + 1])
+            weight, weight_low = quotient(high[k, i], low[k, i], factor.pivots[k], factor.pivots_low[k])
+            add_row(total, factor.total_low, 0, weight, weight_low, high, low, k, 0, i + 1)
         for k in range(i + 1):
-            inverse[i, k] = scales[i] * total[k] * scales[k]
+            inverse[i, k] = scales[i] * total[0, k] * scales[k]
             inverse[k, i] = inverse[i, k]
 
 
-@kernel
-def solved(factor: Factor, right: FloatArray, right_low: FloatArray, out: FloatArray) -> None:
+@borrowing
+def solve(factor: Factor, right: FloatArray, right_low: FloatArray, out: FloatArray) -> None:
     """A^-1 right, rounded once, into `out` [d]."""
-    scales, high, low, pivots = factor
+    high, low, scales, total = factor.high, factor.low, factor.scales, factor.total
     d = scales.size
-    total, total_low = np.zeros(d), np.zeros(d)
+    clear(factor)
     for k in range(d):
         sum_high, sum_low = 0.0, 0.0
         for i in range(k + 1):
             weight, weight_low = scales[i] * right[i], scales[i] * right_low[i]
             sum_high, sum_low = add_pair_product(sum_high, sum_low, high[k, i], low[k, i], weight, weight_low)
-        weight, weight_low = quotient(sum_high, sum_low, pivots[0, k], pivots[1, k])
-        add_row(total[: k + 1], total_low[: k + 1], weight, weight_low, high[k, : k + 1], low[k, : k + 1])
+        weight, weight_low = quotient(sum_high, sum_low, factor.pivots[k], factor.pivots_low[k])
+        add_row(total, factor.total_low, 0, weight, weight_low, high, low, k, 0, k + 1)
     for i in range(d):
-        out[i] = scales[i] * total[i]
+        out[i] = scales[i] * total[0, i]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numba
 
-__all__ = ["Parts", "complain", "counts_references", "parts_of_numba"]
+__all__ = ["Parts", "complain", "counts_references", "drafts", "machine", "parts_of_numba"]
 
 
 class Parts(NamedTuple):
@@ -44,6 +44,28 @@ def counts_references() -> bool:
     if not known:
         complain("option _nrt: kernels count references, and a simulated round takes a third longer")
     return known
+
+
+@cache
+def machine() -> tuple[Any, ...]:
+    """What machine code is compiled for; empty where numba does not say."""
+    try:
+        from numba.core.registry import cpu_target
+
+        return tuple(cpu_target.target_context.codegen().magic_tuple())
+    except (ImportError, AttributeError):
+        return ()
+
+
+@cache
+def drafts() -> Any | None:
+    """The module that compiles what kernels are made of, None where numba is not what it builds on."""
+    try:
+        from ensample.kernels import draft
+    except (ImportError, AttributeError):
+        complain("way to compile a kernel as a whole: its first call takes twice as long")
+        return None
+    return draft
 
 
 @cache

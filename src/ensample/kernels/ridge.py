@@ -10,15 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.compile import borrowing, inlined, kernel
+from ensample.kernels.compile import borrowing, embedded, inlined, kernel
 from ensample.kernels.exact import add_product
-from ensample.kernels.pairs import factorised, inverted, solved
+from ensample.kernels.pairs import factorise, lent_factor, room_for, solve, write_inverse
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
 
 __all__ = [
     "Ridge",
+    "diagonal",
     "invert",
+    "lent",
     "new_ridge",
     "observe",
     "polish",
@@ -76,6 +78,9 @@ def views(state: FloatArray) -> Ridge:
 view = inlined(views)
 """`views` in kernels."""
 
+lent = embedded(views)
+"""`views` in what kernels lend a state to, and in nothing else: the references are not counted."""
+
 
 def new_ridge(dim: int, prior: float | FloatArray) -> FloatArray:
     """A state before its first observation, V the diagonal matrix `prior`: a number, or [d]."""
@@ -85,6 +90,15 @@ def new_ridge(dim: int, prior: float | FloatArray) -> FloatArray:
     np.fill_diagonal(ridge.gram, ridge.prior)
     np.fill_diagonal(ridge.inverse, 1.0 / ridge.prior)
     return state
+
+
+@kernel
+def diagonal(dim: int, value: float) -> FloatArray:
+    """value I [d, d]."""
+    matrix = np.zeros((dim, dim))
+    for i in range(dim):
+        matrix[i, i] = value
+    return matrix
 
 
 @kernel
@@ -106,7 +120,7 @@ def observe(state: FloatArray, x: FloatArray, y: float) -> None:
 def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
     """Take in (x, y) by Sherman-Morrison as far as that is exact; returns whether `polish` is due."""
     d = x.size
-    ridge = view(state)
+    ridge = lent(state)
     stiff = stiffness(state) > STIFF
     gram, gram_low = ridge.gram, ridge.gram_low
     for i in range(d):
@@ -132,7 +146,7 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
 @borrowing
 def stiffness(state: FloatArray) -> float:
     """max diag V times max diag V^-1, a lower bound on the condition number of V that is within d^2 of it."""
-    ridge = view(state)
+    ridge = lent(state)
     largest = widest = 0.0
     for i in range(ridge.mean.size):
         largest = max(largest, ridge.gram[i, i])
@@ -143,14 +157,20 @@ def stiffness(state: FloatArray) -> float:
 @kernel
 def polish(state: FloatArray) -> None:
     """V^-1, theta_hat and log det V anew from V and b, at twice the digits and rounded once."""
-    ridge = view(state)
-    prior = ridge.prior
-    factor = factorised(ridge.gram, ridge.gram_low, prior)
-    inverted(factor, ridge.inverse)
-    solved(factor, ridge.target, ridge.target_low, ridge.mean)
+    d = state.shape[1]
+    polish_in(state, np.zeros((room_for(d), d)))
+
+
+@borrowing
+def polish_in(state: FloatArray, room: FloatArray) -> None:
+    """`polish`, in a room for its factor."""
+    ridge, factor = lent(state), lent_factor(room)
+    factorise(factor, ridge.gram, ridge.gram_low, ridge.prior)
+    write_inverse(factor, ridge.inverse)
+    solve(factor, ridge.target, ridge.target_low, ridge.mean)
     total = 0.0
     for i in range(ridge.mean.size):
-        total += np.log(factor.pivots[0, i] / factor.scales[i] / factor.scales[i] / prior[i])
+        total += np.log(factor.pivots[i] / factor.scales[i] / factor.scales[i] / ridge.prior[i])
     ridge.information[0] = total
 
 

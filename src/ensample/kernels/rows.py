@@ -6,7 +6,7 @@ first, so that it is done while the tiles are. Every column adds up its rows in 
 
 from typing import Any
 
-from ensample.kernels.compile import inlined, loop
+from ensample.kernels.compile import embedded, inlined, loop
 from ensample.kernels.lanes import equal_to, lanes_of, larger, load, plus_times, single, store
 from ensample.types import FloatArray, IntArray
 
@@ -149,12 +149,12 @@ def argmax(scores: FloatArray) -> int:
     return first_of(scores, top, whole)
 
 
-@inlined
+@embedded
 def max_of(a: float, b: float) -> float:
     return b if b > a else a
 
 
-@inlined
+@embedded
 def first_of(scores: FloatArray, top: float, start: int) -> int:
     for k in range(start, scores.size):
         if scores[k] == top:

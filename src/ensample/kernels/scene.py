@@ -37,7 +37,10 @@ class Moment(NamedTuple):
 def first_moment(scene: Scene, track: Track) -> Moment:
     """Before the first round."""
     d = scene.theta.size
-    return Moment(np.diag(track.prior), np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
+    gram = np.zeros((d, d))
+    for i in range(d):
+        gram[i, i] = track.prior[i]
+    return Moment(gram, np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
 
 
 @kernel
@@ -70,7 +73,9 @@ def best_offered(scene: Scene, track: Track, moment: Moment) -> float:
             track.scores[k] += features[k, i] * theta[i]
             value += features[k, i] * scene.theta[i]
         best = max(best, value)
-    x[:] = features[argmax(track.scores)]
+    chosen = argmax(track.scores)
+    for i in range(x.size):
+        x[i] = features[chosen, i]
     return best
 
 

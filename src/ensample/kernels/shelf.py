@@ -63,6 +63,15 @@ class Shelf:
                 put(home.path / self.name / file, sha256(data).digest() + data)
                 return
 
+    def usable(self) -> bool:
+        """Whether there is a place for what is written; nothing but a folder is made on the way."""
+        for home in self.homes if self.current() else ():
+            with suppress(OSError):
+                self.prepare(home)
+                if os.access(home.path / self.name, os.W_OK | os.X_OK):
+                    return True
+        return False
+
     def current(self) -> bool:
         """Whether the sources are what they were; an upgrade may come while they are imported, and a mixture fits no folder."""
         return sources_digest() == self.sources

@@ -199,7 +199,9 @@ def adopt(track: Track, gram: FloatArray) -> None:
     """V^-1 and theta_hat anew from V and b; nothing changes where V is singular to working precision."""
     fresh = invert(gram)
     if fresh.size > 0:
-        track.inverse[:] = fresh
+        for i in range(track.mean.size):
+            for k in range(track.mean.size):
+                track.inverse[i, k] = fresh[i, k]
         sum_rows(track.mean, fresh, track.target)
 
 

@@ -15,7 +15,7 @@ from ensample.kernels.rows import add_outer, argmax, sum_rows
 from ensample.kernels.track import Track, adopt, calibrate, due, note, observe, steep, unlearned
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["World", "begin", "greedy_arm", "pull", "warm"]
+__all__ = ["World", "begin", "greedy_arm", "opening_rounds", "prescribed", "pull"]
 
 
 class World(NamedTuple):
@@ -74,24 +74,33 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
 
 
 @borrowing
-def warm(world: World, track: Track, row: int, rng: Generator) -> None:
-    """One observation of the warm-up."""
+def prescribed(world: World, track: Track, i: int, rng: Generator) -> None:
+    """Observation i of those that nobody chooses: the warm-up's, which are no rounds, and then the opening's."""
+    t = i - world.warmup.size
+    row = world.warmup[i] if t < 0 else world.opening[t]
     observe(track, world.features[row], reward(world, row, rng))
     track.pulls[row] += 1
     if unlearned(track):
         learn_scales(world, track)
-    elif steep(track):
+    elif steep(track) or (t >= 0 and due(track, t)):
         refresh(world, track)
+    if t >= 0:
+        note(track, t, world.best - world.means[row])
+
+
+@embedded
+def opening_rounds(world: World, track: Track) -> int:
+    """How many rounds have their arm prescribed."""
+    return min(world.opening.size, track.checkpoints[-1])
 
 
 @borrowing
 def begin(world: World, track: Track, rng: Generator) -> int:
     """The warm-up and the opening; returns the first round in which the algorithm may choose."""
-    for row in world.warmup:
-        warm(world, track, row, rng)
-    for t in range(min(world.opening.size, track.checkpoints[-1])):
-        pull(world, track, t, world.opening[t], rng)
-    return min(world.opening.size, track.checkpoints[-1])
+    first = opening_rounds(world, track)
+    for i in range(world.warmup.size + first):
+        prescribed(world, track, i, rng)
+    return first
 
 
 @embedded

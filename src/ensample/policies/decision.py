@@ -15,7 +15,11 @@ UNNUMBERED = -1  # in the log: features that are not a standing arm's, or arms t
 
 
 class Log(NamedTuple):
-    """Observations in the order in which they were taken in: what a policy has learned is a fold over them."""
+    """Observations in the order in which they were taken in: what a policy has learned is a fold over them.
+
+    `recipe.replay` takes its fields as arrays, lists or Series, and a frame whose columns have their names. There features are
+    one column of lists, or all columns that have other names, in order; standing arms that are numbered need none.
+    """
 
     round: IntArray  # [n] the round of the decision that was rewarded
     features: FloatArray  # [n, d]

@@ -10,8 +10,9 @@ import numpy as np
 
 from ensample.arms import Arms, Offer
 from ensample.calibration import Calibration
-from ensample.checks import LARGEST_REWARD, boolean, instance, number, sequence, vector, whole
+from ensample.checks import as_reward, as_rewards, boolean, instance, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
+from ensample.frames import is_column, is_frame
 from ensample.members import MemberRule
 from ensample.models.model import Model
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log
@@ -133,7 +134,7 @@ class Policy:
         An arm's index stands for the oldest open decision for that standing arm. Where there is none, and for a vector of
         features, it is an observation of its own, which takes the next round.
         """
-        y = number("reward", reward, -LARGEST_REWARD, LARGEST_REWARD)
+        y = as_reward("reward", reward)
         with self._ledger.lock:
             ledger = self._steady()
             if round is not None:
@@ -147,10 +148,7 @@ class Policy:
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
         items = sequence("decisions", decisions, "a sequence of decisions or arms")
-        ys = [
-            number("rewards", reward, -LARGEST_REWARD, LARGEST_REWARD)
-            for reward in sequence("rewards", rewards, "a sequence of numbers")
-        ]
+        ys = as_rewards("rewards", rewards)
         if len(ys) != len(items):
             raise InvalidArgument("rewards", rewards, f"{len(items)} numbers, one a decision")
         with self._ledger.lock:
@@ -306,8 +304,10 @@ class Policy:
                 if waiting._arm == arm and waiting._standing and round not in taken:
                     return observed(waiting, y)
             return Entry(fresh, arm, rows[arm], y, NOT_KNOWN)
-        if isinstance(decision, Sequence | np.ndarray) and not isinstance(decision, str | bytes):
-            return Entry(fresh, UNNUMBERED, vector("arm", decision, self.arms.dim), y, NOT_KNOWN)
+        if is_listed(decision):
+            x = vector("arm", decision, self.arms.dim)
+            x.setflags(write=False)  # as those of arms and decisions: kernels are compiled for one kind
+            return Entry(fresh, UNNUMBERED, x, y, NOT_KNOWN)
         kinds = "a decision" if rows is None else "a decision, the index of an arm"
         raise WrongType("decision", decision, f"{kinds} or a vector of {self.arms.dim} features")
 
@@ -327,6 +327,13 @@ def observed(decision: Decision, y: float) -> Entry:
     arm, known = decision._arm, decision._propensity
     number = arm if arm is not None and decision._standing else UNNUMBERED
     return Entry(decision._round, number, decision._features, y, NOT_KNOWN if known is None else known)
+
+
+def is_listed(value: object) -> bool:
+    """Whether it lists numbers, as features do."""
+    if isinstance(value, Sequence | np.ndarray):
+        return not isinstance(value, str | bytes)
+    return is_column(value) or is_frame(value)
 
 
 def listed(offer: Offer) -> FloatArray:

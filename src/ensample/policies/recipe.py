@@ -10,18 +10,20 @@ from numpy.random import Generator
 
 from ensample.arms import Arms, ChangingArms
 from ensample.calibration import AUTO, Unknown
-from ensample.checks import LARGEST_REWARD, instance, matrix, number, sequence, whole
+from ensample.checks import as_rewards, instance, matrix, number, sequence, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
+from ensample.frames import is_frame
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
 from ensample.models import LinearEnsemble, Model
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.ledger import Entry, LogSink
+from ensample.policies.log_frame import log_of
 from ensample.policies.policy import Policy
 from ensample.randomness import Address
 from ensample.theory import Guarantee, Setting, perturbation_scale, radius
 from ensample.theory.guarantee import Theorem
-from ensample.types import Auto
+from ensample.types import Auto, Table
 
 __all__ = ["EnsembleRecipe", "PerturbationRecipe", "Recipe"]
 
@@ -82,10 +84,11 @@ class Recipe(ABC):
         address = Address(seed)
         return self.policy_type(self, arms, address, self.build(arms, address), self.rule, log)
 
-    def replay(self, arms: Arms, log: Log, seed: int = 0, *, round: int | None = None) -> Policy:
+    def replay(self, arms: Arms, log: "Log | Table", seed: int = 0, *, round: int | None = None) -> Policy:
         """The policy whose log this is, with the same learned state to the last bit.
 
-        Rounds go on after the last one in the log; where later ones were begun and never rewarded, say with which `round`.
+        `log` may also be a frame of pandas or polars: see `Log`. Rounds go on after the last one in the log; where later ones
+        were begun and never rewarded, say with which `round`.
         """
         policy = self.start(arms, seed)
         ledger = policy._ledger
@@ -209,15 +212,16 @@ def same_law(law: InitialLaw, other: InitialLaw) -> bool:
 
 
 def logged(log: object, arms: Arms) -> list[Entry]:
-    """A log of other hands, as checked entries: a `Log`, or its first three columns."""
+    """A log of other hands, as checked entries: a `Log`, its first three columns, or a frame with columns of these names."""
+    if is_frame(log):
+        log = log_of(log, arms)
     if not isinstance(log, tuple) or len(log) not in (3, 5):
-        raise WrongType("log", log, "a Log of (round, features, reward, arm, propensity)")
+        raise WrongType("log", log, "a Log of (round, features, reward, arm, propensity), or a frame")
     rounds = [whole("log.round", item, 0, LAST_ROUND) for item in sequence("log.round", log[0], "whole numbers")]
-    rewards = [
-        number("log.reward", item, -LARGEST_REWARD, LARGEST_REWARD) for item in sequence("log.reward", log[2], "numbers")
-    ]
+    rewards = as_rewards("log.reward", log[2])
     dim, count = arms.dim, len(rewards)
     features = matrix("log.features", log[1], dim) if count else np.zeros((len(np.atleast_1d(log[1])), dim))
+    features.setflags(write=False)
     numbers, known = log[3:] if len(log) == 5 else ([UNNUMBERED] * count, [math.nan] * count)
     last = UNNUMBERED if arms.rows is None else len(arms.rows) - 1
     chosen = [whole("log.arm", item, UNNUMBERED, last) for item in sequence("log.arm", numbers, "whole numbers")]

@@ -37,7 +37,8 @@ def begin_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -
     z, w = np.empty(ensemble.size), np.empty(d)
     for j in range(ensemble.size):
         draw_vector(ensemble.laws.initial, w, rngs.perturbation)
-        sums[own:, j] = w
+        for i in range(d):
+            sums[own + i, j] = w[i]
     first = begin(world, track, rngs.noise)
     for k in range(rows):
         for _ in range(track.pulls[k]):

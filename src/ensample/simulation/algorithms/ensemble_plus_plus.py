@@ -33,7 +33,8 @@ def shared_factor(world: World, track: Track, size: int, scale: float, rngs: Rng
     first_law, law = Law(SPHERE_LAW, 1, np.sqrt(track.lam) * unit), Law(SPHERE_LAW, 1, unit)
     for i in range(d):
         draw_vector(first_law, z, rngs.perturbation)
-        directions[:, i] = z
+        for j in range(size):
+            directions[j, i] = z[j]
     first = begin(world, track, rngs.noise)
     for k in range(rows):
         for _ in range(track.pulls[k]):

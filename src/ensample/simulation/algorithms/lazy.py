@@ -20,7 +20,7 @@ from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.draws import GAUSSIAN_LAW, Law, Laws, draw_sum, draw_vector
 from ensample.kernels.inflation import NO_INFLATION, Inflation, inflation
 from ensample.kernels.lanes import BLOCK, lowest, unequal
-from ensample.kernels.ridge import root
+from ensample.kernels.ridge import diagonal, root
 from ensample.kernels.rows import add_outer, add_some_rows, sum_rows
 from ensample.kernels.slots import Slots, find_slot, new_slots
 from ensample.kernels.track import Rngs, Track, information, learns, perturbed, stopped, with_initial
@@ -125,8 +125,8 @@ def lazy_ensemble(world: World, track: Track, ensemble: Ensemble, twist: Twist, 
         np.empty(rows),
         np.empty(d),
         np.empty(d),
-        np.eye(d) * max(ratio, 0.0),
-        np.eye(d) * np.sqrt(max(ratio, 0.0)),
+        diagonal(d, max(ratio, 0.0)),
+        diagonal(d, np.sqrt(max(ratio, 0.0))),
         np.zeros(track.pulls.size, np.int32),
     )
     lazy_rounds(world, track, members, np.zeros(d), ensemble, twist, ratio, rngs)

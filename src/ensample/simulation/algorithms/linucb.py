@@ -12,7 +12,7 @@ from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.linucb import most_promising, square_widths
 from ensample.kernels.rows import dot, sum_rows
 from ensample.kernels.track import Rngs, Track, due, renewed, stopped
-from ensample.kernels.world import World, begin, pull, warm
+from ensample.kernels.world import World, begin, opening_rounds, prescribed, pull
 from ensample.policies import LinUCB
 from ensample.randomness import RunGenerators
 from ensample.simulation.registry import Evaluation, simulates
@@ -30,12 +30,9 @@ def on_arms(recipe: LinUCB, world: World, track: Track, rngs: RunGenerators) -> 
 def begin_watching(world: World, track: Track, rng: Generator) -> tuple[int, float]:
     """As `begin`, with the largest |theta_hat|^2 on the way."""
     largest = 0.0
-    for row in world.warmup:
-        warm(world, track, row, rng)
-        largest = max(largest, dot(track.mean, track.mean))
-    first = min(world.opening.size, track.checkpoints[-1])
-    for t in range(first):
-        pull(world, track, t, world.opening[t], rng)
+    first = opening_rounds(world, track)
+    for i in range(world.warmup.size + first):
+        prescribed(world, track, i, rng)
         largest = max(largest, dot(track.mean, track.mean))
     return first, largest
 

@@ -65,7 +65,9 @@ def lazy_moving(scene: Scene, track: Track, ensemble: Ensemble, factor: Inflatio
         if slot == used:
             used += 1
             draw_vector(laws.initial, initial[slot], rngs.perturbation)
-            grams[slot] = 0.0
+            for i in range(d):
+                for k in range(d):
+                    grams[slot, i, k] = 0.0
         for i in range(d):
             for k in range(d):
                 learned = moment.gram[i, k] - (track.prior[i] if i == k else 0.0)

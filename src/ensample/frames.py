@@ -1,0 +1,60 @@
+"""Series and frames of pandas and polars as arrays, without importing either: known by what they can do.
+
+A column of numbers or booleans is an array of doubles. One of anything else, or with values missing, is an error that says so.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.errors import InvalidArgument, WrongType
+
+__all__ = ["NUMERIC", "column_array", "columns_of", "frame_array", "is_column", "is_frame"]
+
+NUMERIC = "biuf"
+"""The kinds of dtype that are numbers to us: booleans, whole numbers, floating-point numbers."""
+
+REAL = bool, np.bool_, int, float, np.integer, np.floating
+
+
+def is_column(value: object) -> bool:
+    """Whether it is a Series, or looks like one."""
+    return hasattr(value, "to_numpy") and hasattr(value, "dtype") and len(getattr(value, "shape", ())) == 1
+
+
+def is_frame(value: object) -> bool:
+    """Whether it is a DataFrame, or looks like one."""
+    return hasattr(value, "to_numpy") and hasattr(value, "columns") and len(getattr(value, "shape", ())) == 2
+
+
+def columns_of(frame: Any) -> list[tuple[str, Any]]:
+    """Names and columns, in order; names may be there twice."""
+    columns = frame.get_columns() if hasattr(frame, "get_columns") else [column for _, column in frame.items()]
+    return list(zip(map(str, frame.columns), columns, strict=True))
+
+
+def column_array(argument: str, column: Any, expected: str, name: str = "") -> NDArray[Any]:
+    """The values of a column; `name` is its own where it is one of several."""
+    of = f" in column {name!r}" if name else ""
+    if missing := missing_values(column):
+        raise InvalidArgument(argument, column, f"{expected}, none of them missing: {missing} are{of}")
+    values = np.asarray(column.to_numpy())
+    if values.dtype.kind == "O" and all(isinstance(value, REAL) for value in values.flat):  # a row of a frame of several dtypes
+        values = np.array([float(value) for value in values.flat]).reshape(values.shape)
+    if values.dtype.kind not in NUMERIC:
+        raise WrongType(argument, column, f"{expected}, not dtype {column.dtype}{of}")
+    return values
+
+
+def missing_values(column: Any) -> int:
+    """How many; NaN is a number to polars and none to pandas."""
+    if hasattr(column, "null_count"):
+        return int(column.null_count())
+    return int(column.isna().sum()) if hasattr(column, "isna") else 0
+
+
+def frame_array(argument: str, frame: Any, expected: str) -> NDArray[Any]:
+    """The columns of a frame side by side, whatever their dtypes: [rows, columns]."""
+    columns = [column_array(argument, column, expected, name) for name, column in columns_of(frame)]
+    return np.column_stack(columns) if columns else np.zeros(frame.shape)

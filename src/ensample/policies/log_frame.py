@@ -1,0 +1,50 @@
+"""A log in a frame of pandas or polars."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ensample.arms import Arms
+from ensample.checks import sequence, vector, whole
+from ensample.errors import InvalidArgument
+from ensample.frames import column_array, columns_of
+from ensample.policies.decision import UNNUMBERED, Log
+
+__all__ = ["log_of"]
+
+OTHERS = {"round", "features", "reward", "arm", "propensity"}
+
+
+def log_of(frame: Any, arms: Arms) -> Log:
+    """Its columns by name, `round` and `reward` at least. See `Log`."""
+    columns = dict(columns_of(frame))
+    for name in ("round", "reward"):
+        if name not in columns:
+            raise InvalidArgument("log", frame, f"a frame with the columns round and reward, and {name} is missing")
+    count = frame.shape[0]
+    chosen = columns.get("arm", np.full(count, UNNUMBERED))
+    known = columns.get("propensity", np.full(count, math.nan))
+    return Log(columns["round"], features_of(frame, columns, arms), columns["reward"], chosen, unknown_as_nan(known))
+
+
+def features_of(frame: Any, columns: dict[str, Any], arms: Arms) -> Any:
+    """Of every row: [n, d]."""
+    if "features" in columns:
+        return np.array([vector("log.features", x, arms.dim) for x in columns["features"]])
+    named = [(name, column) for name, column in columns.items() if name not in OTHERS]
+    if named:
+        expected = f"{arms.dim} columns of features, besides {', '.join(sorted(OTHERS))}"
+        if len(named) != arms.dim:
+            raise InvalidArgument("log", frame, f"{expected}, not {len(named)}")
+        return np.column_stack([column_array("log.features", column, expected, name) for name, column in named])
+    if arms.rows is None or "arm" not in columns:
+        raise InvalidArgument("log", frame, "features: a column of lists, columns of numbers, or the numbers of standing arms")
+    last = len(arms.rows) - 1
+    numbers = [whole("log.arm", item, 0, last) for item in sequence("log.arm", columns["arm"], "whole numbers")]
+    return arms.rows[numbers]
+
+
+def unknown_as_nan(known: Any) -> Any:
+    """A propensity that was not asked for is NaN in a log, and missing in many a frame."""
+    return [math.nan if value is None or value != value else value for value in known]

@@ -1,0 +1,101 @@
+"""What there is to compile: every simulation that has a kernel and every live policy, each small enough to be over at once."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache, partial
+
+import numpy as np
+
+from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
+from ensample.errors import EnsampleError
+from ensample.kernels.machine_code import is_noted, note
+from ensample.members import OptimisticMember
+from ensample.perturbations import Gaussian, Uniform
+from ensample.policies import EnsembleSampling, PerturbedHistory, Recipe
+from ensample.problems import Family, Problem, problem
+from ensample.registry import kinds
+from ensample.simulation.registry import KERNELS, Evaluation
+from ensample.simulation.simulate import simulate
+
+__all__ = ["do", "names", "needed", "waiting"]
+
+SIZE = 3
+OTHERS: tuple[Recipe, ...] = (
+    EnsembleSampling(SIZE, member=OptimisticMember()),
+    PerturbedHistory(reward=Uniform(1.0)),
+)
+"""Those whose kernels differ by more than the type of the recipe."""
+
+
+@cache
+def recipes() -> list[Recipe]:
+    """One of each kind of ours, and the others."""
+    usual = (kind(SIZE) if "size" in kind.__dataclass_fields__ else kind() for kind in kinds(Recipe).values())
+    return [*usual, *OTHERS]
+
+
+@cache
+def tasks() -> dict[str, Callable[[], object]]:
+    """By name, what takes longest first; tasks that share kernels are far from each other, so as not to be done at once."""
+    simulated = dict(simulations())
+    return simulated | {live_name(recipe): partial(play, recipe) for recipe in recipes()}
+
+
+def simulations() -> Iterator[tuple[str, Callable[[], object]]]:
+    for family in (problem("sphere", dim=2, arms=3), problem("contextual", dim=2, arms=3)):
+        for recipe in recipes():
+            name = needed(recipe, family)
+            if not name.startswith(LIVE):
+                yield name, partial(simulate, recipe, family, horizon=1, threads=1)
+
+
+LIVE = "live "
+
+
+def live_name(recipe: Recipe) -> str:
+    return f"{LIVE}{type(recipe).__name__}"
+
+
+def needed(recipe: Recipe, where: Problem | Family) -> str:
+    """The name of the task after which `simulate` finds all that it needs."""
+    place = (where.draw(np.random.default_rng(0)) if isinstance(where, Family) else where).place()
+    able = {kernel.way for kernel in KERNELS.get((type(recipe), type(place)), []) if not kernel.obstacle(recipe)}
+    way = next((way.value for way in Evaluation if way in able), None)
+    if way is None:
+        return live_name(recipe)
+    summed = isinstance(recipe, PerturbedHistory) and type(recipe.reward_law) is not Gaussian
+    return f"{way} {type(recipe).__name__} on a {type(place).__name__}{', sums' if summed else ''}"
+
+
+def play(recipe: Recipe) -> None:
+    """Two rounds of the live policy on each kind of arms that it takes, and all that one may ask it."""
+    features = np.eye(2)
+    places: tuple[tuple[Arms, object], ...] = (
+        (FiniteArms(features), None),
+        (ChangingArms(2), features),
+        (UnitBall(2), None),
+    )
+    for arms, offered in places:
+        with suppress(EnsampleError):  # not every recipe takes all arms
+            policy = recipe.start(arms)
+            for reward in (0.0, 1.0):
+                policy.update(policy.decide(offered), reward)  # type: ignore[arg-type]
+            for ask in (policy.votes, policy.propensities, policy.diagnostics, lambda asked=policy: asked.estimates):
+                with suppress(EnsampleError, AttributeError):  # nor has every policy all answers
+                    ask()
+
+
+def names() -> list[str]:
+    return list(tasks())
+
+
+def waiting(among: list[str]) -> list[str]:
+    """Those of our tasks that this installation has not done yet, in the order of all."""
+    asked = set(among)
+    return [name for name in tasks() if name in asked and not is_noted(name)]
+
+
+def do(name: str) -> None:
+    """Compile what is not on disk yet, and note it there."""
+    tasks()[name]()
+    note(name)

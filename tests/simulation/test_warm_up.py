@@ -1,0 +1,206 @@
+"""Compiling ahead: in processes, once for each installation, and nothing is broken by who stops it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ensample as es
+from ensample.policies import Recipe
+from ensample.simulation import tasks, warming
+from ensample.simulation.registry import KERNELS
+from installed import copied, finish, start
+
+TWO = ["eager Greedy on a World", "live Greedy"]  # of the shortest
+COUNT = """
+import json
+from ensample.compiling import LISTENERS
+from ensample.simulation import tasks, warming
+compiled = []
+LISTENERS.append(compiled.append)
+"""
+AHEAD = f"""{COUNT}
+steps = []
+left = tasks.waiting({TWO})
+warming.compile_ahead(left, 2, lambda done, total: steps.append([done, total]))
+print(json.dumps(dict(left=left, steps=steps, after=tasks.waiting({TWO}), here=compiled)))
+"""
+USE = f"""{COUNT}
+for name in {TWO}:
+    tasks.do(name)
+print(json.dumps(dict(here=compiled)))
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """An installation that cannot be written to, and an empty cache."""
+    folder = tmp_path_factory.mktemp("warm")
+    (copied(folder / "site") / "kernels" / "__pycache__").touch()  # no folder can be made where there is a file
+    return {"PYTHONPATH": folder / "site", "XDG_CACHE_HOME": folder / "caches"}
+
+
+@pytest.fixture(scope="module")
+def warmed(site: dict[str, Path]) -> dict[str, Any]:
+    return finish(start(AHEAD, **site))
+
+
+def test_processes_fill_the_cache_of_a_read_only_installation(site: dict[str, Path], warmed: dict[str, Any]) -> None:
+    assert sorted(warmed["left"]) == sorted(TWO) and warmed["steps"] == [[1, 2], [2, 2]]
+    assert warmed["after"] == [] and warmed["here"] == [], "others have compiled"
+    files = list(site["XDG_CACHE_HOME"].glob("ensample/*/ensample-*/*"))
+    assert files and all(file.suffix == ".code" for file in files)
+
+
+def test_another_process_finds_everything_compiled(site: dict[str, Path], warmed: dict[str, Any]) -> None:
+    assert finish(start(USE, **site))["here"] == []
+
+
+def test_a_second_time_nothing_is_left(site: dict[str, Path], warmed: dict[str, Any]) -> None:
+    assert finish(start(AHEAD, **site)) == {"left": [], "steps": [], "after": [], "here": [], "said": ""}
+
+
+def ensample(*arguments: str, **places: Path) -> subprocess.Popen[str]:
+    code = f"import os, sys; os.setsid(); sys.argv = ['ensample', *{arguments}]; from ensample.cli.main import main; main()"
+    return start(code, COLUMNS=200, **places)
+
+
+def test_race_says_that_it_compiles_and_a_warm_one_nothing(
+    site: dict[str, Path], warmed: dict[str, Any], tmp_path: Path
+) -> None:
+    options = ("--policies", "greedy,linucb", "--runs", "2", "--horizon", "20", "--json", "--out", str(tmp_path))
+    said = []
+    for _ in range(2):
+        race = ensample("race", *options, **site)
+        said.append(race.communicate()[1])
+        assert race.returncode == 0, said
+    assert said == ["compiling, once for each installation: 1 to do\n", ""], "greedy is warm, LinUCB is not"
+
+
+def test_a_kernel_that_nobody_foresaw_is_announced_too(site: dict[str, Path]) -> None:
+    code = """
+from ensample.cli.main import tell_of_compiling
+from ensample.compiling import announce, LISTENERS
+LISTENERS.append(tell_of_compiling)
+announce("one"); announce("another"); print(0)
+"""
+    process = start(code, **site)
+    assert process.communicate() == ("0\n", "compiling, once for each installation: a moment\n")
+
+
+def test_stopped_by_ctrl_c_it_goes_on_later(site: dict[str, Path], tmp_path: Path) -> None:
+    places = site | {"XDG_CACHE_HOME": tmp_path / "caches"}
+    process = ensample("warm-up", **places)
+    shelves = tmp_path / "caches" / "ensample"
+    until = time.monotonic() + 240.0
+    while not list(shelves.glob("*/*/*.code")) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == "" and said.splitlines()[-1] == "stopped", said
+    assert list(shelves.glob("*/*/*.code"))
+    assert all(file.suffix == ".code" for file in shelves.glob("*/*/*")), "whole files only"
+    with pytest.raises(ProcessLookupError):  # nobody of its session is left behind
+        os.killpg(process.pid, 0)
+    assert finish(start(AHEAD, **places))["after"] == []
+
+
+def test_a_bar_on_a_terminal(site: dict[str, Path]) -> None:
+    code = """
+import os, pty, sys
+def shown():
+    from ensample.cli import compiling
+    from ensample.simulation import tasks, warming
+    tasks.waiting = lambda among: among
+    warming.compile_ahead = lambda among, processes, progress: [progress(done, 23) for done in range(1, 24)]
+    assert compiling.compiled_ahead(["task"] * 23) == 23
+child, screen = pty.fork()
+if child == 0:
+    shown()
+    os._exit(0)
+seen = b""
+try:
+    while piece := os.read(screen, 1000):
+        seen += piece
+except OSError:  # the other end is closed
+    pass
+print("23/23" in seen.decode() and "compiling, once for each installation" in seen.decode() and "to do" not in seen.decode())
+"""
+    process = start(code, COLUMNS=200, TERM="xterm", **site)
+    assert process.communicate() == ("True\n", "")
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
+    """The processes that were started, none of which may be left."""
+    made: list[subprocess.Popen[str]] = []
+    begin = warming.start_worker
+
+    def recorded() -> subprocess.Popen[str]:
+        made.append(begin())
+        return made[-1]
+
+    monkeypatch.setattr(warming, "start_worker", recorded)
+    return made
+
+
+def test_an_interrupt_ends_the_processes(started: list[subprocess.Popen[str]]) -> None:
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        warming.compile_ahead(TWO, 2, interrupt)
+    assert len(started) == 2 and all(process.poll() is not None for process in started)
+
+
+def test_a_process_that_fails_keeps_nobody_waiting(started: list[subprocess.Popen[str]]) -> None:
+    done: list[int] = []
+    warming.compile_ahead(["no such task", "nor this"], 2, lambda count, _: done.append(count))
+    assert done == [] and all(process.poll() is not None for process in started)
+
+
+def test_a_single_task_needs_no_process(started: list[subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    did: list[str] = []
+    monkeypatch.setattr(warming, "do", did.append)
+    warming.compile_ahead(TWO[:1])
+    warming.compile_ahead(TWO, 1)
+    monkeypatch.setattr(sys, "executable", "")
+    warming.compile_ahead(TWO, 2)
+    assert did == TWO[:1] + TWO + TWO and started == []
+
+
+def test_warm_up_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warming, "waiting", lambda among: among[:3])
+    monkeypatch.setattr(warming, "do", lambda name: None)
+    steps: list[tuple[int, int]] = []
+    assert es.warm_up(processes=1, progress=lambda done, total: steps.append((done, total))) == 3
+    assert steps == [(1, 3), (2, 3), (3, 3)]
+    monkeypatch.setattr(warming, "waiting", lambda among: [])
+    assert es.warm_up() == 0
+
+
+@pytest.mark.parametrize("wrong", [{"processes": 0}, {"processes": 1.5}, {"processes": True}, {"progress": 3}])
+def test_bad_input(wrong: dict[str, Any]) -> None:
+    with pytest.raises(es.InvalidArgument, match=rf"^{next(iter(wrong))} = "):
+        es.warm_up(**wrong)
+
+
+def test_every_recipe_with_a_kernel_is_compiled_ahead() -> None:
+    ours = {type(recipe) for recipe in tasks.recipes()}
+    registered = {kind for kind, _ in KERNELS if kind.__module__.startswith("ensample.")}
+    assert registered <= ours
+    assert ours == {kind for kind in subclasses(Recipe) if kind.__module__.startswith("ensample.policies.") and is_final(kind)}
+
+
+def subclasses(kind: type) -> set[type]:
+    return {kind}.union(*(subclasses(child) for child in kind.__subclasses__()))
+
+
+def is_final(kind: type) -> bool:
+    """Whether it is one that people use."""
+    return kind.__name__ in es.__all__ and kind is not Recipe
