@@ -10,7 +10,7 @@ from typing import Any
 
 import ensample
 
-__all__ = ["PACKAGE", "copied", "edit", "finish", "kernels_copied", "run", "start"]
+__all__ = ["PACKAGE", "copied", "edit", "finish", "kernels_copied", "run", "start", "without_compiling"]
 
 PACKAGE = Path(ensample.__file__).parent
 
@@ -52,3 +52,9 @@ def finish(process: subprocess.Popen[str]) -> Any:
 
 def run(code: str, python: str | Path = sys.executable, **environment: object) -> Any:
     return finish(start(code, python, **environment))
+
+
+def without_compiling(said: str) -> str:
+    """What a command said, but for the line that it says where a test is the first to need some kernel."""
+    lines = said.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("compiling, once for each installation"))

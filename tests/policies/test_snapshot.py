@@ -283,7 +283,7 @@ ENTRIES = [  # of an ensemble of 12 on 7 arms in R^3: 20 rewards, 3 open decisio
     (entry("state.ridge", 0, 0.5), r"state.ridge: V\[0, 0\] = 0.5: expected its prior \+ sum x x' over the log"),
     (entry("state.ridge", 1, 0.5), r"state.ridge: V\[0, 1\] = 0.5: expected a symmetric matrix"),
     (entry("state.sums", 0, np.inf), r"state.sums\[0, 0\] = inf"),
-    (entry("arms.features", 0, np.nan), r"arms.features = .*: expected a K x d array, every entry finite"),
+    (entry("arms.features", 0, np.nan), r"arms.features = .*: expected a K x d array of numbers, every entry finite"),
     (reshaped("open.features", [3, 2]), r"open.features: float64 of shape \(3, 2\), expected float64 of shape \(n, 3\)"),
     (reshaped("open.features", [3, 10_000]), r"open.features: float64 of shape \(3, 10000\)"),
     (reshaped("open.features", [4, 3]), r"open = .*: expected columns of one length"),
