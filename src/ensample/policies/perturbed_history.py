@@ -41,7 +41,8 @@ class PerturbedHistory(PerturbationRecipe):
     where the law of a sum is known (Rademacher, CenteredBinomial) and O(t + K d) where it is not (Uniform). Other laws on
     infinite or changing arms: O(t d), as nothing else is exact.
 
-    `half_life` as in `EnsembleSampling`, for a Gaussian law of the rewards: sum_i X_i Z_i ~ N(0, scale^2 sum_i g^(t-1-i) X_i X_i').
+    `half_life` as in `EnsembleSampling`, for a Gaussian law of the rewards: an observation that was followed by n others adds
+    scale^2 g^n X_i X_i' to that covariance.
 
     >>> import numpy as np, ensample as es
     >>> policy = es.PerturbedHistory(scale=0.3).start(es.UnitBall(2), seed=0)

@@ -150,7 +150,7 @@ def target_of_log(policy: Policy) -> FloatArray:
 
 def shares_of_log(policy: Policy) -> FloatArray:
     """What each observation in the log still counts for, g^(n - 1 - i): [n]."""
-    return np.exp(-policy.recipe.rate * np.arange(policy.version)[::-1])
+    return np.asarray(np.exp(-policy.recipe.rate * np.arange(policy.version)[::-1]))
 
 
 def pulls_of_log(policy: Policy) -> IntArray:

@@ -21,9 +21,9 @@ MOST_MEANS = 50_000_000  # that a run in kernels is laid out with: 400 MB
 class MovingProblem(Problem):
     """One set of arms; after every `every` rounds theta takes a step on the sphere through it.
 
-    theta <- |theta| u / |u| with u = theta / |theta| + step g / sqrt(d), g ~ N(0, I): about `step` as an angle. With `step=None`
-    u = g: the new theta has nothing to do with the old. The path is a function of `seed`. Regret is against the best arm of the
-    moment.
+    theta <- |theta| u / |u| with u = theta / |theta| + step g / sqrt(d), g ~ N(0, I): about `step` as an angle. With
+    `step=None` u = g: the new theta has nothing to do with the old. The path is a function of `seed`. Regret is against the
+    best arm of the moment.
 
     >>> problem = MovingProblem(FiniteArms(np.eye(2)), [0.6, 0.8], 0.1, every=100, step=None, seed=3)
     >>> problem.at(99).best_mean(), bool(problem.at(100).best_mean() == problem.at(199).best_mean() != 0.8)
