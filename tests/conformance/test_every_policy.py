@@ -7,8 +7,20 @@ import pytest
 
 import ensample as es
 from conformance.interrupts import interrupted
-from conformance.policies import ARMS, CERTAIN, EVERY, FEATURES, FORGETTING, MIXING, RECIPES
-from conformance.policies import fingerprint, offered, play, reward, start
+from conformance.policies import (
+    ARMS,
+    CERTAIN,
+    EVERY,
+    FEATURES,
+    FORGETTING,
+    MIXING,
+    RECIPES,
+    fingerprint,
+    offered,
+    play,
+    reward,
+    start,
+)
 
 every_policy = pytest.mark.parametrize(("recipe", "arms"), EVERY)
 
