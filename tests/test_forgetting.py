@@ -50,11 +50,11 @@ RECIPES = {
 @pytest.mark.parametrize("name", RECIPES)
 def test_it_is_the_whole_history_with_weights(name: str) -> None:
     policy, twin = observed(RECIPES[name], 300)
-    np.testing.assert_allclose(policy.gram, twin.V, rtol=1e-8)
+    np.testing.assert_allclose(policy.gram, twin.gram, rtol=1e-8)
     np.testing.assert_allclose(policy.mean, twin.mean, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(policy.model.inverse, np.linalg.inv(twin.V), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(policy.model.inverse, np.linalg.inv(twin.gram), rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(policy.estimates, twin.estimates(policy.inflation), rtol=1e-8, atol=1e-9)
-    growth = np.linalg.slogdet(twin.V)[1] - np.log(twin.prior).sum()
+    growth = np.linalg.slogdet(twin.gram)[1] - np.log(twin.prior).sum()
     assert policy.model.information == pytest.approx(growth, abs=1e-8)
     if policy.calibration is not None:
         assert policy.calibration.sigma == pytest.approx(math.sqrt(twin.noise), rel=1e-8)
@@ -77,7 +77,7 @@ def whitened(policy: es.Policy, scale: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rounds", [5, 60])
-def test_the_covariance_of_the_members_follows_V(rounds: int) -> None:
+def test_the_covariance_of_the_members_follows_the_gram(rounds: int) -> None:
     policy, _ = observed(es.EnsembleSampling(size=5000, scale=0.5, regularization=3.0, half_life=8), rounds, seed=1)
     assert holds(gaussian_p_value(whitened(policy, 0.5)))
     policy, _ = observed(es.EnsembleSampling(size=5000, half_life=8), rounds, seed=2)
@@ -87,9 +87,9 @@ def test_the_covariance_of_the_members_follows_V(rounds: int) -> None:
 def test_a_prior_that_is_not_fed_is_caught() -> None:
     """Negative control: where W fades and nothing takes its place, the members agree more than V says."""
     _, twin = observed(es.EnsembleSampling(size=5000, scale=1.0, regularization=3.0, half_life=8), 60, seed=1)
-    rows = np.linalg.solve(np.linalg.cholesky(twin.V), twin.sums(fed=False).T).T
+    rows = np.linalg.solve(np.linalg.cholesky(twin.gram), twin.sums(fed=False).T).T
     assert not holds(gaussian_p_value(rows))
-    assert holds(gaussian_p_value(np.linalg.solve(np.linalg.cholesky(twin.V), twin.sums().T).T))
+    assert holds(gaussian_p_value(np.linalg.solve(np.linalg.cholesky(twin.gram), twin.sums().T).T))
 
 
 def test_nothing_winds_up() -> None:
@@ -193,10 +193,10 @@ KINDS = [es.EnsembleSampling, es.PerturbedHistory, es.ThompsonSampling, es.LinUC
 def test_a_half_life_is_a_number_above_0(kind: type[es.Recipe]) -> None:
     assert kind(half_life=10).half_life == 10.0 and kind().half_life is None and kind().rate == 0.0
     for wrong in (0, -1, math.inf, math.nan):
-        with pytest.raises(es.InvalidArgument, match="^half_life = "):
+        with pytest.raises(es.InvalidArgument, match=r"^half_life = "):
             kind(half_life=wrong)
     for wrong in ("50", True, [50]):
-        with pytest.raises(es.WrongType, match="^half_life = "):
+        with pytest.raises(es.WrongType, match=r"^half_life = "):
             kind(half_life=wrong)
     policy = kind(half_life=1e-300).start(ARMS)
     policy.update(0, 1.0)

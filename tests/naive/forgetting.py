@@ -47,13 +47,13 @@ class Fading:
         return self.lam * (np.ones(self.W.shape[1]) if self.sizes is None else self.sizes**2)
 
     @property
-    def V(self) -> np.ndarray:
+    def gram(self) -> np.ndarray:
         X = np.array(self.X)
         return np.diag(self.prior) + (self.shares * X.T) @ X
 
     @property
     def mean(self) -> np.ndarray:
-        return np.linalg.solve(self.V, np.array(self.X).T @ (self.shares * np.array(self.Y)))
+        return np.linalg.solve(self.gram, np.array(self.X).T @ (self.shares * np.array(self.Y)))
 
     def sums(self, fed: bool = True) -> np.ndarray:
         """S^j [m, d]; without the fresh W' unless `fed`: what plain forgetting of W would give."""
@@ -65,4 +65,4 @@ class Fading:
         return learned + (1.0 if self.sizes is None else np.sqrt(self.prior)) * initial
 
     def estimates(self, factor: float = 1.0) -> np.ndarray:
-        return self.mean + factor * np.linalg.solve(self.V, self.sums().T).T
+        return self.mean + factor * np.linalg.solve(self.gram, self.sums().T).T
