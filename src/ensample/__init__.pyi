@@ -52,6 +52,7 @@ from ensample.policies.refreshed import RefreshedEnsembleSampling as RefreshedEn
 from ensample.policies.sharp import SharpEnsembleSampling as SharpEnsembleSampling
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling as SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling as ThompsonSampling
+from ensample.problems.drift import Drift as Drift
 from ensample.problems.families import AdversarialDuplicates as AdversarialDuplicates
 from ensample.problems.families import Ball as Ball
 from ensample.problems.families import Contextual as Contextual
@@ -65,12 +66,14 @@ from ensample.problems.family import problem as problem
 from ensample.problems.linear import ContextualLinearProblem as ContextualLinearProblem
 from ensample.problems.linear import LinearProblem as LinearProblem
 from ensample.problems.linear import Problem as Problem
+from ensample.problems.moving import MovingProblem as MovingProblem
 from ensample.problems.noise import BernoulliNoise as BernoulliNoise
 from ensample.problems.noise import GaussianNoise as GaussianNoise
 from ensample.problems.noise import HeteroscedasticNoise as HeteroscedasticNoise
 from ensample.problems.noise import Noise as Noise
 from ensample.problems.noise import RademacherNoise as RademacherNoise
 from ensample.problems.settings import setting_of as setting_of
+from ensample.problems.switch import Switch as Switch
 from ensample.simulation.runs import Runs as Runs
 from ensample.simulation.simulate import simulate as simulate
 from ensample.simulation.warming import warm_up as warm_up

@@ -27,6 +27,7 @@ class Stream(IntEnum):
     INITIAL = 1
     PERTURBATION = 2
     MEMBER = 3
+    FADING = 4
 
 
 class Address:

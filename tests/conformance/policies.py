@@ -45,11 +45,22 @@ RECIPES = {
     "greedy": es.Greedy(regularization=1.0),
     "greedy, calibrated": es.Greedy(),
     "epsilon-greedy": es.EpsilonGreedy(epsilon=0.3),
+    "ensemble, forgetting": es.EnsembleSampling(size=12, scale=0.5, half_life=6),
+    "ensemble, forgetting and calibrated": es.EnsembleSampling(size=12, half_life=6),
+    "ensemble, forgetting, other laws": es.EnsembleSampling(
+        size=12, scale=0.5, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), half_life=2.5
+    ),
+    "LinPHE, forgetting": es.PerturbedHistory(scale=0.5, half_life=6),
+    "Thompson sampling, forgetting": es.ThompsonSampling(scale=0.5, half_life=6),
+    "Thompson sampling, forgetting and calibrated": es.ThompsonSampling(half_life=6),
+    "LinUCB, forgetting": es.LinUCB(form="closed", half_life=6),
+    "greedy, forgetting": es.Greedy(half_life=6),
 }
 ENUMERATED = {  # recipes that do not take all arms
     "LinUCB": ("finite", "changing", "ball"),
     "LinUCB, watched norm": ("finite", "changing", "ball"),
     "LinUCB, calibrated": ("finite", "changing", "ball"),
+    "LinUCB, forgetting": ("finite", "changing", "ball"),
     "information-directed, calibrated": ("finite", "changing"),
     "epsilon-greedy": ("finite", "changing"),
     "information-directed": ("finite", "changing"),
@@ -57,7 +68,8 @@ ENUMERATED = {  # recipes that do not take all arms
 }
 EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
 MIXING = [recipe for recipe in RECIPES if recipe != "Kveton's LinPHE"]  # take features besides standing arms
-CERTAIN = ("LinUCB", "LinUCB, watched norm", "LinUCB, calibrated", "greedy", "greedy, calibrated")  # nothing is random
+FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
+CERTAIN = [name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy)]  # nothing is random
 
 
 def best_row(theta: np.ndarray) -> np.ndarray:

@@ -10,11 +10,23 @@ import numpy as np
 
 from ensample.kernels.compile import borrowing, embedded, inlined, kernel
 from ensample.kernels.exact import two_sum
+from ensample.kernels.fading import effective_count, fades, fading_rate
 from ensample.kernels.ridge import polish, view
 from ensample.kernels.rows import axpy, dot, sum_rows
 from ensample.types import FloatArray
 
-__all__ = ["GROWTH", "Scales", "calibrate_if_due", "due", "evidence", "learn_scales", "new_scales", "scale_views", "unit_of"]
+__all__ = [
+    "GROWTH",
+    "Scales",
+    "calibrate_if_due",
+    "due",
+    "evidence",
+    "learn_scales",
+    "new_scales",
+    "next_time",
+    "scale_views",
+    "unit_of",
+]
 
 PRIOR_COUNT = 1.0  # a: how many observations the mean square of the rewards counts for, in either scale
 GROWTH = 1.25  # of the number of observations between two times
@@ -60,14 +72,20 @@ def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam:
     `standing`: whether the sizes of features are given, or those of what was seen. lam > 0 is kept and no prior learned.
     """
     ridge, known = view(state), scale_view(scales)
-    if due(ridge.seen[0], known.asked[0]) or (not standing and news(state, scales)):
+    if due(ridge.seen[0], known.asked[0], fading_rate(state)) or (not standing and news(state, scales)):
         calibrate(state, scales, standing, lam)
 
 
 @embedded
-def due(count: float, asked: float) -> bool:
+def due(count: float, asked: float, rate: float) -> bool:
     """Whether the scales are computed after `count` observations, the last time having been after `asked`."""
-    return count > asked and count >= GROWTH * asked
+    return count > asked and count >= next_time(asked, rate)
+
+
+@embedded
+def next_time(count: float, rate: float) -> float:
+    """When a quarter of what `count` observations count for has come anew."""
+    return count + (GROWTH - 1.0) * effective_count(count, rate)
 
 
 @borrowing
@@ -84,7 +102,7 @@ def news(state: FloatArray, scales: FloatArray) -> bool:
 def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float) -> None:
     """Learn the scales from what a ridge regression has seen, give it the prior that follows, and polish it."""
     ridge, known = view(state), scale_view(scales)
-    d, n = ridge.mean.size, ridge.seen[0]
+    d, n = ridge.mean.size, effective_count(ridge.seen[0], fading_rate(state))
     G, b = np.empty((d, d)), np.empty(d)
     for i in range(d):
         for k in range(d):
@@ -92,8 +110,11 @@ def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float)
         G[i, i] = (ridge.gram[i, i] - ridge.prior[i]) + ridge.gram_low[i, i]
         if not standing:
             known.sizes[i] = np.sqrt(max(G[i, i], 0.0) / n)
+            if fades(state):  # units are not forgotten: they are those of all that was seen
+                known.sizes[i] = np.sqrt(ridge.lengths[0, i] / ridge.seen[0])
         b[i] = ridge.target[i]
     learn_scales(known, G, b, ridge.squares[0, 0], n, lam)
+    known.asked[0] = ridge.seen[0]
     for i in range(d):
         prior = known.strength[0] * unit_of(known.sizes[i]) ** 2
         replace_prior(ridge.gram[i], ridge.gram_low[i], i, ridge.prior[i], prior)
@@ -109,13 +130,12 @@ def unit_of(size: float) -> float:
 
 @kernel
 def learn_scales(known: Scales, G: FloatArray, b: FloatArray, squares: float, n: float, lam: float) -> None:
-    """The scales after n observations, from sum x x', sum x y and sum y^2; G and b are used up."""
+    """The scales after what counts for n observations, from sum x x', sum x y and sum y^2; G and b are used up."""
     d = b.size
     for i in range(d):
         b[i] /= unit_of(known.sizes[i])
         for k in range(d):
             G[i, k] = G[i, k] / unit_of(known.sizes[i]) / unit_of(known.sizes[k])
-    known.asked[0] = n
     if squares > 0.0:
         noise, spread = known.noise[0], known.spread[0]
         if noise == 0.0:

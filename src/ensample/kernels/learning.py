@@ -7,11 +7,21 @@ import numpy as np
 
 from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.exact import two_sum
-from ensample.kernels.ridge import lent, observe, rotate, view
+from ensample.kernels.fading import fades, fading_rate, kept_share, take_in
+from ensample.kernels.ridge import lent, rotate, view
 from ensample.kernels.rows import add_outer, axpy, dot
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["count_arm", "learn", "learn_directions", "learn_rooted", "remember", "remember_rewards", "watch"]
+__all__ = [
+    "count_arm",
+    "learn",
+    "learn_directions",
+    "learn_fading",
+    "learn_rooted",
+    "remember",
+    "remember_rewards",
+    "watch",
+]
 
 CARRY = 64  # observations between two times that newer sums are added to older ones
 
@@ -19,10 +29,28 @@ CARRY = 64  # observations between two times that newer sums are added to older 
 @kernel
 def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
     """One round of Algorithm 1: perturb member j by x z_j and observe (x, y)."""
-    observe(state, x, y)
+    take_in(state, x, y)
     d = x.size
     add_outer(sums[d : 2 * d], 1.0, x, z)
     carry_over(state, sums[: 2 * d])
+
+
+@kernel
+def learn_fading(state: FloatArray, sums: FloatArray, fresh: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
+    """`learn` where the past fades: S^j <- sqrt(g) S^j + sqrt(1 - g) W'^j + x z_j with W'^j drawn `fresh` [d, m] as W^j was.
+
+    So the covariance of S^j follows V. Where the prior is learned, W'^j joins W^j in its own rows.
+    """
+    kept = kept_share(fading_rate(state))
+    shrink, weight = np.sqrt(kept), np.sqrt(1.0 - kept)
+    for i in range(sums.shape[0]):
+        row = sums[i]
+        for j in range(row.size):
+            row[j] *= shrink
+    first = sums.shape[0] - x.size
+    for i in range(x.size):
+        axpy(sums[first + i], weight, fresh[i])
+    learn(state, sums, x, y, z)
 
 
 @borrowing
@@ -50,7 +78,7 @@ def learn_rooted(state: FloatArray, sums: FloatArray, root: FloatArray, x: Float
 @kernel
 def learn_directions(state: FloatArray, directions: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
     """S += x z', kept transposed as [2M, d] and otherwise as in `learn`, and observe (x, y)."""
-    observe(state, x, y)
+    take_in(state, x, y)
     size = z.size
     for j in range(size):
         axpy(directions[size + j], z[j], x)
@@ -62,12 +90,17 @@ def count_arm(state: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: fl
     """Observe (x, y), and count the arm (arm < 0: none)."""
     if arm >= 0:
         pulls[arm] += 1
-    observe(state, x, y)
+    take_in(state, x, y)
 
 
 @kernel
 def remember(state: FloatArray, factor: FloatArray, pulls: IntArray, arm: int, x: FloatArray, y: float) -> None:
-    """`count_arm`, keeping also an upper triangular R with R'R = sum x x'."""
+    """`count_arm`, keeping also an upper triangular R with R'R = sum x x', in which the past fades as it does in V."""
+    if fades(state):
+        shrink = np.sqrt(kept_share(fading_rate(state)))
+        for i in range(x.size):
+            for k in range(i, x.size):
+                factor[i, k] *= shrink
     rotate(factor, x)
     count_arm(state, pulls, arm, x, y)
 
@@ -80,12 +113,12 @@ def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x
     rewards[2] += (y - rewards[1]) * (y - rewards[1] - step)
     rewards[1] += step
     rewards[0] += 1.0
-    observe(state, x, y)
+    take_in(state, x, y)
 
 
 @kernel
 def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> None:
     """Observe (x, y), and note the largest |theta_hat| so far."""
-    observe(state, x, y)
+    take_in(state, x, y)
     mean = view(state).mean
     largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))

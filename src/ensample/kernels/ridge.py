@@ -17,7 +17,10 @@ from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
 
 __all__ = [
+    "STIFF",
+    "VECTORS",
     "Ridge",
+    "add_observation",
     "diagonal",
     "invert",
     "lent",
@@ -28,6 +31,7 @@ __all__ = [
     "rotate",
     "stiffness",
     "times",
+    "triangle",
     "view",
     "views",
 ]
@@ -38,10 +42,14 @@ STIFF = 1e7  # from a V so ill-conditioned, and to one, no rank-one update goes 
 STEEP = 1e4  # leverage at which a rank-one update would cancel four digits
 NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
 VECTORS = 9  # rows of a state beside its three matrices
+MEMORY = 2  # more rows, where the past fades
 
 
 class Ridge(NamedTuple):
-    """The parts of a state: views into one [3d + VECTORS, d] array, as a call from Python pays for each argument."""
+    """The parts of a state: views into one [3d + VECTORS, d] array, as a call from Python pays for each argument.
+
+    Where the past fades (`kernels.fading`) it has MEMORY rows more.
+    """
 
     gram: FloatArray  # V [d, d]
     gram_low: FloatArray  # what V is beyond the digits of a double [d, d]
@@ -54,6 +62,8 @@ class Ridge(NamedTuple):
     prior: FloatArray  # the diagonal of V before the first observation [d]
     gain: FloatArray  # scratch: V^-1 x of the last observation, as it was before it [d]
     squares: FloatArray  # in its first entries: sum y^2, high and low, of two rows [2, d]
+    lengths: FloatArray  # sum x_i^2 of all that was seen, where the past fades [0 or 1, d]
+    rate: FloatArray  # in its first entry: at which rate it does, log 2 / half-life [0 or 1, d]
 
 
 def views(state: FloatArray) -> Ridge:
@@ -71,7 +81,9 @@ def views(state: FloatArray) -> Ridge:
         state[rest + 4],
         state[rest + 5],
         state[rest + 6],
-        state[rest + 7 :],
+        state[rest + 7 : rest + 9],
+        state[rest + 9 : rest + 10],
+        state[rest + 10 :],
     )
 
 
@@ -82,10 +94,11 @@ lent = embedded(views)
 """`views` in what kernels lend a state to, and in nothing else: the references are not counted."""
 
 
-def new_ridge(dim: int, prior: float | FloatArray) -> FloatArray:
-    """A state before its first observation, V the diagonal matrix `prior`: a number, or [d]."""
-    state = np.zeros((3 * dim + VECTORS, dim))
+def new_ridge(dim: int, prior: float | FloatArray, rate: float = 0.0) -> FloatArray:
+    """A state before its first observation, V the diagonal matrix `prior`: a number, or [d]. The past fades where rate > 0."""
+    state = np.zeros((3 * dim + VECTORS + (MEMORY if rate > 0.0 else 0), dim))
     ridge = views(state)
+    ridge.rate[:, 0] = rate
     ridge.prior[:] = prior
     np.fill_diagonal(ridge.gram, ridge.prior)
     np.fill_diagonal(ridge.inverse, 1.0 / ridge.prior)
@@ -122,15 +135,7 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
     d = x.size
     ridge = lent(state)
     stiff = stiffness(state) > STIFF
-    gram, gram_low = ridge.gram, ridge.gram_low
-    for i in range(d):
-        for k in range(d):
-            gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
-    for i in range(d):
-        ridge.target[i], ridge.target_low[i] = add_product(ridge.target[i], ridge.target_low[i], x[i], y)
-    squares = ridge.squares
-    squares[0, 0], squares[1, 0] = add_product(squares[0, 0], squares[1, 0], y, y)
-    ridge.seen[0] += 1.0
+    add_observation(state, x, y)
     gain = ridge.gain
     sum_rows(gain, ridge.inverse, x)
     leverage = dot(gain, x)
@@ -141,6 +146,21 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
         ridge.information[0] += np.log1p(leverage)
         return stiff or ridge.seen[0] % max(INTERVAL, d) == 0.0 or stiffness(state) > STIFF
     return True
+
+
+@borrowing
+def add_observation(state: FloatArray, x: FloatArray, y: float) -> None:
+    """V += x x', b += x y and the sum of y^2; nothing of what follows from them."""
+    ridge = view(state)
+    d, gram, gram_low = x.size, ridge.gram, ridge.gram_low
+    for i in range(d):
+        for k in range(d):
+            gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
+    for i in range(d):
+        ridge.target[i], ridge.target_low[i] = add_product(ridge.target[i], ridge.target_low[i], x[i], y)
+    squares = ridge.squares
+    squares[0, 0], squares[1, 0] = add_product(squares[0, 0], squares[1, 0], y, y)
+    ridge.seen[0] += 1.0
 
 
 @borrowing
@@ -177,17 +197,8 @@ def polish_in(state: FloatArray, room: FloatArray) -> None:
 @kernel
 def invert(matrix: FloatArray) -> FloatArray:
     """The inverse of a symmetric positive definite matrix by Cholesky; empty if a pivot is not positive."""
-    d = matrix.shape[0]
-    factor = np.zeros((d, d))  # R, upper triangular, R'R = matrix
-    for i in range(d):
-        row = matrix[i].copy()
-        for k in range(i):
-            for j in range(i, d):
-                row[j] -= factor[k, i] * factor[k, j]
-        if not row[i] > 0.0:
-            return np.zeros((0, 0))
-        for j in range(i, d):
-            factor[i, j] = row[j] / np.sqrt(row[i])
+    factor = triangle(matrix)
+    d = factor.shape[0]
     root = np.zeros((d, d))  # R^-1
     for i in range(d - 1, -1, -1):
         root[i, i] = 1.0
@@ -202,6 +213,23 @@ def invert(matrix: FloatArray) -> FloatArray:
             inverse[i, k] = dot(root[i, i:], root[k, i:])
             inverse[k, i] = inverse[i, k]
     return inverse
+
+
+@kernel
+def triangle(matrix: FloatArray) -> FloatArray:
+    """The upper triangular R with R'R = matrix, which is positive definite; empty if a pivot is not positive."""
+    d = matrix.shape[0]
+    factor = np.zeros((d, d))
+    for i in range(d):
+        row = matrix[i].copy()
+        for k in range(i):
+            for j in range(i, d):
+                row[j] -= factor[k, i] * factor[k, j]
+        if not row[i] > 0.0:
+            return np.zeros((0, 0))
+        for j in range(i, d):
+            factor[i, j] = row[j] / np.sqrt(row[i])
+    return factor
 
 
 @kernel

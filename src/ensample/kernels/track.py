@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.calibration import GROWTH, Scales, learn_scales, new_scales, scale_views, unit_of
+from ensample.kernels.calibration import Scales, learn_scales, new_scales, next_time, scale_views, unit_of
 from ensample.kernels.compile import embedded, kernel
+from ensample.kernels.fading import effective_count, kept_share
 from ensample.kernels.lanes import BLOCK
 from ensample.kernels.ridge import invert
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
@@ -25,11 +26,13 @@ __all__ = [
     "aligned",
     "calibrate",
     "due",
+    "forgets",
     "information",
     "learns",
     "new_track",
     "note",
     "observe",
+    "observe_fading",
     "perturbed",
     "renewed",
     "steep",
@@ -77,10 +80,11 @@ class Track(NamedTuple):
     lam: float  # at first
     kept: float  # lam > 0 where the scales are learned and it is not
     standing: bool  # whether the sizes of features are given
+    rate: float  # at which the past fades, log 2 / half-life; 0: it does not
     scales: Scales
     prior: FloatArray  # V before the first observation, its diagonal [d]
     prior_root: FloatArray  # of its entries [d]
-    gram: FloatArray  # sum x x' at the time of `counted` [d, d]
+    gram: FloatArray  # sum x x' at the time of `counted` or, where the past fades, now [d, d]
     counted: CountArray  # pull counts, where scales are learned
     inverse: FloatArray  # V^-1 [d, d]
     mean: FloatArray  # theta_hat [d]
@@ -115,7 +119,12 @@ class Room(NamedTuple):
 
 
 def new_track(
-    room: Room, lam: float, checkpoints: IntArray, stop: IntArray, learned: "tuple[FloatArray | None, float] | None" = None
+    room: Room,
+    lam: float,
+    checkpoints: IntArray,
+    stop: IntArray,
+    learned: "tuple[FloatArray | None, float] | None" = None,
+    rate: float = 0.0,
 ) -> Track:
     """A run before its first round; `learned` is the sizes of features, or None, and the lam to keep, or 0."""
     dim, rows, arms = room
@@ -132,6 +141,7 @@ def new_track(
         lam=lam,
         kept=kept,
         standing=sizes is not None,
+        rate=rate,
         scales=scales,
         prior=prior,
         prior_root=np.sqrt(prior),
@@ -165,6 +175,35 @@ def observe(track: Track, x: FloatArray, y: float) -> None:
     tally.squares += y * y
     tally.leverage = leverage
     tally.count += 1.0
+
+
+@embedded
+def forgets(track: Track) -> bool:
+    """Whether the past fades, as in `kernels.fading`."""
+    return track.rate > 0.0
+
+
+@kernel
+def observe_fading(track: Track, x: FloatArray, y: float) -> None:
+    """sum x x' <- g sum x x' + x x', b <- g b + x y and the rewards' sums alike; V^-1 and theta_hat anew, O(d^3).
+
+    The scales are learned anew where it is time.
+    """
+    kept, tally, gram = kept_share(track.rate), track.tally, track.gram
+    for i in range(x.size):
+        track.target[i] = kept * track.target[i] + y * x[i]
+        for k in range(x.size):
+            gram[i, k] = kept * gram[i, k] + x[i] * x[k]
+    tally.rewards = kept * tally.rewards + y
+    tally.squares = kept * tally.squares + y * y
+    tally.count += 1.0
+    if unlearned(track):
+        calibrate(track, gram.copy())
+    else:
+        fresh = gram.copy()
+        for i in range(x.size):
+            fresh[i, i] += track.prior[i]
+        adopt(track, fresh)
 
 
 @embedded
@@ -219,8 +258,8 @@ def learns(track: Track) -> bool:
 
 @embedded
 def renewed(track: Track) -> bool:
-    """Whether the scales were learned anew at the last observation."""
-    return learns(track) and track.scales.asked[0] == track.tally.count
+    """Whether V^-1 is another one than a rank-one update would give: the scales were learned anew, or the past fades."""
+    return forgets(track) or (learns(track) and track.scales.asked[0] == track.tally.count)
 
 
 @kernel
@@ -231,8 +270,9 @@ def calibrate(track: Track, gram: FloatArray) -> None:
     if not track.standing:
         for i in range(d):
             known.sizes[i] = np.sqrt(gram[i, i] / tally.count)
-    learn_scales(known, gram, target, tally.squares, tally.count, track.kept)
-    tally.next = max(tally.count + 1.0, np.ceil(GROWTH * tally.count))
+    learn_scales(known, gram, target, tally.squares, effective_count(tally.count, track.rate), track.kept)
+    known.asked[0] = tally.count
+    tally.next = max(tally.count + 1.0, np.ceil(next_time(tally.count, track.rate)))
     for i in range(d):
         track.prior[i] = known.strength[0] * unit_of(known.sizes[i]) ** 2
         track.prior_root[i] = np.sqrt(track.prior[i])

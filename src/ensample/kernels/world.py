@@ -1,7 +1,7 @@
 """A simulated run on finitely many arms: what it faces, and one round of it.
 
 Every algorithm's kernel is a loop around `pull`. V is lam I + sum_k N_k x_k x_k' with whole pull counts N_k, from which it can
-be had again at any time.
+be had again at any time. Where the past fades it is had anew every round, from a sum that fades (`track.observe_fading`).
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from numpy.random import Generator
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.noise import draw_reward
 from ensample.kernels.rows import add_outer, argmax, sum_rows
-from ensample.kernels.track import Track, adopt, calibrate, due, note, observe, steep, unlearned
+from ensample.kernels.track import Track, adopt, calibrate, due, forgets, note, observe, observe_fading, steep, unlearned
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["World", "begin", "greedy_arm", "opening_rounds", "prescribed", "pull"]
@@ -29,6 +29,9 @@ class World(NamedTuple):
     best: float  # the largest mean on offer
     warmup: IntArray  # rows of `features` observed before the first round
     opening: IntArray  # arms that the first rounds must play
+    path: FloatArray  # where the truth moves: its means, one after the other [P, K]
+    summits: FloatArray  # the largest of each [P]
+    stay: int  # for how many rounds each holds; 0: the truth does not move
 
 
 @kernel
@@ -55,21 +58,37 @@ def learn_scales(world: World, track: Track) -> None:
 
 
 @embedded
-def reward(world: World, arm: int, rng: Generator) -> float:
-    return draw_reward(world.noise, world.means[arm], world.spreads[arm], rng)
+def mean_of(world: World, t: int, arm: int) -> float:
+    """E[Y] of an arm in round t."""
+    return world.path[t // world.stay, arm] if world.stay > 0 else world.means[arm]
+
+
+@embedded
+def best_mean(world: World, t: int) -> float:
+    """The largest of them on offer."""
+    return world.summits[t // world.stay] if world.stay > 0 else world.best
+
+
+@embedded
+def reward(world: World, mean: float, arm: int, rng: Generator) -> float:
+    return draw_reward(world.noise, mean, world.spreads[arm], rng)
 
 
 @embedded
 def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
     """Play an arm in round t and learn from it; returns the reward."""
-    y = reward(world, arm, rng)
-    observe(track, world.features[arm], y)
+    mean = mean_of(world, t, arm)
+    y = reward(world, mean, arm, rng)
     track.pulls[arm] += 1
-    if unlearned(track):
-        learn_scales(world, track)
-    elif due(track, t):
-        refresh(world, track)
-    note(track, t, world.best - world.means[arm])
+    if forgets(track):
+        observe_fading(track, world.features[arm], y)
+    else:
+        observe(track, world.features[arm], y)
+        if unlearned(track):
+            learn_scales(world, track)
+        elif due(track, t):
+            refresh(world, track)
+    note(track, t, best_mean(world, t) - mean)
     return y
 
 
@@ -78,14 +97,19 @@ def prescribed(world: World, track: Track, i: int, rng: Generator) -> None:
     """Observation i of those that nobody chooses: the warm-up's, which are no rounds, and then the opening's."""
     t = i - world.warmup.size
     row = world.warmup[i] if t < 0 else world.opening[t]
-    observe(track, world.features[row], reward(world, row, rng))
+    mean = world.means[row] if t < 0 else mean_of(world, t, row)
+    y = reward(world, mean, row, rng)
     track.pulls[row] += 1
-    if unlearned(track):
-        learn_scales(world, track)
-    elif steep(track) or (t >= 0 and due(track, t)):
-        refresh(world, track)
+    if forgets(track):
+        observe_fading(track, world.features[row], y)
+    else:
+        observe(track, world.features[row], y)
+        if unlearned(track):
+            learn_scales(world, track)
+        elif steep(track) or (t >= 0 and due(track, t)):
+            refresh(world, track)
     if t >= 0:
-        note(track, t, world.best - world.means[row])
+        note(track, t, best_mean(world, t) - mean)
 
 
 @embedded

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ensample.arms import Offer
 from ensample.calibration import Unknown
 from ensample.kernels import ensemble
-from ensample.kernels.learning import learn
+from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
 from ensample.perturbations import InitialLaw, Perturbation, drawn
 from ensample.randomness import Address, Stream
@@ -19,7 +19,10 @@ KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
 
 
 class LinearEnsemble(LinearModel):
-    """theta^j = theta_hat + V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j: what Algorithm 1 minimises, for all members."""
+    """theta^j = theta_hat + V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j: what Algorithm 1 minimises, for all members.
+
+    Where the past fades S^j does too, and is fed by fresh draws of W so that its covariance follows V (`learn_fading`).
+    """
 
     size: int
 
@@ -32,16 +35,17 @@ class LinearEnsemble(LinearModel):
         reward: Perturbation,
         address: Address,
         boldness: float = 1.0,
+        rate: float = 0.0,
     ) -> None:
         """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations."""
-        super().__init__(dim, prior)
+        super().__init__(dim, prior, rate)
         self.boldness = boldness
         self.size = self._drawn = size
-        self.law = reward
+        self.initial, self.law = initial, reward
         self.address = address
-        W = drawn(initial, initial.draw_vectors(address.generator(Stream.INITIAL, 0), size, dim), (size, dim))
+        W = self._vectors(Stream.INITIAL, 0)
         zeros = np.zeros((dim, size))
-        parts = (W.T, zeros) if self.unknown is None else (zeros, zeros, W.T)
+        parts = (W, zeros) if self.unknown is None else (zeros, zeros, W)
         self.sums = np.vstack(parts)  # S^j, a column a member, as `kernels.ensemble` has it [2d or 3d, m]
         self.rows_per_block = max(1, ROW_BLOCK // size)
         self._blocks: dict[int, list[FloatArray]] = {}
@@ -74,7 +78,11 @@ class LinearEnsemble(LinearModel):
         return ensemble.votes(self.thetas(), self.in_known_units(offer).by_coordinate)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        learn(self.state, self.sums, x, y, self.perturbations(round))
+        if self.rate > 0.0:
+            fresh = self._vectors(Stream.FADING, round)
+            learn_fading(self.state, self.sums, fresh, x, y, self.perturbations(round))
+        else:
+            learn(self.state, self.sums, x, y, self.perturbations(round))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "sums": self.sums}
@@ -89,6 +97,12 @@ class LinearEnsemble(LinearModel):
                 self._blocks.clear()
             self._blocks[block] = rows
         return rows[offset]
+
+    def _vectors(self, stream: Stream, index: int) -> FloatArray:
+        """A draw of the initial law for each member, a column each: [d, m]."""
+        shape = self._drawn, self.dim
+        W = drawn(self.initial, self.initial.draw_vectors(self.address.generator(stream, index), *shape), shape)
+        return np.ascontiguousarray(W.T)
 
     def _block(self, block: int) -> list[FloatArray]:
         """The perturbations of some rounds together: moving a generator costs more than drawing a few numbers."""

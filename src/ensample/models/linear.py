@@ -11,7 +11,8 @@ from ensample.calibration import Calibration, Unknown
 from ensample.checks import vector, whole
 from ensample.kernels import ensemble
 from ensample.kernels.calibration import Scales, calibrate_if_due, new_scales, scale_views
-from ensample.kernels.ridge import Ridge, new_ridge, observe, views
+from ensample.kernels.fading import take_in
+from ensample.kernels.ridge import Ridge, new_ridge, views
 from ensample.models.model import Model
 from ensample.types import FloatArray, IntArray
 
@@ -24,15 +25,19 @@ class LinearModel(Model):
     size: int | None = 1
     whole: ClassVar[bool] = True
 
-    def __init__(self, dim: int, prior: float | FloatArray | Unknown) -> None:
-        """`prior` is V before the first observation: lam, or its diagonal [d]; or what is to be learned of the scales."""
+    def __init__(self, dim: int, prior: float | FloatArray | Unknown, rate: float = 0.0) -> None:
+        """`prior` is V before the first observation: lam, or its diagonal [d]; or what is to be learned of the scales.
+
+        `rate`: at which the past fades, log 2 / half-life (`kernels.fading`).
+        """
         self.dim = dim
+        self.rate = rate
         self.unknown = prior if isinstance(prior, Unknown) else None
         if isinstance(prior, Unknown):
             sizes = np.zeros(dim) if prior.sizes is None else prior.sizes
             self.scales = new_scales(sizes, prior.lam)
             prior = (prior.lam or 1.0) * np.where(sizes > 0.0, sizes, 1.0) ** 2
-        self.state = new_ridge(dim, prior)  # the kernels change it in place
+        self.state = new_ridge(dim, prior, rate)  # the kernels change it in place
         self._look()
 
     def _look(self) -> None:
@@ -115,7 +120,7 @@ class LinearModel(Model):
         return self.theta(round)[None].copy()
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        observe(self.state, x, y)
+        take_in(self.state, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {"ridge": self.state} if self.unknown is None else {"ridge": self.state, "scales": self.scales}

@@ -44,7 +44,12 @@ class EnsembleSampling(EnsembleRecipe):
     >>> int(policy.propensities().argmax())
     1
 
-    Proved for `from_theorem` (see `ensample.theory.theorem_bound`). Of "auto" nothing is proved.
+    Where the truth moves, `half_life=n` makes an observation count half as much after n later ones. With g = 2^(-1/n) each
+    one gives V <- g V + (1 - g) lam I + x x', b <- g b + x y and S^j <- sqrt(g) S^j + sqrt(1 - g) W'^j + x Z^j, W'^j a fresh
+    draw of the law of W: the covariance of S^j follows V for ever, and the regularization is not forgotten. What is learned of
+    the scales fades alike. Late rewards fade from when they come. A round then costs O(d^3 + K d + m d).
+
+    Proved for `from_theorem` (see `ensample.theory.theorem_bound`). Of "auto" and of a half-life nothing is proved.
 
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024.
     """
@@ -56,6 +61,7 @@ class EnsembleSampling(EnsembleRecipe):
     reward: Perturbation | None = None
     member: MemberRule | Callable[[int, int, Generator], int] = UNIFORM_MEMBER
     setting: Setting | None = field(default=None, kw_only=True)
+    half_life: float | None = field(default=None, kw_only=True)
     theorem_counts_arms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

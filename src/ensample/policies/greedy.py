@@ -1,6 +1,6 @@
 """Greedy: no exploration at all."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ensample.arms import Arms
 from ensample.calibration import AUTO
@@ -17,7 +17,7 @@ class Greedy(Recipe):
     """Always play what the ridge estimate likes best: argmax_x x'theta_hat, the lowest index on ties.
 
     The regularization is learned from the rewards (`ensample.calibration`) unless it is given. Nothing is random, so a
-    propensity is 0 or 1. O(d^2 + K d) a round, on any arms.
+    propensity is 0 or 1. O(d^2 + K d) a round, on any arms. `half_life` as in `EnsembleSampling`.
 
     >>> import numpy as np
     >>> from ensample.arms import FiniteArms
@@ -36,14 +36,16 @@ class Greedy(Recipe):
     """
 
     regularization: float | Auto = AUTO
+    half_life: float | None = field(default=None, kw_only=True)
     scale = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
+        self.check_half_life()
 
     @property
     def calibrates(self) -> bool:
         return self.regularization == AUTO
 
     def build(self, arms: Arms, address: Address) -> LinearModel:
-        return LinearModel(arms.dim, self.prior(arms))
+        return LinearModel(arms.dim, self.prior(arms), self.rate)

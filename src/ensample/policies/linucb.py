@@ -50,6 +50,7 @@ class LinUCB(Recipe):
     from the rewards (`ensample.calibration`);
     closed: noise sqrt(d log(1 + t/(d lam)) + 2 log(1/delta)) + sqrt(lam) norm;
     determinant: noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm, which is never larger for arms of norm <= 1.
+    With a `half_life`, as in `EnsembleSampling`, V and theta_hat are those of a past that fades, and t is what it counts for.
     With `norm=None` the largest |theta_hat| so far stands for the unknown norm (no guarantee then, and the order of late
     rewards matters).
 
@@ -78,6 +79,7 @@ class LinUCB(Recipe):
     norm: float | None = 1.0
     delta: float = 0.05
     setting: Setting | None = field(default=None, kw_only=True)
+    half_life: float | None = field(default=None, kw_only=True)
     scale = 0.0
     boldness: ClassVar[float] = 2.0
     policy_type: ClassVar[type[Policy]] = LinUCBPolicy
@@ -95,6 +97,7 @@ class LinUCB(Recipe):
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         instance("setting", self.setting, Setting | None, "a Setting, or None")
+        self.check_half_life()
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
@@ -118,6 +121,7 @@ class LinUCB(Recipe):
         """The general theorem, for a radius of beta_T or either form of beta_t at the constants of the setting."""
         if type(self) is not LinUCB:
             return super().guarantee(setting)
+        self.require_memory(LINUCB_THEOREM.name)
         LINUCB_THEOREM.require_confidence(setting)
         names = ("regularization", "radius") if self.form == "constant" else ("regularization", "noise", "norm", "delta")
         constants = {**asdict(setting), "radius": radius(setting)}
@@ -154,7 +158,7 @@ class OptimisticModel(LinearModel):
     """One member, the most optimistic parameter of the confidence ellipsoid."""
 
     def __init__(self, recipe: LinUCB, arms: Arms) -> None:
-        super().__init__(arms.dim, recipe.prior(arms))
+        super().__init__(arms.dim, recipe.prior(arms), recipe.rate)
         self.recipe = recipe
         self.arms = arms
         self.largest = np.zeros(1)  # |theta_hat| so far
@@ -168,7 +172,8 @@ class OptimisticModel(LinearModel):
         if self.recipe.form == "constant":
             return base
         d, lam = self.dim, self.recipe.lam
-        information = self.information if determinant else d * math.log1p(self.count / d / lam)
+        count = math.expm1(-self.rate * self.count) / math.expm1(-self.rate) if self.rate else self.count
+        information = self.information if determinant else d * math.log1p(count / d / lam)
         unknown = math.sqrt(lam) * float(self.largest[0]) if self.recipe.norm is None else 0.0
         return base + width * math.sqrt(max(0.0, information + tail)) + unknown
 

@@ -41,6 +41,9 @@ class PerturbedHistory(PerturbationRecipe):
     where the law of a sum is known (Rademacher, CenteredBinomial) and O(t + K d) where it is not (Uniform). Other laws on
     infinite or changing arms: O(t d), as nothing else is exact.
 
+    `half_life` as in `EnsembleSampling`, for a Gaussian law of the rewards: an observation that was followed by n others adds
+    scale^2 g^n X_i X_i' to that covariance.
+
     >>> import numpy as np, ensample as es
     >>> policy = es.PerturbedHistory(scale=0.3).start(es.UnitBall(2), seed=0)
     >>> for _ in range(200):
@@ -60,9 +63,13 @@ class PerturbedHistory(PerturbationRecipe):
     initial: InitialLaw | None = None
     reward: Perturbation | None = None
     setting: Setting | None = field(default=None, kw_only=True)
+    half_life: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.check_fields()
+        if self.half_life is not None and not isinstance(self.reward_law, Gaussian):
+            expected = f"None with {self.reward_law!r}: only Gaussian perturbations have sums that can fade"
+            raise InvalidArgument("half_life", self.half_life, expected)
 
     @classmethod
     def from_theorem(cls, setting: Setting, perturbation: Perturbation = GAUSSIAN) -> Self:
@@ -102,12 +109,12 @@ class HistoryModel(DrawnModel):
     """Perturbs all rewards at once, by whatever has the law of their sums."""
 
     def __init__(self, recipe: Recipe, arms: Arms, initial: InitialLaw, reward: Perturbation, address: Address) -> None:
-        super().__init__(arms.dim, recipe.prior(arms))
+        super().__init__(arms.dim, recipe.prior(arms), recipe.rate)
         self.address = address
         self.boldness = recipe.boldness
         self.initial, self.law = initial, reward
         self.rows = arms.rows
-        self.root = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i'
+        self.root = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i', which may fade
         self.pulls = np.zeros(0 if arms.rows is None else len(arms.rows), np.int64)  # of standing arms
         self.other_features: Callable[[], FloatArray]  # of observations that are no standing arm's; the policy says
 

@@ -28,6 +28,7 @@ from ensample.types import Auto, Table
 __all__ = ["EnsembleRecipe", "PerturbationRecipe", "Recipe"]
 
 LARGEST_SIZE = 1 << 40
+FASTEST = 1e3  # at which nothing is left of the last observation
 
 
 class Recipe(ABC):
@@ -37,6 +38,7 @@ class Recipe(ABC):
     scale: float | Auto  # of its randomness; 0 for algorithms without
     boldness: ClassVar[float] = 1.0  # what multiplies sigma where that is learned
     setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
+    half_life: float | None = None  # observations after which one counts half as much; None: nothing is forgotten
     policy_type: ClassVar[type[Policy]] = Policy
     theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
 
@@ -44,6 +46,23 @@ class Recipe(ABC):
     def calibrates(self) -> bool:
         """Whether it learns the scales of noise and parameter from the rewards."""
         return self.scale == AUTO
+
+    @property
+    def rate(self) -> float:
+        """At which the past fades, log 2 / half_life; 0 where nothing is forgotten."""
+        return 0.0 if self.half_life is None else min(math.log(2.0) / self.half_life, FASTEST)
+
+    def check_half_life(self) -> None:
+        """Raise on a half-life that cannot be used."""
+        if self.half_life is not None:
+            object.__setattr__(self, "half_life", number("half_life", self.half_life, above=0.0))
+        if self.setting is not None:
+            self.require_memory(f"{type(self).__name__}.from_theorem")
+
+    def require_memory(self, theorem: str) -> None:
+        """Raise unless nothing is forgotten: theorems are about sums over the whole past."""
+        if self.half_life is not None:
+            raise AssumptionError(theorem, "that nothing is forgotten", f"half_life = {self.half_life:g}")
 
     @property
     def lam(self) -> float:
@@ -153,9 +172,11 @@ class PerturbationRecipe(Recipe):
         instance("initial", self.initial, InitialLaw | None, "an initial law such as Gaussian(1.0), or None")
         instance("reward", self.reward, Perturbation | None, "a perturbation such as Gaussian(1.0), or None")
         instance("setting", self.setting, Setting | None, "a Setting, or None")
+        self.check_half_life()
 
     def require_laws(self, theorem: Theorem, prescribed: "PerturbationRecipe") -> None:
         """Raise unless regularization and laws are those that a theorem prescribes."""
+        self.require_memory(theorem.name)
         if self.calibrates:
             raise AssumptionError(theorem.name, "a scale that is given", 'scale = "auto", of which nothing is proved')
         own, theirs = ((item.lam, item.initial_law, item.reward_law) for item in (self, prescribed))
@@ -194,7 +215,7 @@ class EnsembleRecipe(PerturbationRecipe):
 
     def build(self, arms: Arms, address: Address) -> LinearEnsemble:
         laws = self.initial_law, self.reward_law
-        return LinearEnsemble(arms.dim, self.prior(arms), self.size, *laws, address, self.boldness)
+        return LinearEnsemble(arms.dim, self.prior(arms), self.size, *laws, address, self.boldness, self.rate)
 
 
 def number_or_auto(name: str, value: object, least: float, most: float) -> float | Auto:

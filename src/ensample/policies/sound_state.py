@@ -63,6 +63,9 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
     expect("V", V, V == V.T, "a symmetric matrix")
     expect("V's low part", V_low, (V_low == V_low.T) & low_part(V, V_low), "symmetric, and less than V's last digit")
     expect("b's low part", parts.target_low, low_part(b, parts.target_low), "less than b's last digit")
+    if model.rate > 0.0:
+        expect("rate", parts.rate[:, :1], parts.rate[:, :1] == model.rate, "log 2 / the recipe's half_life")
+        expect("sum x_i^2", parts.lengths, parts.lengths >= 0.0, "a sum of squares")
     known = policy._ledger.keeps_log
     expected = np.diag(prior) + gram_of_log(policy) if known else V
     width = np.sqrt(np.abs(np.diag(expected)))
@@ -74,7 +77,7 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
         rewards = np.array(policy._ledger.rewards)
         size = math.sqrt(rewards.size) * float(np.abs(rewards).max(initial=0.0))  # >= |y|, and no square of it to underflow
         expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
-        squares, total = parts.squares[:1, 0], np.square(rewards).sum()
+        squares, total = parts.squares[:1, 0], (shares_of_log(policy) * np.square(rewards)).sum()
         expect("sum y^2", squares, np.abs(squares - total) <= ROUNDING * total, "sum y^2 over the log")
     check_solution(parts, size)
 
@@ -125,6 +128,9 @@ def low_part(high: FloatArray, low: FloatArray) -> BoolArray:
 
 def gram_of_log(policy: Policy) -> FloatArray:
     """sum x x': [d, d]. By einsum, because threads of a matrix product wait for busy processors, for seconds."""
+    if policy.recipe.half_life is not None:
+        X = policy._ledger.log().features
+        return np.asarray(np.einsum("n,ni,nj->ij", shares_of_log(policy), X, X))
     features, others = standing_features(policy), policy._ledger.other_features()
     numbered = np.einsum("k,ki,kj->ij", pulls_of_log(policy), features, features)
     return np.asarray(numbered + np.einsum("ni,nj->ij", others, others))
@@ -132,11 +138,19 @@ def gram_of_log(policy: Policy) -> FloatArray:
 
 def target_of_log(policy: Policy) -> FloatArray:
     """sum x y: [d]."""
+    if policy.recipe.half_life is not None:
+        log = policy._ledger.log()
+        return np.asarray(np.einsum("n,ni->i", shares_of_log(policy) * log.reward, log.features))
     features, ledger = standing_features(policy), policy._ledger
     arms, rewards = np.array(ledger.arms, np.int64), np.array(ledger.rewards, np.float64)
     numbered = arms != UNNUMBERED
     sums = np.bincount(arms[numbered], rewards[numbered], len(features))
     return np.asarray(sums @ features + rewards[~numbered] @ ledger.other_features())
+
+
+def shares_of_log(policy: Policy) -> FloatArray:
+    """What each observation in the log still counts for, g^(n - 1 - i): [n]."""
+    return np.asarray(np.exp(-policy.recipe.rate * np.arange(policy.version)[::-1]))
 
 
 def pulls_of_log(policy: Policy) -> IntArray:

@@ -37,6 +37,7 @@ class ThompsonSampling(Recipe):
     with `adaptive`, the standard deviation of the rewards so far (with n, not n - 1, in its denominator; 0 before two rewards
     differ, so that the first choices are greedy); with the setting of `from_theorem`, beta_t(delta / (4T)), the radius of
     `ensample.theory.radius` after t rewards at that smaller delta. O(d^2) a round beyond the arms, which may be any.
+    `half_life` as in `EnsembleSampling`: V and theta_hat are those of a past that fades; O(d^3) a round.
 
     >>> import numpy as np
     >>> from ensample.arms import UnitBall
@@ -59,12 +60,16 @@ class ThompsonSampling(Recipe):
     regularization: float | Auto = AUTO
     adaptive: bool = False
     setting: Setting | None = field(default=None, kw_only=True)
+    half_life: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
         object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
         object.__setattr__(self, "adaptive", boolean("adaptive", self.adaptive))
         instance("setting", self.setting, Setting | None, "a Setting, or None")
+        self.check_half_life()
+        if self.half_life is not None and self.adaptive:
+            raise InvalidArgument("half_life", self.half_life, "None with adaptive=True, which looks at all rewards")
         if self.setting is not None and self.adaptive:
             raise InvalidArgument("adaptive", True, "False with a setting, whose theorem decides the scale")
         if self.setting is not None and self.setting.regularization != self.lam:
@@ -103,6 +108,9 @@ class ThompsonSampling(Recipe):
     def build(self, arms: Arms, address: Address) -> DrawnModel:
         if self.calibrates:  # V changes with its prior: theta_hat + sigma V^-1 (sqrt(prior) w + R'g), R'R = sum x x'
             return HistoryModel(self, arms, GAUSSIAN, GAUSSIAN, address)
+        if self.half_life is not None:  # N(0, scale^2 V) as scale times N(0, lam I) + N(0, R'R)
+            laws = Gaussian(math.sqrt(self.lam) * self.unit_scale), Gaussian(self.unit_scale)
+            return HistoryModel(self, arms, *laws, address)
         return ThompsonModel(self, arms.dim, address)
 
     @property

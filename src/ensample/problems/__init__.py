@@ -2,6 +2,7 @@
 
 from ensample.problems.family import Family, families_by_name, problem
 from ensample.problems.linear import ContextualLinearProblem, LinearProblem, Problem
+from ensample.problems.moving import MovingProblem
 from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, Noise, RademacherNoise
 from ensample.problems.settings import example_of, setting_of
 
@@ -12,6 +13,7 @@ __all__ = [
     "GaussianNoise",
     "HeteroscedasticNoise",
     "LinearProblem",
+    "MovingProblem",
     "Noise",
     "Problem",
     "RademacherNoise",

@@ -44,8 +44,12 @@ class Problem(ABC):
         mean = self.mean(x)
         return self.noise.draw(mean, float(self.noise.spreads(np.array(mean))), rng)
 
-    def place(self) -> World | Scene | None:
-        """The problem as kernels see it; None where they do not know its arms, its noise or its answers."""
+    def at(self, t: int) -> "Problem":
+        """The problem of round t, from 0: this one, unless the truth moves."""
+        return self
+
+    def place(self, rounds: int = 0) -> World | Scene | None:
+        """The problem as kernels see it in so many rounds; None where they do not know its arms, its noise or its answers."""
         return None
 
     @property
@@ -99,7 +103,7 @@ class LinearProblem(Problem):
     def best_mean(self, offered: FloatArray | None = None) -> float:
         return self._best_mean
 
-    def place(self) -> World | Scene | None:
+    def place(self, rounds: int = 0) -> World | Scene | None:
         if not (known_to_kernels(self.noise) and answers_as(self, LinearProblem)):
             return None
         if isinstance(self.arms, FiniteArms):
@@ -121,6 +125,9 @@ class LinearProblem(Problem):
             best=float(means[: len(arms)].max()),
             warmup=self.warmup,
             opening=self.opening,
+            path=np.zeros((0, len(arms))),
+            summits=np.zeros(0),
+            stay=0,
         )
 
     @property
@@ -170,7 +177,7 @@ class ContextualLinearProblem(Problem):
             return None
         return {"count": self.count, "theta": self.theta, "noise": self.noise}
 
-    def place(self) -> Scene | None:
+    def place(self, rounds: int = 0) -> Scene | None:
         if not (known_to_kernels(self.noise) and answers_as(self, ContextualLinearProblem)):
             return None
         return Scene(self.theta, self.count, self.noise.kind, *self.noise.range)
@@ -191,5 +198,5 @@ def numbered(argument: str, arms: ArrayLike, count: int) -> IntArray:
 
 def answers_as(problem: Problem, kind: type[Problem]) -> bool:
     """Whether it leaves all that a run asks of it to `kind`: a subclass with answers of its own is another problem."""
-    asked = ("offer", "mean", "best_mean", "reward")
+    asked = ("at", "offer", "mean", "best_mean", "reward")
     return all(getattr(type(problem), question) is getattr(kind, question) for question in asked)

@@ -7,7 +7,7 @@ from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMem
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Rademacher, Sphere, Uniform
 from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe, Recipe
 
-__all__ = ["code_of", "ensemble_of", "factor_of", "laws_of", "looks_at_all", "unknown_laws", "unknown_parts"]
+__all__ = ["code_of", "ensemble_of", "factor_of", "laws_of", "looks_at_all", "remembers_all", "unknown_laws", "unknown_parts"]
 
 LAWS: dict[type[InitialLaw], int] = {
     Gaussian: GAUSSIAN_LAW,
@@ -35,6 +35,11 @@ def ensemble_of(recipe: EnsembleRecipe) -> Ensemble:
 def factor_of(recipe: Recipe) -> Inflation:
     """What multiplies its perturbations."""
     return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
+
+
+def remembers_all(recipe: Recipe) -> str:
+    """That the past fades, which a kernel does not know."""
+    return "" if recipe.half_life is None else f"this kernel does not know half_life={recipe.half_life:g}"
 
 
 def unknown_laws(recipe: PerturbationRecipe) -> str:

@@ -26,16 +26,17 @@ def run_live(
     for t in range(int(marks[-1])):
         if stop[0]:
             break
-        offered = problem.offer(rngs.context)
+        now = problem.at(t)
+        offered = now.offer(rngs.context)
         if t < len(opening) and isinstance(problem.arms, FiniteArms):
             arm: int | None = opening[t]
             x = problem.arms.features[opening[t]]
-            policy.update(opening[t], problem.reward(x, rngs.noise))
+            policy.update(opening[t], now.reward(x, rngs.noise))
         else:
             decision = policy.decide(offered)
             arm, x = decision.arm, decision.features
-            policy.update(decision, problem.reward(x, rngs.noise))
-        regret += problem.best_mean(offered) - problem.mean(x)
+            policy.update(decision, now.reward(x, rngs.noise))
+        regret += now.best_mean(offered) - now.mean(x)
         if pulls is not None:
             pulls[arm] += 1
         if t + 1 == marks[place]:

@@ -63,14 +63,14 @@ def run(job: Job, problem: Problem, rngs: RunGenerators, stop: IntArray) -> tupl
     recipe = job.recipe
     check_length(problem, int(job.checkpoints[-1]))
     recipe.check(problem.arms)
-    place = problem.place()
+    place = problem.place(int(job.checkpoints[-1]))
     kernel = kernel_for(recipe, problem, place, job.evaluation)
     if kernel is None or place is None:
         return Evaluation.LIVE.value, *run_live(recipe, problem, job.checkpoints, rngs, stop)
     rows, arms = (len(place.features), place.by_coordinate.shape[1]) if isinstance(place, World) else (0, place.offered)
     prior = recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
-    track = new_track(Room(problem.arms.dim, rows, arms), recipe.lam, job.checkpoints, stop, unknown)
+    track = new_track(Room(problem.arms.dim, rows, arms), recipe.lam, job.checkpoints, stop, unknown, recipe.rate)
     kernel.run(recipe, place, track, rngs)
     return kernel.way.value, track.regret, pulls_of(place, track)
 

@@ -4,10 +4,11 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.draws import Law, draw_sum, draw_vector
+from ensample.kernels.draws import Law, Laws, draw_sum, draw_vector
+from ensample.kernels.fading import kept_share
 from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
-from ensample.kernels.track import Rngs, Track, due, learns, perturbed, renewed, stopped
+from ensample.kernels.track import Rngs, Track, due, forgets, learns, perturbed, renewed, stopped
 from ensample.kernels.turns import OPTIMISTIC, Ensemble, next_member
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import EnsembleSampling
@@ -40,6 +41,12 @@ def begin_ensemble(world: World, track: Track, ensemble: Ensemble, rngs: Rngs) -
         for i in range(d):
             sums[own + i, j] = w[i]
     first = begin(world, track, rngs.noise)
+    if forgets(track):  # in their order, which matters
+        for row in world.warmup:
+            perturb_fading(track, sums, world.features[row], z, ensemble.laws, rngs.perturbation)
+        for t in range(first):
+            perturb_fading(track, sums, world.features[world.opening[t]], z, ensemble.laws, rngs.perturbation)
+        return first, sums
     for k in range(rows):
         for _ in range(track.pulls[k]):
             perturb(sums, world.features[k], z, ensemble.laws.reward, rngs.perturbation)
@@ -68,7 +75,10 @@ def eager_ensemble(world: World, track: Track, ensemble: Ensemble, factor: Infla
             perturbed(track, total, inflation(factor, track, t), theta)
             arm = greedy_arm(world, track, theta)
         y = pull(world, track, t, arm, rngs.noise)
-        perturb(sums, world.features[arm], z, ensemble.laws.reward, rngs.perturbation)
+        if forgets(track):
+            perturb_fading(track, sums, world.features[arm], z, ensemble.laws, rngs.perturbation)
+        else:
+            perturb(sums, world.features[arm], z, ensemble.laws.reward, rngs.perturbation)
         if optimistic:
             if due(track, t) or renewed(track):
                 score_all(world, track, sums, inflation(factor, track, t), scores)
@@ -93,6 +103,23 @@ def perturb(sums: FloatArray, x: FloatArray, z: FloatArray, law: Law, rng: Gener
         z[j] = draw_sum(law, 1, rng)
     for i in range(x.size):
         axpy(sums[i], x[i], z)
+
+
+@kernel
+def perturb_fading(track: Track, sums: FloatArray, x: FloatArray, z: FloatArray, laws: Laws, rng: Generator) -> None:
+    """S^j <- sqrt(g) S^j + sqrt(1 - g) W'^j + x Z^j for fresh W' and Z: `kernels.learning.learn_fading`."""
+    kept = kept_share(track.rate)
+    shrink, weight = np.sqrt(kept), np.sqrt(1.0 - kept)
+    for i in range(sums.shape[0]):
+        row = sums[i]
+        for j in range(row.size):
+            row[j] *= shrink
+    own, w = sums.shape[0] - x.size, np.empty(x.size)
+    for j in range(z.size):
+        draw_vector(laws.initial, w, rng)
+        for i in range(x.size):
+            sums[own + i, j] += weight * w[i]
+    perturb(sums, x, z, laws.reward, rng)
 
 
 @kernel

@@ -7,16 +7,18 @@ from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import GAUSSIAN_LAW, Law, Laws, draw_sum, draw_vector
+from ensample.kernels.fading import kept_share
 from ensample.kernels.inflation import Inflation, inflation
+from ensample.kernels.ridge import root as root_of
 from ensample.kernels.ridge import rotate
 from ensample.kernels.rows import add_rows
 from ensample.kernels.scene import Scene, first_moment, offer, play
-from ensample.kernels.track import Rngs, Track, learns, perturbed, stopped
+from ensample.kernels.track import Rngs, Track, forgets, learns, perturbed, stopped
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.perturbations import Gaussian
 from ensample.policies import PerturbedHistory, ThompsonSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import factor_of, laws_of, unknown_laws
+from ensample.simulation.codes import factor_of, laws_of, remembers_all, unknown_laws
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
@@ -34,7 +36,11 @@ def linphe_on_arms(recipe: PerturbedHistory, world: World, track: Track, rngs: R
 
 def not_gaussian(recipe: PerturbedHistory) -> str:
     gaussian = type(recipe.reward_law) is Gaussian
-    return unknown_laws(recipe) or ("" if gaussian else f"without standing arms {recipe.reward_law!r} has no sums to draw")
+    return (
+        remembers_all(recipe)
+        or unknown_laws(recipe)
+        or ("" if gaussian else f"without standing arms {recipe.reward_law!r} has no sums to draw")
+    )
 
 
 @simulates(PerturbedHistory, Scene, Evaluation.EAGER, unless=not_gaussian)
@@ -50,7 +56,9 @@ def thompson_on_arms(recipe: ThompsonSampling, world: World, track: Track, rngs:
 
 
 def adaptive(recipe: ThompsonSampling) -> str:
-    return "kernels on moving arms do not follow the rewards' standard deviation" if recipe.adaptive else ""
+    return remembers_all(recipe) or (
+        "kernels on moving arms do not follow the rewards' standard deviation" if recipe.adaptive else ""
+    )
 
 
 @simulates(ThompsonSampling, Scene, Evaluation.EAGER, unless=adaptive)
@@ -76,9 +84,13 @@ def gaussian_history(world: World, track: Track, laws: Laws, factor: Inflation, 
     total = np.zeros(d)
     theta = np.zeros(d)
     first = begin(world, track, rngs.noise)
-    for k in range(rows):
-        for _ in range(track.pulls[k]):
-            rotate(root, world.features[k])
+    if forgets(track):
+        root[:] = track.gram
+        root_of(root)
+    else:
+        for k in range(rows):
+            for _ in range(track.pulls[k]):
+                rotate(root, world.features[k])
     for t in range(first, track.checkpoints[-1]):
         if stopped(track):
             return
@@ -92,6 +104,11 @@ def gaussian_history(world: World, track: Track, laws: Laws, factor: Inflation, 
         perturbed(track, total, size * reward_deviation(track, seen) if adaptive else size, theta)
         arm = greedy_arm(world, track, theta)
         pull(world, track, t, arm, rngs.noise)
+        if forgets(track):
+            shrink = np.sqrt(kept_share(track.rate))
+            for i in range(d):
+                for k in range(i, d):
+                    root[i, k] *= shrink
         rotate(root, world.features[arm])
 
 

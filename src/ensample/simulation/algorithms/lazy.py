@@ -34,7 +34,7 @@ from ensample.policies import (
 )
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, factor_of, looks_at_all
+from ensample.simulation.codes import ensemble_of, factor_of, looks_at_all, remembers_all
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import CountArray, FloatArray, IntArray
 
@@ -76,7 +76,12 @@ def run_lazily(recipe: EnsembleRecipe, world: World, track: Track, rngs: RunGene
     lazy_ensemble(world, track, ensemble, twist, ratio, drawn)
 
 
-@simulates(EnsembleSampling, World, Evaluation.LAZY, unless=looks_at_all)
+def no_lazy_law(recipe: EnsembleSampling) -> str:
+    """What is missed is known by whole numbers of pulls."""
+    return remembers_all(recipe) or looks_at_all(recipe)
+
+
+@simulates(EnsembleSampling, World, Evaluation.LAZY, unless=no_lazy_law)
 def algorithm_one(recipe: EnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
     run_lazily(recipe, world, track, rngs, Twist(factor=factor_of(recipe)))
 

@@ -15,12 +15,18 @@ from ensample.kernels.track import Rngs, Track, due, renewed, stopped
 from ensample.kernels.world import World, begin, opening_rounds, prescribed, pull
 from ensample.policies import LinUCB
 from ensample.randomness import RunGenerators
+from ensample.simulation.codes import remembers_all
 from ensample.simulation.registry import Evaluation, simulates
 
 __all__: list[str] = []
 
 
-@simulates(LinUCB, World, Evaluation.EAGER)
+def other_form(recipe: LinUCB) -> str:
+    """The forms of beta_t count observations, or the growth of det V, that do not fade."""
+    return remembers_all(recipe) if recipe.form != "constant" else ""
+
+
+@simulates(LinUCB, World, Evaluation.EAGER, unless=other_form)
 def on_arms(recipe: LinUCB, world: World, track: Track, rngs: RunGenerators) -> None:
     watched = recipe.norm is None and recipe.form != "constant"
     optimism(world, track, recipe.factor, watched, Rngs(rngs.noise))

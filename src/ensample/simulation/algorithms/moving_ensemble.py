@@ -18,17 +18,21 @@ from ensample.kernels.turns import Ensemble, next_member
 from ensample.perturbations import Gaussian
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, factor_of, looks_at_all
+from ensample.simulation.codes import ensemble_of, factor_of, looks_at_all, remembers_all
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
 __all__: list[str] = []
 
 
+def no_moving_law(recipe: EnsembleSampling) -> str:
+    return remembers_all(recipe) or looks_at_all(recipe)
+
+
 def no_lazy_law(recipe: EnsembleSampling) -> str:
     """Only a Gaussian law has one."""
     gaussian = type(recipe.reward_law) is Gaussian
-    return looks_at_all(recipe) or ("" if gaussian else f"no lazy law is known for {recipe.reward_law!r} on moving arms")
+    return no_moving_law(recipe) or ("" if gaussian else f"no lazy law is known for {recipe.reward_law!r} on moving arms")
 
 
 @simulates(EnsembleSampling, Scene, Evaluation.LAZY, unless=no_lazy_law)
@@ -37,7 +41,7 @@ def lazily(recipe: EnsembleSampling, scene: Scene, track: Track, rngs: RunGenera
     lazy_moving(scene, track, ensemble_of(recipe), factor_of(recipe), drawn)
 
 
-@simulates(EnsembleSampling, Scene, Evaluation.EAGER, unless=looks_at_all)
+@simulates(EnsembleSampling, Scene, Evaluation.EAGER, unless=no_moving_law)
 def eagerly(recipe: EnsembleSampling, scene: Scene, track: Track, rngs: RunGenerators) -> None:
     drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
     eager_moving(scene, track, ensemble_of(recipe), factor_of(recipe), drawn)

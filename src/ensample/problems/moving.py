@@ -1,0 +1,92 @@
+"""A linear problem whose parameter moves."""
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.arms import Arms, ChangingArms, FiniteArms
+from ensample.checks import number, whole
+from ensample.errors import InvalidArgument
+from ensample.kernels.world import World
+from ensample.problems.linear import LinearProblem, Problem
+from ensample.problems.noise import Noise, known_to_kernels
+from ensample.types import ArrayLike, FloatArray
+
+__all__ = ["MovingProblem"]
+
+MOST_MEANS = 50_000_000  # that a run in kernels is laid out with: 400 MB
+
+
+class MovingProblem(Problem):
+    """One set of arms; after every `every` rounds theta takes a step on the sphere through it.
+
+    theta <- |theta| u / |u| with u = theta / |theta| + step g / sqrt(d), g ~ N(0, I): about `step` as an angle. With
+    `step=None` u = g: the new theta has nothing to do with the old. The path is a function of `seed`. Regret is against the
+    best arm of the moment.
+
+    >>> problem = MovingProblem(FiniteArms(np.eye(2)), [0.6, 0.8], 0.1, every=100, step=None, seed=3)
+    >>> problem.at(99).best_mean(), bool(problem.at(100).best_mean() == problem.at(199).best_mean() != 0.8)
+    (0.8, True)
+    """
+
+    def __init__(
+        self, arms: Arms, theta: ArrayLike, noise: Noise | float, *, every: int = 1, step: float | None, seed: int = 0
+    ) -> None:
+        super().__init__(arms, theta, noise)
+        if isinstance(arms, ChangingArms):
+            raise InvalidArgument("arms", arms, "a fixed set of arms")
+        self.every = whole("every", every, 1)
+        self.step = None if step is None else number("step", step, 0.0)
+        self.seed = whole("seed", seed, 0)
+        self._path = self.theta[None]
+
+    def __repr__(self) -> str:
+        moves = "redrawn" if self.step is None else f"a step of {self.step:g}"
+        return f"MovingProblem({self.arms!r}, noise={self.noise!r}, {moves} every {self.every})"
+
+    def path(self, count: int) -> FloatArray:
+        """The first `count` values of theta, at least: [P, d]."""
+        known = self._path
+        if len(known) < count:  # what is there already comes out the same, also where threads do this together
+            rng, d, size = np.random.default_rng(self.seed), self.arms.dim, float(np.linalg.norm(self.theta))
+            known = np.empty((2 * count, d))
+            known[0] = self.theta
+            for k, g in enumerate(rng.standard_normal((len(known) - 1, d)), 1):
+                u = g if self.step is None else known[k - 1] + size * self.step / d**0.5 * g
+                length = float(np.sqrt((u * u).sum()))
+                known[k] = size / length * u if length > 0.0 else u
+            self._path = known
+        return known
+
+    def at(self, t: int) -> LinearProblem:
+        epoch = t // self.every
+        return LinearProblem(self.arms, self.path(epoch + 1)[epoch], self.noise)
+
+    def offer(self, rng: Generator) -> None:
+        return None
+
+    def best_mean(self, offered: FloatArray | None = None) -> float:
+        """In the first round."""
+        return self.at(0).best_mean()
+
+    def place(self, rounds: int = 0) -> World | None:
+        """Kernels know noises that are the same everywhere, and runs that are not too long to be laid out."""
+        count = -(-rounds // self.every)
+        plain = type(self) is MovingProblem and known_to_kernels(self.noise)
+        if not (plain and isinstance(self.arms, FiniteArms) and count * len(self.arms) <= MOST_MEANS):
+            return None
+        if self.noise.range[0] != self.noise.range[1]:  # type: ignore[attr-defined]
+            return None
+        first = self.at(0).place()
+        assert isinstance(first, World)
+        means = np.einsum("pi,ki->pk", self.path(count)[:count], self.arms.features)
+        self.noise.check(means)
+        return first._replace(path=means, summits=means.max(axis=1, initial=-np.inf), stay=self.every)
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        if type(self) is not MovingProblem:
+            return None
+        given = {"arms": self.arms, "theta": self.theta, "noise": self.noise}
+        return given | {"every": self.every, "step": self.step, "seed": self.seed}

@@ -1,0 +1,84 @@
+"""Problems whose truth moves."""
+
+import numpy as np
+import pytest
+
+import ensample as es
+from ensample.kernels.world import World
+
+
+def drawn(name: str, **options) -> es.MovingProblem:
+    return es.problem(name, **options).draw(np.random.default_rng(5))
+
+
+def test_drift_walks_on_the_sphere() -> None:
+    problem = drawn("drift", dim=50, step=0.02)
+    path = problem.path(2000)
+    np.testing.assert_allclose(np.linalg.norm(path, axis=1), 1.0, rtol=1e-12)
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    assert steps.mean() == pytest.approx(0.02, rel=0.05) and np.abs(path[0] @ path[-1]) < 0.9
+
+
+def test_switch_is_another_problem_every_so_many_rounds() -> None:
+    problem = drawn("switch", dim=5, every=40)
+    thetas = np.array([problem.at(t).theta for t in range(120)])
+    assert len(np.unique(thetas, axis=0)) == 3 and (thetas[:40] == problem.theta).all()
+    assert (thetas[40] == thetas[79]).all() and np.linalg.norm(thetas[80]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["drift", "switch"])
+def test_the_path_does_not_depend_on_who_asks(name: str) -> None:
+    one, other = drawn(name), drawn(name)
+    late = one.at(3000).theta
+    for t in (0, 700, 1500, 3000):
+        np.testing.assert_array_equal(other.at(t).theta, one.at(t).theta)
+    np.testing.assert_array_equal(other.at(3000).theta, late)
+    again = es.MovingProblem(**one.parameters)
+    np.testing.assert_array_equal(again.at(2500).theta, one.at(2500).theta)
+
+
+def test_regret_is_against_the_best_arm_of_the_moment() -> None:
+    problem = drawn("switch", dim=3, arms=6, every=10)
+    runs = es.simulate(es.Greedy(regularization=1.0), problem, 40, evaluation="live", checkpoints=40)
+    played = np.diff(runs.regret[0], prepend=0.0)
+    gaps = [problem.at(t).best_mean() - problem.arms.features @ problem.at(t).theta for t in range(40)]
+    assert all(np.abs(gap - loss).min() < 1e-12 for gap, loss in zip(gaps, played, strict=True))
+
+
+def test_kernels_see_the_same_path() -> None:
+    problem = drawn("drift", dim=3, arms=6)
+    world = problem.place(100)
+    assert isinstance(world, World) and world.path.shape == (100, 6) and world.stay == 1
+    means = [problem.arms.features @ problem.at(t).theta for t in range(100)]
+    np.testing.assert_allclose(world.path, means, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(world.summits, world.path.max(axis=1))
+
+
+def test_what_kernels_cannot_lay_out_is_simulated_live() -> None:
+    arms = es.FiniteArms(np.eye(2))
+    loud = es.MovingProblem(arms, [0.6, 0.8], es.HeteroscedasticNoise(0.1, 0.5), step=0.1)
+    assert loud.place(10) is None and es.MovingProblem(arms, [0.6, 0.8], 0.1, step=0.1).place(10**8) is None
+    assert es.MovingProblem(es.UnitBall(2), [0.6, 0.8], 0.1, step=0.1).place(10) is None
+    with pytest.warns(es.LiveSimulationWarning, match="MovingProblem with FiniteArms and HeteroscedasticNoise"):
+        assert es.simulate(es.Greedy(), loud, 5).evaluation == "live"
+
+
+def test_bad_fields_are_named() -> None:
+    for name, option in (
+        ("drift", {"step": -1.0}),
+        ("switch", {"every": 0}),
+        ("drift", {"arms": 0}),
+        ("switch", {"noise": -1}),
+    ):
+        with pytest.raises(es.InvalidArgument, match=f"^{next(iter(option))} = "):
+            es.problem(name, **option)
+    with pytest.raises(es.InvalidArgument, match="a fixed set of arms"):
+        es.MovingProblem(es.ChangingArms(2), [0.6, 0.8], 0.1, step=0.1)
+
+
+def test_no_theorem_is_said_to_hold() -> None:
+    policy = {"recipe": "LinUCB", "theorem": True}
+    study = es.Study(name="moving", horizon=50, runs=1, policy=policy, problem=[{"family": "drift"}, {"family": "sphere"}])
+    from ensample.lab.bounds import guarantee_of
+
+    assert [guarantee_of(cell) is None for cell in study.cells] == [True, False]
