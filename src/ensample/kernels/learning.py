@@ -11,7 +11,7 @@ from ensample.kernels.ridge import observe, rotate, view
 from ensample.kernels.rows import add_outer, axpy, dot
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["count_arm", "learn", "learn_directions", "learn_rooted", "remember", "remember_rewards", "watch"]
+__all__ = ["count_arm", "learn", "learn_directions", "learn_with_constant", "learn_rooted", "remember", "remember_rewards", "watch"]
 
 CARRY = 64  # observations between two times that newer sums are added to older ones
 
@@ -23,6 +23,18 @@ def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: Float
     d = x.size
     add_outer(sums[d : 2 * d], 1.0, x, z)
     carry_over(state, sums[: 2 * d])
+
+
+@kernel
+def learn_with_constant(
+    state: FloatArray, sums: FloatArray, origin: FloatArray, x: FloatArray, y: float, z: FloatArray
+) -> None:
+    """`learn` (x, 1) and y less the first reward, which `origin` [1] keeps."""
+    if view(state).seen[0] == 0.0:
+        origin[0] = y
+    longer = np.ones(x.size + 1)
+    longer[: x.size] = x
+    learn(state, sums, longer, y - origin[0], z)
 
 
 @borrowing

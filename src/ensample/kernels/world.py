@@ -12,10 +12,10 @@ from numpy.random import Generator
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.noise import draw_reward
 from ensample.kernels.rows import add_outer, argmax, sum_rows
-from ensample.kernels.track import Track, adopt, calibrate, due, note, observe, steep, unlearned
+from ensample.kernels.track import Track, adopt, aligned, calibrate, due, from_origin, note, observe, steep, unlearned
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["World", "begin", "greedy_arm", "pull", "warm"]
+__all__ = ["World", "begin", "greedy_arm", "pull", "warm", "with_constant"]
 
 
 class World(NamedTuple):
@@ -29,6 +29,15 @@ class World(NamedTuple):
     best: float  # the largest mean on offer
     warmup: IntArray  # rows of `features` observed before the first round
     opening: IntArray  # arms that the first rounds must play
+
+
+def with_constant(world: World) -> World:
+    """The same problem with a last feature that is 1. To the choice among arms it is 0, as it is the same for all."""
+    d, arms = world.by_coordinate.shape
+    (by_coordinate,) = aligned((d + 1, arms))
+    by_coordinate[:d] = world.by_coordinate
+    features = np.hstack([world.features, np.ones((len(world.features), 1))])
+    return world._replace(features=features, by_coordinate=by_coordinate)
 
 
 @kernel
@@ -61,8 +70,8 @@ def reward(world: World, arm: int, rng: Generator) -> float:
 
 @embedded
 def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
-    """Play an arm in round t and learn from it; returns the reward."""
-    y = reward(world, arm, rng)
+    """Play an arm in round t and learn from it; returns the reward as it was learned."""
+    y = from_origin(track, reward(world, arm, rng))
     observe(track, world.features[arm], y)
     track.pulls[arm] += 1
     if unlearned(track):
@@ -76,7 +85,7 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
 @borrowing
 def warm(world: World, track: Track, row: int, rng: Generator) -> None:
     """One observation of the warm-up."""
-    observe(track, world.features[row], reward(world, row, rng))
+    observe(track, world.features[row], from_origin(track, reward(world, row, rng)))
     track.pulls[row] += 1
     if unlearned(track):
         learn_scales(world, track)

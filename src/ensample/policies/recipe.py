@@ -13,7 +13,7 @@ from ensample.calibration import AUTO, Unknown
 from ensample.checks import LARGEST_REWARD, instance, matrix, number, sequence, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
-from ensample.models import LinearEnsemble, Model
+from ensample.models import EnsembleWithIntercept, LinearEnsemble, Model
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.ledger import Entry, LogSink
@@ -34,6 +34,7 @@ class Recipe(ABC):
     regularization: float | Auto
     scale: float | Auto  # of its randomness; 0 for algorithms without
     boldness: ClassVar[float] = 1.0  # what multiplies sigma where that is learned
+    intercept: bool = False  # whether a constant is added to the features
     setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
     policy_type: ClassVar[type[Policy]] = Policy
     theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
@@ -62,7 +63,10 @@ class Recipe(ABC):
         """The regularization, or what is to be learned of the scales on these arms."""
         if not self.calibrates:
             return self.lam
-        return Unknown(arms.sizes, 0.0) if self.regularization == AUTO else Unknown(np.ones(arms.dim), self.lam)
+        sizes, lam = (arms.sizes, 0.0) if self.regularization == AUTO else (np.ones(arms.dim), self.lam)
+        if self.intercept and sizes is not None:
+            sizes = np.append(sizes, 1.0)
+        return Unknown(sizes, lam, self.intercept)
 
     @abstractmethod
     def build(self, arms: Arms, address: Address) -> Model:
@@ -191,7 +195,8 @@ class EnsembleRecipe(PerturbationRecipe):
 
     def build(self, arms: Arms, address: Address) -> LinearEnsemble:
         laws = self.initial_law, self.reward_law
-        return LinearEnsemble(arms.dim, self.prior(arms), self.size, *laws, address, self.boldness)
+        kind = EnsembleWithIntercept if self.intercept else LinearEnsemble
+        return kind(arms.dim, self.prior(arms), self.size, *laws, address, self.boldness)
 
 
 def number_or_auto(name: str, value: object, least: float, most: float) -> float | Auto:

@@ -18,7 +18,7 @@ from ensample.kernels.turns import Ensemble, next_member
 from ensample.perturbations import Gaussian
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, factor_of, looks_at_all
+from ensample.simulation.codes import ensemble_of, factor_of, no_constant
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
@@ -28,7 +28,7 @@ __all__: list[str] = []
 def no_lazy_law(recipe: EnsembleSampling) -> str:
     """Only a Gaussian law has one."""
     gaussian = type(recipe.reward_law) is Gaussian
-    return looks_at_all(recipe) or ("" if gaussian else f"no lazy law is known for {recipe.reward_law!r} on moving arms")
+    return no_constant(recipe) or ("" if gaussian else f"no lazy law is known for {recipe.reward_law!r} on moving arms")
 
 
 @simulates(EnsembleSampling, Scene, Evaluation.LAZY, unless=no_lazy_law)
@@ -37,7 +37,7 @@ def lazily(recipe: EnsembleSampling, scene: Scene, track: Track, rngs: RunGenera
     lazy_moving(scene, track, ensemble_of(recipe), factor_of(recipe), drawn)
 
 
-@simulates(EnsembleSampling, Scene, Evaluation.EAGER, unless=looks_at_all)
+@simulates(EnsembleSampling, Scene, Evaluation.EAGER, unless=no_constant)
 def eagerly(recipe: EnsembleSampling, scene: Scene, track: Track, rngs: RunGenerators) -> None:
     drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
     eager_moving(scene, track, ensemble_of(recipe), factor_of(recipe), drawn)
