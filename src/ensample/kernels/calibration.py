@@ -139,9 +139,7 @@ def prior_of(known: Scales, i: int, intercept: bool) -> float:
 
 
 @kernel
-def learn_scales(
-    known: Scales, G: FloatArray, b: FloatArray, squares: float, n: float, lam: float, intercept: bool
-) -> None:
+def learn_scales(known: Scales, G: FloatArray, b: FloatArray, squares: float, n: float, lam: float, intercept: bool) -> None:
     """The scales after n observations, from sum x x', sum x y and sum y^2; G and b are used up."""
     d = b.size
     for i in range(d):
@@ -202,7 +200,8 @@ def evidence(
 ) -> tuple[float, float, float]:
     """The fixed point (sigma^2, tau^2) from (noise, spread), and gamma; G and b are used up. lam > 0 is kept.
 
-    `length` is x2, the mean square length of the features. theta = (G + lam I)^-1 b; RSS = yy - b'theta - lam |theta|^2, which is yy - 2 b'theta + theta'G theta.
+    `length` is x2, the mean square length of the features. theta = (G + lam I)^-1 b;
+    RSS = yy - b'theta - lam |theta|^2, which is yy - 2 b'theta + theta'G theta.
     """
     d = b.size
     mean_square = squares / n

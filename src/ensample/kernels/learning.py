@@ -11,7 +11,16 @@ from ensample.kernels.ridge import observe, rotate, view
 from ensample.kernels.rows import add_outer, axpy, dot
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["count_arm", "learn", "learn_directions", "learn_with_constant", "learn_rooted", "remember", "remember_rewards", "watch"]
+__all__ = [
+    "count_arm",
+    "learn",
+    "learn_directions",
+    "learn_rooted",
+    "learn_with_constant",
+    "remember",
+    "remember_rewards",
+    "watch",
+]
 
 CARRY = 64  # observations between two times that newer sums are added to older ones
 

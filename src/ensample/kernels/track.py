@@ -124,7 +124,10 @@ def new_track(
     stop: IntArray,
     learned: "tuple[FloatArray | None, float, bool] | None" = None,
 ) -> Track:
-    """A run before its first round; `learned`: the sizes of features, or None; the lam to keep, or 0; if there is an intercept."""
+    """A run before its first round.
+
+    `learned` is the sizes of features, or None; the lam to keep, or 0; and whether there is an intercept.
+    """
     dim, rows, arms = room
     inverse, mean, target, gain, scores = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,))
     sizes, kept, intercept = (None, lam, False) if learned is None else learned

@@ -22,7 +22,7 @@ __all__ = ["EnsembleWithIntercept"]
 class EnsembleWithIntercept(LinearEnsemble):
     """theta^j of (x, 1): its last entry is the member's intercept, the same for all arms, which no choice among them needs.
 
-    Rewards are learned relative to the first one, `origin`. So a number added to all of them changes nothing but the intercepts.
+    Rewards are learned relative to the first one, `origin`: a number added to all of them changes nothing but the intercepts.
     """
 
     def __init__(
@@ -36,7 +36,9 @@ class EnsembleWithIntercept(LinearEnsemble):
         boldness: float = 1.0,
     ) -> None:
         """`dim` is that of the features, without the constant."""
-        super().__init__(dim + 1, free(dim, prior) if isinstance(prior, float) else prior, size, initial, reward, address, boldness)
+        super().__init__(
+            dim + 1, free(dim, prior) if isinstance(prior, float) else prior, size, initial, reward, address, boldness
+        )
         self.origin = np.zeros(1)
         if self.unknown is None:
             self.sums[dim] *= math.sqrt(FREE)  # W^j has the covariance of the prior
@@ -56,7 +58,7 @@ class EnsembleWithIntercept(LinearEnsemble):
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
         theta = self.theta(member)
-        return rows @ theta[:-1] + theta[-1]
+        return np.asarray(rows @ theta[:-1] + theta[-1])
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         arm, x = best_for(super().theta(member)[:-1], self.in_known_units(offer))

@@ -23,8 +23,9 @@ __all__ = ["Diagnostics", "diagnose"]
 class Diagnostics:
     """The state before the next round, in the paper's terms. The last four need the true parameter.
 
-    With an intercept the true parameter has d + 1 entries, the constant last. The events are judged by beta_t and gamma~_T of a setting: the one given, else that of `from_theorem`. Where none is known,
-    beta is the recipe's own scale, and gamma~ follows from its perturbations' scale, the rounds so far and delta = 0.05.
+    With an intercept the true parameter has d + 1 entries, the constant last. The events are judged by beta_t and gamma~_T of a
+    setting: the one given, else that of `from_theorem`. Where none is known, beta is the recipe's own scale, and gamma~ follows
+    from its perturbations' scale, the rounds so far and delta = 0.05.
     """
 
     round: int

@@ -35,10 +35,9 @@ class EnsembleSampling(EnsembleRecipe):
     where only the regularization is, it is kept and the scale learned. Of one law that is given only the shape counts where the
     scale is learned; two that are given are used as they are. A round costs O(d^2 + K d + m d).
 
-    `intercept=True` is for rewards that all sit near some number, such as money or ratings: a constant is added to the features,
-    which nothing pulls to 0, and adding a number to all rewards changes no decision. It is the last of the d + 1 entries of
-    `mean` and `estimates`, and the last row of `gram`; features that you give stay d. Where a feature is constant already,
-    or features of each arm are its own (`np.eye(K)`), it adds little.
+    `intercept=True` is for rewards that all sit near some number, such as ratings: a constant that nothing pulls to 0 is added
+    to the features, and adding a number to all rewards changes no decision. It is the last of the d + 1 entries of `mean` and
+    `estimates`, and the last row of `gram`; features that you give stay d. Where a feature is constant already it adds nothing.
 
     >>> import numpy as np, ensample as es
     >>> arms = es.FiniteArms(np.eye(3))

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from ensample.arms import Arms, FiniteArms
 from ensample.checks import number
 from ensample.kernels.world import World
