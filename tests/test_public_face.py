@@ -21,7 +21,7 @@ NAMES = {
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
-    "AdversarialDuplicates Ball Contextual Kveton LinReBoot RandomSphere Trap TwoArms",
+    "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
 }
 THEORY = {

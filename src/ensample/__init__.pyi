@@ -52,6 +52,7 @@ from ensample.policies.refreshed import RefreshedEnsembleSampling as RefreshedEn
 from ensample.policies.sharp import SharpEnsembleSampling as SharpEnsembleSampling
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling as SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling as ThompsonSampling
+from ensample.problems.bernoulli_arms import BernoulliArms as BernoulliArms
 from ensample.problems.drift import Drift as Drift
 from ensample.problems.families import AdversarialDuplicates as AdversarialDuplicates
 from ensample.problems.families import Ball as Ball
@@ -72,7 +73,12 @@ from ensample.problems.noise import GaussianNoise as GaussianNoise
 from ensample.problems.noise import HeteroscedasticNoise as HeteroscedasticNoise
 from ensample.problems.noise import Noise as Noise
 from ensample.problems.noise import RademacherNoise as RademacherNoise
+from ensample.problems.pricing import Pricing as Pricing
+from ensample.problems.pricing import PricingProblem as PricingProblem
+from ensample.problems.rescaled import Rescaled as Rescaled
 from ensample.problems.settings import setting_of as setting_of
+from ensample.problems.shifted import ShiftedProblem as ShiftedProblem
+from ensample.problems.student import StudentNoise as StudentNoise
 from ensample.problems.switch import Switch as Switch
 from ensample.simulation.runs import Runs as Runs
 from ensample.simulation.simulate import simulate as simulate

@@ -16,6 +16,11 @@ least m2/x2, so that a parameter that looks small is not taken for nothing. It i
 whenever n has grown by a quarter. The members follow: theta^j = V^-1 (b + f sigma (sqrt(lam) w^j + sum x z^j)) with unit
 perturbations, Algorithm 1 with the laws of the moment.
 
+With an intercept a last feature, the constant 1, is not pulled to anything (its entry of V's prior is 1e-15 of an
+observation), and G, b, yy and n are those about the means: G - n xbar xbar', b - n xbar ybar, yy - n ybar^2 and n - 1. x2 stays
+as it is: an arm that is played all the time would leave next to nothing of it. Rewards are taken relative to the first one, so
+that no digits are lost, and a number added to all of them changes no decision.
+
 So no decision changes when all rewards, or a feature, are multiplied by a constant. The features' root mean squares are those
 of the standing arms or, where none stand, of what was played; a feature that was never played has the unit of the round's
 offer.
@@ -42,7 +47,7 @@ class Calibration:
     sigma: float  # of the noise; 1 before the first reward that is not 0
     tau: float  # of the parameter
     lam: float  # the regularization, sigma^2 / tau^2
-    effective: float  # gamma, the effective number of parameters
+    effective: float  # gamma, the effective number of parameters, the intercept not counted
     count: int  # observations when this was computed
     sizes: FloatArray  # the root mean squares by which features are divided [d]
 
@@ -52,3 +57,4 @@ class Unknown(NamedTuple):
 
     sizes: FloatArray | None  # of the features [d]; None: they are those of what is played
     lam: float  # kept if > 0; else learned
+    intercept: bool = False  # whether the last feature is the constant 1, which is not pulled to 0

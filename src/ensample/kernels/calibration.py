@@ -16,14 +16,17 @@ from ensample.kernels.rows import axpy, dot, sum_rows
 from ensample.types import FloatArray
 
 __all__ = [
+    "FREE",
     "GROWTH",
     "Scales",
     "calibrate_if_due",
     "due",
     "evidence",
+    "first_prior",
     "learn_scales",
     "new_scales",
     "next_time",
+    "prior_of",
     "scale_views",
     "unit_of",
 ]
@@ -33,6 +36,7 @@ GROWTH = 1.25  # of the number of observations between two times
 STEPS = 20  # of the fixed point
 SETTLED = 1e-9  # relative change of a step after which no more are made
 LEAST, MOST = 1e-6, 1e6  # of lam, for features of size 1
+FREE = 1e-15  # the prior of an intercept, in observations: next to none, and V can be inverted before the first
 VECTORS = 6
 
 
@@ -65,15 +69,24 @@ def new_scales(sizes: FloatArray, lam: float) -> FloatArray:
     return scales
 
 
+def first_prior(sizes: FloatArray, lam: float, intercept: bool) -> FloatArray:
+    """The diagonal of V before the first observation: [d]."""
+    prior: FloatArray = (lam or 1.0) * np.where(sizes > 0.0, sizes, 1.0) ** 2
+    if intercept:
+        prior[-1] = FREE
+    return prior
+
+
 @kernel
-def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam: float) -> None:
+def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam: float, intercept: bool) -> None:
     """Learn the scales anew where it is time, or where a feature was seen for the first time: doing it twice changes nothing.
 
     `standing`: whether the sizes of features are given, or those of what was seen. lam > 0 is kept and no prior learned.
+    `intercept`: whether the last feature is the constant 1.
     """
     ridge, known = view(state), scale_view(scales)
     if due(ridge.seen[0], known.asked[0], fading_rate(state)) or (not standing and news(state, scales)):
-        calibrate(state, scales, standing, lam)
+        calibrate(state, scales, standing, lam, intercept)
 
 
 @embedded
@@ -99,7 +112,7 @@ def news(state: FloatArray, scales: FloatArray) -> bool:
 
 
 @kernel
-def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float) -> None:
+def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float, intercept: bool) -> None:
     """Learn the scales from what a ridge regression has seen, give it the prior that follows, and polish it."""
     ridge, known = view(state), scale_view(scales)
     d, n = ridge.mean.size, effective_count(ridge.seen[0], fading_rate(state))
@@ -113,10 +126,10 @@ def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float)
             if fades(state):  # units are not forgotten: they are those of all that was seen
                 known.sizes[i] = np.sqrt(ridge.lengths[0, i] / ridge.seen[0])
         b[i] = ridge.target[i]
-    learn_scales(known, G, b, ridge.squares[0, 0], n, lam)
+    learn_scales(known, G, b, ridge.squares[0, 0], n, lam, intercept)
     known.asked[0] = ridge.seen[0]
     for i in range(d):
-        prior = known.strength[0] * unit_of(known.sizes[i]) ** 2
+        prior = prior_of(known, i, intercept)
         replace_prior(ridge.gram[i], ridge.gram_low[i], i, ridge.prior[i], prior)
         ridge.prior[i] = prior
     polish(state)
@@ -128,25 +141,50 @@ def unit_of(size: float) -> float:
     return size if size > 0.0 else 1.0
 
 
+@embedded
+def prior_of(known: Scales, i: int, intercept: bool) -> float:
+    """The i-th entry of the diagonal that is V's prior."""
+    if intercept and i == known.sizes.size - 1:
+        return FREE
+    return known.strength[0] * unit_of(known.sizes[i]) ** 2
+
+
 @kernel
-def learn_scales(known: Scales, G: FloatArray, b: FloatArray, squares: float, n: float, lam: float) -> None:
+def learn_scales(known: Scales, G: FloatArray, b: FloatArray, squares: float, n: float, lam: float, intercept: bool) -> None:
     """The scales after what counts for n observations, from sum x x', sum x y and sum y^2; G and b are used up."""
     d = b.size
     for i in range(d):
         b[i] /= unit_of(known.sizes[i])
         for k in range(d):
             G[i, k] = G[i, k] / unit_of(known.sizes[i]) / unit_of(known.sizes[k])
-    if squares > 0.0:
+    total, all_seen = 0.0, n  # of the squared lengths of features
+    for i in range(d - 1 if intercept else d):
+        total += G[i, i]
+    if intercept:
+        squares -= b[d - 1] * b[d - 1] / n
+        G, b = about_means(G, b, n)
+        n -= 1.0
+    if squares > 0.0 and n > 0.0:
         noise, spread = known.noise[0], known.spread[0]
         if noise == 0.0:
             noise = spread = squares / n
-        length = 0.0
-        for i in range(d):
-            length += G[i, i]
-        noise, spread, known.effective[0] = evidence(G, b, squares, n, noise, spread, lam)
+        noise, spread, known.effective[0] = evidence(G, b, squares, n, total / all_seen, noise, spread, lam)
         known.noise[0] = noise
-        known.spread[0] = max(spread, squares / length) if length > 0.0 else spread
+        known.spread[0] = max(spread, squares / total * (all_seen / n)) if total > 0.0 else spread
         known.strength[0] = strength_of(known.noise[0], known.spread[0], lam)
+
+
+@kernel
+def about_means(G: FloatArray, b: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """G - n xbar xbar' and b - n xbar ybar; the last feature of G is the constant 1, and there is none in what is returned."""
+    d = b.size - 1
+    about, target = np.empty((d, d)), np.empty(d)
+    for i in range(d):
+        for k in range(d):
+            about[i, k] = G[i, k] - G[i, d] * G[k, d] / n
+        about[i, i] = max(about[i, i], 0.0)
+        target[i] = b[i] - G[i, d] * b[d] / n
+    return about, target
 
 
 @borrowing
@@ -168,18 +206,15 @@ def strength_of(noise: float, spread: float, lam: float) -> float:
 
 @kernel
 def evidence(
-    G: FloatArray, b: FloatArray, squares: float, n: float, noise: float, spread: float, lam: float
+    G: FloatArray, b: FloatArray, squares: float, n: float, length: float, noise: float, spread: float, lam: float
 ) -> tuple[float, float, float]:
     """The fixed point (sigma^2, tau^2) from (noise, spread), and gamma; G and b are used up. lam > 0 is kept.
 
-    theta = (G + lam I)^-1 b; RSS = yy - b'theta - lam |theta|^2, which is yy - 2 b'theta + theta'G theta.
+    `length` is x2, the mean square length of the features. theta = (G + lam I)^-1 b;
+    RSS = yy - b'theta - lam |theta|^2, which is yy - 2 b'theta + theta'G theta.
     """
     d = b.size
     mean_square = squares / n
-    length = 0.0  # the mean square length of features
-    for i in range(d):
-        length += G[i, i]
-    length /= n
     if not length > 0.0:  # nothing but arms that are 0: the rewards are noise
         return mean_square, spread, 0.0
     diagonal, beside = np.empty(d), np.zeros(d)

@@ -18,6 +18,7 @@ __all__ = [
     "learn_directions",
     "learn_fading",
     "learn_rooted",
+    "learn_with_constant",
     "remember",
     "remember_rewards",
     "watch",
@@ -51,6 +52,18 @@ def learn_fading(state: FloatArray, sums: FloatArray, fresh: FloatArray, x: Floa
     for i in range(x.size):
         axpy(sums[first + i], weight, fresh[i])
     learn(state, sums, x, y, z)
+
+
+@kernel
+def learn_with_constant(
+    state: FloatArray, sums: FloatArray, origin: FloatArray, x: FloatArray, y: float, z: FloatArray
+) -> None:
+    """`learn` (x, 1) and y less the first reward, which `origin` [1] keeps."""
+    if view(state).seen[0] == 0.0:
+        origin[0] = y
+    longer = np.ones(x.size + 1)
+    longer[: x.size] = x
+    learn(state, sums, longer, y - origin[0], z)
 
 
 @borrowing

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.calibration import Scales, learn_scales, new_scales, next_time, scale_views, unit_of
+from ensample.kernels.calibration import Scales, first_prior, learn_scales, new_scales, next_time, prior_of, scale_views
 from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.fading import effective_count, kept_share
 from ensample.kernels.lanes import BLOCK
@@ -27,6 +27,7 @@ __all__ = [
     "calibrate",
     "due",
     "forgets",
+    "from_origin",
     "information",
     "learns",
     "new_track",
@@ -67,6 +68,7 @@ class Tally:
     information: float  # log(det V / lam^d) up to some round
     growth: float  # of det V since then
     count: float  # of observations
+    origin: float  # what rewards are relative to, where there is an intercept: the first of them
     next: float  # their number when the scales are to be computed; infinite where they are given
     noted: int  # checkpoints passed
 
@@ -81,6 +83,7 @@ class Track(NamedTuple):
     kept: float  # lam > 0 where the scales are learned and it is not
     standing: bool  # whether the sizes of features are given
     rate: float  # at which the past fades, log 2 / half-life; 0: it does not
+    intercept: bool  # whether the last feature is the constant 1
     scales: Scales
     prior: FloatArray  # V before the first observation, its diagonal [d]
     prior_root: FloatArray  # of its entries [d]
@@ -123,15 +126,18 @@ def new_track(
     lam: float,
     checkpoints: IntArray,
     stop: IntArray,
-    learned: "tuple[FloatArray | None, float] | None" = None,
+    learned: "tuple[FloatArray | None, float, bool] | None" = None,
     rate: float = 0.0,
 ) -> Track:
-    """A run before its first round; `learned` is the sizes of features, or None, and the lam to keep, or 0."""
+    """A run before its first round.
+
+    `learned` is the sizes of features, or None; the lam to keep, or 0; and whether there is an intercept.
+    """
     dim, rows, arms = room
     inverse, mean, target, gain, scores = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,))
-    sizes, kept = (None, lam) if learned is None else learned
+    sizes, kept, intercept = (None, lam, False) if learned is None else learned
     scales = scale_views(new_scales(np.zeros(dim) if sizes is None else sizes, kept or 1.0))
-    prior = scales.strength[0] * np.where(scales.sizes > 0.0, scales.sizes, 1.0) ** 2
+    prior = first_prior(scales.sizes, float(scales.strength[0]), intercept)
     np.fill_diagonal(inverse, 1.0 / prior)
     tally: Any = np.zeros(1, NUMBERS).view(np.recarray)[0]
     tally.growth = 1.0
@@ -142,6 +148,7 @@ def new_track(
         kept=kept,
         standing=sizes is not None,
         rate=rate,
+        intercept=intercept,
         scales=scales,
         prior=prior,
         prior_root=np.sqrt(prior),
@@ -204,6 +211,16 @@ def observe_fading(track: Track, x: FloatArray, y: float) -> None:
         for i in range(x.size):
             fresh[i, i] += track.prior[i]
         adopt(track, fresh)
+
+
+@embedded
+def from_origin(track: Track, y: float) -> float:
+    """A reward as it is learned: where there is an intercept, relative to the first."""
+    if track.intercept:
+        if track.tally.count == 0.0:
+            track.tally.origin = y
+        return y - track.tally.origin
+    return y
 
 
 @embedded
@@ -270,11 +287,11 @@ def calibrate(track: Track, gram: FloatArray) -> None:
     if not track.standing:
         for i in range(d):
             known.sizes[i] = np.sqrt(gram[i, i] / tally.count)
-    learn_scales(known, gram, target, tally.squares, effective_count(tally.count, track.rate), track.kept)
+    learn_scales(known, gram, target, tally.squares, effective_count(tally.count, track.rate), track.kept, track.intercept)
     known.asked[0] = tally.count
     tally.next = max(tally.count + 1.0, np.ceil(next_time(tally.count, track.rate)))
     for i in range(d):
-        track.prior[i] = known.strength[0] * unit_of(known.sizes[i]) ** 2
+        track.prior[i] = prior_of(known, i, track.intercept)
         track.prior_root[i] = np.sqrt(track.prior[i])
         fresh[i, i] += track.prior[i]
     adopt(track, fresh)

@@ -12,10 +12,23 @@ from numpy.random import Generator
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.noise import draw_reward
 from ensample.kernels.rows import add_outer, argmax, sum_rows
-from ensample.kernels.track import Track, adopt, calibrate, due, forgets, note, observe, observe_fading, steep, unlearned
+from ensample.kernels.track import (
+    Track,
+    adopt,
+    aligned,
+    calibrate,
+    due,
+    forgets,
+    from_origin,
+    note,
+    observe,
+    observe_fading,
+    steep,
+    unlearned,
+)
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["World", "begin", "greedy_arm", "opening_rounds", "prescribed", "pull"]
+__all__ = ["World", "begin", "greedy_arm", "opening_rounds", "prescribed", "pull", "with_constant"]
 
 
 class World(NamedTuple):
@@ -32,6 +45,15 @@ class World(NamedTuple):
     path: FloatArray  # where the truth moves: its means, one after the other [P, K]
     summits: FloatArray  # the largest of each [P]
     stay: int  # for how many rounds each holds; 0: the truth does not move
+
+
+def with_constant(world: World) -> World:
+    """The same problem with a last feature that is 1. To the choice among arms it is 0, as it is the same for all."""
+    d, arms = world.by_coordinate.shape
+    (by_coordinate,) = aligned((d + 1, arms))
+    by_coordinate[:d] = world.by_coordinate
+    features = np.hstack([world.features, np.ones((len(world.features), 1))])
+    return world._replace(features=features, by_coordinate=by_coordinate)
 
 
 @kernel
@@ -76,9 +98,9 @@ def reward(world: World, mean: float, arm: int, rng: Generator) -> float:
 
 @embedded
 def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
-    """Play an arm in round t and learn from it; returns the reward."""
+    """Play an arm in round t and learn from it; returns the reward as it was learned."""
     mean = mean_of(world, t, arm)
-    y = reward(world, mean, arm, rng)
+    y = from_origin(track, reward(world, mean, arm, rng))
     track.pulls[arm] += 1
     if forgets(track):
         observe_fading(track, world.features[arm], y)
@@ -98,7 +120,7 @@ def prescribed(world: World, track: Track, i: int, rng: Generator) -> None:
     t = i - world.warmup.size
     row = world.warmup[i] if t < 0 else world.opening[t]
     mean = world.means[row] if t < 0 else mean_of(world, t, row)
-    y = reward(world, mean, row, rng)
+    y = from_origin(track, reward(world, mean, row, rng))
     track.pulls[row] += 1
     if forgets(track):
         observe_fading(track, world.features[row], y)

@@ -8,7 +8,7 @@ from ensample.registry import known
 
 __all__ = ["BUNDLED", "bundled"]
 
-BUNDLED = ("ensemble-size", "rates", "arms", "perturbations", "scale", "anchors", "members", "forgetting")
+BUNDLED = ("ensemble-size", "rates", "arms", "perturbations", "scale", "anchors", "members", "calibration", "forgetting")
 
 
 def bundled(name: str, scale: str = "") -> Study:

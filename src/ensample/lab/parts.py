@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ensample.arms import Arms
+from ensample.calibration import AUTO
 from ensample.checks import boolean, number
 from ensample.errors import AssumptionError, EnsampleError, InvalidArgument, WrongType
 from ensample.members import MemberRule
@@ -96,9 +97,10 @@ def recipe_named(name: str | Table) -> Any:
 
 
 def by_fields(kind: Any, options: Table, problem: Problem | Family, horizon: int) -> Recipe:
-    lam = number("regularization", options.get("regularization", 1.0), 1e-12, 1e50)
+    given = options.get("regularization", AUTO)
+    lam = 1.0 if given == AUTO else number("regularization", given, 1e-12, 1e50)
     units: Units = {
-        "noise": lambda: setting_of(problem, horizon).noise,
+        "noise": lambda: example_of(problem).noise.size,
         "radius": lambda: radius(setting_of(problem, horizon, lam)),
     }
     check_arguments(kind, options, without=("setting",))
@@ -126,6 +128,8 @@ def part(key: str, value: Any, units: Units) -> Any:
         found = theirs(key, value)
         return called(key, value, found, {}) if isinstance(found, type) else found
     if isinstance(value, str):
+        if value == AUTO and units:
+            return AUTO
         return None if value == "none" else amount(key, value, units)  # TOML has no null
     if isinstance(value, list | tuple):
         return tuple(part(f"{key}[{place}]", item, units) for place, item in enumerate(value))

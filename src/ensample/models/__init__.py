@@ -2,7 +2,8 @@
 
 from ensample.models.drawn import DrawnModel
 from ensample.models.ensemble import LinearEnsemble
+from ensample.models.intercept import EnsembleWithIntercept
 from ensample.models.linear import LinearModel
 from ensample.models.model import Model
 
-__all__ = ["DrawnModel", "LinearEnsemble", "LinearModel", "Model"]
+__all__ = ["DrawnModel", "EnsembleWithIntercept", "LinearEnsemble", "LinearModel", "Model"]

@@ -29,7 +29,7 @@ class LinearEnsemble(LinearModel):
     def __init__(
         self,
         dim: int,
-        prior: float | Unknown,
+        prior: float | FloatArray | Unknown,
         size: int,
         initial: InitialLaw,
         reward: Perturbation,

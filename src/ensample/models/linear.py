@@ -10,7 +10,7 @@ from ensample.arms import Offer, Rows
 from ensample.calibration import Calibration, Unknown
 from ensample.checks import vector, whole
 from ensample.kernels import ensemble
-from ensample.kernels.calibration import Scales, calibrate_if_due, new_scales, scale_views
+from ensample.kernels.calibration import Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
 from ensample.kernels.ridge import Ridge, new_ridge, views
 from ensample.models.model import Model
@@ -36,7 +36,7 @@ class LinearModel(Model):
         if isinstance(prior, Unknown):
             sizes = np.zeros(dim) if prior.sizes is None else prior.sizes
             self.scales = new_scales(sizes, prior.lam)
-            prior = (prior.lam or 1.0) * np.where(sizes > 0.0, sizes, 1.0) ** 2
+            prior = first_prior(sizes, prior.lam, prior.intercept)
         self.state = new_ridge(dim, prior, rate)  # the kernels change it in place
         self._look()
 
@@ -90,16 +90,15 @@ class LinearModel(Model):
 
     def settle(self) -> None:
         if self.unknown is not None:
-            calibrate_if_due(self.state, self.scales, self.unknown.sizes is not None, self.unknown.lam)
+            standing, lam, intercept = self.unknown.sizes is not None, self.unknown.lam, self.unknown.intercept
+            calibrate_if_due(self.state, self.scales, standing, lam, intercept)
 
     def in_known_units(self, offer: Offer) -> Offer:
         """The offer, with features that were never played in units of its own: of others the units are known."""
         if self.unknown is None or self.unknown.sizes is not None or offer.rows is None or self.known.sizes.all():
             return offer
-        here = np.sqrt(np.square(offer.rows).mean(axis=0))
-        return Rows(
-            np.where((self.known.sizes > 0.0) | (here == 0.0), offer.rows, offer.rows / np.where(here > 0.0, here, 1.0))
-        )
+        known, here = self.known.sizes[: offer.dim], np.sqrt(np.square(offer.rows).mean(axis=0))
+        return Rows(np.where((known > 0.0) | (here == 0.0), offer.rows, offer.rows / np.where(here > 0.0, here, 1.0)))
 
     def theta(self, member: int) -> FloatArray:
         """What a member multiplies features by: [d]."""

@@ -23,8 +23,9 @@ __all__ = ["Diagnostics", "diagnose"]
 class Diagnostics:
     """The state before the next round, in the paper's terms. The last four need the true parameter.
 
-    The events are judged by beta_t and gamma~_T of a setting: the one given, else that of `from_theorem`. Where none is known,
-    beta is the recipe's own scale, and gamma~ follows from its perturbations' scale, the rounds so far and delta = 0.05.
+    With an intercept the true parameter has d + 1 entries, the constant last. The events are judged by beta_t and gamma~_T of a
+    setting: the one given, else that of `from_theorem`. Where none is known, beta is the recipe's own scale, and gamma~ follows
+    from its perturbations' scale, the rounds so far and delta = 0.05.
     """
 
     round: int
@@ -43,8 +44,8 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
         instance("setting", setting, Setting, "a Setting")
         if setting.dim != policy.arms.dim:
             raise InvalidArgument("setting", setting, f"a Setting of dim {policy.arms.dim}")
-    truth = None if theta_star is None else vector("theta_star", theta_star, policy.arms.dim)
     V, theta_hat = policy.gram, policy.mean
+    truth = None if theta_star is None else vector("theta_star", theta_star, theta_hat.size)
     theta_tilde = policy.estimates - theta_hat
     norms = np.sqrt(np.maximum(0.0, np.einsum("ji,ik,jk->j", theta_tilde, V, theta_tilde)))
     smallest, *_, largest = np.linalg.eigvalsh(V)[[0, 0, -1]]
@@ -60,7 +61,8 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
         raise InvalidArgument("theta_star", truth, "None: without standing arms there is no best arm to compare with")
     beta, gamma = radii(policy, setting)
     error = math.sqrt((theta_hat - truth) @ V @ (theta_hat - truth))
-    _, best = policy.arms.best(truth)
+    _, best = policy.arms.best(truth[: policy.arms.dim])
+    best = np.append(best, np.ones(truth.size - best.size))  # the constant, where there is an intercept
     width = math.sqrt(max(0.0, float(best @ policy.model.inverse @ best)))
     concentrated = norms <= gamma
     return replace(

@@ -8,8 +8,8 @@ from numpy.random import Generator
 
 from ensample import theory
 from ensample.calibration import AUTO
-from ensample.checks import instance
-from ensample.errors import AssumptionError
+from ensample.checks import boolean, instance
+from ensample.errors import AssumptionError, InvalidArgument
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.policies.recipe import EnsembleRecipe
@@ -34,6 +34,10 @@ class EnsembleSampling(EnsembleRecipe):
     Z ~ Gaussian(scale) and W ~ Gaussian(sqrt(regularization) scale). Where the scale is a number, "auto" regularization is 1;
     where only the regularization is, it is kept and the scale learned. Of one law that is given only the shape counts where the
     scale is learned; two that are given are used as they are. A round costs O(d^2 + K d + m d).
+
+    `intercept=True` is for rewards that all sit near some number, such as ratings: a constant that nothing pulls to 0 is added
+    to the features, and adding a number to all rewards changes no decision. It is the last of the d + 1 entries of `mean` and
+    `estimates`, and the last row of `gram`; features that you give stay d. Where a feature is constant already it adds nothing.
 
     >>> import numpy as np, ensample as es
     >>> arms = es.FiniteArms(np.eye(3))
@@ -60,6 +64,7 @@ class EnsembleSampling(EnsembleRecipe):
     initial: InitialLaw | None = None
     reward: Perturbation | None = None
     member: MemberRule | Callable[[int, int, Generator], int] = UNIFORM_MEMBER
+    intercept: bool = field(default=False, kw_only=True)
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
     theorem_counts_arms: ClassVar[bool] = True
@@ -67,6 +72,10 @@ class EnsembleSampling(EnsembleRecipe):
     def __post_init__(self) -> None:
         self.check_fields()
         as_member_rule(self.member)
+        if boolean("intercept", self.intercept) and self.setting is not None:
+            raise AssumptionError("from_theorem", "features as they are", "intercept = True")
+        if self.intercept and self.half_life is not None:
+            raise InvalidArgument("half_life", self.half_life, "None with an intercept, which does not fade")
 
     @classmethod
     def from_theorem(
@@ -107,7 +116,7 @@ class EnsembleSampling(EnsembleRecipe):
         >>> round(found.bound), found.probability, found.theorem
         (6347334, 0.8, 'Theorem 1')
         """
-        if type(self) is not EnsembleSampling:
+        if type(self) is not EnsembleSampling or self.intercept:
             return super().guarantee(setting)
         law = self.reward_law
         prescribed = EnsembleSampling.from_theorem(setting, law, as_member_rule(self.member))

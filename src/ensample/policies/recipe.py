@@ -14,7 +14,7 @@ from ensample.checks import as_rewards, instance, matrix, number, sequence, whol
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.frames import is_frame
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
-from ensample.models import LinearEnsemble, Model
+from ensample.models import EnsembleWithIntercept, LinearEnsemble, Model
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.ledger import Entry, LogSink
@@ -37,6 +37,7 @@ class Recipe(ABC):
     regularization: float | Auto
     scale: float | Auto  # of its randomness; 0 for algorithms without
     boldness: ClassVar[float] = 1.0  # what multiplies sigma where that is learned
+    intercept: bool = False  # whether a constant is added to the features
     setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
     half_life: float | None = None  # observations after which one counts half as much; None: nothing is forgotten
     policy_type: ClassVar[type[Policy]] = Policy
@@ -83,7 +84,10 @@ class Recipe(ABC):
         """The regularization, or what is to be learned of the scales on these arms."""
         if not self.calibrates:
             return self.lam
-        return Unknown(arms.sizes, 0.0) if self.regularization == AUTO else Unknown(np.ones(arms.dim), self.lam)
+        sizes, lam = (arms.sizes, 0.0) if self.regularization == AUTO else (np.ones(arms.dim), self.lam)
+        if self.intercept and sizes is not None:
+            sizes = np.append(sizes, 1.0)
+        return Unknown(sizes, lam, self.intercept)
 
     @abstractmethod
     def build(self, arms: Arms, address: Address) -> Model:
@@ -215,7 +219,8 @@ class EnsembleRecipe(PerturbationRecipe):
 
     def build(self, arms: Arms, address: Address) -> LinearEnsemble:
         laws = self.initial_law, self.reward_law
-        return LinearEnsemble(arms.dim, self.prior(arms), self.size, *laws, address, self.boldness, self.rate)
+        given = arms.dim, self.prior(arms), self.size, *laws, address, self.boldness
+        return EnsembleWithIntercept(*given) if self.intercept else LinearEnsemble(*given, self.rate)
 
 
 def number_or_auto(name: str, value: object, least: float, most: float) -> float | Auto:

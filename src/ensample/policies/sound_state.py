@@ -15,8 +15,10 @@ from ensample.checks import LARGEST_REWARD
 from ensample.errors import SnapshotError
 from ensample.kernels.calibration import LEAST as LEAST_STRENGTH
 from ensample.kernels.calibration import MOST as MOST_STRENGTH
+from ensample.kernels.calibration import first_prior
 from ensample.kernels.ridge import Ridge
 from ensample.models import LinearModel
+from ensample.models.intercept import free
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.policy import Policy
 from ensample.policies.soundness import ROUNDING, require, standing_features
@@ -57,7 +59,8 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
     parts = model.parts
     V, V_low, b, prior = parts.gram, parts.gram_low, parts.target, parts.prior
     if model.unknown is None:
-        expect("prior", prior, prior == policy.recipe.lam, "the recipe's regularization")
+        given = free(policy.arms.dim, policy.recipe.lam) if policy.recipe.intercept else policy.recipe.lam
+        expect("prior", prior, prior == given, "the recipe's regularization")
     else:
         check_scales(policy, model, model.unknown)
     expect("V", V, V == V.T, "a symmetric matrix")
@@ -74,7 +77,7 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
     expect("V", np.diag(V), np.diag(V) >= prior * (1.0 - LAST_DIGIT), "at least its prior on the diagonal")
     size = float(np.linalg.norm(b / width))
     if known:
-        rewards = np.array(policy._ledger.rewards)
+        rewards = learned_rewards(policy)
         size = math.sqrt(rewards.size) * float(np.abs(rewards).max(initial=0.0))  # >= |y|, and no square of it to underflow
         expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
         squares, total = parts.squares[:1, 0], (shares_of_log(policy) * np.square(rewards)).sum()
@@ -95,7 +98,7 @@ def check_scales(policy: Policy, model: LinearModel, unknown: Unknown) -> None:
     require("state.scales: strength", strength, possible, "the recipe's regularization, or one that can be learned")
     given = sizes >= 0.0 if unknown.sizes is None else sizes == unknown.sizes
     require("state.scales: sizes", sizes, given, "the root mean squares of the features")
-    prior, wanted = model.parts.prior, strength * np.where(sizes > 0.0, sizes, 1.0) ** 2
+    prior, wanted = model.parts.prior, first_prior(sizes, float(strength[0]), unknown.intercept)
     expect("prior", prior, np.abs(prior - wanted) <= ROUNDING * wanted, "what follows from the scales")
 
 
@@ -131,7 +134,7 @@ def gram_of_log(policy: Policy) -> FloatArray:
     if policy.recipe.half_life is not None:
         X = policy._ledger.log().features
         return np.asarray(np.einsum("n,ni,nj->ij", shares_of_log(policy), X, X))
-    features, others = standing_features(policy), policy._ledger.other_features()
+    features, others = learned_features(policy)
     numbered = np.einsum("k,ki,kj->ij", pulls_of_log(policy), features, features)
     return np.asarray(numbered + np.einsum("ni,nj->ij", others, others))
 
@@ -141,11 +144,25 @@ def target_of_log(policy: Policy) -> FloatArray:
     if policy.recipe.half_life is not None:
         log = policy._ledger.log()
         return np.asarray(np.einsum("n,ni->i", shares_of_log(policy) * log.reward, log.features))
-    features, ledger = standing_features(policy), policy._ledger
-    arms, rewards = np.array(ledger.arms, np.int64), np.array(ledger.rewards, np.float64)
+    features, others = learned_features(policy)
+    arms, rewards = np.array(policy._ledger.arms, np.int64), learned_rewards(policy)
     numbered = arms != UNNUMBERED
     sums = np.bincount(arms[numbered], rewards[numbered], len(features))
-    return np.asarray(sums @ features + rewards[~numbered] @ ledger.other_features())
+    return np.asarray(sums @ features + rewards[~numbered] @ others)
+
+
+def learned_features(policy: Policy) -> tuple[FloatArray, FloatArray]:
+    """Of standing arms [K, d] and of others in the log [n, d], with the constant where there is an intercept."""
+    features, others = standing_features(policy), policy._ledger.other_features()
+    if not policy.recipe.intercept:
+        return features, others
+    return np.hstack([features, np.ones((len(features), 1))]), np.hstack([others, np.ones((len(others), 1))])
+
+
+def learned_rewards(policy: Policy) -> FloatArray:
+    """Of the log, relative to the first where there is an intercept: [n]."""
+    rewards = np.array(policy._ledger.rewards, np.float64)
+    return rewards - rewards[:1] if policy.recipe.intercept else rewards
 
 
 def shares_of_log(policy: Policy) -> FloatArray:
@@ -193,6 +210,14 @@ def check_largest(policy: Policy, largest: NDArray[Any]) -> Findings:
     yield largest >= 0.0, "a norm"
 
 
+def check_origin(policy: Policy, origin: NDArray[Any]) -> Findings:
+    """EnsembleSampling(intercept=True): the first reward."""
+    yield (origin == 0.0) | (policy.version > 0), "0 before the first reward"
+    if policy._ledger.keeps_log:
+        yield origin == np.array(policy._ledger.rewards[:1] or [0.0]), "the first reward of the log"
+    yield np.abs(origin) <= LARGEST_REWARD, f"a reward of at most {LARGEST_REWARD:g}"
+
+
 def check_last(policy: Policy, last: NDArray[Any]) -> Findings:
     """RefreshedEnsembleSampling: log(det V / lam^d) at the last refresh, and its number."""
     known, number = last
@@ -209,4 +234,5 @@ CHECKS: dict[str, Callable[[Policy, NDArray[Any]], Findings]] = {
     "rewards": check_rewards,
     "largest": check_largest,
     "last": check_last,
+    "origin": check_origin,
 }

@@ -105,17 +105,24 @@ class Kveton(Family):
 
 @dataclass(frozen=True)
 class TwoArms(Family):
-    """`two-arms`: arms e1 and e2, theta = (5, 6): a scale below beta gets stuck on the wrong arm in many runs."""
+    """`two-arms`: arms e1 and e2, theta = (5, 6): a scale below beta gets stuck on the wrong arm in many runs.
+
+    `base` and `gap` say otherwise: theta = (base, base + gap).
+    """
 
     name: ClassVar[str] = "two-arms"
     noise: float | Noise = 1.0
+    base: float = 5.0
+    gap: float = 1.0
     dim = 2
 
     def __post_init__(self) -> None:
         as_noise(self.noise)
+        number("base", self.base)
+        number("gap", self.gap, 0.0)
 
     def draw(self, rng: Generator) -> LinearProblem:
-        return LinearProblem(FiniteArms(np.eye(2)), [5.0, 6.0], self.noise)
+        return LinearProblem(FiniteArms(np.eye(2)), [self.base, self.base + self.gap], self.noise)
 
 
 @dataclass(frozen=True)

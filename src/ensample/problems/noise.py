@@ -30,7 +30,12 @@ class Noise(ABC):
     @property
     @abstractmethod
     def subgaussian(self) -> float:
-        """sigma of Assumption 2."""
+        """sigma of Assumption 2; infinite where there is none."""
+
+    @property
+    def size(self) -> float:
+        """What studies call "noise": sigma, or the standard deviation where that is all there is."""
+        return self.subgaussian
 
     @abstractmethod
     def spreads(self, means: FloatArray) -> FloatArray:

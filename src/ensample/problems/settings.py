@@ -5,6 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from ensample.arms import FiniteArms
+from ensample.errors import AssumptionError
 from ensample.problems.family import Family
 from ensample.problems.linear import Problem
 from ensample.theory import Setting
@@ -15,13 +16,15 @@ DIGITS = 12  # of |theta|, which rounding leaves at 1 - 1e-16 where it is 1
 
 
 def setting_of(problem: Problem | Family, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
-    """The constants of a problem, or of all problems of a family, over `horizon` rounds.
+    """The constants of a problem, or of all problems of a family, over `horizon` rounds; `AssumptionError` if it has none.
 
     >>> import ensample as es
     >>> setting_of(es.problem("sphere", dim=5, arms=30), horizon=1000)
     Setting(dim=5, arms=30, horizon=1000, noise=0.3, norm=1.0, regularization=1.0, delta=0.05)
     """
     example = example_of(problem)
+    if example.noise.subgaussian == np.inf:
+        raise AssumptionError("a setting", "subGaussian noise (Assumption 2)", f"noise = {example.noise!r}")
     arms = len(example.arms) if isinstance(example.arms, FiniteArms) else None
     norm = round(float(np.linalg.norm(example.theta)), DIGITS)
     return Setting(example.arms.dim, arms, horizon, example.noise.subgaussian, norm, regularization, delta)

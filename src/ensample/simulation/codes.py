@@ -7,7 +7,17 @@ from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMem
 from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Rademacher, Sphere, Uniform
 from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe, Recipe
 
-__all__ = ["code_of", "ensemble_of", "factor_of", "laws_of", "looks_at_all", "remembers_all", "unknown_laws", "unknown_parts"]
+__all__ = [
+    "code_of",
+    "ensemble_of",
+    "factor_of",
+    "laws_of",
+    "looks_at_all",
+    "no_constant",
+    "remembers_all",
+    "unknown_laws",
+    "unknown_parts",
+]
 
 LAWS: dict[type[InitialLaw], int] = {
     Gaussian: GAUSSIAN_LAW,
@@ -51,7 +61,14 @@ def unknown_laws(recipe: PerturbationRecipe) -> str:
 def unknown_parts(recipe: EnsembleRecipe) -> str:
     """Which of its laws, or that its member rule, kernels do not know; empty if they know all."""
     rule = type(as_member_rule(recipe.member))
+    if recipe.intercept and not recipe.calibrates:
+        return 'kernels know an intercept only where scale="auto"'
     return unknown_laws(recipe) or ("" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}")
+
+
+def no_constant(recipe: EnsembleRecipe) -> str:
+    """As `looks_at_all`, or that it adds a constant to features that are not standing."""
+    return "kernels know an intercept only where finitely many arms stand" if recipe.intercept else looks_at_all(recipe)
 
 
 def looks_at_all(recipe: EnsembleRecipe) -> str:

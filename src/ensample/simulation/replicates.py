@@ -10,7 +10,7 @@ from ensample.calibration import Unknown
 from ensample.errors import InvalidArgument
 from ensample.kernels.scene import Scene
 from ensample.kernels.track import Room, Track, new_track
-from ensample.kernels.world import World
+from ensample.kernels.world import World, with_constant
 from ensample.policies.recipe import Recipe
 from ensample.problems import Family, LinearProblem, Problem
 from ensample.randomness import RunGenerators
@@ -67,10 +67,13 @@ def run(job: Job, problem: Problem, rngs: RunGenerators, stop: IntArray) -> tupl
     kernel = kernel_for(recipe, problem, place, job.evaluation)
     if kernel is None or place is None:
         return Evaluation.LIVE.value, *run_live(recipe, problem, job.checkpoints, rngs, stop)
+    if recipe.intercept and isinstance(place, World):
+        place = with_constant(place)
     rows, arms = (len(place.features), place.by_coordinate.shape[1]) if isinstance(place, World) else (0, place.offered)
     prior = recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
-    track = new_track(Room(problem.arms.dim, rows, arms), recipe.lam, job.checkpoints, stop, unknown, recipe.rate)
+    room = Room(problem.arms.dim + recipe.intercept, rows, arms)
+    track = new_track(room, recipe.lam, job.checkpoints, stop, unknown, recipe.rate)
     kernel.run(recipe, place, track, rngs)
     return kernel.way.value, track.regret, pulls_of(place, track)
 

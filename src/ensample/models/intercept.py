@@ -1,0 +1,88 @@
+"""A linear ensemble with an intercept: one more feature, which is always 1 and which the prior leaves alone."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.arms import Offer
+from ensample.calibration import Unknown
+from ensample.kernels import ensemble
+from ensample.kernels.calibration import FREE
+from ensample.kernels.learning import learn_with_constant
+from ensample.models.ensemble import LinearEnsemble
+from ensample.models.linear import best_for
+from ensample.perturbations import InitialLaw, Perturbation
+from ensample.randomness import Address
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["EnsembleWithIntercept"]
+
+
+class EnsembleWithIntercept(LinearEnsemble):
+    """theta^j of (x, 1): its last entry is the member's intercept, the same for all arms, which no choice among them needs.
+
+    Rewards are learned relative to the first one, `origin`: a number added to all of them changes nothing but the intercepts.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        prior: float | Unknown,
+        size: int,
+        initial: InitialLaw,
+        reward: Perturbation,
+        address: Address,
+        boldness: float = 1.0,
+    ) -> None:
+        """`dim` is that of the features, without the constant."""
+        super().__init__(
+            dim + 1, free(dim, prior) if isinstance(prior, float) else prior, size, initial, reward, address, boldness
+        )
+        self.origin = np.zeros(1)
+        if self.unknown is None:
+            self.sums[dim] *= math.sqrt(FREE)  # W^j has the covariance of the prior
+
+    @property
+    def mean(self) -> FloatArray:
+        return self.in_rewards(self.parts.mean)
+
+    def in_rewards(self, thetas: FloatArray) -> FloatArray:
+        """A copy of [d + 1] or [d + 1, m] with intercepts that are no longer relative to the origin."""
+        thetas = thetas.copy()
+        thetas[-1] += self.origin[0]
+        return thetas
+
+    def theta(self, member: int) -> FloatArray:
+        return self.in_rewards(super().theta(member))
+
+    def scores(self, member: int, rows: FloatArray) -> FloatArray:
+        theta = self.theta(member)
+        return np.asarray(rows @ theta[:-1] + theta[-1])
+
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        arm, x = best_for(super().theta(member)[:-1], self.in_known_units(offer))
+        return (arm, x) if arm is None or offer.rows is None else (arm, offer.rows[arm])
+
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        """Promises are relative to the origin, which is the same for all members."""
+        thetas = self.thetas()
+        slopes, intercepts = thetas[:-1], thetas[-1]
+        if offer.rows is None:
+            return np.zeros(0, np.int64), offer.promises(slopes.T) + intercepts
+        chosen, promises = ensemble.votes(slopes, self.in_known_units(offer).by_coordinate)
+        return chosen, promises + intercepts
+
+    def estimates(self, round: int) -> FloatArray:
+        return np.ascontiguousarray(self.in_rewards(self.thetas()).T)
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        learn_with_constant(self.state, self.sums, self.origin, x, y, self.perturbations(round))
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "origin": self.origin}
+
+
+def free(dim: int, lam: float) -> FloatArray:
+    """The prior where it is given: lam for the features, next to nothing for the constant [dim + 1]."""
+    return np.append(np.full(dim, lam), FREE * lam)

@@ -1,0 +1,41 @@
+"""Rewards that all sit near some number: money, ratings."""
+
+from typing import Any
+
+from ensample.arms import Arms, FiniteArms
+from ensample.checks import number
+from ensample.kernels.world import World
+from ensample.problems.linear import LinearProblem, answers_as
+from ensample.problems.noise import Noise, known_to_kernels
+from ensample.types import ArrayLike, FloatArray
+
+__all__ = ["ShiftedProblem"]
+
+
+class ShiftedProblem(LinearProblem):
+    """Rewards with mean shift + x'theta: not linear in the features, unless one of them is constant.
+
+    >>> problem = ShiftedProblem(FiniteArms(np.eye(2)), theta=[0.2, 0.9], noise=0.1, shift=20.0)
+    >>> problem.mean(problem.arms.features[0]), problem.best_mean()
+    (20.2, 20.9)
+    """
+
+    def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float, shift: float) -> None:
+        self.shift = number("shift", shift)
+        super().__init__(arms, theta, noise)
+
+    def mean(self, x: FloatArray) -> float:
+        return float(x @ self.theta) + self.shift
+
+    def place(self) -> World | None:
+        if not (known_to_kernels(self.noise) and answers_as(self, ShiftedProblem) and isinstance(self.arms, FiniteArms)):
+            return None
+        world = self._world(self.arms, self.noise)
+        means = world.means + self.shift
+        return world._replace(means=means, spreads=self.noise.spreads(means), best=float(means.max()))
+
+    @property
+    def parameters(self) -> dict[str, Any] | None:
+        if type(self).__init__ is not ShiftedProblem.__init__:
+            return None
+        return {"arms": self.arms, "theta": self.theta, "noise": self.noise, "shift": self.shift}
