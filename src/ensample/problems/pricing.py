@@ -55,7 +55,7 @@ class PricingProblem(LinearProblem):
     def reward(self, x: FloatArray, rng: Generator) -> float:
         return self.noise.draw(self.mean(x), float(x @ self.spreads), rng)
 
-    def place(self) -> World | None:
+    def place(self, rounds: int = 0) -> World | None:
         if not (answers_as(self, PricingProblem) and isinstance(self.arms, FiniteArms)):
             return None
         return self._world(self.arms, SaleNoise(float(self.prices.max())))._replace(spreads=self.spreads)

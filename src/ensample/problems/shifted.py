@@ -27,7 +27,7 @@ class ShiftedProblem(LinearProblem):
     def mean(self, x: FloatArray) -> float:
         return float(x @ self.theta) + self.shift
 
-    def place(self) -> World | None:
+    def place(self, rounds: int = 0) -> World | None:
         if not (known_to_kernels(self.noise) and answers_as(self, ShiftedProblem) and isinstance(self.arms, FiniteArms)):
             return None
         world = self._world(self.arms, self.noise)
