@@ -5,7 +5,7 @@ import numpy as np
 import ensample as es
 from attacks.test_exactness import Sequence
 from attempts import attempts
-from ensample.kernels.track import new_track
+from ensample.kernels.track import Room, new_track
 from ensample.randomness import RunGenerators
 from ensample.simulation.registry import kernel_for
 
@@ -20,7 +20,7 @@ def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     recipe = es.Greedy(regularization=sequence.lam)
     place = problem.place()
     marks, stop = np.array([1]), np.zeros(1, np.int64)
-    track = new_track(sequence.dim, len(place.features), len(sequence.X), sequence.lam, marks, stop)
+    track = new_track(Room(sequence.dim, len(place.features), len(sequence.X)), sequence.lam, marks, stop)
     kernel_for(recipe, problem, place, "eager").run(recipe, place, track, RunGenerators(0, 0))
     policy = recipe.start(problem.arms)
     for x in sequence.X[:rounds]:

@@ -144,7 +144,7 @@ def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("--problem", "spere"), "did you mean 'sphere'?"),
-        (("--policies", "es-10,linpeh"), "policy = 'linpeh': expected one of es-10, es-100"),
+        (("--policies", "es-10,linpeh"), "policy = 'linpeh': expected one of auto, es-10, es-100"),
         (("--policies", ","), "at least one"),
         (("--policies", "es-0"), "es-0: size = 0: expected a whole number from 1"),
         (("--policies", "es-10,EnsembleSampling(sise=3)"), "EnsembleSampling(sise=3): sise = 3: expected a field of"),

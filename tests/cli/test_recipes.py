@@ -53,8 +53,8 @@ def test_every_recipe_has_its_name(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("es-37x", "policy = 'es-37x': expected one of es-10"),
-        ("es--3", "policy = 'es--3': expected one of es-10"),
+        ("es-37x", "policy = 'es-37x': expected one of auto, es-10"),
+        ("es--3", "policy = 'es--3': expected one of auto, es-10"),
         ("es-0", "es-0: size = 0: expected a whole number from 1"),
         ("es-99999999999999999999", "es-99999999999999999999: size = 99999999999999999999: expected"),
         ("Recipe", "policy = 'Recipe': expected one of"),

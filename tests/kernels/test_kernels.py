@@ -112,7 +112,7 @@ def test_one_member_and_all_members_agree_to_the_bit() -> None:
     thetas = ensemble.estimates(state, sums, 1.3)
     votes, promises = ensemble.votes(thetas, by_coordinate)
     for j in range(m):
-        theta = ensemble.estimate(state, ensemble.total_of(sums, 1.3, j))
+        theta = ensemble.estimate(state, ensemble.total_of(state, sums, 1.3, j))
         np.testing.assert_array_equal(theta, thetas[:, j])
         assert ensemble.choose(state, sums, 1.3, j, by_coordinate) == votes[j] == ensemble.greedy(theta, by_coordinate)
     assert votes.tolist() == textbook.votes(X, thetas.T)

@@ -105,7 +105,7 @@ def test_without_asking_nothing_changes(tmp_path: Path, played: list[Task]) -> N
         "  added    UCB, sphere, dim=2",
         "  added    UCB, sphere, dim=3",
         *(
-            f"  changed  ES, sphere, dim={dim}, size={size}: recipe.scale 0.3 -> by default"
+            f"  changed  ES, sphere, dim={dim}, size={size}: recipe.scale 0.3 -> 1.0"
             for dim in (2, 3)
             for size in (1, 4)
         ),

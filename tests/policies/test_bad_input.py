@@ -13,7 +13,7 @@ REPLAY = es.EnsembleSampling(3).replay
 SMALL = es.Setting(2, 3, 9, 1, 1)
 ON_ANY_ARMS = [recipe for recipe in RECIPES if recipe not in ENUMERATED]
 NOT_NUMBERS = st.one_of(
-    st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e101, -1e200, None, "1.0", b"1", 1j, [1.0], {}]),
+    st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e151, -1e200, None, "1.0", b"1", 1j, [1.0], {}]),
     st.just(10**400),
     st.builds(object),
     st.text(max_size=3),
@@ -252,7 +252,7 @@ def test_the_weights_of_ones_own_rule_are_checked(weights: object) -> None:
     refused(policy, policy.propensities)
 
 
-@pytest.mark.parametrize("recipe", [name for name in ON_ANY_ARMS if "optimistic" not in name])
+@pytest.mark.parametrize("recipe", [name for name in ON_ANY_ARMS if "optimist" not in name])
 @pytest.mark.parametrize("x", [np.ones(500), np.ones(2), [np.nan] * 3, None, "abc", np.ones((3, 3))])
 def test_arms_of_ones_own_are_checked(recipe: str, x: object) -> None:
     class Own(es.Arms):

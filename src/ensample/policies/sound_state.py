@@ -81,6 +81,7 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
         size = math.sqrt(rewards.size) * float(np.abs(rewards).max(initial=0.0))  # >= |y|, and no square of it to underflow
         expect("b", b, np.abs(b - target_of_log(policy)) <= ROUNDING * width * size, "sum x y over the log")
         squares, total = parts.squares[:1, 0], (shares_of_log(policy) * np.square(rewards)).sum()
+        expect("sum y^2's low part", parts.squares[1, :1], low_part(squares, parts.squares[1, :1]), "less than its last digit")
         expect("sum y^2", squares, np.abs(squares - total) <= ROUNDING * total, "sum y^2 over the log")
     check_solution(parts, size)
 
