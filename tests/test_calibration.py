@@ -54,7 +54,7 @@ def test_the_fixed_point_is_the_slow_one(n: int, noise: float) -> None:
     X, y = data(n, n, 5, noise)
     G, b, yy = X.T @ X, X.T @ y, float(y @ y)
     expected = fixed_point(G, b, yy, n, yy / n, yy / n)
-    found = evidence(G.copy(), b.copy(), yy, float(n), yy / n, yy / n, 0.0)
+    found = evidence(G.copy(), b.copy(), yy, float(n), np.trace(G) / n, yy / n, yy / n, 0.0)
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-8 * yy)
 
 
@@ -63,9 +63,9 @@ def test_the_fixed_point_is_the_most_likely(n: int, dim: int, noise: float) -> N
     """Iterated to its end, without the bound on tau^2."""
     X, y = data(5, n, dim, noise)
     yy = float(y @ y)
-    scales = yy / n, yy / n
+    scales, length = (yy / n, yy / n), float((X**2).sum() / n)
     for _ in range(200):
-        scales = evidence(X.T @ X, X.T @ y, yy, float(n), *scales, 0.0)[:2]
+        scales = evidence(X.T @ X, X.T @ y, yy, float(n), length, *scales, 0.0)[:2]
     assert scales == pytest.approx(most_likely(X, y), rel=1e-6)
 
 
@@ -79,7 +79,7 @@ def test_it_is_bayesian_ridge_with_these_priors() -> None:
     ).fit(X, y)
     scales = m2, m2
     for _ in range(100):
-        scales = evidence(X.T @ X, X.T @ y, yy, float(n), *scales, 0.0)[:2]
+        scales = evidence(X.T @ X, X.T @ y, yy, float(n), x2, *scales, 0.0)[:2]
     assert scales == pytest.approx((1.0 / ridge.alpha_, 1.0 / ridge.lambda_), rel=1e-6)
 
 

@@ -19,6 +19,7 @@ NAMES = {
     "LiveSimulationWarning Results Study StudyError StickyMember StorageError run_study",
     "Uniform UniformMember UnitBall WrongType __version__ load theory",
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
+    "PricingProblem ShiftedProblem StudentNoise",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",

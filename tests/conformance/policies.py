@@ -24,6 +24,10 @@ RECIPES = {
     "ensemble, calibrated": es.EnsembleSampling(size=12),
     "ensemble, calibrated optimist": es.EnsembleSampling(size=12, member=es.OptimisticMember(), reward=es.Uniform()),
     "ensemble, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5),
+    "ensemble, intercept": es.EnsembleSampling(size=12, intercept=True),
+    "ensemble, optimistic intercept": es.EnsembleSampling(size=12, member=es.OptimisticMember(), intercept=True),
+    "ensemble, intercept, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5, intercept=True),
+    "ensemble, intercept, fixed scale": es.EnsembleSampling(size=12, scale=0.5, intercept=True),
     "LinPHE": es.PerturbedHistory(scale=0.5),
     "LinPHE, calibrated": es.PerturbedHistory(),
     "LinPHE, calibrated Rademacher": es.PerturbedHistory(reward=es.Rademacher()),
@@ -99,6 +103,13 @@ def play(policy: es.Policy, rounds: int, first: int = 0) -> list[es.Decision]:
 
 def reward(t: int, decision: es.Decision) -> float:
     return float(decision.features @ [0.5, -0.2, 0.3] + np.random.default_rng(t).normal(0, 0.2))
+
+
+def learned(policy: es.Policy, features: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a policy's model takes in: with an intercept (x, 1), and rewards relative to the first."""
+    if not policy.recipe.intercept:
+        return features, rewards
+    return np.hstack([features, np.ones((len(features), 1))]), rewards - rewards[0]
 
 
 def fingerprint(policy: es.Policy) -> bytes:

@@ -16,6 +16,7 @@ from conformance.policies import (
     MIXING,
     RECIPES,
     fingerprint,
+    learned,
     offered,
     play,
     reward,
@@ -41,7 +42,7 @@ def test_looking_changes_nothing(recipe: str, arms: str) -> None:
     for t in range(20):
         before = fingerprint(watched)
         _ = watched.estimates, watched.mean, watched.gram, watched.log(), watched.votes(), repr(watched.arms)
-        watched.diagnostics(None if arms == "changing" else [0.5, -0.2, 0.3])
+        watched.diagnostics(None if arms == "changing" else [0.5, -0.2, 0.3, 0.1][: watched.mean.size])
         assert fingerprint(watched) == before
         assert play(watched, 1, t) == play(left_alone, 1, t)
     assert fingerprint(watched) == fingerprint(left_alone)
@@ -129,7 +130,7 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
         if arms == "finite" and recipe != "epsilon-greedy":
             assert decision.arm != 5, "of equal arms the lowest index wins"
         if recipe.startswith("ensemble"):
-            theta = policy.estimates[decision.member]
+            theta = policy.estimates[decision.member][:3]
             best = policy.arms.best(theta)[1] if choice is None else rows[np.argmax(rows @ theta)]
             assert decision.features @ theta == pytest.approx(best @ theta)
         policy.update(decision, reward(t, decision))
@@ -146,11 +147,14 @@ def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
     assert rounds.tolist() == list(range(11)) and policy.round == 11
     np.testing.assert_array_equal(features[:-1], [decision.features for decision in decisions])
     assert features[-1].tolist() == [0.1, 0.2, 0.3] and rewards[-1] == 1.5
+    X, y = learned(policy, features, rewards)
     shares = np.exp(-policy.recipe.rate * np.arange(11)[::-1])
-    V = np.diag(policy.model.parts.prior) + (shares * features.T) @ features
-    assert policy.recipe.calibrates or policy.model.parts.prior.tolist() == [policy.recipe.lam] * 3
+    V = np.diag(policy.model.parts.prior) + (shares * X.T) @ X
+    assert policy.recipe.calibrates or policy.model.parts.prior[:3].tolist() == [policy.recipe.lam] * 3
     np.testing.assert_allclose(policy.gram, V, rtol=1e-12)
-    np.testing.assert_allclose(policy.mean, np.linalg.solve(V, features.T @ (shares * rewards)), rtol=1e-9)
+    np.testing.assert_allclose(policy.model.parts.mean, np.linalg.solve(V, X.T @ (shares * y)), rtol=1e-9)
+    intercept = policy.mean[3:] - policy.model.parts.mean[3:]
+    np.testing.assert_allclose(intercept, rewards[: intercept.size], rtol=1e-9)
 
 
 @every_policy

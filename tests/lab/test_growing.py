@@ -104,11 +104,7 @@ def test_without_asking_nothing_changes(tmp_path: Path, played: list[Task]) -> N
     assert str(caught.value).splitlines()[1:] == [
         "  added    UCB, sphere, dim=2",
         "  added    UCB, sphere, dim=3",
-        *(
-            f"  changed  ES, sphere, dim={dim}, size={size}: recipe.scale 0.3 -> 1.0"
-            for dim in (2, 3)
-            for size in (1, 4)
-        ),
+        *(f"  changed  ES, sphere, dim={dim}, size={size}: recipe.scale 0.3 -> 1.0" for dim in (2, 3) for size in (1, 4)),
         "  dropped  TS, sphere, dim=2",
         "  dropped  TS, sphere, dim=3",
         "of 6 cells 0 stay, 0 go on from the runs they have, 6 to compute anew",

@@ -108,10 +108,11 @@ def test_the_message_has_a_line_for_each_with_file_key_value_and_what_was_expect
     with pytest.raises(es.StudyError) as caught:
         es.Study.parse(text, "mine.toml")
     first, second, *rest = str(caught.value).splitlines()
-    assert first == "mine.toml: 3 mistakes"
+    assert first == "mine.toml: 2 mistakes"
     assert second == "mine.toml: runs = 0: expected a whole number from 1 to 2147483647"
-    assert rest[0].startswith("mine.toml: policy[0].sise = 4: expected a field of EnsembleSampling: one of size")
-    assert rest[1] == "mine.toml: policy[0].size = None: expected to be given: EnsembleSampling needs it"
+    assert len(rest) == 1 and rest[0].startswith(
+        "mine.toml: policy[0].sise = 4: expected a field of EnsembleSampling: one of size"
+    )
     assert (caught.value.argument, caught.value.value) == ("runs", 0)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 

@@ -106,7 +106,7 @@ BAD: list[tuple[str, str, list[str]]] = [
     ('family = "sphere"', "", ["problem.family = None", "sphere"]),
     ('family = "sphere"', 'family = ["sphere", "ball"]', ["problem.family", "[[problem]]"]),
     ("size = [1, 4]", "sise = 4", ["policy[0].sise = 4", "size"]),
-    ("size = [1, 4]", "", ["policy[0].size = None", "needs it"]),
+    ('recipe = "EnsembleSampling"\nsize = [1, 4]', 'recipe = "EnsemblePlusPlus"', ["policy[0].size = None", "needs it"]),
     ("size = [1, 4]", "size = [1, 0]", ["policy[0].size = 0"]),
     ("size = [1, 4]", "size = 3\nmember = { kind = 'RoundRobbin' }", ["policy[0].member.kind", "RoundRobin"]),
     ("size = [1, 4]", "size = 3\nreward = { kind = 'Gaussian', scale = -1 }", ["policy[0].reward.scale = -1"]),
