@@ -80,6 +80,8 @@ def number(
 
 def as_reward(argument: str, value: object) -> float:
     """A finite real number; True is 1 and False is 0."""
+    if isinstance(value, float) and -LARGEST <= value <= LARGEST:
+        return float(value)  # the usual case, at once
     if isinstance(value, bool | np.bool_):
         return float(value)
     return number(argument, value, -LARGEST_REWARD, LARGEST_REWARD)
