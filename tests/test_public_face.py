@@ -22,7 +22,7 @@ NAMES = {
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
     "InformationDirected problem simulate EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball Contextual Kveton LinReBoot RandomSphere Trap TwoArms",
-    "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
+    "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem Calibration",
 }
 THEORY = {
     "Guarantee P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",
