@@ -23,7 +23,7 @@ NAMES = {
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
     "InformationDirected problem simulate EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
-    "Family Guarantee Model Noise Problem setting_of",
+    "Calibration Family Guarantee Model Noise Problem setting_of",
 }
 THEORY = {
     "Guarantee P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",
