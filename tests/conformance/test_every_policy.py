@@ -131,7 +131,10 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
             assert decision.arm != 5, "of equal arms the lowest index wins"
         if recipe.startswith("ensemble"):
             theta = policy.estimates[decision.member][:3]
-            best = policy.arms.best(theta)[1] if choice is None else rows[np.argmax(rows @ theta)]
+            known = (
+                rows if choice is None else policy.model.in_known_units(policy.arms.offer(rows)).rows
+            )  # new features: in the offer's
+            best = policy.arms.best(theta)[1] if choice is None else rows[np.argmax(known @ theta)]
             assert decision.features @ theta == pytest.approx(best @ theta)
         policy.update(decision, reward(t, decision))
 

@@ -15,7 +15,7 @@ __all__ = ["ShiftedProblem"]
 class ShiftedProblem(LinearProblem):
     """Rewards with mean shift + x'theta: not linear in the features, unless one of them is constant.
 
-    >>> problem = ShiftedProblem(FiniteArms(np.eye(2)), theta=[0.2, 0.9], noise=0.1, shift=20.0)
+    >>> problem = ShiftedProblem(FiniteArms([[1.0, 0.0], [0.0, 1.0]]), theta=[0.2, 0.9], noise=0.1, shift=20.0)
     >>> problem.mean(problem.arms.features[0]), problem.best_mean()
     (20.2, 20.9)
     """
