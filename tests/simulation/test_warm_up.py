@@ -45,24 +45,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"PYTHONPATH": folder / "site", "XDG_CACHE_HOME": folder / "caches"}
 
 
-@pytest.fixture(scope="module")
-def warmed(site: dict[str, Path]) -> dict[str, Any]:
-    return finish(start(AHEAD, **site))
-
-
-def test_processes_fill_the_cache_of_a_read_only_installation(site: dict[str, Path], warmed: dict[str, Any]) -> None:
+def test_processes_fill_the_cache_of_a_read_only_installation(site: dict[str, Path], tmp_path: Path) -> None:
+    warmed = finish(start(AHEAD, **site))
     assert sorted(warmed["left"]) == sorted(TWO) and warmed["steps"] == [[1, 2], [2, 2]]
     assert warmed["after"] == [] and warmed["here"] == [], "others have compiled"
     files = list(site["XDG_CACHE_HOME"].glob("ensample/*/ensample-*/*"))
     assert files and all(file.suffix == ".code" for file in files)
-
-
-def test_another_process_finds_everything_compiled(site: dict[str, Path], warmed: dict[str, Any]) -> None:
-    assert finish(start(USE, **site))["here"] == []
-
-
-def test_a_second_time_nothing_is_left(site: dict[str, Path], warmed: dict[str, Any]) -> None:
+    assert finish(start(USE, **site))["here"] == [], "another process finds everything compiled"
     assert finish(start(AHEAD, **site)) == {"left": [], "steps": [], "after": [], "here": [], "said": ""}
+    assert races(site, tmp_path) == ["compiling, once for each installation: 1 to do\n", ""], "greedy is warm, LinUCB is not"
 
 
 def ensample(*arguments: str, **places: Path) -> subprocess.Popen[str]:
@@ -70,16 +61,15 @@ def ensample(*arguments: str, **places: Path) -> subprocess.Popen[str]:
     return start(code, COLUMNS=200, **places)
 
 
-def test_race_says_that_it_compiles_and_a_warm_one_nothing(
-    site: dict[str, Path], warmed: dict[str, Any], tmp_path: Path
-) -> None:
-    options = ("--policies", "greedy,linucb", "--runs", "2", "--horizon", "20", "--json", "--out", str(tmp_path))
+def races(site: dict[str, Path], out: Path) -> list[str]:
+    """What two races say."""
+    options = ("--policies", "greedy,linucb", "--runs", "2", "--horizon", "20", "--json", "--out", str(out))
     said = []
     for _ in range(2):
         race = ensample("race", *options, **site)
         said.append(race.communicate()[1])
         assert race.returncode == 0, said
-    assert said == ["compiling, once for each installation: 1 to do\n", ""], "greedy is warm, LinUCB is not"
+    return said
 
 
 def test_a_kernel_that_nobody_foresaw_is_announced_too(site: dict[str, Path]) -> None:
