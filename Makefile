@@ -22,6 +22,7 @@ run: .venv/runs  ## what the theory prescribes, then race the policies: a table,
 	$(BIN)/ensample race
 
 test: lint  ## linters, types, import rules, doctests and all tests
+	$(BIN)/ensample warm-up
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all that we depend on
