@@ -49,6 +49,7 @@ def invoke(*arguments: object) -> None:
         raise done.exception
 
 
+@pytest.mark.filterwarnings("ignore::ensample.LiveSimulationWarning")  # said of what has no kernel, and no fault
 def test_odd_study_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is read, and then given to the command: run where it is small, refused again where it was refused."""
     monkeypatch.chdir(tmp_path)
