@@ -11,7 +11,7 @@ from scipy import stats
 import ensample as es
 from ensample.models import EnsembleWithIntercept
 from evidence import FALSE_ALARM
-from naive.intercept import Textbook
+from naive.intercept import TextbookWithIntercept
 
 FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.0]
 THETA = np.array([5.0, -1.0, 30.0, 2.0])
@@ -73,7 +73,7 @@ def test_members_are_those_of_the_textbook(shift: float) -> None:
     policy = es.EnsembleSampling(size=6, intercept=True).start(es.FiniteArms(FEATURES), seed=2)
     model = policy.model
     assert isinstance(model, EnsembleWithIntercept)
-    slow = Textbook(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), 0.75)
+    slow = TextbookWithIntercept(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), 0.75)
     rng = np.random.default_rng(0)
     for t in range(120):
         decision = policy.decide()

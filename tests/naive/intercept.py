@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from naive.calibration import PRIOR_COUNT
+from naive.calibration import PRIOR_COUNT, Textbook
 
 
 def step(X: np.ndarray, y: np.ndarray, length: float, noise: float, spread: float) -> tuple[float, float]:
@@ -19,16 +19,8 @@ def step(X: np.ndarray, y: np.ndarray, length: float, noise: float, spread: floa
     return noise, float(theta @ theta + PRIOR_COUNT * m2 / length) / (gamma + PRIOR_COUNT)
 
 
-class Textbook:
+class TextbookWithIntercept(Textbook):
     """Members (slopes, intercept) [m, d + 1] from the whole history; the intercept is free."""
-
-    def __init__(self, sizes: np.ndarray, W: np.ndarray, boldness: float) -> None:
-        self.sizes, self.W, self.boldness = sizes, W, boldness  # W: [m, d]
-        self.X: list[np.ndarray] = []
-        self.Y: list[float] = []
-        self.Z: list[np.ndarray] = []
-        self.noise = self.spread = 0.0
-        self.lam, self.asked = 1.0, 0
 
     def learn(self, x: np.ndarray, y: float, z: np.ndarray) -> None:
         self.X.append(x / self.sizes)
