@@ -28,7 +28,7 @@ NAMES = {
 THEORY = {
     "Guarantee P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",
     "optimistic_radius optimistic_size perturbation_radius perturbation_scale phe_bound prior_work radius regret_bound",
-    "sublinear_horizon theorem_bound ucb_bound",
+    "sublinear_horizon theorem_bound ucb_bound Tradeoff frontier sharp_bound sharp_optimistic_size sharp_share sharp_size",
 }
 
 

@@ -88,8 +88,8 @@ class StickyMember(MemberRule):
 class OptimisticMember(MemberRule):
     """The member that promises most, argmax_j max_x x'theta^j; the lowest index wins ties.
 
-    Every member is looked at in every round. Its constants are `theory.optimistic_size`, `optimistic_radius` and
-    `optimistic_bound`.
+    Every member is looked at in every round. Its constants are `theory.optimistic_size` or `sharp_optimistic_size`,
+    `optimistic_radius` and `optimistic_bound`, which says where the idea is from.
     """
 
     def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:

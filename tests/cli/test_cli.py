@@ -30,6 +30,7 @@ def test_plan_for_programs() -> None:
     setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
     assert plan["radius"] == theory.radius(setting) and plan["scale"] == plan["radius"]
     assert plan["ensemble_size"] == 59_497 and plan["useful_size"] == 10_000
+    assert plan["sharp_size"] == 2_012 and plan["sharp_optimistic_size"] == 839 and plan["sharp_sublinear_horizon"] == 1_484
     assert plan["theorem_bound"] == theory.theorem_bound(setting)
     assert plan["theorem_informative_horizon"] == theory.informative_horizon(setting)
     assert plan["sublinear_horizon"] == 72_050 and plan["not_applicable"] == {}
@@ -37,7 +38,19 @@ def test_plan_for_programs() -> None:
 
 def test_plan_for_people() -> None:
     shown = run("plan", "--delta", "0.05").stdout
-    for text in ("7.633", "59,497", "1,084", "6,347,334", "3,227,916", "43,667", "20,000", "1.24e+10", "72,050"):
+    for text in (
+        "7.633",
+        "59,497",
+        "2,012",
+        "1,084",
+        "839",
+        "6,347,334",
+        "3,227,916",
+        "43,667",
+        "20,000",
+        "1.24e+10",
+        "72,050",
+    ):
         assert text in shown, text
     assert "More than T = 10,000 members are useless" in shown
 

@@ -22,6 +22,21 @@ PROVED = {  # recipe: bound, multiple of delta, theorem
         theory.optimistic_bound(SETTING),
         3,
     ),
+    "Theorem 1 with the sharper size": (
+        es.EnsembleSampling.from_theorem(SETTING, sharp=True),
+        theory.theorem_bound(SETTING),
+        4,
+    ),
+    "Theorem 1 with the sharper size, signs": (
+        es.EnsembleSampling.from_theorem(SETTING, es.Rademacher(), sharp=True),
+        theory.theorem_bound(SETTING, es.Rademacher()),
+        4,
+    ),
+    "the optimistic member rule, fewer": (
+        es.EnsembleSampling.from_theorem(SETTING, member=es.OptimisticMember(), sharp=True),
+        theory.optimistic_bound(SETTING, theory.sharp_optimistic_size(SETTING)),
+        3,
+    ),
     "the Corollary for LinPHE": (es.PerturbedHistory.from_theorem(SETTING), theory.phe_bound(SETTING), 3),
     "the general theorem for LinUCB": (es.LinUCB.from_theorem(SETTING), theory.ucb_bound(SETTING), 2),
     "the general theorem for LinUCB, constant": (
@@ -59,18 +74,39 @@ def test_at_others_there_is_none(name: str, change: dict[str, float]) -> None:
         recipe.guarantee(replace(SETTING, **change))
 
 
-def test_more_members_will_do_and_fewer_will_not() -> None:
-    for name in ("Theorem 1", "the optimistic member rule"):
-        recipe = PROVED[name][0]
-        assert replace(recipe, size=recipe.size + 1).guarantee(SETTING) == recipe.guarantee(SETTING)
-        with pytest.raises(
-            es.AssumptionError, match=f"assumes at least {recipe.size:,} members; here size = {recipe.size - 1:,}"
-        ):
-            replace(recipe, size=recipe.size - 1).guarantee(SETTING)
-        with pytest.raises(es.AssumptionError):
-            replace(recipe, member=es.RoundRobin()).guarantee(SETTING)
-        with pytest.raises(es.AssumptionError):
-            replace(recipe, initial=es.Gaussian(0.1)).guarantee(SETTING)
+def test_theorem_one_with_more_members() -> None:
+    recipe = PROVED["Theorem 1"][0]
+    assert replace(recipe, size=recipe.size + 1).guarantee(SETTING) == recipe.guarantee(SETTING)
+    assert replace(recipe, size=recipe.size - 1).guarantee(SETTING).theorem == "Theorem 1 with the sharper size"
+
+
+def test_fewer_members_are_worth_a_smaller_share() -> None:
+    recipe = PROVED["Theorem 1 with the sharper size"][0]
+    bounds = [replace(recipe, size=round(f * recipe.size)).guarantee(SETTING).bound for f in (0.8, 1.0, 3.0)]
+    assert bounds[0] > bounds[1] > bounds[2]
+    for row in theory.frontier(SETTING):
+        if row.size < theory.ensemble_size(SETTING):
+            assert replace(recipe, size=row.size).guarantee(SETTING).bound <= row.bound
+    least = theory.sharp_size(SETTING, theory.P_N / 400)
+    replace(recipe, size=least).guarantee(SETTING)
+    with pytest.raises(es.AssumptionError, match=f"assumes at least {least:,} members; here size = {least - 1:,}"):
+        replace(recipe, size=least - 1).guarantee(SETTING)
+
+
+def test_the_optimistic_rule_pays_for_more_members_and_needs_some() -> None:
+    recipe = PROVED["the optimistic member rule, fewer"][0]
+    assert replace(recipe, size=10 * recipe.size).guarantee(SETTING).bound > recipe.guarantee(SETTING).bound
+    with pytest.raises(es.AssumptionError, match=f"assumes at least {recipe.size:,} members; here size = {recipe.size - 1:,}"):
+        replace(recipe, size=recipe.size - 1).guarantee(SETTING)
+
+
+@pytest.mark.parametrize("name", ["Theorem 1", "Theorem 1 with the sharper size", "the optimistic member rule"])
+def test_other_rules_and_laws_have_no_guarantee(name: str) -> None:
+    recipe = PROVED[name][0]
+    with pytest.raises(es.AssumptionError):
+        replace(recipe, member=es.RoundRobin()).guarantee(SETTING)
+    with pytest.raises(es.AssumptionError):
+        replace(recipe, initial=es.Gaussian(0.1)).guarantee(SETTING)
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -37,6 +37,16 @@ def test_the_optimistic_rule() -> None:
     assert recipe.size == theory.optimistic_size(SETTING) and recipe.member == es.OptimisticMember()
 
 
+def test_the_sharper_sizes() -> None:
+    for law in (es.Gaussian(), es.Rademacher()):
+        recipe = es.EnsembleSampling.from_theorem(SETTING, law, sharp=True)
+        assert recipe == replace(es.EnsembleSampling.from_theorem(SETTING, law), size=theory.sharp_size(SETTING, None, law))
+    recipe = es.EnsembleSampling.from_theorem(SETTING, member=es.OptimisticMember(), sharp=True)
+    assert recipe.size == theory.sharp_optimistic_size(SETTING)
+    with pytest.raises(es.InvalidArgument, match=r"^sharp = "):
+        es.EnsembleSampling.from_theorem(SETTING, sharp="yes")
+
+
 @pytest.mark.parametrize(
     ("perturbation", "member"),
     [

@@ -95,7 +95,14 @@ def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
     answer["ensemble_size"] = attempt("ensemble_size", lambda: theory.ensemble_size(setting, law))
     answer["useful_size"] = min(answer["ensemble_size"] or setting.horizon, setting.horizon)
     answer["optimistic_size"] = attempt("optimistic_size", lambda: gaussian_only(setting, law, theory.optimistic_size))
+    answer["sharp_size"] = attempt("sharp_size", lambda: theory.sharp_size(setting, None, law))
+    answer["sharp_optimistic_size"] = attempt(
+        "sharp_optimistic_size", lambda: gaussian_only(setting, law, theory.sharp_optimistic_size)
+    )
     answer["sublinear_horizon"] = attempt("sublinear_horizon", lambda: theory.sublinear_horizon(setting, law))
+    answer["sharp_sublinear_horizon"] = attempt(
+        "sharp_sublinear_horizon", lambda: theory.sublinear_horizon(setting, law, sharp=True)
+    )
     for name, bound in bounds.items():
         value = attempt(name, lambda bound=bound: bound(setting))  # type: ignore[misc]
         horizon = None if value is None else theory.informative_horizon(setting, bound)
@@ -126,7 +133,9 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
     constants.add_row("perturbation radius", "gamma~_T", terminal(answer["perturbation_radius"]))
     constants.add_row("estimator radius", "gamma_T", terminal(answer["estimator_radius"]))
     constants.add_row("ensemble size", "m of Theorem 1, uniform member rule", terminal(answer["ensemble_size"]))
+    constants.add_row("", "enough for the same bound (sharp=True)", terminal(answer["sharp_size"]))
     constants.add_row("", "m of the optimistic member rule", terminal(answer["optimistic_size"]))
+    constants.add_row("", "enough for it (sharp=True)", terminal(answer["sharp_optimistic_size"]))
     output.print(constants)
 
     bounds = Table(title="Regret over T rounds is at most", title_justify="left")
@@ -154,7 +163,8 @@ def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
     if size is not None and size > setting.horizon:
         said.append(
             f"More than T = {setting.horizon:,} members are useless: T members, one a round, are LinPHE. "
-            f"Theorem 1's {terminal(size)} members are at most T only from T = {terminal(start)} on."
+            f"Theorem 1's {terminal(size)} members are at most T only from T = {terminal(start)} on, "
+            f"the sharper size from T = {terminal(answer['sharp_sublinear_horizon'])}."
         )
     trivial = answer["trivial_bound"]
     vacuous = [name for name in ("theorem", "phe", "optimistic", "ucb") if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0]

@@ -15,7 +15,7 @@ from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.theory import Guarantee, Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
-from ensample.theory.guarantee import OPTIMISTIC_RULE, THEOREM_ONE
+from ensample.theory.guarantee import OPTIMISTIC_RULE, SHARP_THEOREM, THEOREM_ONE
 from ensample.types import Auto
 
 __all__ = ["EnsembleSampling"]
@@ -83,22 +83,29 @@ class EnsembleSampling(EnsembleRecipe):
         setting: Setting,
         perturbation: Perturbation = GAUSSIAN,
         member: MemberRule = UNIFORM_MEMBER,
+        sharp: bool = False,
     ) -> Self:
         """The constants of Theorem 1 or, with `OptimisticMember()`, of the optimistic rule. Uniform or optimistic only.
+
+        `sharp=True` takes no more members than a better inequality asks for (`theory.sharp_size`,
+        `theory.sharp_optimistic_size`), with the same guarantee.
 
         >>> import ensample as es
         >>> recipe = EnsembleSampling.from_theorem(es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))
         >>> recipe.size, round(recipe.scale, 3)
         (59497, 7.633)
+        >>> EnsembleSampling.from_theorem(recipe.setting, sharp=True).size
+        2012
         """
+        sharp = boolean("sharp", sharp)
         instance("setting", setting, Setting, "a Setting")
         instance("perturbation", perturbation, Perturbation, "a perturbation such as Gaussian()")
         if member == UNIFORM_MEMBER:
             require_theorem(setting, perturbation)
-            size = theory.ensemble_size(setting, perturbation)
+            size = theory.sharp_size(setting, None, perturbation) if sharp else theory.ensemble_size(setting, perturbation)
         elif member == OptimisticMember():
             require_optimistic(setting, perturbation)
-            size = theory.optimistic_size(setting)
+            size = theory.sharp_optimistic_size(setting) if sharp else theory.optimistic_size(setting)
         else:
             raise AssumptionError(
                 "from_theorem",
@@ -108,21 +115,34 @@ class EnsembleSampling(EnsembleRecipe):
         return cls(size=size, member=member, **cls.theorem_fields(setting, perturbation))
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at their constants or with more members.
+        """Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at their laws and with enough members.
+
+        With fewer members than Theorem 1 prescribes it is the bound of the largest share of optimistic members that they are
+        proved to keep (`theory.sharp_share`): Theorem 1's own from `theory.sharp_size` on, a larger one below.
 
         >>> import ensample as es
         >>> setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
         >>> found = EnsembleSampling.from_theorem(setting).guarantee(setting)
         >>> round(found.bound), found.probability, found.theorem
         (6347334, 0.8, 'Theorem 1')
+        >>> found = EnsembleSampling.from_theorem(setting, sharp=True).guarantee(setting)
+        >>> round(found.bound), found.probability, found.theorem
+        (6347334, 0.8, 'Theorem 1 with the sharper size')
         """
         if type(self) is not EnsembleSampling or self.intercept:
             return super().guarantee(setting)
-        law = self.reward_law
-        prescribed = EnsembleSampling.from_theorem(setting, law, as_member_rule(self.member))
-        theorem = OPTIMISTIC_RULE if prescribed.member == OptimisticMember() else THEOREM_ONE
+        prescribed = EnsembleSampling.from_theorem(setting, self.reward_law, as_member_rule(self.member))
+        if prescribed.member == OptimisticMember():
+            return self._guarantee_of_the_optimistic_rule(setting, prescribed)
+        theorem = THEOREM_ONE if self.size >= prescribed.size else SHARP_THEOREM
         self.require_laws(theorem, prescribed)
-        if self.size < prescribed.size:
-            raise AssumptionError(theorem.name, f"at least {prescribed.size:,} members", f"size = {self.size:,}")
-        bound = theory.theorem_bound(setting, law) if theorem is THEOREM_ONE else theory.optimistic_bound(setting)
-        return theorem.guarantee(setting, bound)
+        law = self.reward_law
+        share = None if theorem is THEOREM_ONE else theory.sharp_share(setting, self.size, law)
+        return theorem.guarantee(setting, theory.sharp_bound(setting, share, law))
+
+    def _guarantee_of_the_optimistic_rule(self, setting: Setting, prescribed: Self) -> Guarantee:
+        self.require_laws(OPTIMISTIC_RULE, prescribed)
+        least = theory.sharp_optimistic_size(setting)
+        if self.size < least:
+            raise AssumptionError(OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {self.size:,}")
+        return OPTIMISTIC_RULE.guarantee(setting, theory.optimistic_bound(setting, self.size))

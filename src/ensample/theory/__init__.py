@@ -3,7 +3,9 @@
 Radii and sizes: `radius` (beta_t), `perturbation_scale`, `perturbation_radius` (gamma~_T), `estimator_radius` (gamma_T),
 `ensemble_size` (m), `elliptical_potential_bound`. Bounds on the regret: `regret_bound` (the general theorem),
 `theorem_bound`, `phe_bound`, `ucb_bound`, and for the optimistic member rule `optimistic_size`, `optimistic_radius`,
-`optimistic_bound`; a recipe at a theorem's constants has a `Guarantee`. What to make of them: `informative_horizon`,
+`optimistic_bound`; a recipe at a theorem's constants has a `Guarantee`. With fewer members and
+the same bounds: `sharp_size`, `sharp_bound`, `sharp_share`, `sharp_optimistic_size`; what a smaller
+share of optimistic members saves and costs: `frontier`. What to make of them: `informative_horizon`,
 `sublinear_horizon`, `prior_work`.
 
 Where a perturbation may be given, a non-Gaussian law brings the generalised constants of the appendix: scale
@@ -34,15 +36,25 @@ from ensample.theory.radii import (
     radius,
 )
 from ensample.theory.setting import Setting
+from ensample.theory.sharp import (
+    Tradeoff,
+    frontier,
+    sharp_bound,
+    sharp_optimistic_size,
+    sharp_share,
+    sharp_size,
+)
 
 __all__ = [
     "P_N",
     "Guarantee",
     "Setting",
+    "Tradeoff",
     "Work",
     "elliptical_potential_bound",
     "ensemble_size",
     "estimator_radius",
+    "frontier",
     "informative_horizon",
     "optimistic_bound",
     "optimistic_radius",
@@ -53,6 +65,10 @@ __all__ = [
     "prior_work",
     "radius",
     "regret_bound",
+    "sharp_bound",
+    "sharp_optimistic_size",
+    "sharp_share",
+    "sharp_size",
     "sublinear_horizon",
     "theorem_bound",
     "ucb_bound",

@@ -6,7 +6,16 @@ from ensample.checks import instance
 from ensample.errors import AssumptionError
 from ensample.theory.setting import Setting
 
-__all__ = ["COROLLARY", "GENERAL_THEOREM", "LINUCB_THEOREM", "OPTIMISTIC_RULE", "THEOREM_ONE", "Guarantee", "Theorem"]
+__all__ = [
+    "COROLLARY",
+    "GENERAL_THEOREM",
+    "LINUCB_THEOREM",
+    "OPTIMISTIC_RULE",
+    "SHARP_THEOREM",
+    "THEOREM_ONE",
+    "Guarantee",
+    "Theorem",
+]
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class Theorem:
 
 
 THEOREM_ONE = Theorem("Theorem 1", 4)
+SHARP_THEOREM = Theorem("Theorem 1 with the sharper size", 4)  # theory.sharp: not of the paper
 COROLLARY = Theorem("the Corollary for LinPHE", 3)
 OPTIMISTIC_RULE = Theorem("the optimistic member rule", 3)  # not of the paper
 LINUCB_THEOREM = Theorem("the general theorem for LinUCB", 2)

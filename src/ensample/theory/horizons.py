@@ -8,6 +8,7 @@ from ensample.perturbations import GAUSSIAN, Perturbation
 from ensample.theory.bounds import theorem_bound
 from ensample.theory.radii import ensemble_size
 from ensample.theory.setting import LONGEST, Setting
+from ensample.theory.sharp import sharp_size
 
 __all__ = ["informative_horizon", "sublinear_horizon"]
 
@@ -28,14 +29,20 @@ def informative_horizon(setting: Setting, bound: Callable[[Setting], float] = th
     return last_start(says_something)
 
 
-def sublinear_horizon(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> int | None:
-    """The horizon from which Theorem 1 prescribes no more than T members.
+def sublinear_horizon(setting: Setting, perturbation: Perturbation = GAUSSIAN, sharp: bool = False) -> int | None:
+    """The horizon from which Theorem 1, or its sharper size, prescribes no more than T members.
 
-    >>> sublinear_horizon(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1))
-    72050
+    >>> setting = Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
+    >>> sublinear_horizon(setting), sublinear_horizon(setting, sharp=True)
+    (72050, 1484)
     """
-    ensemble_size(replace(setting, horizon=LONGEST), perturbation)
-    return last_start(lambda horizon: ensemble_size(replace(setting, horizon=horizon), perturbation) <= horizon)
+
+    def size(horizon: int) -> int:
+        at = replace(setting, horizon=horizon)
+        return sharp_size(at, None, perturbation) if sharp else ensemble_size(at, perturbation)
+
+    size(LONGEST)
+    return last_start(lambda horizon: size(horizon) <= horizon)
 
 
 def last_start(holds: Callable[[int], bool]) -> int | None:
