@@ -23,6 +23,7 @@ NAMES = {
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
+    "Linear RewardModel",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
 }
 THEORY = {

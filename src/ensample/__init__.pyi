@@ -26,6 +26,8 @@ from ensample.members import OptimisticMember as OptimisticMember
 from ensample.members import RoundRobin as RoundRobin
 from ensample.members import StickyMember as StickyMember
 from ensample.members import UniformMember as UniformMember
+from ensample.models.description import Linear as Linear
+from ensample.models.description import RewardModel as RewardModel
 from ensample.models.model import Model as Model
 from ensample.perturbations.centered_binomial import CenteredBinomial as CenteredBinomial
 from ensample.perturbations.gaussian import Gaussian as Gaussian

@@ -1,4 +1,4 @@
-"""What may stand between the brackets of a recipe: numbers, text, units of the problem, laws and rules.
+"""What may stand between the brackets of a recipe: numbers, text, units of the problem, laws, rules and models.
 
 The text is parsed and looked up, never evaluated.
 """
@@ -19,7 +19,7 @@ from ensample.registry import kinds, known, theirs
 __all__ = ["PARTS", "UNITS", "Reader", "blaming", "dotted", "find_here", "shown"]
 
 
-KINDS = (es.InitialLaw, es.MemberRule)
+KINDS = (es.InitialLaw, es.MemberRule, es.RewardModel)
 PARTS = kinds(*KINDS)
 UNITS: dict[str, Callable[[es.Setting], float]] = {
     "noise": lambda setting: setting.noise,
@@ -64,12 +64,14 @@ class Reader:
         raise InvalidArgument(f"{self.text}: field", ast.unparse(node), f"a number, text, or {expected}")
 
     def theirs(self, node: ast.expr) -> Any:
-        """A law or a rule of the user's own, `mymodule.MyLaw`, or its class."""
+        """A law, a rule or a model of the user's own, `mymodule.MyLaw`, or its class."""
         *module, name = dotted(node) or [""]
         argument = f"{self.text}: field"
         found = theirs(argument, f"{'.'.join(module)}:{name}") if module else None
         if not isinstance(found, KINDS) and not (isinstance(found, type) and issubclass(found, KINDS)):
-            raise InvalidArgument(argument, ast.unparse(node), f"a number, text, a law or a rule, and this is {found!r}")
+            raise InvalidArgument(
+                argument, ast.unparse(node), f"a number, text, a law, a rule or a model, and this is {found!r}"
+            )
         return found
 
     def number(self, node: ast.expr) -> float:

@@ -11,6 +11,7 @@ from ensample.calibration import AUTO
 from ensample.checks import boolean, number
 from ensample.errors import AssumptionError, EnsampleError, InvalidArgument, WrongType
 from ensample.members import MemberRule
+from ensample.models import RewardModel
 from ensample.perturbations import InitialLaw
 from ensample.policies import Recipe
 from ensample.problems import Family, Noise, Problem, example_of, families_by_name, setting_of
@@ -19,7 +20,7 @@ from ensample.theory import Setting, radius
 
 __all__ = ["build_problem", "build_recipe", "made"]
 
-PARTS = (InitialLaw, MemberRule, Noise)  # what options may be, by name
+PARTS = (InitialLaw, MemberRule, Noise, RewardModel)  # what options may be, by name
 INNER = (*PARTS, Arms, Setting)  # what they may be as tables
 MOST_NUMBERS = 500_000_000  # of the arms of a problem, or of a matrix in its dimension: 4 GB
 Units = dict[str, Callable[[], float]]  # what a number may be given in

@@ -10,6 +10,7 @@ from ensample.errors import InvalidArgument
 from ensample.lab.parts import made
 from ensample.lab.plain_data import DEEPEST
 from ensample.members import MemberRule
+from ensample.models import RewardModel
 from ensample.perturbations import InitialLaw
 from ensample.policies import Recipe
 from ensample.problems import Family, Noise, Problem
@@ -19,7 +20,7 @@ from ensample.theory import Setting
 __all__ = ["definition", "label_of", "tables", "written"]
 
 WHOLE = (Recipe, Family, Problem)
-PARTS = (*WHOLE, InitialLaw, MemberRule, Noise, Setting, Arms)
+PARTS = (*WHOLE, InitialLaw, MemberRule, Noise, RewardModel, Setting, Arms)
 Table = dict[str, Any]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ensample.errors import EnsampleError, SnapshotError
 from ensample.members import MemberRule
+from ensample.models import RewardModel
 from ensample.perturbations import InitialLaw
 from ensample.policies.recipe import Recipe
 from ensample.registry import imported, is_ours, name_of, ours, says_all
@@ -14,7 +15,7 @@ from ensample.theory import Setting
 
 __all__ = ["describe", "rebuild", "wherever"]
 
-PARTS = (Recipe, InitialLaw, MemberRule, Setting)
+PARTS = (Recipe, RewardModel, InitialLaw, MemberRule, Setting)
 
 
 def describe(value: object) -> Any:

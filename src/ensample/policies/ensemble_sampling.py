@@ -11,6 +11,7 @@ from ensample.calibration import AUTO
 from ensample.checks import boolean, instance
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
+from ensample.models import LINEAR, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.theory import Guarantee, Setting
@@ -53,6 +54,8 @@ class EnsembleSampling(EnsembleRecipe):
     draw of the law of W: the covariance of S^j follows V for ever, and the regularization is not forgotten. What is learned of
     the scales fades alike. Late rewards fade from when they come. A round then costs O(d^3 + K d + m d).
 
+    `model` says how a reward depends on features, `Linear()` unless said otherwise: the algorithm is the same for each.
+
     Proved for `from_theorem` (see `ensample.theory.theorem_bound`). Of "auto" and of a half-life nothing is proved.
 
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024.
@@ -67,6 +70,7 @@ class EnsembleSampling(EnsembleRecipe):
     intercept: bool = field(default=False, kw_only=True)
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
+    model: RewardModel = field(default=LINEAR, kw_only=True)
     theorem_counts_arms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -76,6 +80,8 @@ class EnsembleSampling(EnsembleRecipe):
             raise AssumptionError("from_theorem", "features as they are", "intercept = True")
         if self.intercept and self.half_life is not None:
             raise InvalidArgument("half_life", self.half_life, "None with an intercept, which does not fade")
+        self.check_model()
+        self.model.check(self)
 
     @classmethod
     def from_theorem(
@@ -129,7 +135,7 @@ class EnsembleSampling(EnsembleRecipe):
         >>> round(found.bound), found.probability, found.theorem
         (6347334, 0.8, 'Theorem 1 with the sharper size')
         """
-        if type(self) is not EnsembleSampling or self.intercept:
+        if type(self) is not EnsembleSampling or self.intercept or not isinstance(self.model, Linear):
             return super().guarantee(setting)
         prescribed = EnsembleSampling.from_theorem(setting, self.reward_law, as_member_rule(self.member))
         if prescribed.member == OptimisticMember():

@@ -14,7 +14,7 @@ from ensample.checks import as_rewards, instance, matrix, number, sequence, whol
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.frames import is_frame
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
-from ensample.models import EnsembleWithIntercept, LinearEnsemble, Model
+from ensample.models import LINEAR, Linear, Model, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.ledger import Entry, LogSink
@@ -40,13 +40,14 @@ class Recipe(ABC):
     intercept: bool = False  # whether a constant is added to the features
     setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
     half_life: float | None = None  # observations after which one counts half as much; None: nothing is forgotten
+    model: RewardModel = LINEAR  # how a reward depends on features
     policy_type: ClassVar[type[Policy]] = Policy
     theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
 
     @property
     def calibrates(self) -> bool:
         """Whether it learns the scales of noise and parameter from the rewards."""
-        return self.scale == AUTO
+        return self.scale == AUTO and self.model.learns_noise
 
     @property
     def rate(self) -> float:
@@ -60,6 +61,12 @@ class Recipe(ABC):
         if self.setting is not None:
             self.require_memory(f"{type(self).__name__}.from_theorem")
 
+    def check_model(self) -> None:
+        """Raise on something that is no model, and on a theorem, which is about linear ones."""
+        instance("model", self.model, RewardModel, "a model such as Linear()")
+        if self.setting is not None and not isinstance(self.model, Linear):
+            raise AssumptionError(f"{type(self).__name__}.from_theorem", "Linear()", f"model = {self.model!r}")
+
     def require_memory(self, theorem: str) -> None:
         """Raise unless nothing is forgotten: theorems are about sums over the whole past."""
         if self.half_life is not None:
@@ -72,8 +79,10 @@ class Recipe(ABC):
 
     @property
     def unit_scale(self) -> float:
-        """The scale of its randomness, 1 where sigma is still to multiply it."""
-        return 1.0 if self.scale == AUTO else self.scale
+        """The scale of its randomness; 1 where sigma is still to multiply it, the boldness where a model implies sigma."""
+        if self.scale == AUTO:
+            return 1.0 if self.model.learns_noise else self.boldness
+        return self.scale
 
     @property
     def reward_law(self) -> Perturbation:
@@ -217,10 +226,8 @@ class EnsembleRecipe(PerturbationRecipe):
     def rule(self) -> MemberRule:
         return as_member_rule(self.member)
 
-    def build(self, arms: Arms, address: Address) -> LinearEnsemble:
-        laws = self.initial_law, self.reward_law
-        given = arms.dim, self.prior(arms), self.size, *laws, address, self.boldness
-        return EnsembleWithIntercept(*given) if self.intercept else LinearEnsemble(*given, self.rate)
+    def build(self, arms: Arms, address: Address) -> Model:
+        return self.model.ensemble(self, arms, address)
 
 
 def number_or_auto(name: str, value: object, least: float, most: float) -> float | Auto:

@@ -7,7 +7,8 @@ change every round, or the ball).
     def on_arms(recipe: LinUCB, world: World, track: Track, rngs: RunGenerators) -> None: ...
 
 The type must match exactly. A subclass may play otherwise than its parent: it is simulated by its live policy until somebody
-says that a kernel does what it does, `simulates(Mine, World, Evaluation.EAGER)(on_arms)`.
+says that a kernel does what it does, `simulates(Mine, World, Evaluation.EAGER)(on_arms)`. A kernel is also for one type of
+model, `Linear` unless it says another.
 """
 
 import threading
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from ensample.errors import InvalidArgument, LiveSimulationWarning
 from ensample.kernels.scene import Scene
 from ensample.kernels.world import World
+from ensample.models import Linear, RewardModel
 from ensample.policies.recipe import Recipe
 from ensample.problems import Problem
 
@@ -45,7 +47,14 @@ class Kernel(NamedTuple):
 
     way: Evaluation
     run: Run
-    obstacle: Callable[[Any], str]  # why it cannot run a recipe of that type; empty where it can
+    unless: Callable[[Any], str]  # why it cannot run a recipe of that type; empty where it can
+    model: type[RewardModel]
+
+    def obstacle(self, recipe: Recipe) -> str:
+        """Why it cannot run a recipe; empty where it can."""
+        if type(recipe.model) is not self.model:
+            return f"this kernel does not know model={recipe.model!r}"
+        return self.unless(recipe)
 
 
 KERNELS: dict[tuple[type[Recipe], type], list[Kernel]] = defaultdict(list)
@@ -60,11 +69,12 @@ def simulates(
     place: type[World] | type[Scene],
     way: Evaluation,
     unless: Callable[[Any], str] = capable,
+    model: type[RewardModel] = Linear,
 ) -> Callable[[Given], Given]:
     """Register a function as the way to simulate recipes of this type, `unless` it gives a reason why it cannot."""
 
     def register(run: Given) -> Given:
-        KERNELS[recipe, place].append(Kernel(way, run, unless))
+        KERNELS[recipe, place].append(Kernel(way, run, unless, model))
         return run
 
     return register

@@ -1,0 +1,93 @@
+"""How a reward depends on features, described: what the field `model` of a recipe takes.
+
+A description is frozen and knows no data. What it makes for a recipe at work is a `Model`. One of your own is a frozen
+dataclass derived from `RewardModel`: its file and, if it is to be ours, its line in `__init__.pyi`.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from ensample.arms import Arms
+from ensample.calibration import Unknown
+from ensample.models.ensemble import LinearEnsemble
+from ensample.models.intercept import EnsembleWithIntercept
+from ensample.models.model import Model
+from ensample.perturbations import InitialLaw, Perturbation
+from ensample.randomness import Address
+from ensample.types import Auto
+
+__all__ = ["LINEAR", "EnsemblePlan", "Linear", "RewardModel"]
+
+
+class EnsemblePlan(Protocol):
+    """What a recipe says of the ensemble that it wants: fields as they were given, and what follows from them."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def scale(self) -> float | Auto: ...
+    @property
+    def regularization(self) -> float | Auto: ...
+    @property
+    def initial(self) -> InitialLaw | None: ...
+    @property
+    def reward(self) -> Perturbation | None: ...
+    @property
+    def intercept(self) -> bool: ...
+    @property
+    def half_life(self) -> float | None: ...
+
+    @property
+    def unit_scale(self) -> float:
+        """The scale of the perturbations; 1 where the size of the noise is still to multiply it."""
+
+    @property
+    def initial_law(self) -> InitialLaw:
+        """P_I of a linear model: W at sqrt(lam) times the scale, or as given."""
+
+    @property
+    def reward_law(self) -> Perturbation:
+        """P_R: Z at the scale, or as given."""
+
+    @property
+    def rate(self) -> float:
+        """At which the past fades, log 2 / half_life; 0 where nothing is forgotten."""
+
+    @property
+    def boldness(self) -> float:
+        """What "auto" multiplies the size of the noise by."""
+
+    def prior(self, arms: Arms) -> float | Unknown:
+        """The regularization of a linear model, or what is to be learned of the scales on these arms."""
+
+
+class RewardModel(ABC):
+    """How a reward depends on features: what Algorithm 1's minimisation fits."""
+
+    learns_noise: ClassVar[bool] = True
+    """Whether the size of the noise is learned from the rewards where the scale is "auto". If not, the model implies it."""
+
+    def check(self, plan: EnsemblePlan) -> None:  # noqa: B027 (most combinations will do)
+        """Raise `InvalidArgument` on fields of a recipe that this model cannot do with."""
+
+    @abstractmethod
+    def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> Model:
+        """The members of Algorithm 1 before the first observation; its `size` is the plan's."""
+
+
+@dataclass(frozen=True)
+class Linear(RewardModel):
+    """E[Y | x] = x'theta, the model of the paper and of every recipe that is not told otherwise.
+
+    >>> import ensample as es
+    >>> es.EnsembleSampling(model=es.Linear()) == es.EnsembleSampling()
+    True
+    """
+
+    def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> LinearEnsemble:
+        given = arms.dim, plan.prior(arms), plan.size, plan.initial_law, plan.reward_law, address, plan.boldness
+        return EnsembleWithIntercept(*given) if plan.intercept else LinearEnsemble(*given, plan.rate)
+
+
+LINEAR = Linear()
