@@ -33,7 +33,8 @@ def show_names() -> None:
     recipes.add_row("module:Name", "its own", "a recipe, or the class of one, in a module of yours")
     for table in (problems, short, recipes):
         output.print(table)
-    output.print(f"Fields are numbers, text, {', '.join(UNITS)}, and laws and rules: {', '.join(PARTS)}.", highlight=False)
+    parts = f"laws, rules and models: {', '.join(PARTS)}"
+    output.print(f"Fields are numbers, text, {', '.join(UNITS)}, and {parts}.", highlight=False)
 
 
 def named_table(title: str, *columns: str) -> Table:
