@@ -30,7 +30,7 @@ PACKAGES = [
     "polars",
     "distributed",
 ]
-COMMANDS = ["race", "plan", "run", "studies", "report", "verify", "bench"]
+COMMANDS = ["race", "plan", "run", "studies", "report", "evaluate", "verify", "bench"]
 RECIPES = (
     *(es.EnsembleSampling(5, 0.3), es.EnsembleSampling(5, 0.3, member=es.OptimisticMember()), es.PerturbedHistory(0.3)),
     *(es.ThompsonSampling(0.3), es.LinUCB(), es.Greedy(), es.EpsilonGreedy(), es.KvetonPHE(), es.EnsemblePlusPlus(4, 0.3)),

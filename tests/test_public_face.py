@@ -24,6 +24,7 @@ NAMES = {
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Linear RewardModel",
+    "Estimate Evaluation evaluate",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
 }
 THEORY = {

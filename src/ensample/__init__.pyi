@@ -18,6 +18,9 @@ from ensample.errors import SnapshotError as SnapshotError
 from ensample.errors import StorageError as StorageError
 from ensample.errors import StudyError as StudyError
 from ensample.errors import WrongType as WrongType
+from ensample.evaluation.evaluate import evaluate as evaluate
+from ensample.evaluation.evaluation import Evaluation as Evaluation
+from ensample.evaluation.tally import Estimate as Estimate
 from ensample.lab.results import Results as Results
 from ensample.lab.run import run_study as run_study
 from ensample.lab.study import Study as Study

@@ -3,10 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from ensample import Results, Study, run_study
+from ensample import Results, Study, evaluate, run_study
+from ensample.report.evaluation import page
 from ensample.report.study import write_report
+from evaluation.logs import World
 
 SPHERE = {"family": "sphere", "dim": 3, "arms": 20}
 THOMPSON = {"label": "Thompson", "recipe": "ThompsonSampling", "scale": "noise"}
@@ -73,4 +76,14 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 def pages(studied: dict[str, Results], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The page of each."""
     folder = tmp_path_factory.mktemp("pages")
-    return {name: write_report(results, folder / f"{name}.html")[0] for name, results in studied.items()}
+    pages = {name: write_report(results, folder / f"{name}.html")[0] for name, results in studied.items()}
+    pages["evaluation"] = folder / "evaluation.html"
+    pages["evaluation"].write_text(evaluation_page(), encoding="utf-8")
+    return pages
+
+
+def evaluation_page() -> str:
+    """Of a log whose names are hostile."""
+    log = World(1).log(400, 2).with_columns(device=pl.lit("<script>alert(1)</script> & $x_$"))
+    found = [evaluate(log, target, low=0, high=1, segments="device") for target in ("uniform", "action:a3")]
+    return page(found, "<img src=x onerror=alert(2)>.parquet")

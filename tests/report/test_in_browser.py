@@ -17,7 +17,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver"}  # program: Debian package
-NAMES = ("sizes", "grid", "members", "one", "hostile")
+NAMES = ("sizes", "grid", "members", "one", "hostile", "evaluation")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_formulas_of_the_paper_are_drawn_and_nothing_sticks_out(width: int, brow
     assert across <= inner
 
 
-@pytest.mark.parametrize("name", ["sizes", "hostile"])
+@pytest.mark.parametrize("name", ["sizes", "hostile", "evaluation"])
 def test_text_in_figures_stays_inside_them(name: str, browser: Any, pages: dict[str, Path]) -> None:
     visit(browser, pages[name])
     outside = browser.execute_script(

@@ -32,6 +32,7 @@ class Ours(Commands):
         ),
         Later("studies", "ensample.cli.run", "List the studies that come with the package."),
         Later("report", "ensample.cli.report", "Write the results of a study as one self-contained page."),
+        Later("evaluate", "ensample.cli.evaluate", "What other policies would have earned on a log."),
         Later("verify", "ensample.cli.verify", "Check the paper's statements: what is measured against what is claimed."),
         Later("warm-up", "ensample.cli.warm_up", "Compile ahead what would be compiled when it is first called."),
         Later(

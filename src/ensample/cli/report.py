@@ -1,6 +1,5 @@
 """`ensample report`: the results of a study as one page."""
 
-import time
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -8,11 +7,10 @@ from typing import Annotated
 import typer
 
 from ensample.cli.console import output, progress, warnings_shown
+from ensample.cli.waiting import Waiting
 from ensample.extras import require
 
 __all__ = ["report"]
-
-PATIENCE = 2.0  # seconds before a progress bar appears
 
 
 def report(
@@ -38,30 +36,9 @@ def report(
 
     find_here()
     results = Results(folder)
-    with warnings_shown(), Waiting() as waiting:
+    with warnings_shown(), Waiting(progress(), "figures") as waiting:
         paths = write_report(results, out, baseline=baseline, figures=figures, csv=csv, progress=waiting.show)
     for path in paths:
         output.print(str(path), highlight=False, soft_wrap=True, markup=False)
     if open_page:
         webbrowser.open(paths[0].absolute().as_uri())
-
-
-class Waiting:
-    """A progress bar for those who have waited long enough to want one."""
-
-    def __init__(self) -> None:
-        self.bars = progress()
-        self.task = self.bars.add_task("figures", total=None)
-        self.start = time.monotonic()
-
-    def show(self, done: int, total: int) -> None:
-        if time.monotonic() - self.start > PATIENCE and not self.bars.live.is_started:
-            self.bars.start()
-        self.bars.update(self.task, completed=done, total=total)
-
-    def __enter__(self) -> "Waiting":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.bars.live.is_started:
-            self.bars.stop()

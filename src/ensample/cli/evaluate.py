@@ -1,0 +1,137 @@
+"""`ensample evaluate`: what another policy would have earned on a log."""
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from ensample.cli.console import errors, label, output, progress
+from ensample.cli.waiting import Waiting
+from ensample.errors import InvalidArgument
+from ensample.evaluation import Evaluation
+from ensample.evaluation import evaluate as evaluate_log
+from ensample.evaluation.requirements import requirement
+from ensample.extras import require
+from ensample.files import check_file, write_whole
+from ensample.numerals import terminal
+
+__all__ = ["evaluate"]
+
+UNMET = 1  # the exit code
+
+
+def evaluate(
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="Parquet, JSON lines or CSV, as `Experiment.to_parquet` writes it")
+    ],
+    policy: Annotated[
+        list[str] | None, typer.Option(help="uniform, logged or action:NAME; may be given several times", show_default="logged")
+    ] = None,
+    low: Annotated[float | None, typer.Option(help="the least reward possible", show_default="the least seen")] = None,
+    high: Annotated[float | None, typer.Option(help="the largest reward possible", show_default="the largest seen")] = None,
+    alarm: Annotated[float, typer.Option(help="with what probability an interval may miss")] = 0.05,
+    interval: Annotated[str, typer.Option(help="sequence: valid at all times; normal: for one look at a log")] = "sequence",
+    segments: Annotated[str | None, typer.Option(metavar="COLUMN", help="also for each value of a column")] = None,
+    columns: Annotated[
+        str, typer.Option(metavar="OURS=THEIRS,...", help="names of the log's columns: action=arm,reward=clicked")
+    ] = "",
+    least_propensity: Annotated[
+        float | None, typer.Option(help="what no propensity is below, for logs with those of chosen actions only")
+    ] = None,
+    required: Annotated[
+        list[str] | None, typer.Option("--require", help='such as "lift.lower >= 0"; the exit code is 1 unless it holds')
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="write a page with everything to this file")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the numbers to this file")] = None,
+) -> None:
+    """What other policies would have earned on a log. Each has an interval that holds however often one looks.
+
+    Example: `ensample evaluate news.parquet --policy uniform --policy action:sport --low 0 --high 1`
+
+    Example: `ensample evaluate news.parquet --policy action:sport --segments device --html page.html`
+
+    Example: `ensample evaluate log.csv --columns action=arm,reward=clicked,propensity=p --require "lift.lower >= 0"`
+    """
+    require("polars")
+    for option, path in (("html", html), ("json", json_file)):
+        if path is not None:
+            check_file(option, path)
+    if html is not None:
+        require("jinja2", "matplotlib")
+    needed = [requirement(text) for text in required or []]
+    names = renamed(columns)
+    with Waiting(progress(), "rows") as waiting:
+        given: dict[str, Any] = {"low": low, "high": high, "alarm": alarm, "interval": interval, "segments": segments}
+        given |= {"columns": names, "least_propensity": least_propensity, "progress": waiting.show}
+        found = [evaluate_log(log, target, **given) for target in policy or ["logged"]]
+    output.print(as_table(found, str(log)))
+    for each in found:
+        if each.segments_by is not None:
+            output.print(segment_table(each))
+    for warning in dict.fromkeys(text for each in found for text in each.warnings):
+        errors.print("warning:", style="bold yellow", end=" ")
+        errors.print(warning, markup=False, highlight=False, soft_wrap=True)
+    if json_file is not None:
+        write_whole(json_file, f"{json.dumps([plain(each.to_dict()) for each in found], indent=1)}\n".encode())
+    if html is not None:
+        from ensample.report.evaluation import page
+
+        write_whole(html, page(found, log.name).encode())
+    unmet = [(each, need) for each in found for need in needed if not need.holds(each)]
+    for each, need in unmet:
+        errors.print(f"{each.target}: {need.text} does not hold: {need.measured(each):.6g}", markup=False, highlight=False)
+    if unmet:
+        raise typer.Exit(UNMET)
+
+
+def renamed(columns: str) -> dict[str, str]:
+    """`action=arm,reward=clicked` as a dict."""
+    pairs = [pair.partition("=") for pair in columns.split(",") if pair]
+    if wrong := [ours for ours, sign, theirs in pairs if not (ours and sign and theirs)]:
+        raise InvalidArgument("columns", wrong[0], "OURS=THEIRS, with commas between them")
+    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+
+
+def as_table(found: list[Evaluation], log: str) -> Table:
+    """A row for each policy and estimator."""
+    first = found[0]
+    kind = "confidence sequence" if first.interval == "sequence" else "normal interval"
+    title = f"{log}: {first.rows:,} rows, {len(first.actions)} actions, reward {terminal(first.logged)} a row"
+    table = Table(title=label(title), title_justify="left", caption=caption(first, kind), caption_justify="left")
+    table.add_column("policy", overflow="fold")
+    table.add_column("estimator")
+    for name in ("reward a row", "low", "high", "effective rows", "largest weight", "unsupported"):
+        table.add_column(name, justify="right")
+    for each in found:
+        table.add_section()
+        facts = f"{each.effective_rows:,.0f}", terminal(each.largest_weight), f"{each.unsupported:.1%}"
+        rows = [(name, each[name]) for name in each] + [("lift", each.lift)]
+        for place, (name, estimate) in enumerate(rows):
+            beside = facts if place == 0 else ()
+            table.add_row(label(each.target) if place == 0 else "", name, *map(terminal, estimate), *beside)
+    return table
+
+
+def caption(found: Evaluation, kind: str) -> str:
+    return f"low and high: {1.0 - found.alarm:.0%} {kind}; lift: DR less what was logged, row by row"
+
+
+def segment_table(found: Evaluation) -> Table:
+    """A row for each segment."""
+    table = Table(title=label(f"{found.target} by {found.segments_by}"), title_justify="left")
+    table.add_column(label(found.segments_by or ""), overflow="fold")
+    for name in ("dr", "low", "high", "lift", "low", "high"):
+        table.add_column(name, justify="right")
+    for segment, estimates in sorted(found.segments().items()):
+        table.add_row(label(segment), *map(terminal, estimates["dr"]), *map(terminal, estimates["lift"]))
+    return table
+
+
+def plain(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,84 @@
+"""`evaluate(log, target)`: what another policy would have earned."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ensample.checks import number
+from ensample.errors import InvalidArgument
+from ensample.evaluation.evaluation import Evaluation, Look
+from ensample.evaluation.logged import LoggedData, Rows
+from ensample.evaluation.tally import Interval, Tally, Weighed
+from ensample.evaluation.targets import as_target
+from ensample.evaluation.work import Work, pieces
+
+__all__ = ["evaluate"]
+
+Progress = Callable[[int, int], None]
+
+
+def evaluate(
+    log: Any,
+    target: Any = "logged",
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    alarm: float = 0.05,
+    interval: Interval = "sequence",
+    segments: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    least_propensity: float | None = None,
+    reward_model: Callable[[list[Any], list[str]], Any] | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """What `target` would have earned on a log, by IPS, SNIPS, DM and DR, each with its interval.
+
+    `target`: "uniform", "logged", "action:NAME", or a function of (contexts, names of actions) that gives probabilities.
+    Rewards lie in [low, high]; where these are not given they are those of the rewards seen, which an `Evaluation` warns of.
+
+    The default interval is a confidence sequence (`ensample.evaluation.sequences`): valid for logs of policies that learn, and
+    however often one looks, with probability 1 - alarm for each estimate. `interval="normal"` is narrower, and right only for
+    logs of a policy that does not learn, looked at once.
+
+    `segments` is a column: the same for each of its values. `least_propensity` is what no propensity is below, for logs
+    that have only those of the actions chosen: DR's sequence needs to know. `reward_model`, a function of (contexts, names of
+    actions) that gives rewards [n, K], takes the place of our own in DM and DR; it must not have seen the rewards of the log.
+
+    >>> import polars as pl
+    >>> rows = {"action": ["a", "b"] * 500, "propensity": [0.5] * 1000, "reward": [1.0, 0.0] * 500}
+    >>> found = evaluate(pl.DataFrame(rows), "action:a", low=0, high=1)
+    >>> found["ips"].value, found["snips"].value
+    (1.0, 1.0)
+    >>> found["ips"].low < 1.0 <= found["ips"].high
+    True
+
+    References: see `ensample.evaluation.estimators`.
+    """
+    alarm = number("alarm", alarm, 0.0, 1.0, above=0.0)
+    if interval not in ("sequence", "normal"):
+        raise InvalidArgument("interval", interval, '"sequence" or "normal"')
+    asked, data = as_target(target), LoggedData(log, columns, low, high)
+    if segments is not None and segments not in data.columns:
+        raise InvalidArgument("segments", segments, f"a column of the log: {', '.join(data.columns)}")
+    work = Work(data, asked, least_propensity, reward_model)
+    tally, parts, looks = Tally(), dict[str, Tally](), list[Look]()
+    for start, stop in pieces(data.count, len(data.names)):
+        rows, weighed = work.piece(start, stop)
+        if len(rows.rewards):
+            tally.add(weighed)
+            if segments is not None:
+                add_parts(parts, weighed, rows, segments)
+        if tally.rows:
+            looks.append(Look(tally.rows, tally.estimates(alarm, interval)))
+        if progress is not None:
+            progress(stop, data.count)
+    return Evaluation(asked.name, data, tally, looks, parts, segments, alarm, interval, work.knows_all)
+
+
+def add_parts(parts: dict[str, Tally], weighed: Weighed, rows: Rows, column: str) -> None:
+    """The rows of each segment to its own sums."""
+    values = [str(value) for value in rows.frame[column].to_list()]
+    for value in dict.fromkeys(values):
+        which = np.flatnonzero(np.array([here == value for here in values]))
+        parts.setdefault(value, Tally()).add(weighed.at(which))

@@ -1,0 +1,144 @@
+"""The answer of `evaluate`."""
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ensample.evaluation.logged import LoggedData
+from ensample.evaluation.tally import Estimate, Interval, Tally
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Evaluation", "Look"]
+
+ESTIMATORS = "ips", "snips", "dm", "dr"
+THIN = 100.0  # an effective sample of fewer rows says little
+UNSUPPORTED = 1e-3  # share of the target's mass that nothing was logged of, above which one is warned
+
+
+class Look(NamedTuple):
+    """What was known after some rows, for rewards in [0, 1]."""
+
+    rows: int
+    estimates: dict[str, Estimate]
+
+
+class Evaluation(Mapping[str, Estimate]):
+    """What a policy would have earned, by estimator: `evaluation["dr"].value`, `.low`, `.high`.
+
+    `lift` is the difference to what the logged policy earned, paired row by row (DR less the reward); `logged` what that was.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        data: LoggedData,
+        tally: Tally,
+        looks: list[Look],
+        parts: dict[str, Tally],
+        segments: str | None,
+        alarm: float,
+        interval: Interval,
+        knows_all: bool,
+    ) -> None:
+        self.target, self.alarm, self.interval = target, alarm, interval
+        self.low, self.high, self.assumed = data.low, data.high, data.assumed
+        self.rows, self.unrewarded = tally.rows, data.unrewarded
+        self.actions = data.names
+        self.effective_rows = tally.effective
+        self.largest_weight = tally.largest
+        self.weight_counts = tally.counts
+        self.mean_weight = tally.weights / tally.rows
+        self.unsupported = tally.unsupported / tally.rows if data.has_all else max(0.0, 1.0 - self.mean_weight)
+        self.logged = self.in_units(tally.rewards / tally.rows)
+        self.segments_by = segments
+        self._found = self.estimates_of(looks[-1].estimates)
+        self._looks = looks
+        self._parts = parts
+        self._knows_all = knows_all
+
+    def in_units(self, share: float) -> float:
+        return self.low + (self.high - self.low) * share
+
+    def estimates_of(self, shares: dict[str, Estimate]) -> dict[str, Estimate]:
+        """In the units of the rewards."""
+        width = self.high - self.low
+        return {name: found.rescaled(width, 0.0 if name == "lift" else self.low) for name, found in shares.items()}
+
+    def __getitem__(self, name: str) -> Estimate:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(ESTIMATORS)
+
+    def __len__(self) -> int:
+        return len(ESTIMATORS)
+
+    @property
+    def lift(self) -> Estimate:
+        return self._found["lift"]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What one should know before one believes the numbers."""
+        found = []
+        if self.assumed:
+            found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}], those seen: give low and high")
+        if self.unsupported > UNSUPPORTED:
+            found.append(
+                f"{self.unsupported:.1%} of the target's choices were never made by the logged policy: "
+                "nothing in the log says what they earn. The bounds allow for it, the estimates do not (floor > 0 avoids it)"
+            )
+        if self.effective_rows < THIN:
+            found.append(f"the weights leave {self.effective_rows:.0f} effective rows of {self.rows:,}")
+        if self.unrewarded:
+            found.append(f"{self.unrewarded:,} rows without a reward were left out")
+        if self.interval == "normal":
+            found.append("normal intervals are right for logs of a policy that does not learn, looked at once")
+        if self.interval == "sequence" and not self._knows_all:
+            found.append("only propensities of chosen actions are known: give least_propensity for a narrower sequence of DR")
+        return found
+
+    def path(self) -> "polars.DataFrame":
+        """The estimates as they were while the rows came in: rows, estimator, value, low, high."""
+        import polars
+
+        looks = [(look.rows, self.estimates_of(look.estimates)) for look in self._looks]
+        rows = [(n, name, *found[name]) for n, found in looks for name in (*ESTIMATORS, "lift")]
+        return polars.DataFrame(rows, schema=["rows", "estimator", "value", "low", "high"], orient="row")
+
+    def segments(self) -> dict[str, dict[str, Estimate]]:
+        """The estimates of each segment by itself."""
+        return {name: self.estimates_of(part.estimates(self.alarm, self.interval)) for name, part in self._parts.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "target": self.target,
+            "rows": self.rows,
+            "unrewarded": self.unrewarded,
+            "range": [self.low, self.high],
+            "interval": self.interval,
+            "alarm": self.alarm,
+            "logged": self.logged,
+            **{name: found._asdict() for name, found in self._found.items()},
+            "effective_rows": self.effective_rows,
+            "largest_weight": self.largest_weight,
+            "mean_weight": self.mean_weight,
+            "unsupported": self.unsupported,
+            "warnings": self.warnings,
+            "segments": {name: {key: found._asdict() for key, found in part.items()} for name, part in self.segments().items()},
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"{self.target} on {self.rows:,} rows, which earned {self.logged:.6g} each"]
+        lines += [f"  {name:5} {shown(found)}" for name, found in self._found.items()]
+        return "\n".join([*lines, *(f"  warning: {warning}" for warning in self.warnings)])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def shown(found: Estimate) -> str:
+    return f"{found.value:.6g}" + (f" ({found.low:.6g} .. {found.high:.6g})" if found.low == found.low else "")

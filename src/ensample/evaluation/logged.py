@@ -1,0 +1,186 @@
+"""A log as evaluation reads it: piece by piece, never the whole of it, with the actions by number.
+
+A log is a frame of polars or pandas, or a file: Parquet, JSON lines, CSV, or VW's dsjson. Its columns are those of
+`Experiment.log()` (docs/log.md); `columns` says what they are called where they have other names. Needed are `action`,
+`propensity` and `reward`; `offer` and `propensities` say what else could have been chosen and how likely, `context` what was
+known.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ensample.checks import file_path, number
+from ensample.errors import InvalidArgument, WrongType
+from ensample.evaluation.contexts import ContextColumns
+from ensample.extras import package, require
+from ensample.frames import columns_of, is_frame
+from ensample.types import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["LoggedData", "Rows", "scan"]
+
+NEEDED = "action", "propensity", "reward"
+HEAD = 1000  # rows that say what contexts consist of
+MOST_ACTIONS = 100_000
+SLACK = 1e-6  # by which probabilities may miss what they should be: some logs have floats of single precision
+
+
+class Rows(NamedTuple):
+    """Some rows of a log, in its order; K actions by number. Rewards are in [0, 1]."""
+
+    rewards: FloatArray  # [n]
+    chosen: IntArray  # [n]
+    propensity: FloatArray  # of the action chosen [n]
+    propensities: FloatArray | None  # [n, K], 0 where not on offer; None where they were not logged
+    offered: BoolArray  # [n, K]
+    contexts: FloatArray  # [n, p]
+    frame: "polars.DataFrame"  # the rows themselves
+    names: list[str]  # of the actions [K]
+
+    def raw_contexts(self) -> list[Any]:
+        """The contexts as a function of the user's gets them: JSON is opened, None where there are none."""
+        if "context" not in self.frame.columns:
+            return [None] * self.frame.height
+        contexts = self.frame["context"].to_list()
+        return [json.loads(context) if isinstance(context, str) else context for context in contexts]
+
+
+class LoggedData:
+    """A log that has been looked through once: how many rows, which actions, which rewards."""
+
+    def __init__(
+        self, log: Any, columns: Mapping[str, str] | None = None, low: float | None = None, high: float | None = None
+    ) -> None:
+        require("polars")
+        self.source = named(scan(log), columns or {})
+        self.columns = self.source.collect_schema().names()
+        if missing := [name for name in NEEDED if name not in self.columns]:
+            raise InvalidArgument("log", self.columns, f"columns {', '.join(NEEDED)}; missing: {', '.join(missing)}")
+        self.has_all = {"offer", "propensities"} <= set(self.columns)
+        seen = self.look_through()
+        self.count, self.unrewarded = int(seen["count"][0]), int(seen["unrewarded"][0])
+        if self.count == self.unrewarded:
+            raise InvalidArgument("log", log, "at least one row with a reward")
+        rarest = seen["rarest"][0]
+        if rarest is None or not 0.0 < rarest <= 1.0:
+            raise InvalidArgument("log.propensity", rarest, "probabilities in (0, 1] of the actions chosen")
+        self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
+        self.names = self.actions()
+        self.contexts = ContextColumns([])
+        if "context" in self.columns:
+            self.contexts = ContextColumns.seen_in(self.source.select("context").head(HEAD).collect().to_series())
+
+    def look_through(self) -> "polars.DataFrame":
+        """The one row of what is to be known of all rows."""
+        polars = package("polars")
+        reward, rewarded = polars.col("reward"), polars.col("reward").is_not_null()
+        return self.source.select(
+            polars.len().alias("count"),
+            reward.is_null().sum().alias("unrewarded"),
+            reward.cast(polars.Float64).min().alias("least"),
+            reward.cast(polars.Float64).max().alias("most"),
+            polars.col("propensity").filter(rewarded).cast(polars.Float64).min().alias("rarest"),
+        ).collect(engine="streaming")
+
+    def actions(self) -> list[str]:
+        """The names of all actions, in their own order, whatever the log's."""
+        polars = package("polars")
+        found: set[str] = set()
+        for column in ("action", *(("offer",) if "offer" in self.columns else ())):
+            words = polars.col(column).explode() if column == "offer" else polars.col(column)
+            unique = self.source.select(words.cast(polars.String).unique()).collect(engine="streaming").to_series()
+            found |= set(unique.drop_nulls())
+        if len(found) > MOST_ACTIONS:
+            raise InvalidArgument("log.action", len(found), f"at most {MOST_ACTIONS:,} actions")
+        return sorted(found)
+
+    @staticmethod
+    def range(least: float, most: float, low: float | None, high: float | None) -> tuple[float, float, bool]:
+        """(low, high, whether it was taken from the rewards seen)."""
+        if not np.isfinite([least, most]).all():
+            raise InvalidArgument("log.reward", [least, most], "finite numbers")
+        bottom = least if low is None else number("low", low)
+        top = most if high is None else number("high", high)
+        if bottom > least or top < most:
+            raise InvalidArgument("log.reward", [least, most], f"numbers from {bottom:g} to {top:g}, as low and high say")
+        return bottom, top if top > bottom else bottom + 1.0, low is None or high is None
+
+    def rows(self, start: int, stop: int) -> Rows:
+        """Rows start .. stop - 1 of the log, those that have a reward."""
+        polars = package("polars")
+        frame = self.source.slice(start, stop - start).collect().filter(polars.col("reward").is_not_null())
+        actions = polars.Enum(self.names)
+        chosen = frame["action"].cast(polars.String).cast(actions).to_physical().to_numpy().astype(np.int64)
+        shape = frame.height, len(self.names)
+        rewards = (frame["reward"].cast(polars.Float64).to_numpy() - self.low) / (self.high - self.low)
+        propensity = frame["propensity"].cast(polars.Float64).to_numpy()
+        offered, propensities = np.ones(shape, dtype=bool), None
+        if "offer" in frame.columns:
+            offered[:] = False
+            where = np.repeat(np.arange(frame.height), frame["offer"].list.len().to_numpy())
+            which = frame["offer"].explode().cast(polars.String).cast(actions).to_physical().to_numpy()
+            offered[where, which] = True
+            if self.has_all:
+                propensities = np.zeros(shape)
+                propensities[where, which] = frame["propensities"].explode().to_numpy()
+                check_propensities(propensities, chosen, propensity)
+            if not offered[np.arange(len(chosen)), chosen].all():
+                wrong = frame["action"][int(np.argmin(offered[np.arange(len(chosen)), chosen]))]
+                raise InvalidArgument("log.action", wrong, "an action of its row's offer")
+        contexts = self.contexts.matrix(frame["context"] if "context" in frame.columns else [None] * frame.height)
+        return Rows(rewards, chosen, propensity, propensities, offered, contexts, frame, self.names)
+
+
+def check_propensities(propensities: FloatArray, chosen: IntArray, propensity: FloatArray) -> None:
+    """Raise unless they are probabilities, and the chosen action's is the one that was logged by itself."""
+    if not (propensities >= 0.0).all() or not np.allclose(propensities.sum(axis=1), 1.0, rtol=0.0, atol=SLACK):
+        raise InvalidArgument("log.propensities", propensities, "numbers >= 0 whose sum is 1 in every row")
+    if not np.allclose(propensities[np.arange(len(chosen)), chosen], propensity, rtol=SLACK, atol=0.0):
+        raise InvalidArgument("log.propensity", propensity, "in every row the propensity of the action chosen")
+
+
+def scan(log: Any) -> "polars.LazyFrame":
+    """Any log as a lazy frame of polars."""
+    import polars
+
+    if isinstance(log, polars.LazyFrame):
+        return log
+    if isinstance(log, polars.DataFrame):
+        return log.lazy()
+    if is_frame(log):
+        return polars.LazyFrame({name: column.tolist() for name, column in columns_of(log)})
+    if isinstance(log, str | Path):
+        return scan_file(file_path("log", log))
+    raise WrongType("log", log, "a frame of polars or pandas, or the path of a log")
+
+
+def scan_file(path: Path) -> "polars.LazyFrame":
+    import polars
+
+    readers: dict[str, Callable[[Path], polars.LazyFrame]] = {
+        ".parquet": polars.scan_parquet,
+        ".jsonl": polars.scan_ndjson,
+        ".ndjson": polars.scan_ndjson,
+        ".csv": polars.scan_csv,
+    }
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InvalidArgument("log", str(path), f"a file that ends in {', '.join(readers)}")
+    if not path.is_file():
+        raise InvalidArgument("log", str(path), "a file that exists")
+    return reader(path)
+
+
+def named(source: "polars.LazyFrame", columns: Mapping[str, str]) -> "polars.LazyFrame":
+    """With the names that we use; `columns` maps ours to those of the log."""
+    there = source.collect_schema().names()
+    for ours, theirs in columns.items():
+        if theirs not in there:
+            raise InvalidArgument("columns", {ours: theirs}, f"a column of the log: {', '.join(there)}")
+    return source.rename({theirs: ours for ours, theirs in columns.items()})

@@ -1,0 +1,118 @@
+"""The policy that is asked about: the probability with which it would have chosen each action on offer."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ensample.errors import InvalidArgument, WrongType
+from ensample.evaluation.logged import Rows
+from ensample.types import FloatArray
+
+__all__ = ["ActionTarget", "FunctionTarget", "LoggedTarget", "Target", "UniformTarget", "as_target"]
+
+SLACK = 1e-6  # by which probabilities may miss 1
+
+
+class Target(ABC):
+    """A policy as evaluation sees it."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For tables."""
+
+    @abstractmethod
+    def probabilities(self, rows: Rows) -> FloatArray:
+        """pi(a|x) of the rows, which come in the log's order: [n, K]. It may depend on rows before, not on these rewards."""
+
+    def learn(self, rows: Rows) -> None:  # noqa: B027 (most do not)
+        """Take in the rewards of rows whose probabilities were given."""
+
+
+@dataclass(frozen=True)
+class UniformTarget(Target):
+    """Every action on offer with the same probability."""
+
+    @property
+    def name(self) -> str:
+        return "uniform"
+
+    def probabilities(self, rows: Rows) -> FloatArray:
+        shares: FloatArray = rows.offered / rows.offered.sum(axis=1, keepdims=True)
+        return shares
+
+
+@dataclass(frozen=True)
+class LoggedTarget(Target):
+    """The policy that wrote the log."""
+
+    @property
+    def name(self) -> str:
+        return "logged"
+
+    def probabilities(self, rows: Rows) -> FloatArray:
+        if rows.propensities is not None:
+            return rows.propensities
+        mine = np.zeros(rows.offered.shape)
+        mine[np.arange(len(rows.chosen)), rows.chosen] = rows.propensity
+        return mine
+
+
+@dataclass(frozen=True)
+class ActionTarget(Target):
+    """One action always; where it is not on offer, what was logged."""
+
+    action: str
+
+    @property
+    def name(self) -> str:
+        return f"action:{self.action}"
+
+    def probabilities(self, rows: Rows) -> FloatArray:
+        if self.action not in rows.names:
+            raise InvalidArgument("target", self.name, f"an action of the log: {', '.join(rows.names[:20])}")
+        number = rows.names.index(self.action)
+        there = rows.offered[:, number]
+        certain = np.zeros(rows.offered.shape)
+        certain[there, number] = 1.0
+        return np.where(there[:, None], certain, LoggedTarget().probabilities(rows))
+
+
+@dataclass(frozen=True)
+class FunctionTarget(Target):
+    """A function of (contexts, names of the actions) that gives probabilities [n, K]."""
+
+    function: Callable[[list[Any], list[str]], Any]
+
+    @property
+    def name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def probabilities(self, rows: Rows) -> FloatArray:
+        given = np.asarray(self.function(rows.raw_contexts(), rows.names), dtype=np.float64)
+        if given.shape != rows.offered.shape:
+            raise InvalidArgument("target(...)", given, f"probabilities of shape {rows.offered.shape}: rows by actions")
+        if not (given >= 0.0).all() or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=SLACK):
+            raise InvalidArgument("target(...)", given, "numbers >= 0 whose sum over the actions is 1 in every row")
+        return given
+
+
+def as_target(target: Any) -> Target:
+    """`uniform`, `logged`, `action:NAME`, a function, or a Target of your own."""
+    if isinstance(target, Target):
+        return target
+    if isinstance(target, str):
+        kind, _, rest = target.partition(":")
+        if target == "uniform":
+            return UniformTarget()
+        if target == "logged":
+            return LoggedTarget()
+        if kind == "action" and rest:
+            return ActionTarget(rest)
+        raise InvalidArgument("target", target, '"uniform", "logged" or "action:NAME"')
+    if callable(target):
+        return FunctionTarget(target)
+    raise WrongType("target", target, '"uniform", "logged", "action:NAME", a recipe, a policy or a function')

@@ -1,0 +1,83 @@
+"""The rows of a log, one piece after the other, with what the target and the model of rewards make of them."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ensample.checks import number
+from ensample.errors import InvalidArgument
+from ensample.evaluation.estimators import weights_of
+from ensample.evaluation.logged import LoggedData, Rows
+from ensample.evaluation.reward_model import RewardModel
+from ensample.evaluation.tally import Weighed
+from ensample.evaluation.targets import Target
+from ensample.types import FloatArray
+
+__all__ = ["Work", "pieces"]
+
+LOOK_GROWTH = 8 / 7  # of the rows between two looks, and two fits of the reward model
+FIRST_LOOK = 50
+MOST_CELLS = 1 << 22  # rows x actions held at once
+
+
+class Work:
+    """The rows of a log, one piece after the other, with what the target and the model of rewards make of them."""
+
+    def __init__(
+        self,
+        data: LoggedData,
+        target: Target,
+        least_propensity: float | None = None,
+        reward_model: Callable[[list[Any], list[str]], Any] | None = None,
+    ) -> None:
+        self.data, self.target, self.given = data, target, reward_model
+        self.model = RewardModel(len(data.names), len(data.contexts.names))
+        self.least = None if least_propensity is None else number("least_propensity", least_propensity, 0.0, 1.0, above=0.0)
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether every propensity is known, or what it is no smaller than."""
+        return self.data.has_all or self.least is not None
+
+    def piece(self, start: int, stop: int) -> tuple[Rows, Weighed]:
+        rows = self.data.rows(start, stop)
+        target = self.target.probabilities(rows)
+        weights = weights_of(target, rows.chosen, rows.propensity)
+        predicted = self.model.predict(rows.contexts) if self.given is None else self.told(rows, self.given)
+        weighed = Weighed(rows.rewards, rows.chosen, weights, target, self.propensities(rows), predicted)
+        self.target.learn(rows)
+        if self.given is None:
+            self.model.add(rows.contexts, rows.chosen, rows.rewards)
+            self.model.fit()
+        return rows, weighed
+
+    def told(self, rows: Rows, model: Callable[[list[Any], list[str]], Any]) -> FloatArray:
+        """What a model of the user's expects, as a share of the range of rewards."""
+        given = np.asarray(model(rows.raw_contexts(), rows.names), dtype=np.float64)
+        if given.shape != rows.offered.shape or not np.isfinite(given).all():
+            raise InvalidArgument("reward_model(...)", given, f"finite numbers of shape {rows.offered.shape}: rows by actions")
+        return np.clip((given - self.data.low) / (self.data.high - self.data.low), 0.0, 1.0)
+
+    def propensities(self, rows: Rows) -> FloatArray:
+        """Those of all actions, or the least; nothing is known: 0, so that q has no part in the bounds."""
+        if rows.propensities is not None:
+            return rows.propensities
+        return np.full((len(rows.rewards), 1), self.least or 0.0)
+
+
+def pieces(count: int, actions: int) -> Iterator[tuple[int, int]]:
+    """(start, stop) of rows taken together: cut where one looks or fits, which depends on the number of rows before only.
+
+    >>> [stop for _, stop in pieces(100, 10)]
+    [50, 58, 67, 77, 88, 100]
+    """
+    chunk = max(MOST_CELLS // max(actions, 1), 256)
+    start, look = 0, FIRST_LOOK
+    while start < count:
+        stop = min(look, start + chunk, count)
+        yield start, stop
+        if stop == look:
+            look = max(look + 1, math.ceil(look * LOOK_GROWTH))
+        start = stop

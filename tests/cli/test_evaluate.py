@@ -1,0 +1,70 @@
+"""`ensample evaluate` as a person uses it."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from ensample.cli.main import app
+from evaluation.logs import World
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    path = tmp_path_factory.mktemp("log") / "news.parquet"
+    world = World(1)
+    frame = world.log(2000, 3)
+    devices = pl.when(pl.int_range(2000) % 3 == 0).then(pl.lit("phone")).otherwise(pl.lit("[red]desk"))
+    frame.with_columns(device=devices).write_parquet(path)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["evaluate", *map(str, arguments)], catch_exceptions=True)
+
+
+def test_policies_are_compared_in_one_table(log):
+    shown = run(log, "--policy", "uniform", "--policy", "action:a3", "--low", 0, "--high", 1, "--segments", "device")
+    assert shown.exit_code == 0
+    for word in ("uniform", "action:a3", "snips", "lift", "effective rows", "phone", "[red]desk", "2,000 rows"):
+        assert word in shown.stdout
+    assert "warning" not in shown.stderr
+
+
+@pytest.mark.parametrize(("wanted", "code"), [("lift.lower >= -1", 0), ("lift.lower >= 0", 1), ("effective_rows < 10", 1)])
+def test_what_is_required_decides_the_exit_code(log, wanted, code):
+    shown = run(log, "--policy", "uniform", "--low", 0, "--high", 1, "--require", wanted)
+    assert shown.exit_code == code
+    assert ("does not hold" in shown.stderr) == bool(code)
+
+
+def test_numbers_and_page_are_written(log, tmp_path):
+    shown = run(log, "--policy", "uniform", "--json", tmp_path / "found.json", "--html", tmp_path / "page.html")
+    assert shown.exit_code == 0
+    assert "rewards are taken to lie in [0, 1]" in shown.stderr
+    (found,) = json.loads((tmp_path / "found.json").read_text())
+    assert found["target"] == "uniform"
+    assert found["dm"]["low"] is None
+    assert "uniform would have earned" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--require", "lift > better"], "require = 'lift > better'"),
+        (["--require", "best.lower > 0"], "with one of ips, snips"),
+        (["--columns", "action"], "OURS=THEIRS"),
+        (["--policy", "action:nobody"], "an action of the log"),
+        (["--html", "/nowhere/page.html"], "html"),
+    ],
+)
+def test_mistakes_are_named(log, arguments, said):
+    shown = run(log, *arguments)
+    assert shown.exit_code != 0
+    assert said in str(shown.exception)
+
+
+def test_a_log_that_is_not_there(tmp_path: Path):
+    assert "a file that exists" in str(run(tmp_path / "nothing.parquet").exception)

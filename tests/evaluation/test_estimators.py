@@ -1,0 +1,125 @@
+"""IPS, SNIPS, DM and DR are what their definitions say, however the rows are cut into pieces."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ensample as es
+from ensample.evaluation.estimators import doubly_robust, held_below, weights_of
+from ensample.evaluation.logged import LoggedData
+from ensample.evaluation.targets import as_target
+from ensample.evaluation.work import Work, pieces
+from evaluation.logs import ACTIONS, World
+from naive import off_policy as naive
+
+
+def parts(log, target):
+    """What the twins need, and the predictions that the package made on the way."""
+    data = LoggedData(log, low=0.0, high=1.0)
+    work = Work(data, as_target(target), None)
+    found = [work.piece(start, stop)[1] for start, stop in pieces(data.count, len(data.names))]
+    propensity = np.concatenate([rows.target[np.arange(len(rows.chosen)), rows.chosen] / rows.weights for rows in found])
+    joined = {name: np.concatenate([getattr(rows, name) for rows in found]) for name in found[0]._fields}
+    return joined, propensity
+
+
+@pytest.mark.parametrize("rows", [1, 50, 51, 1500])
+def test_the_estimates_are_their_definitions(rows):
+    world = World(1)
+    log = world.log(rows, 2)
+    found = es.evaluate(log, world.target, low=0, high=1)
+    joined, _ = parts(log, world.target)
+    given_to = joined["target"], log["propensity"].to_list(), joined["chosen"], log["reward"].to_list()
+    assert found["ips"].value == pytest.approx(naive.ips(*given_to), rel=1e-12)
+    assert found["dm"].value == pytest.approx(naive.dm(joined["target"], joined["predicted"]), rel=1e-12)
+    assert found["dr"].value == pytest.approx(naive.dr(*given_to, joined["predicted"]), rel=1e-12)
+    assert found.effective_rows == pytest.approx(naive.effective(*given_to[:3]), rel=1e-12)
+    if rows > 1:
+        assert found["snips"].value == pytest.approx(naive.snips(*given_to), rel=1e-12)
+
+
+def test_a_prediction_knows_nothing_of_its_own_row_or_later_ones():
+    """The first rows' predictions stay the same to the bit when all later rewards change."""
+    world = World(3)
+    log = world.log(400, 4)
+    other = log.with_columns(pl.when(pl.int_range(pl.len()) < 200).then(pl.col("reward")).otherwise(1.0 - pl.col("reward")))
+    cut = max(stop for _, stop in pieces(400, 10) if stop <= 200)
+    first, second = (parts(each, world.target)[0]["predicted"] for each in (log, other))
+    assert np.array_equal(first[:cut], second[:cut])
+    assert not np.array_equal(first[cut + 100 :], second[cut + 100 :])
+
+
+def test_the_logged_policy_earns_what_it_earned():
+    log = World(5).log(300, 6)
+    found = es.evaluate(log, "logged", low=0, high=1)
+    for name in ("ips", "snips", "dr"):
+        assert found[name].value == pytest.approx(log["reward"].mean(), rel=0.2 if name == "dr" else 1e-12)
+    assert found.logged == pytest.approx(log["reward"].mean())
+    assert found.largest_weight == pytest.approx(1.0)
+    assert found.effective_rows == pytest.approx(300)
+
+
+@pytest.mark.parametrize(("rows", "most"), [(1_000, 0.037), (10_000, 0.013)])
+def test_dr_is_near_the_truth(rows, most):
+    """Uniform logging, ten actions, rewards without noise of their own: the relative error over eight worlds."""
+    errors = []
+    for seed in range(8):
+        world = World(seed, noise="none")
+        found = es.evaluate(world.log(rows, seed + 100), world.target, low=0, high=1)["dr"].value
+        errors.append(found / world.value() - 1.0)
+    assert np.sqrt(np.mean(np.square(errors))) <= most
+
+
+@given(st.integers(0, 10_000), st.floats(0.5, 50.0))
+@settings(max_examples=50, deadline=None)
+def test_terms_that_are_held_stay_above_their_bound_and_keep_their_mean(seed, most):
+    rng = np.random.default_rng(seed)
+    shares, target = rng.dirichlet(np.full(4, 0.3), 6), rng.dirichlet(np.full(4, 0.3), 6)
+    shares = 0.98 * shares + 0.005
+    predicted, rewards = rng.random((6, 4)), rng.random((6, 4))
+    held = held_below(predicted, target, shares, most)
+    terms = np.empty((6, 4))
+    for action in range(4):
+        chosen = np.full(6, action)
+        weights = weights_of(target, chosen, shares[:, action])
+        terms[:, action] = doubly_robust(target, held, chosen, weights, rewards[:, action])
+    assert terms.min() >= -most - 1e-9
+    assert np.allclose((shares * terms).sum(axis=1), (target * rewards).sum(axis=1), rtol=1e-9, atol=1e-12)
+
+
+def test_other_units_of_rewards_change_the_units_of_everything_and_nothing_else():
+    world = World(8)
+    log = world.log(500, 9)
+    one = es.evaluate(log, world.target, low=0, high=1)
+    other = es.evaluate(log.with_columns(reward=50.0 * pl.col("reward") - 20.0), world.target, low=-20, high=30)
+    for name in one:
+        assert np.allclose(np.array(other[name]), 50.0 * np.array(one[name]) - 20.0, rtol=1e-9, equal_nan=True)
+    assert np.allclose(np.array(other.lift), 50.0 * np.array(one.lift), rtol=1e-9)
+
+
+def test_segments_are_evaluations_of_their_own_rows():
+    world = World(10)
+    log = world.log(600, 11).with_columns(
+        device=pl.when(pl.int_range(600) % 3 == 0).then(pl.lit("phone")).otherwise(pl.lit("desk"))
+    )
+    found = es.evaluate(log, "uniform", low=0, high=1, segments="device").segments()
+    assert set(found) == {"phone", "desk"}
+    for device, estimates in found.items():
+        alone = es.evaluate(log.filter(pl.col("device") == device), "uniform", low=0, high=1)
+        assert estimates["ips"].value == pytest.approx(alone["ips"].value, rel=1e-12)
+
+
+def test_results_are_plain_data():
+    log = World(12).log(200, 13)
+    found = es.evaluate(log, "action:a3", low=0, high=1, segments="action")
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["target"] == "action:a3"
+    assert data["dr"]["low"] <= data["dr"]["value"] <= data["dr"]["high"]
+    assert set(data["segments"]) == set(ACTIONS)
+    path = found.path()
+    assert path["rows"].max() == 200
+    assert set(path["estimator"]) == {"ips", "snips", "dm", "dr", "lift"}

@@ -1,0 +1,128 @@
+"""Logs of every kind are read the same; what cannot be one is refused with the column and what was expected."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ensample as es
+from ensample.evaluation.contexts import ContextColumns
+from evaluation.logs import World
+
+PLAIN = {"action": ["a", "b"] * 100, "propensity": [0.5] * 200, "reward": [1.0, 0.0] * 100}
+
+
+@pytest.fixture(scope="module")
+def log():
+    frame = World(1).log(300, 2)
+    return frame.with_columns(context=pl.Series([json.dumps({"x": row}) for row in frame["context"].to_list()]))
+
+
+def test_files_and_frames_give_the_same(log, tmp_path):
+    expected = es.evaluate(log, "uniform", low=0, high=1)
+    log.write_parquet(tmp_path / "log.parquet")
+    log.write_ndjson(tmp_path / "log.jsonl")
+    for source in (
+        log.lazy(),
+        tmp_path / "log.parquet",
+        str(tmp_path / "log.jsonl"),
+        pd.DataFrame({name: log[name].to_list() for name in log.columns}),
+    ):
+        found = es.evaluate(source, "uniform", low=0, high=1)
+        assert repr(found.to_dict()) == repr(expected.to_dict())
+
+
+def test_csv_with_names_of_its_own(tmp_path):
+    pd.DataFrame(PLAIN).rename(columns={"action": "arm", "reward": "clicked"}).to_csv(tmp_path / "log.csv")
+    found = es.evaluate(tmp_path / "log.csv", "action:a", low=0, high=1, columns={"action": "arm", "reward": "clicked"})
+    assert found["ips"].value == 1.0
+
+
+def test_booleans_are_rewards():
+    clicks = [bool(reward) for reward in PLAIN["reward"]]
+    assert es.evaluate(pl.DataFrame(PLAIN | {"reward": clicks}), "action:b")["ips"].value == 0.0
+
+
+def test_rows_without_a_reward_are_left_out_and_said():
+    rewards = [1.0, None] * 100
+    found = es.evaluate(pl.DataFrame(PLAIN | {"reward": rewards}), "logged", low=0, high=1)
+    assert (found.rows, found.unrewarded) == (100, 100)
+    assert any("100 rows without a reward" in warning for warning in found.warnings)
+
+
+def test_a_log_without_support_says_so_and_its_bounds_still_hold():
+    """Action c is never logged: the target's half of it could earn anything from 0 to 1."""
+    rows = PLAIN | {"offer": [["a", "b", "c"]] * 200, "propensities": [[0.5, 0.5, 0.0]] * 200}
+    found = es.evaluate(pl.DataFrame(rows), lambda contexts, names: [[0.5, 0.0, 0.5]] * len(contexts), low=0, high=1)
+    assert found.unsupported == pytest.approx(0.5)
+    assert any("never made" in warning for warning in found.warnings)
+    for name in ("ips", "snips", "dr"):
+        assert found[name].low <= 0.5
+        assert found[name].high >= 0.99
+    supported = es.evaluate(pl.DataFrame(rows), "action:a", low=0, high=1)
+    assert supported.unsupported == 0.0
+    assert not supported.warnings
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"propensity": [0.0] + [0.5] * 199}, "log.propensity = 0.0: expected probabilities in (0, 1]"),
+        ({"propensity": [1.5] * 200}, "log.propensity = 1.5"),
+        ({"reward": [None] * 200}, "at least one row with a reward"),
+        ({"reward": [float("inf")] * 200}, "log.reward"),
+        ({"reward": [2.0] * 200}, "numbers from 0 to 1"),
+        ({"offer": [["a", "b"]] * 200, "propensities": [[0.5, 0.6]] * 200}, "whose sum is 1"),
+        ({"offer": [["a", "b"]] * 200, "propensities": [[0.4, 0.6]] * 200}, "the propensity of the action chosen"),
+        ({"offer": [["a", "c"]] * 200}, "log.action = 'b'"),
+    ],
+)
+def test_what_cannot_be_a_log_is_refused(change, said):
+    rows = {name: values for name, values in (PLAIN | change).items()}
+    with pytest.raises(es.InvalidArgument) as refused:
+        es.evaluate(pl.DataFrame(rows, strict=False), "uniform", low=0, high=1)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given_to", "said"),
+    [
+        ({"target": "action:z"}, "an action of the log: a, b"),
+        ({"target": "best"}, '"uniform", "logged" or "action:NAME"'),
+        ({"target": 7}, "a function"),
+        ({"target": lambda contexts, names: [[1.0]] * len(contexts)}, "of shape (50, 2)"),
+        ({"target": lambda contexts, names: [[0.9, 0.9]] * len(contexts)}, "sum over the actions is 1"),
+        ({"segments": "device"}, "a column of the log"),
+        ({"interval": "wald"}, '"sequence" or "normal"'),
+        ({"alarm": 0.0}, "alarm"),
+        ({"columns": {"action": "arm"}}, "a column of the log"),
+        ({"log": 7}, "a frame of polars or pandas"),
+        ({"log": "nothing.parquet"}, "a file that exists"),
+        ({"log": "log.xlsx"}, "a file that ends in"),
+        ({"log": pl.DataFrame({"action": ["a"]})}, "missing: propensity, reward"),
+    ],
+)
+def test_bad_arguments_are_named(given_to, said):
+    call = {"log": pl.DataFrame(PLAIN), "target": "uniform"} | given_to
+    with pytest.raises(es.InvalidArgument) as refused:
+        es.evaluate(call.pop("log"), call.pop("target"), **call)
+    assert said in str(refused.value)
+
+
+words = st.sampled_from(["red", "green", "blue", "a=b", ""])
+values = st.one_of(st.integers(-5, 5), st.floats(-2, 2), st.booleans(), words, st.lists(words, max_size=3), st.none())
+contexts = st.dictionaries(
+    st.sampled_from(["u", "v", "w"]), st.one_of(values, st.dictionaries(st.sampled_from(["x", "y"]), values))
+)
+
+
+@given(st.lists(contexts, min_size=1, max_size=8))
+@settings(max_examples=80, deadline=None)
+def test_contexts_read_by_column_are_those_read_one_by_one(seen):
+    series = pl.Series([json.dumps(context) for context in seen])
+    columns = ContextColumns.seen_in(series)
+    assert np.array_equal(columns.matrix(series), columns.one_by_one(seen))
