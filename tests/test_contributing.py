@@ -28,7 +28,7 @@ BLOCKS = {
 FOLDERS = {
     "triangular": "perturbations",
     "uniform_noise": "problems",
-    "one_hot": "problems",
+    "needle": "problems",
     "arm_means": "models",
     "mean_sampling": "policies",
 }
@@ -45,10 +45,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNames
     for name, text in BLOCKS.items():
         (tmp_path / f"{name}.py").write_text(text.replace("from ensample.models.arm_means", "from arm_means"))
     (tmp_path / "mine.py").write_text(
-        "import ensample as es\nfrom mean_sampling import MeanSampling\nfrom one_hot import OneHot\n"
-        "my_recipe = MeanSampling(size=5)\nmy_problems = OneHot(dim=4)\n"
+        "import ensample as es\nfrom mean_sampling import MeanSampling\nfrom needle import Needle\n"
+        "my_recipe = MeanSampling(size=5)\nmy_problems = Needle(dim=4)\n"
         "my_problem = es.LinearProblem(es.FiniteArms([[0.5, 0.0], [0.0, 1.0]]), [0.3, 0.6], 0.2)\n"
-        "def made(dim, noise=0.2):\n    return OneHot(dim, noise)\n"
+        "def made(dim, noise=0.2):\n    return Needle(dim, noise)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(kernels, "SAID", set())
@@ -64,14 +64,14 @@ def test_each_is_simulated_and_says_once_that_it_is_slow(own: SimpleNamespace) -
     cases = [
         (own.MeanSampling(5), sphere, "no kernel simulates MeanSampling on FiniteArms"),
         (es.EnsembleSampling(5, reward=own.Triangular(0.3)), sphere, "kernels do not know the law Triangular"),
-        (es.Greedy(), own.OneHot(noise=own.UniformNoise(0.2)), "FiniteArms and UniformNoise, which kernels do not know"),
+        (es.Greedy(), own.Needle(noise=own.UniformNoise(0.2)), "FiniteArms and UniformNoise, which kernels do not know"),
     ]
     for recipe, problem, reason in cases:
         with pytest.warns(es.LiveSimulationWarning) as said:
             runs = es.simulate(recipe, problem, 20, 3)
             es.simulate(recipe, problem, 20, 3)
         assert runs.evaluation == "live" and len(said) == 1 and reason in str(said[0].message)
-    assert es.simulate(es.Greedy(), own.OneHot(), 20, 3).evaluation == "eager", "the problem alone is no obstacle"
+    assert es.simulate(es.Greedy(), own.Needle(), 20, 3).evaluation == "eager", "the problem alone is no obstacle"
 
 
 def study(own: SimpleNamespace, **changes: object) -> es.Study:
@@ -80,7 +80,7 @@ def study(own: SimpleNamespace, **changes: object) -> es.Study:
         "horizon": 30,
         "runs": 2,
         "evaluation": "live",
-        "problem": own.OneHot(4, own.UniformNoise(0.2)),
+        "problem": own.Needle(4, own.UniformNoise(0.2)),
         "policy": [
             {"label": "means", "recipe": own.MeanSampling(5, own.Triangular(0.5))},
             {"label": "ES", "recipe": es.EnsembleSampling(3, 0.4, reward=own.Triangular(0.3))},
@@ -96,7 +96,7 @@ runs = 2
 evaluation = "live"
 
 [problem]
-family = "one_hot:OneHot"
+family = "needle:Needle"
 dim = 4
 noise = { kind = "uniform_noise:UniformNoise", width = 0.2 }
 
@@ -130,11 +130,11 @@ def test_a_study_of_objects_and_one_by_names_are_the_same_cells(own: SimpleNames
 def test_names_may_stand_for_objects_classes_and_functions(own: SimpleNamespace) -> None:
     greedy = {"recipe": "Greedy"}
     for problem, expected in (
-        ("mine:my_problems", own.OneHot(4)),
-        ({"family": "mine:my_problems", "label": "mine"}, own.OneHot(4)),
-        ({"family": "mine:made", "dim": 5}, own.OneHot(5, 0.2)),
-        ("one_hot:OneHot", own.OneHot()),
-        (own.my_problems, own.OneHot(4)),
+        ("mine:my_problems", own.Needle(4)),
+        ({"family": "mine:my_problems", "label": "mine"}, own.Needle(4)),
+        ({"family": "mine:made", "dim": 5}, own.Needle(5, 0.2)),
+        ("needle:Needle", own.Needle()),
+        (own.my_problems, own.Needle(4)),
         ("sphere", es.problem("sphere")),
         (es.problem("sphere", dim=5), es.problem("sphere", dim=5)),
     ):
@@ -178,7 +178,7 @@ def test_a_problem_that_cannot_be_written_down_is_asked_for_by_name(own: SimpleN
 
 
 def test_a_report_says_what_was_asked_and_how_to_ask_it_again(own: SimpleNamespace, tmp_path: Path) -> None:
-    asked = study(own, problem=[own.OneHot(4, own.UniformNoise(0.2)), "mine:my_problem"])
+    asked = study(own, problem=[own.Needle(4, own.UniformNoise(0.2)), "mine:my_problem"])
     results = es.run_study(asked, tmp_path / "results")
     assert es.Study.parse(as_toml(asked)) == asked
     page = write_report(results, tmp_path / "page.html")[0].read_text(encoding="utf-8")
@@ -198,10 +198,10 @@ def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
     (own.folder / "own.toml").write_text(TOML)
     policies = "mean_sampling:MeanSampling(size=3,law=triangular.Triangular(0.5)),mine:my_recipe"
     small = ("--dim", "3", "--horizon", "20", "--runs", "2", "--json", "--policies", policies)
-    shown = command("race", "--problem", "one_hot:OneHot", *small, folder=own.folder)
+    shown = command("race", "--problem", "needle:Needle", *small, folder=own.folder)
     assert shown.returncode == 0, shown.stderr
     raced = json.loads(shown.stdout)
-    assert raced["problem"] == {"name": "one_hot:OneHot", "dim": 3, "noise": 0.3}
+    assert raced["problem"] == {"name": "needle:Needle", "dim": 3, "noise": 0.3}
     assert {entry["evaluation"] for entry in raced["policies"]} == {"live"} and len(raced["policies"]) == 2
     assert shown.stderr.count("no kernel simulates MeanSampling") == 1
     shown = command("run", "own.toml", folder=own.folder)
@@ -278,7 +278,7 @@ def test_a_namesake_is_not_ours(own: SimpleNamespace, tmp_path: Path) -> None:
     cells = [study(own, policy={"recipe": each}).cells[0] for each in (theirs, ours)]
     assert type(cells[0].recipe) is rival.LinUCB and type(cells[1].recipe) is es.LinUCB
     with pytest.raises(es.AssumptionError):
-        theirs.guarantee(es.setting_of(own.OneHot(), 100))
+        theirs.guarantee(es.setting_of(own.Needle(), 100))
     del sys.modules["rival"]
 
 
@@ -304,7 +304,7 @@ def test_in_the_package_a_file_and_a_line_are_enough(tmp_path: Path) -> None:
             lines += f"from ensample.{folder}.{name} import {kind[1]} as {kind[1]}\n"
     stub.write_text(lines, encoding="utf-8")
     (tmp_path / "own.toml").write_text(
-        TOML.replace("one_hot:OneHot", "one-hot")
+        TOML.replace("needle:Needle", "needle")
         .replace("uniform_noise:", "")
         .replace("mean_sampling:", "")
         .replace("triangular:", "")
@@ -317,7 +317,7 @@ def test_in_the_package_a_file_and_a_line_are_enough(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     listed = command("race", "--list", folder=tmp_path, PYTHONPATH=str(tmp_path))
-    for word in ("one-hot", "basis vectors", "MeanSampling", "perturbed means", "Triangular"):
+    for word in ("needle", "basis vectors", "MeanSampling", "perturbed means", "Triangular"):
         assert word in listed.stdout, listed.stderr
 
 
@@ -325,14 +325,14 @@ USE = """
 import numpy as np
 import ensample as es
 
-assert {"MeanSampling", "Triangular", "UniformNoise", "OneHot"} <= set(es.__all__)
+assert {"MeanSampling", "Triangular", "UniformNoise", "Needle"} <= set(es.__all__)
 recipe = es.MeanSampling(4, es.Triangular(0.5))
 policy = recipe.start(es.FiniteArms(np.eye(3)))
 for _ in range(5):
     policy.update(policy.decide(), 1.0)
 policy.save("snapshot")
 assert es.load("snapshot", verify=True).recipe == recipe
-problem = es.problem("one-hot", dim=4, noise=es.UniformNoise(0.2))
+problem = es.problem("needle", dim=4, noise=es.UniformNoise(0.2))
 assert es.simulate(recipe, problem, 5, evaluation="live").regret.shape == (1, 5)
 [cell] = es.Study.read("own.toml").cells
 assert cell.recipe == es.MeanSampling(5, es.Triangular(0.5)) and cell.family == problem

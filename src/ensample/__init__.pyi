@@ -11,6 +11,7 @@ from ensample.calibration import Calibration as Calibration
 from ensample.errors import AssumptionError as AssumptionError
 from ensample.errors import DecisionError as DecisionError
 from ensample.errors import EnsampleError as EnsampleError
+from ensample.errors import FeatureCapWarning as FeatureCapWarning
 from ensample.errors import InvalidArgument as InvalidArgument
 from ensample.errors import LiveSimulationWarning as LiveSimulationWarning
 from ensample.errors import PropensityError as PropensityError
@@ -21,6 +22,19 @@ from ensample.errors import WrongType as WrongType
 from ensample.evaluation.evaluate import evaluate as evaluate
 from ensample.evaluation.evaluation import Evaluation as Evaluation
 from ensample.evaluation.tally import Estimate as Estimate
+from ensample.experiments.decision import NamedDecision as NamedDecision
+from ensample.experiments.experiment import Experiment as Experiment
+from ensample.experiments.features.columns import Columns as Columns
+from ensample.experiments.features.crosses import Crosses as Crosses
+from ensample.experiments.features.disjoint import Disjoint as Disjoint
+from ensample.experiments.features.encoder import Encoder as Encoder
+from ensample.experiments.features.features import Features as Features
+from ensample.experiments.features.hashing import Hashing as Hashing
+from ensample.experiments.features.hybrid import Hybrid as Hybrid
+from ensample.experiments.features.one_hot import OneHot as OneHot
+from ensample.experiments.features.transformer import FromTransformer as FromTransformer
+from ensample.experiments.log import read_log as read_log
+from ensample.experiments.reward import Reward as Reward
 from ensample.lab.results import Results as Results
 from ensample.lab.run import run_study as run_study
 from ensample.lab.study import Study as Study

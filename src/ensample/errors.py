@@ -13,6 +13,7 @@
 A call that raises one of these has changed nothing. And what it warns of:
 
     LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
+    FeatureCapWarning       (a UserWarning) an experiment that has seen more features than it may have columns
 """
 
 import reprlib
@@ -25,6 +26,7 @@ __all__ = [
     "AssumptionError",
     "DecisionError",
     "EnsampleError",
+    "FeatureCapWarning",
     "InvalidArgument",
     "LiveSimulationWarning",
     "PropensityError",
@@ -159,6 +161,10 @@ class StorageError(EnsampleError, OSError):
 
 class LiveSimulationWarning(UserWarning):
     """No kernel simulates this recipe on this problem; its live policy does, at Python's pace."""
+
+
+class FeatureCapWarning(UserWarning):
+    """An experiment has seen more features than it may have columns: those that come now share a few."""
 
 
 def show(value: object) -> str:

@@ -28,6 +28,7 @@ class Stream(IntEnum):
     PERTURBATION = 2
     MEMBER = 3
     FADING = 4
+    MIXTURE = 5
 
 
 class Address:

@@ -1,0 +1,183 @@
+"""From a question to the event that answers it. Nothing changes here: `State.apply` does that, once the event is kept."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ensample.errors import DecisionError, InvalidArgument
+from ensample.experiments.actions import as_actions
+from ensample.experiments.events import Activated, Changed, Decided, Event, Rewarded
+from ensample.experiments.learner import Advice, Learner
+from ensample.experiments.mixture import Mixture, Uniforms
+from ensample.experiments.plain import PlainDict, plain_context
+from ensample.experiments.state import State
+from ensample.types import FloatArray
+
+__all__ = [
+    "Asked",
+    "Proposal",
+    "asked",
+    "change_of",
+    "judged_activation",
+    "judged_reward",
+    "known_answer",
+    "mixture_of",
+    "proposed",
+]
+
+History = Callable[[str], list[Event]]
+
+
+class Asked(NamedTuple):
+    """A question, checked: everything but who answers it."""
+
+    context: Any
+    names: tuple[str, ...]
+    moment: "dict[str, PlainDict | None] | None"  # features of the moment
+    narrowed: bool  # whether the actions on offer were named, or some excluded
+
+
+class Proposal(NamedTuple):
+    """An event, and what applying it would compute again."""
+
+    event: Decided
+    rows: FloatArray  # [d, K]
+    learner: Learner
+
+
+def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
+    """What is on offer in which context."""
+    plain = plain_context("context", context)
+    if actions is None and not excluded:
+        if not state.standing:
+            raise InvalidArgument("actions", None, "the actions on offer: the experiment has none of its own")
+        return Asked(plain, state.standing, None, False)
+    moment = None
+    names = state.standing
+    if actions is not None:
+        given = as_actions("actions", actions)
+        if state.settings.actions is not None and (new := [name for name in given if name not in state.actions]):
+            raise InvalidArgument("actions", new[0], f"actions of the experiment: {', '.join(state.standing)}")
+        names = tuple(given)
+        moment = given if any(features is not None for features in given.values()) else None
+    if excluded:
+        without = as_actions("excluded", excluded)
+        names = tuple(name for name in names if name not in without)
+        moment = moment and {name: features for name, features in moment.items() if name not in without}
+    if not names:
+        raise InvalidArgument("excluded", excluded, "at least one action left on offer")
+    return Asked(plain, names, moment, True)
+
+
+def mixture_of(state: State, names: tuple[str, ...]) -> Mixture:
+    baseline, floor = state.settings.baseline, state.settings.floor
+    if baseline is None or baseline[0] not in names:
+        return Mixture(floor, 0.0, None, len(names))
+    return Mixture(floor, baseline[1], names.index(baseline[0]), len(names))
+
+
+def proposed(state: State, question: Asked, id: str, time: int, active: bool, uniforms: Uniforms) -> Proposal:
+    """A decision."""
+    names, round = question.names, state.round
+    rows, learner = state.rows(question.context, names, question.moment)
+    mixture = mixture_of(state, names)
+    advice: Advice = learner.advise(round, rows)
+    drawn, place = mixture.pick(uniforms[round])
+    member = advice.member if place is None else None
+    known = None if advice.weights is None else mixture.propensities(advice.weights)
+    event = Decided(
+        id,
+        time,
+        question.context,
+        list(names),
+        question.moment,
+        names[advice.arm if place is None else place],
+        known,
+        member,
+        drawn,
+        learner.version,
+        round,
+        active,
+    )
+    return Proposal(event, rows, learner)
+
+
+def same_question(event: Decided, question: Asked) -> bool:
+    """Whether a decision that has this id answered this question: then it is the answer."""
+    if event.context != question.context:
+        return False
+    return not question.narrowed or (tuple(event.offer) == question.names and event.features == question.moment)
+
+
+def judged_reward(
+    state: State, history: History, id: str, value: float, action: str | None, key: str | None, time: int
+) -> Rewarded:
+    """What becomes of a reward."""
+    return Rewarded(id, time, value, action, key, outcome_of_reward(state, history, id, action, key, time))
+
+
+def outcome_of_reward(state: State, history: History, id: str, action: str | None, key: str | None, time: int) -> str:
+    waiting = state.open.get(id)
+    if waiting is None:
+        return outcome_of_closed(state, history(id), action, key)
+    if action is not None and action != waiting.action:
+        return "not_shown"
+    if waiting.is_late(time):
+        return "late"
+    if not waiting.active:
+        return "not_shown"
+    return "duplicate" if key is not None and key in waiting.keys else "applied"
+
+
+def outcome_of_closed(state: State, history: list[Event], action: str | None, key: str | None) -> str:
+    """Of a reward for a decision that waits for none."""
+    decided = first_decided(history)
+    if decided is None:
+        return "unknown"
+    if action is not None and action != decided.action:
+        return "not_shown"
+    counted = [event for event in history if isinstance(event, Rewarded) and event.outcome == "applied"]
+    if state.settings.reward.rule == "sum":
+        return "duplicate" if key is not None and any(event.key == key for event in counted) else "late"
+    return "duplicate" if counted else "late"
+
+
+def first_decided(history: list[Event]) -> Decided | None:
+    return next((event for event in history if isinstance(event, Decided)), None)
+
+
+def judged_activation(state: State, history: History, id: str, time: int) -> Activated:
+    """What becomes of the news that a decision was shown."""
+    waiting = state.open.get(id)
+    if waiting is None:
+        events = history(id)
+        decided = first_decided(events)
+        activated = any(isinstance(event, Activated) and event.outcome == "applied" for event in events)
+        outcome = "unknown" if decided is None else "duplicate" if decided.active or activated else "late"
+    elif waiting.active:
+        outcome = "duplicate"
+    else:
+        outcome = "late" if waiting.is_late(time) else "applied"
+    return Activated(id, time, outcome)
+
+
+def change_of(state: State, time: int, added: Any, removed: Any) -> Changed:
+    """Actions that come and go."""
+    new = {} if added is None else as_actions("actions", added)
+    for name in new:
+        if name in state.actions:
+            raise InvalidArgument("action", name, "the name of a new action")
+    old = [] if removed is None else list(as_actions("actions", removed))
+    for name in old:
+        if name not in state.actions:
+            raise InvalidArgument("action", name, f"one of the actions {', '.join(state.standing)}")
+    if state.settings.actions is not None and len(old) == len(state.actions) and not new:
+        raise InvalidArgument("action", removed, "an action that is not the last one")
+    return Changed(time, new, old)
+
+
+def known_answer(history: list[Event], id: str, question: Asked) -> Decided | None:
+    """The decision that was already taken under this id; an error if it answered something else."""
+    event = first_decided(history)
+    if event is not None and not same_question(event, question):
+        raise DecisionError("id", id, "an id of its own for another question: this one was used for another context or offer")
+    return event

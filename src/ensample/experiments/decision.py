@@ -1,0 +1,52 @@
+"""What an experiment answers."""
+
+from typing import Any, NamedTuple
+
+from ensample.experiments.events import Decided
+
+__all__ = ["NamedDecision", "decision_of"]
+
+
+class NamedDecision(NamedTuple):
+    """An experiment's decision, as plain data: which action, and how likely it was.
+
+    >>> import ensample as es
+    >>> experiment = es.Experiment("news", actions=["sport", "culture"], recipe=es.Greedy(), floor=0.5)
+    >>> decision = experiment.decide(id="visit-1")
+    >>> decision.action, decision.propensity, decision.propensities
+    ('sport', 0.75, {'sport': 0.75, 'culture': 0.25})
+    """
+
+    id: str
+    action: str
+    propensity: float | None
+    """The probability with which this action was chosen; None where the recipe cannot say."""
+    propensities: dict[str, float] | None
+    """Of every action on offer."""
+    member: int | None
+    """The member that acted; None where the floor or the baseline did."""
+    drawn: str
+    """Who chose: "policy", "floor" or "baseline"."""
+    version: int
+    """The number of rewards learned before."""
+    time: int
+    """Microseconds since 1970."""
+    active: bool
+    """Whether it counts already; if not, it waits for `activate`."""
+
+    def __repr__(self) -> str:
+        known = "None" if self.propensity is None else f"{self.propensity:.6g}"
+        return f"NamedDecision(id={self.id!r}, action={self.action!r}, propensity={known})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return self._asdict()
+
+
+def decision_of(event: Decided) -> NamedDecision:
+    """The answer that an event stands for."""
+    known = None if event.propensities is None else dict(zip(event.offer, event.propensities, strict=True))
+    chosen = None if known is None else known[event.action]
+    return NamedDecision(
+        event.id, event.action, chosen, known, event.member, event.drawn, event.version, event.time, event.active
+    )

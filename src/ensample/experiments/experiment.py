@@ -1,0 +1,322 @@
+"""An experiment: named actions, contexts, rewards that come late or never, and one log."""
+
+import secrets
+import threading
+import warnings
+from collections.abc import Callable
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ensample.checks import boolean
+from ensample.errors import FeatureCapWarning, WrongType
+from ensample.experiments.core import (
+    Asked,
+    asked,
+    change_of,
+    judged_activation,
+    judged_reward,
+    known_answer,
+    proposed,
+)
+from ensample.experiments.decision import NamedDecision, decision_of
+from ensample.experiments.events import Created, Event, Expired
+from ensample.experiments.explaining import Explanation, explained
+from ensample.experiments.features import Encoder, Features
+from ensample.experiments.mixture import Uniforms
+from ensample.experiments.reward import Outcome, Reward
+from ensample.experiments.settings import Settings
+from ensample.experiments.state import State
+from ensample.experiments.storage import MemoryStorage, Storage
+from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
+from ensample.policies.recipe import Recipe
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Experiment"]
+
+AT_ONCE = 64  # decisions that expire on the way of another
+
+T = TypeVar("T")
+
+
+def random_id() -> str:
+    """96 random bits: nobody guesses one, and no two are alike."""
+    return secrets.token_hex(12)
+
+
+class Experiment:
+    """Decides between named actions in contexts, learns from the rewards, and logs everything that evaluation needs.
+
+    >>> import ensample as es
+    >>> experiment = es.Experiment("news", actions=["sport", "politics", "culture"], reward=es.Reward(wait="30 min", default=0))
+    >>> decision = experiment.decide({"age": 31, "device": "phone", "tags": ["tennis"]})
+    >>> experiment.reward(decision.id, 1)
+    'applied'
+    >>> experiment.reward(decision.id, 1)
+    'duplicate'
+    >>> experiment.add("weather"); experiment.remove("sport")
+    >>> experiment.actions
+    ['politics', 'culture', 'weather']
+
+    `actions`: names, or a dict of names and features; None where they come with each decision. `features`: how context and
+    action become numbers, `Crosses()` unless told otherwise. `reward`: what counts as one, and until when. `recipe`: who
+    decides.
+
+    A share `floor` of decisions is drawn uniformly, and a share `baseline=("sport", 0.1)` goes to one action: the propensity
+    of action k of K is p_k = (1 - share) ((1 - floor) w_k + floor / K) + share 1{k = baseline}, with w_k the policy's own. All
+    of them are logged: evaluation needs them, and without a floor most would be exactly 0.
+
+    `clock` gives the time where a call does not (seconds since 1970), `ids` new ids. Threads may share an experiment.
+    This one lives in memory; `open_experiment` keeps one on the disk.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        actions: Any = None,
+        features: Features | Encoder | None = None,
+        reward: Reward | None = None,
+        recipe: Recipe | None = None,
+        floor: float = 0.02,
+        baseline: tuple[str, float] | None = None,
+        seed: int = 0,
+        clock: Clock | None = None,
+        ids: Callable[[], str] | None = None,
+    ) -> None:
+        settings = Settings.checked(name, actions, features, reward, recipe, floor, baseline, seed)
+        self._begin(settings, MemoryStorage(), clock, ids)
+
+    def _begin(self, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> None:
+        """Of settings and a storage, which may hold events already."""
+        self.settings = settings
+        self._storage = storage
+        self._clock, self._ids = clock or system_clock, ids or random_id
+        self._lock = threading.RLock()
+        self._uniforms = Uniforms(settings.seed)
+        self._warned = False
+        if storage.count == 0:
+            state = State(settings)  # refuses what does not fit together, before anything is kept
+            with storage.batch():
+                storage.append(Created(self._now(None), settings.described()))
+            state.apply(next(iter(storage.read())))
+            self._state = state
+        else:
+            self._state = self._folded()
+
+    def __repr__(self) -> str:
+        state = self._state
+        return (
+            f"Experiment({self.name!r}, {len(state.actions)} actions, {state.round} decisions, {state.learner.version} rewards)"
+        )
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    @property
+    def actions(self) -> list[str]:
+        """The names of the standing actions."""
+        return list(self._state.standing)
+
+    @property
+    def version(self) -> int:
+        """The number of rewards learned."""
+        return self._state.learner.version
+
+    @property
+    def columns(self) -> list[str]:
+        """The features that have a column of x of their own, in order; none where names are hashed."""
+        return list(self._state.featuriser.seen.columns)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rewards had which outcome; also how many decisions got the default or expired without a reward."""
+        return dict(self._state.counts)
+
+    @property
+    def waiting(self) -> int:
+        """The number of decisions that wait for their reward."""
+        return len(self._state.open)
+
+    def decide(
+        self,
+        context: Any = None,
+        actions: Any = None,
+        *,
+        id: str | None = None,
+        excluded: Any = None,
+        active: bool = True,
+        dry_run: bool = False,
+        time: Moment | None = None,
+    ) -> NamedDecision:
+        """Choose an action.
+
+        `context`: a dict of numbers, strings, booleans, lists of strings and dicts, or an array. `actions`: those on offer, by
+        name or as a dict with features of the moment; by default all standing ones, less those `excluded`. An `id` that was
+        used before gives the decision of that time again if the question is the same, and is an error if not. A decision that
+        is not `active` waits for `activate`. A `dry_run` is not written down.
+        """
+        active, dry_run = boolean("active", active), boolean("dry_run", dry_run)
+        given = None if id is None else as_id(id)
+
+        def answer() -> NamedDecision:
+            question = asked(self._state, context, actions, excluded)
+            if given is not None and (known := known_answer(self._storage.history(given), given, question)) is not None:
+                return decision_of(known)
+            now = self._now(time)
+            if not dry_run:
+                self._expire_some(now)
+            return self._decide(question, given or self._ids(), now, active, dry_run)
+
+        return self._do(answer)
+
+    def _decide(self, question: Asked, id: str, now: int, active: bool, dry_run: bool) -> NamedDecision:
+        proposal = proposed(self._state, question, id, now, active, self._uniforms)
+        if not dry_run:
+            self._storage.append(proposal.event)
+            self._state.apply(*proposal)
+            self._watch_cap()
+        return decision_of(proposal.event)
+
+    def reward(
+        self,
+        id: str | NamedDecision,
+        value: Any,
+        *,
+        action: str | None = None,
+        key: str | None = None,
+        time: Moment | None = None,
+    ) -> Outcome:
+        """Learn the reward of a decision; returns what became of it, and raises only on a value that is no reward.
+
+        "applied": it counts. "duplicate": the decision has its reward already. "late": its wait was over. "unknown": no such
+        decision. "not_shown": it is for another `action` than was decided, or for a decision that is not active. A `key` makes
+        rewards that are added up safe to send again.
+        """
+        known, y = as_id(id), self.settings.reward.value("value", value)
+        name = None if action is None else as_text("action", action)
+        own = None if key is None else as_text("key", key)
+
+        def answer() -> Outcome:
+            event = judged_reward(self._state, self._storage.history, known, y, name, own, self._now(time))
+            self._take(event)
+            return event.outcome  # type: ignore[return-value]
+
+        return self._do(answer)
+
+    def activate(self, id: str | NamedDecision, *, time: Moment | None = None) -> Outcome:
+        """Say that a decision made with `active=False` was shown."""
+        known = as_id(id)
+
+        def answer() -> Outcome:
+            event = judged_activation(self._state, self._storage.history, known, self._now(time))
+            self._take(event)
+            return event.outcome  # type: ignore[return-value]
+
+        return self._do(answer)
+
+    def expire(self, now: Moment | None = None) -> int:
+        """Close the decisions whose wait is over, with the default where there is one; how many there were.
+
+        Each decision does this for a few that are due; this does it for all.
+        """
+
+        def answer() -> int:
+            before, time = len(self._state.open), self._now(now)
+            due = self._state.next_due()
+            if due is not None and due < time:
+                self._take(Expired(time, None))
+            return before - len(self._state.open)
+
+        return self._do(answer)
+
+    def add(self, action: Any, features: Any = None) -> None:
+        """A new action; or several, as a list or a dict with features."""
+        new = {action: features} if isinstance(action, str) else action
+        self._do(lambda: self._take(change_of(self._state, self._now(None), new, None)))
+
+    def remove(self, action: Any) -> None:
+        """An action is no longer on offer; what was learned of it stays, and rewards for it still count."""
+        old = [action] if isinstance(action, str) else action
+        self._do(lambda: self._take(change_of(self._state, self._now(None), None, old)))
+
+    def explain(self, id: str | NamedDecision) -> Explanation:
+        """How a decision came about: votes, scores and mixture of the time, computed again from the log."""
+        known = as_id(id)
+        with self._lock:
+            return explained(self.settings, self._storage, known)
+
+    def log(self) -> "polars.DataFrame":
+        """One row for each decision, with its reward: see docs/log.md."""
+        from ensample.experiments.log import log_frame
+
+        with self._lock:
+            return log_frame(self.settings, self._storage.read())
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the log as Parquet: complete or not at all."""
+        from ensample.experiments.log import write_parquet
+
+        write_parquet(self.log(), path)
+
+    def to_jsonl(self, path: str | PathLike[str]) -> None:
+        """Write the log as JSON lines: complete or not at all."""
+        from ensample.experiments.log import write_jsonl
+
+        write_jsonl(self.log(), path)
+
+    def _do(self, answer: Callable[[], T]) -> T:
+        """Answer a question, one at a time."""
+        with self._lock:
+            self._steady()
+            with self._storage.batch():
+                return answer()
+
+    def _steady(self) -> None:
+        """Whatever cut the last call short, the state is what the events come to."""
+        if not self._state.is_steady or self._state.seq != self._storage.count:
+            self._state = self._folded()
+
+    def _folded(self) -> State:
+        state = State(self.settings)
+        for event in self._storage.read():
+            state.apply(event)
+        return state
+
+    def _take(self, event: Event) -> None:
+        self._storage.append(event)
+        self._state.apply(event)
+
+    def _expire_some(self, now: int) -> None:
+        due = self._state.next_due()
+        if due is not None and due < now:
+            self._take(Expired(now, AT_ONCE))
+
+    def _now(self, time: Moment | None) -> int:
+        return microseconds_of("time", self._clock() if time is None else time)
+
+    def _watch_cap(self) -> None:
+        if not self._warned and self._state.grows and self._state.featuriser.seen.full:
+            self._warned = True
+            count, cap = len(self._state.featuriser.seen.columns), self.settings.features.cap
+            warnings.warn(
+                f"{self.name}: {count} features have been seen, and x has {cap} columns: what is new from now on shares a few. "
+                "Give features=Hashing(256), fewer context columns (Crosses(Columns('age', ...))), or a larger cap "
+                "(Crosses(cap=1024)); learning costs the square of it",
+                FeatureCapWarning,
+                stacklevel=5,
+            )
+
+
+def as_id(value: object) -> str:
+    if isinstance(value, NamedDecision):
+        return value.id
+    return as_text("id", value)
+
+
+def as_text(argument: str, value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= 1_000:
+        raise WrongType(argument, value, "a text of 1 to 1,000 characters")
+    return value

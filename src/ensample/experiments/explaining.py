@@ -1,0 +1,87 @@
+"""How a decision came about: the state of its time, folded again from the log."""
+
+from typing import NamedTuple
+
+from ensample.errors import DecisionError
+from ensample.experiments.core import mixture_of
+from ensample.experiments.events import Decided
+from ensample.experiments.settings import Settings
+from ensample.experiments.state import State
+from ensample.experiments.storage import Storage
+
+__all__ = ["Explanation", "explained"]
+
+
+class Explanation(NamedTuple):
+    """What was known when a decision was taken.
+
+    >>> import ensample as es
+    >>> experiment = es.Experiment("news", actions=["sport", "culture"], recipe=es.EnsembleSampling(size=10), floor=0.1)
+    >>> explanation = experiment.explain(experiment.decide({"age": 31}))
+    >>> explanation.action, explanation.drawn, explanation.mixture
+    ('sport', 'policy', {'floor': 0.1, 'baseline': None, 'share': 0.0})
+    >>> sum(explanation.votes.values())
+    10
+    """
+
+    id: str
+    action: str
+    drawn: str
+    """Who chose: "policy", "floor" or "baseline"."""
+    member: int
+    """The member whose turn it was, whoever chose."""
+    version: int
+    """The number of rewards learned before."""
+    propensities: dict[str, float] | None
+    votes: dict[str, float] | None
+    """How many members liked each action best; shares where the recipe weighs its members unevenly."""
+    scores: dict[str, float] | None
+    """What that member expected of each action; None where the model cannot say."""
+    features: dict[str, dict[str, float]]
+    """x of each action, by name of the column."""
+    mixture: dict[str, float | str | None]
+
+
+def explained(settings: Settings, storage: Storage, id: str) -> Explanation:
+    """By folding the log up to the decision."""
+    state = State(settings)
+    for event in storage.read():
+        if isinstance(event, Decided) and event.id == id:
+            return explanation_of(state, event)
+        state.apply(event)
+    raise DecisionError("id", id, "the id of a decision of this experiment")
+
+
+def explanation_of(state: State, event: Decided) -> Explanation:
+    names = tuple(event.offer)
+    rows, learner = state.rows(event.context, names, event.features)
+    mixture = mixture_of(state, names)
+    advice = learner.advise(event.round, rows)
+    size = learner.policy.model.size or 1
+    votes = None if advice.weights is None else {n: tidy(w * size) for n, w in zip(names, advice.weights, strict=True)}
+    columns = {place: name for name, place in state.featuriser.seen.columns.items()}
+    features = {
+        name: {columns.get(place, f"column {place}"): float(rows[place, k]) for place in rows[:, k].nonzero()[0].tolist()}
+        for k, name in enumerate(names)
+    }
+    return Explanation(
+        id=event.id,
+        action=event.action,
+        drawn=event.drawn,
+        member=advice.member,
+        version=learner.version,
+        propensities=None if event.propensities is None else dict(zip(names, event.propensities, strict=True)),
+        votes=votes,
+        scores=dict(zip(names, learner.scores(advice.member, rows), strict=True)),
+        features=features,
+        mixture={
+            "floor": mixture.floor,
+            "baseline": None if mixture.baseline is None else names[mixture.baseline],
+            "share": mixture.share,
+        },
+    )
+
+
+def tidy(votes: float) -> float:
+    """A whole number where it is one but for rounding."""
+    return round(votes) if abs(votes - round(votes)) < 1e-9 else votes

@@ -1,0 +1,113 @@
+"""What contexts have brought so far, in order of first sight: columns for features, values of fields.
+
+It is part of an experiment's state and, as all of it, a fold of the log: whoever reads the same decisions in the same order
+gives the same column to the same feature. What was added since a mark can be taken back, for a decision that was never
+written down.
+"""
+
+from ensample.experiments.features.murmur import murmur3
+
+__all__ = ["FORGETFUL", "SHARED", "Forgetful", "Vocabulary", "size_for"]
+
+SHARED = 8  # columns for all features that came after the cap
+OTHER = "(other)"
+
+Entry = tuple[str | None, str]
+"""(None, feature) for a column, (field, value) for a value."""
+
+
+class Vocabulary:
+    """Columns 0, 1, 2, ... for features, at most `cap`; the last `SHARED` of them for whatever comes after that.
+
+    >>> seen = Vocabulary(cap=64)
+    >>> seen.column("age"), seen.column("device=phone"), seen.column("age")
+    (0, 1, 0)
+    >>> seen.dim  # with room for more
+    16
+    """
+
+    def __init__(self, cap: int) -> None:
+        self.cap = cap
+        self.limit = cap - SHARED  # how many features have a column of their own
+        self.fixed: int | None = None  # the length of x, once it does not change any more
+        self.columns: dict[str, int] = {}
+        self.values: dict[str, dict[str, str]] = {}  # of each field: value -> feature
+        self.order: list[Entry] = []
+
+    @property
+    def dim(self) -> int:
+        """The length of x, with room for some more features."""
+        return self.fixed or (self.cap if self.full else min(size_for(len(self.columns)), self.cap))
+
+    @property
+    def full(self) -> bool:
+        """Whether no further feature will have a column of its own."""
+        return len(self.columns) >= self.limit
+
+    def column(self, feature: str) -> int:
+        """Where a feature stands in x."""
+        found = self.columns.get(feature)
+        if found is not None:
+            return found
+        if len(self.columns) >= self.limit:
+            return self.limit + murmur3(feature) % SHARED
+        self.columns[feature] = place = len(self.columns)
+        self.order.append((None, feature))
+        return place
+
+    def category(self, field: str, value: str, most: int) -> str:
+        """The feature `field=value`; `field=(other)` where the field has had `most` other values before."""
+        values = self.values.setdefault(field, {})
+        feature = values.get(value)
+        if feature is not None:
+            return feature
+        if len(values) >= most:
+            return f"{field}={OTHER}"
+        values[value] = feature = f"{field}={value}"
+        self.order.append((field, value))
+        return feature
+
+    def freeze(self, dim: int) -> None:
+        """From now on x has `dim` entries."""
+        self.fixed, self.limit = dim, dim - SHARED
+
+    def cut(self, mark: int) -> bool:
+        """Take back what came after the first `mark` entries; whether there was any."""
+        if len(self.order) <= mark:
+            return False
+        for field, name in reversed(self.order[mark:]):
+            if field is None:
+                self.columns.pop(name, None)
+            else:
+                self.values.get(field, {}).pop(name, None)
+        del self.order[mark:]
+        return True
+
+    def restore(self, order: list[Entry], fixed: int | None) -> None:
+        """What a snapshot says was seen."""
+        if fixed is not None:
+            self.freeze(fixed)
+        self.order = list(order)
+        self.columns = {name: place for place, name in enumerate(name for field, name in order if field is None)}
+        self.values = {}
+        for field, name in order:
+            if field is not None:
+                self.values.setdefault(field, {})[name] = f"{field}={name}"
+
+
+class Forgetful(Vocabulary):
+    """For features whose names are hashed: nothing is noted, and every value is told apart."""
+
+    def category(self, field: str, value: str, most: int) -> str:
+        return f"{field}={value}"
+
+
+FORGETFUL = Forgetful(0)
+
+
+def size_for(count: int) -> int:
+    """The least of 16, 24, 32, 48, 64, 96, ... that is at least `count`: a model grows seldom, and never to twice the need."""
+    size = 16
+    while size < count:
+        size = size * 3 // 2 if size & (size - 1) == 0 else size * 4 // 3
+    return size

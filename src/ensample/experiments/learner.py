@@ -1,0 +1,85 @@
+"""The policy inside an experiment: it is shown rows of features and says what it would do, and how likely."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.arms import ChangingArms, Offer
+from ensample.errors import PropensityError
+from ensample.policies.decision import UNNUMBERED
+from ensample.policies.ledger import Entry
+from ensample.policies.recipe import Recipe
+from ensample.policies.tensor_file import Tensors
+from ensample.types import FloatArray
+
+__all__ = ["Advice", "Learner"]
+
+
+class Listed(Offer):
+    """Rows that need no checking."""
+
+    def __init__(self, by_coordinate: FloatArray) -> None:
+        self.by_coordinate = by_coordinate
+        self.rows = np.ascontiguousarray(by_coordinate.T)
+        self.dim = len(by_coordinate)
+        self.by_coordinate.setflags(write=False)  # kernels are compiled for one kind of arrays
+        self.rows.setflags(write=False)
+
+    def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
+        assert self.rows is not None
+        arm = int(np.argmax(np.add.reduce(self.by_coordinate * theta[:, None], axis=0)))
+        return arm, self.rows[arm]
+
+
+class Advice(NamedTuple):
+    """What a policy would do in a round."""
+
+    member: int
+    arm: int
+    weights: list[float] | None  # the probability of each arm, where it is known
+
+
+class Learner:
+    """A recipe at work on rows of `dim` features."""
+
+    def __init__(self, recipe: Recipe, dim: int, seed: int) -> None:
+        self.recipe, self.dim, self.seed = recipe, dim, seed
+        self.policy = recipe.start(ChangingArms(dim), seed, log=None)
+        self._ledger = self.policy._ledger
+
+    @property
+    def version(self) -> int:
+        """The number of rewards learned."""
+        return self._ledger.version
+
+    def advise(self, round: int, by_coordinate: FloatArray) -> Advice:
+        """Of the columns of [d, K]."""
+        offer = Listed(by_coordinate)
+        member, arm, _ = self.policy._choose(round, offer)
+        assert arm is not None
+        try:
+            weights = self.policy._weights(round, offer).tolist()
+        except PropensityError:
+            weights = None
+        return Advice(member, arm, weights)
+
+    def scores(self, member: int, by_coordinate: FloatArray) -> list[float]:
+        """What a member expects of each column of [d, K]."""
+        offer = Listed(by_coordinate)
+        assert offer.rows is not None
+        return [float(score) for score in self.policy.model.scores(member, offer.rows)]
+
+    def learn(self, round: int, x: FloatArray, y: float) -> None:
+        """The reward y of a round's features x."""
+        x.setflags(write=False)
+        self._ledger.learn(Entry(round, UNNUMBERED, x, y, float("nan")))
+
+    def arrays(self) -> Tensors:
+        """What was learned."""
+        return dict(self.policy.model.arrays())
+
+    def restore(self, tensors: Tensors, version: int) -> None:
+        """What a snapshot says was learned."""
+        for name, values in self.policy.model.arrays().items():
+            values[...] = tensors[name]
+        self._ledger.version = version

@@ -1,0 +1,125 @@
+"""What an experiment is: all that does not change while it runs, and how it is written down."""
+
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from ensample.checks import instance, number, sequence, whole
+from ensample.errors import InvalidArgument, SnapshotError, WrongType
+from ensample.experiments.actions import Actions, as_actions
+from ensample.experiments.features import Encoder, Features, as_features
+from ensample.experiments.reward import Reward
+from ensample.policies.describe import describe, rebuild, wherever
+from ensample.policies.ensemble_sampling import EnsembleSampling
+from ensample.policies.recipe import Recipe
+from ensample.registry import name_of, ours
+
+__all__ = ["Settings"]
+
+PARTS = (Features, Encoder, Reward)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked settings of an experiment."""
+
+    name: str
+    actions: Actions | None  # at the start; None where they come with each decision
+    features: Features
+    reward: Reward
+    recipe: Recipe
+    floor: float
+    baseline: tuple[str, float] | None
+    seed: int
+
+    @classmethod
+    def checked(
+        cls,
+        name: object,
+        actions: Any,
+        features: object = None,
+        reward: object = None,
+        recipe: object = None,
+        floor: object = 0.02,
+        baseline: object = None,
+        seed: object = 0,
+    ) -> "Settings":
+        """Of what a user says."""
+        if not isinstance(name, str):
+            raise WrongType("name", name, "the name of the experiment")
+        if not 0 < len(name) <= 200:
+            raise InvalidArgument("name", name, "a name of 1 to 200 characters")
+        found = None if actions is None else as_actions("actions", actions)
+        return cls(
+            name,
+            found,
+            as_features(features),
+            Reward() if reward is None else instance("reward", reward, Reward, "the rules of rewards, such as Reward(0, 1)"),
+            EnsembleSampling() if recipe is None else instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()"),
+            number("floor", floor, 0.0, 1.0),
+            checked_baseline(baseline, found),
+            whole("seed", seed, 0),
+        )
+
+    def described(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "name": self.name,
+            "actions": self.actions,
+            "features": described(self.features),
+            "reward": described(self.reward),
+            "recipe": describe(self.recipe),
+            "floor": self.floor,
+            "baseline": None if self.baseline is None else list(self.baseline),
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def rebuilt(cls, description: dict[str, Any], given: "dict[str, Any] | None" = None) -> "Settings":
+        """The inverse of `described`. What is `given` must be what is described; it may be what cannot be written down."""
+        given = {name: value for name, value in (given or {}).items() if value is not None}
+        parts: dict[str, Any] = dict(description)
+        for name, make in (("features", built), ("reward", built), ("recipe", rebuild)):
+            parts[name] = given[name] if name in given else make(description[name])
+        known = {**parts, **given}
+        settings = cls.checked(**known)
+        mine = settings.described()
+        for name in given:
+            if wherever(mine[name]) != wherever(description[name]):
+                raise InvalidArgument(name, given[name], f"what the experiment was created with, {description[name]}")
+        return settings
+
+
+def checked_baseline(value: Any, actions: Actions | None) -> tuple[str, float] | None:
+    """(action, share)."""
+    expected = "the name of an action and a share, such as ('sport', 0.1)"
+    if value is None:
+        return None
+    pair = sequence("baseline", value, expected)
+    if len(pair) != 2 or not isinstance(pair[0], str):
+        raise InvalidArgument("baseline", value, expected)
+    if actions is not None and pair[0] not in actions:
+        raise InvalidArgument("baseline", pair[0], f"one of the actions {', '.join(actions)}")
+    return pair[0], number("baseline[1]", pair[1], 0.0, 1.0)
+
+
+def described(value: Any) -> Any:
+    """Featurisers, encoders and rules of rewards as {"kind": name, field: ...}; what cannot be written, by its looks."""
+    if isinstance(value, PARTS):
+        if not is_dataclass(value):
+            return {"own": repr(value)}
+        return {"kind": name_of(type(value))} | {item.name: described(getattr(value, item.name)) for item in fields(value)}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def built(description: Any) -> Any:
+    """The inverse of `described`."""
+    if not isinstance(description, dict):
+        return tuple(description) if isinstance(description, list) else description
+    if "own" in description:
+        raise SnapshotError(f"the experiment uses {description['own']}, which cannot be written down: give it again")
+    kind = ours(description["kind"])
+    if not isinstance(kind, type) or not issubclass(kind, PARTS):
+        raise SnapshotError(f"the experiment uses {description['kind']}, which is not of this library: give it again")
+    arguments = {name: built(value) for name, value in description.items() if name != "kind"}
+    names = arguments.pop("names", ())  # of Columns and OneHot
+    return kind(*names, **arguments)

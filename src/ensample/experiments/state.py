@@ -1,0 +1,220 @@
+"""The state of an experiment: a fold of its events. `apply` is all that changes it."""
+
+import heapq
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ensample.experiments.actions import Actions
+from ensample.experiments.events import Activated, Changed, Created, Decided, Event, Expired, Learned, Rewarded
+from ensample.experiments.features import Featuriser
+from ensample.experiments.features.vocabulary import size_for
+from ensample.experiments.learner import Learner
+from ensample.experiments.settings import Settings
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["Open", "State", "Waiting"]
+
+SETTLED = 10_000
+"""Rewards after which x grows no more: until then they are kept, and learned again where it does."""
+
+
+class Observation(NamedTuple):
+    """A reward that was learned, with its features by the columns that are not 0."""
+
+    round: int
+    columns: IntArray
+    numbers: FloatArray
+    y: float
+
+
+class Open:
+    """A decision that waits for its reward."""
+
+    __slots__ = ("action", "active", "columns", "deadline", "id", "keys", "numbers", "rewards", "round", "total")
+
+    def __init__(
+        self, id: str, round: int, deadline: int | None, action: str, columns: IntArray, numbers: FloatArray, active: bool
+    ) -> None:
+        self.id, self.round, self.deadline, self.action = id, round, deadline, action
+        self.columns, self.numbers = columns, numbers  # of x
+        self.active = active
+        self.total, self.rewards = 0.0, 0  # of rewards that are added up
+        self.keys: list[str] = []
+
+    def is_late(self, time: int) -> bool:
+        return self.deadline is not None and time > self.deadline
+
+
+Waiting = dict[str, Open]
+
+
+class State:
+    """What an experiment knows. See the module."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.seq = 0  # the number of events taken in
+        self.applying = False  # whether one was cut short
+        self.actions: Actions = dict(settings.actions or {})
+        self.standing: tuple[str, ...] = tuple(self.actions)
+        self.featuriser = Featuriser(settings.features)
+        self.mark = 0  # what the featuriser has seen of events taken in
+        self.learner = Learner(settings.recipe, self.featuriser.dim, settings.seed)
+        self.grows = settings.features.hashed is None  # whether x may still become longer
+        self.past: list[Observation] = []
+        self.round = 0
+        self.open: Waiting = {}
+        self.due: list[tuple[int, int, str]] = []  # a heap of (deadline, round, id); some are closed already
+        self.counts: dict[str, int] = {}
+
+    def apply(self, event: Event, rows: FloatArray | None = None, learner: Learner | None = None) -> None:
+        """Take in an event; `rows` and `learner`, where they are at hand, are what this would compute again."""
+        self.applying = True
+        match event:
+            case Decided():
+                self._decided(event, rows, learner)
+            case Rewarded():
+                self._rewarded(event)
+            case Expired():
+                for waiting in self.due_at(event.time, event.most):
+                    self._expire(waiting)
+            case Activated():
+                if event.outcome == "applied":
+                    self.open[event.id].active = True
+            case Changed():
+                self._changed(event)
+            case Learned():
+                for row in event.rows:
+                    self._learned(*row)
+            case Created():
+                pass
+        self.mark = self.featuriser.mark
+        self.seq += 1
+        self.applying = False
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether no event was cut short, and nothing was looked at that is not in one; the latter is put right."""
+        if not self.applying:
+            self.featuriser.cut(self.mark)
+        return not self.applying
+
+    def features_of(self, names: tuple[str, ...], moment: "dict[str, Any] | None") -> "list[Any] | None":
+        """The features of actions, those of the moment before the standing ones; None where none has any."""
+        actions = self.actions
+        if moment is None:
+            owned = [actions.get(name) for name in names]
+        else:
+            owned = [merged(actions.get(name), moment.get(name)) for name in names]
+        return None if all(item is None for item in owned) else owned
+
+    def rows(self, context: Any, names: tuple[str, ...], moment: "dict[str, Any] | None") -> tuple[FloatArray, Learner]:
+        """x of the actions [d, K], and a learner with room for it; both are used by whoever applies the event."""
+        rows = self.featuriser.rows(context, names, self.features_of(names, moment))
+        return rows, self.learner if len(rows) == self.learner.dim else self._grown(len(rows))
+
+    def due_at(self, time: int, most: int | None) -> list[Open]:
+        """The decisions whose wait is over, the earliest first; they are taken off the heap."""
+        found: list[Open] = []
+        while self.due and self.due[0][0] < time and (most is None or len(found) < most):
+            _, round, id = heapq.heappop(self.due)
+            waiting = self.open.get(id)
+            if waiting is not None and waiting.round == round:
+                found.append(waiting)
+        return found
+
+    def next_due(self) -> int | None:
+        """The earliest deadline of an open decision."""
+        while self.due:
+            deadline, round, id = self.due[0]
+            waiting = self.open.get(id)
+            if waiting is not None and waiting.round == round:
+                return deadline
+            heapq.heappop(self.due)
+        return None
+
+    def _decided(self, event: Decided, rows: FloatArray | None, learner: Learner | None) -> None:
+        names = tuple(event.offer)
+        if rows is None or learner is None:
+            rows, learner = self.rows(event.context, names, event.features)
+        self.learner = learner
+        x = rows[:, names.index(event.action)]
+        columns = np.flatnonzero(x)
+        wait = self.settings.reward.wait_microseconds
+        deadline = None if wait is None else event.time + wait
+        self.open[event.id] = Open(event.id, event.round, deadline, event.action, columns, x[columns], event.active)
+        if deadline is not None:
+            heapq.heappush(self.due, (deadline, event.round, event.id))
+        self.round = event.round + 1
+
+    def _rewarded(self, event: Rewarded) -> None:
+        self.counts[event.outcome] = self.counts.get(event.outcome, 0) + 1
+        if event.outcome != "applied":
+            return
+        waiting = self.open[event.id]
+        if self.settings.reward.rule == "sum":
+            waiting.total += event.value
+            waiting.rewards += 1
+            if event.key is not None:
+                waiting.keys.append(event.key)
+        else:
+            del self.open[event.id]
+            self._learn(Observation(waiting.round, waiting.columns, waiting.numbers, event.value))
+
+    def _expire(self, waiting: Open) -> None:
+        """The wait of a decision is over: it has the sum of its rewards, the default, or none."""
+        del self.open[waiting.id]
+        y = waiting.total if waiting.rewards else self.settings.reward.default
+        outcome = "applied" if waiting.rewards else "expired" if y is None or not waiting.active else "default"
+        if outcome != "applied":
+            self.counts[outcome] = self.counts.get(outcome, 0) + 1
+        if outcome != "expired" and y is not None:
+            self._learn(Observation(waiting.round, waiting.columns, waiting.numbers, y))
+
+    def _changed(self, event: Changed) -> None:
+        actions = {name: features for name, features in self.actions.items() if name not in event.removed}
+        self.actions = actions | event.added
+        self.standing = tuple(self.actions)
+
+    def _learned(self, context: Any, action: str, features: "dict[str, Any] | None", y: float) -> None:
+        moment = None if features is None else {action: features}
+        rows, self.learner = self.rows(context, (action,), moment)
+        columns = np.flatnonzero(rows[:, 0])
+        observation = Observation(self.round, columns, rows[columns, 0], y)
+        self.round += 1
+        self._learn(observation)
+
+    def _learn(self, observation: Observation) -> None:
+        teach(self.learner, observation)
+        if self.grows:
+            self.past.append(observation)
+            if len(self.past) >= SETTLED:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Grow for the last time, to twice what is used: from now on what is new after that shares columns."""
+        seen = self.featuriser.seen
+        seen.freeze(min(seen.cap, size_for(2 * len(seen.columns))))
+        self.learner = self._grown(self.featuriser.dim)
+        self.grows = False
+        self.past = []
+
+    def _grown(self, dim: int) -> Learner:
+        """A learner of more features that has learned what this one has, in the same order."""
+        learner = Learner(self.settings.recipe, dim, self.settings.seed)
+        for observation in self.past:
+            teach(learner, observation)
+        return learner
+
+
+def merged(standing: "dict[str, Any] | None", moment: "dict[str, Any] | None") -> "dict[str, Any] | None":
+    if standing is None or moment is None:
+        return standing if moment is None else moment
+    return {**standing, **moment}
+
+
+def teach(learner: Learner, observation: Observation) -> None:
+    x = np.zeros(learner.dim)
+    x[observation.columns] = observation.numbers
+    learner.learn(observation.round, x, observation.y)

@@ -1,0 +1,82 @@
+"""Where events are kept: a list that only grows, and snapshots of what it comes to."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import NamedTuple, Protocol
+
+from ensample.experiments.events import Activated, Decided, Event, Rewarded
+
+__all__ = ["MemoryStorage", "Snapshot", "Storage"]
+
+
+class Snapshot(NamedTuple):
+    """The state after the first `seq` events, and its hash."""
+
+    seq: int
+    content: bytes
+    hash: str
+
+
+class Storage(Protocol):
+    """What an experiment asks of the place where its events are kept. One experiment, one writer."""
+
+    @property
+    def count(self) -> int:
+        """The number of events, with those of a batch that is not over yet."""
+
+    def batch(self) -> AbstractContextManager[None]:
+        """All that is appended inside is kept when it ends without an error, or none of it: `count` goes back."""
+
+    def append(self, event: Event) -> None:
+        """Add an event, within a batch; it can be read at once by this writer."""
+
+    def read(self, start: int = 0) -> Iterable[Event]:
+        """The events from number `start` on, in order."""
+
+    def history(self, id: str) -> list[Event]:
+        """The events of one decision, in order."""
+
+    def keep(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot beside the events, within a batch."""
+
+    def snapshots(self) -> Iterable[Snapshot]:
+        """Those that are kept, the latest first."""
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+
+
+class MemoryStorage:
+    """A list."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._places: dict[str, list[int]] = {}  # of each decision's events
+
+    @property
+    def count(self) -> int:
+        return len(self.events)
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        yield  # what is in the list is kept
+
+    def append(self, event: Event) -> None:
+        if isinstance(event, Decided | Rewarded | Activated):
+            self._places.setdefault(event.id, []).append(len(self.events))
+        self.events.append(event)  # last: an event is there once it is in this list
+
+    def read(self, start: int = 0) -> Iterable[Event]:
+        return self.events[start:]
+
+    def history(self, id: str) -> list[Event]:
+        return [self.events[place] for place in self._places.get(id, ()) if place < len(self.events)]
+
+    def keep(self, snapshot: Snapshot) -> None:
+        pass  # what is gone with the process needs no short cut
+
+    def snapshots(self) -> Iterable[Snapshot]:
+        return ()
+
+    def close(self) -> None:
+        pass
