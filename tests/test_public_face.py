@@ -27,7 +27,7 @@ NAMES = {
     "Estimate Evaluation evaluate",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
-    "FeatureCapWarning read_log",
+    "FeatureCapWarning read_log open_experiment",
 }
 THEORY = {
     "Guarantee P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",

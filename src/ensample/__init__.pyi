@@ -34,6 +34,7 @@ from ensample.experiments.features.hybrid import Hybrid as Hybrid
 from ensample.experiments.features.one_hot import OneHot as OneHot
 from ensample.experiments.features.transformer import FromTransformer as FromTransformer
 from ensample.experiments.log import read_log as read_log
+from ensample.experiments.opening import open_experiment as open_experiment
 from ensample.experiments.reward import Reward as Reward
 from ensample.lab.results import Results as Results
 from ensample.lab.run import run_study as run_study

@@ -8,7 +8,8 @@ import pytest
 
 import ensample as es
 from ensample.experiments.log import log_schema
-from experiments.test_experiment import NAMES, news, played
+from experiments.places import NAMES, News
+from experiments.test_experiment import played
 from experiments.ticking import Ticking
 
 DOCS = Path(__file__).parents[2] / "docs" / "log.md"
@@ -26,15 +27,15 @@ def log_as_text() -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 @pytest.mark.parametrize("rounds", [0, 60])
-def test_a_log_comes_back_as_it_was(kind: str, rounds: int, tmp_path: Path) -> None:
-    experiment = played(rounds)
+def test_a_log_comes_back_as_it_was(news: News, kind: str, rounds: int, tmp_path: Path) -> None:
+    experiment = played(news, rounds)
     file = tmp_path / f"log.{kind}"
     getattr(experiment, f"to_{kind}")(file)
     log = experiment.log()
     assert es.read_log(file).equals(log) and dict(log.schema) == dict(pl.DataFrame(schema=log_schema()).schema)
 
 
-def test_a_row_says_all_of_a_decision() -> None:
+def test_a_row_says_all_of_a_decision(news: News) -> None:
     clock = Ticking()
     experiment = news(
         clock, floor=0.1, baseline=("culture", 0.2), actions={"sport": {"live": True}, "politics": None, "culture": None}
@@ -55,9 +56,9 @@ def test_a_row_says_all_of_a_decision() -> None:
     assert (row["reward_time"] - row["time"]).total_seconds() == 5 and row["log_version"] == 1
 
 
-def test_the_log_agrees_with_the_state() -> None:
+def test_the_log_agrees_with_the_state(news: News) -> None:
     """What the log says was learned is what the model has learned."""
-    experiment = played(200)
+    experiment = played(news, 200)
     experiment.expire()
     log = experiment.log()
     learned = log.filter(pl.col("outcome").is_in(["applied", "default"]))
@@ -66,14 +67,14 @@ def test_the_log_agrees_with_the_state() -> None:
     assert log.filter(pl.col("outcome") == "default").height == experiment.counts["default"] > 0
 
 
-def test_files_that_are_no_log(tmp_path: Path) -> None:
+def test_files_that_are_no_log(news: News, tmp_path: Path) -> None:
     file = tmp_path / "log.parquet"
     with pytest.raises(es.InvalidArgument, match="a log that was written"):
         es.read_log(file)
     pl.DataFrame({"id": ["a"]}).write_parquet(file)
     with pytest.raises(es.InvalidArgument, match="the columns log_version, time"):
         es.read_log(file)
-    played(3).log().with_columns(pl.lit(2, pl.Int32).alias("log_version")).write_parquet(file)
+    played(news, 3).log().with_columns(pl.lit(2, pl.Int32).alias("log_version")).write_parquet(file)
     with pytest.raises(es.InvalidArgument, match="a log of version 1, not 2"):
         es.read_log(file)
     lines = tmp_path / "log.jsonl"

@@ -28,6 +28,7 @@ class Created(NamedTuple):
 
     time: int
     settings: dict[str, Any]
+    numbers: int  # of the release: another one may draw other random numbers
 
 
 class Decided(NamedTuple):

@@ -2,6 +2,7 @@
 
 import secrets
 import threading
+import time as system
 import warnings
 from collections.abc import Callable
 from os import PathLike
@@ -22,27 +23,32 @@ from ensample.experiments.decision import NamedDecision, decision_of
 from ensample.experiments.events import Created, Event, Expired
 from ensample.experiments.explaining import Explanation, explained
 from ensample.experiments.features import Encoder, Features
+from ensample.experiments.folding import folded, verified
+from ensample.experiments.group import Group
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.reward import Outcome, Reward
 from ensample.experiments.settings import Settings
+from ensample.experiments.snapshotting import snapshot_of, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import MemoryStorage, Storage
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
 from ensample.policies.recipe import Recipe
+from ensample.version import NUMBERS
 
 if TYPE_CHECKING:
     import polars
 
 __all__ = ["Experiment"]
 
+SNAPSHOT_EVERY = 10_000  # events
 AT_ONCE = 64  # decisions that expire on the way of another
 
 T = TypeVar("T")
 
 
 def random_id() -> str:
-    """96 random bits: nobody guesses one, and no two are alike."""
-    return secrets.token_hex(12)
+    """Time and 64 random bits: nobody guesses one, no two are alike, and neighbours in time are neighbours in an index."""
+    return f"{system.time_ns() // 1_000:014x}{secrets.token_hex(8)}"
 
 
 class Experiment:
@@ -90,6 +96,7 @@ class Experiment:
 
     def _begin(self, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> None:
         """Of settings and a storage, which may hold events already."""
+        self._group = Group(storage, self._steady) if storage.slow else None
         self.settings = settings
         self._storage = storage
         self._clock, self._ids = clock or system_clock, ids or random_id
@@ -99,11 +106,18 @@ class Experiment:
         if storage.count == 0:
             state = State(settings)  # refuses what does not fit together, before anything is kept
             with storage.batch():
-                storage.append(Created(self._now(None), settings.described()))
+                storage.append(Created(self._now(None), settings.described(), NUMBERS))
             state.apply(next(iter(storage.read())))
             self._state = state
         else:
             self._state = self._folded()
+        self._kept = self._state.seq  # where the last snapshot was taken, or nothing needs one
+
+    @classmethod
+    def _of(cls, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> "Experiment":
+        experiment = cls.__new__(cls)
+        experiment._begin(settings, storage, clock, ids)
+        return experiment
 
     def __repr__(self) -> str:
         state = self._state
@@ -177,6 +191,7 @@ class Experiment:
         if not dry_run:
             self._storage.append(proposal.event)
             self._state.apply(*proposal)
+            self._snapshot()
             self._watch_cap()
         return decision_of(proposal.event)
 
@@ -245,15 +260,13 @@ class Experiment:
     def explain(self, id: str | NamedDecision) -> Explanation:
         """How a decision came about: votes, scores and mixture of the time, computed again from the log."""
         known = as_id(id)
-        with self._lock:
-            return explained(self.settings, self._storage, known)
+        return self._do(lambda: explained(self.settings, self._storage, known))
 
     def log(self) -> "polars.DataFrame":
         """One row for each decision, with its reward: see docs/log.md."""
         from ensample.experiments.log import log_frame
 
-        with self._lock:
-            return log_frame(self.settings, self._storage.read())
+        return self._do(lambda: log_frame(self.settings, self._storage.read()))
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the log as Parquet: complete or not at all."""
@@ -267,8 +280,30 @@ class Experiment:
 
         write_jsonl(self.log(), path)
 
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all that the experiment knows: the same wherever the same events were taken in."""
+        return self._do(lambda: state_hash(self._state))
+
+    def verify(self) -> None:
+        """Take in all events again; `SnapshotError` unless the hashes of all snapshots, and of the present state, come out."""
+        self._do(lambda: verified(self.settings, self._storage, self._state))
+
+    def close(self) -> None:
+        """Let go of the file, if it has one: no further question is answered. Twice does no harm."""
+        if not self._storage.closed:
+            self._do(self._storage.close)
+
+    def __enter__(self) -> "Experiment":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _do(self, answer: Callable[[], T]) -> T:
-        """Answer a question, one at a time."""
+        """Answer a question, one at a time; where keeping events is slow, those of several threads together."""
+        if self._group is not None:
+            return self._group.do(answer)  # type: ignore[no-any-return]
         with self._lock:
             self._steady()
             with self._storage.batch():
@@ -280,14 +315,18 @@ class Experiment:
             self._state = self._folded()
 
     def _folded(self) -> State:
-        state = State(self.settings)
-        for event in self._storage.read():
-            state.apply(event)
-        return state
+        return folded(self.settings, self._storage)
 
     def _take(self, event: Event) -> None:
         self._storage.append(event)
         self._state.apply(event)
+        self._snapshot()
+
+    def _snapshot(self) -> None:
+        """Now and then, so that opening takes no longer the longer an experiment runs."""
+        if self._storage.slow and self._state.seq - self._kept >= SNAPSHOT_EVERY:
+            self._storage.keep(snapshot_of(self._state))
+            self._kept = self._state.seq
 
     def _expire_some(self, now: int) -> None:
         due = self._state.next_due()

@@ -13,12 +13,20 @@ class Snapshot(NamedTuple):
     """The state after the first `seq` events, and its hash."""
 
     seq: int
-    content: bytes
+    content: bytes | None  # None of old ones
     hash: str
 
 
 class Storage(Protocol):
     """What an experiment asks of the place where its events are kept. One experiment, one writer."""
+
+    @property
+    def slow(self) -> bool:
+        """Whether ending a batch takes time, so that threads should share one."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
 
     @property
     def count(self) -> int:
@@ -48,6 +56,9 @@ class Storage(Protocol):
 
 class MemoryStorage:
     """A list."""
+
+    slow = False
+    closed = False
 
     def __init__(self) -> None:
         self.events: list[Event] = []

@@ -1,0 +1,94 @@
+"""Experiments on the disk."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+from ensample.checks import boolean, file_path
+from ensample.errors import SnapshotError
+from ensample.experiments.events import Created
+from ensample.experiments.experiment import Experiment
+from ensample.experiments.features import Encoder, Features
+from ensample.experiments.features.featuriser import as_features
+from ensample.experiments.reward import Reward
+from ensample.experiments.settings import Settings
+from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage import Storage
+from ensample.experiments.times import Clock
+from ensample.policies.recipe import Recipe
+
+__all__ = ["begun", "open_experiment"]
+
+
+def open_experiment(
+    path: str | PathLike[str],
+    name: str | None = None,
+    *,
+    actions: Any = None,
+    features: Features | Encoder | None = None,
+    reward: Reward | None = None,
+    recipe: Recipe | None = None,
+    floor: float | None = None,
+    baseline: tuple[str, float] | None = None,
+    seed: int | None = None,
+    clock: Clock | None = None,
+    ids: Callable[[], str] | None = None,
+    verify: bool = False,
+) -> Experiment:
+    """An experiment that is kept in a file: created where there is none, else opened as it was left.
+
+    Every answer is given after its event is on the disk (SQLite, a write-ahead log, synchronous=FULL); threads share commits.
+    Arguments are those of `Experiment`. Where the file is there they may be left out; those given must be what it was created
+    with. One process has it open at a time. It opens from its last snapshot, whose hash is checked, and the events after it;
+    with `verify` all events are taken in again and the hash of every snapshot must come out.
+
+    >>> import ensample as es, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with es.open_experiment(f"{folder}/news.db", actions=["sport", "culture"]) as experiment:
+    ...         decision = experiment.decide({"age": 31})
+    ...     with es.open_experiment(f"{folder}/news.db") as experiment:
+    ...         experiment.reward(decision.id, 1)
+    'applied'
+
+    It needs apsw: pip install 'ensample[durable]'.
+    """
+    file = file_path("path", path)
+    given = {
+        "name": name,
+        "actions": actions,
+        "features": None if features is None else as_features(features),
+        "reward": reward,
+        "recipe": recipe,
+        "floor": floor,
+        "baseline": baseline,
+        "seed": seed,
+    }
+    boolean("verify", verify)
+    storage = SQLiteStorage(file)
+    try:
+        experiment = begun(storage, {"name": file.stem} if storage.count == 0 and name is None else {}, given, clock, ids)
+        if verify:
+            experiment.verify()
+        return experiment
+    except BaseException:
+        storage.close()
+        raise
+
+
+def begun(
+    storage: Storage,
+    defaults: dict[str, Any],
+    given: dict[str, Any],
+    clock: Clock | None = None,
+    ids: Callable[[], str] | None = None,
+) -> Experiment:
+    """The experiment whose events a storage keeps, or a new one; what is None in `given` was not said."""
+    said = defaults | {name: value for name, value in given.items() if value is not None}
+    if storage.count == 0:
+        settings = Settings.checked(said.pop("name"), said.pop("actions", None), **said)
+    else:
+        first = next(iter(storage.read()))
+        if not isinstance(first, Created):
+            raise SnapshotError("the first event does not say what the experiment is")
+        settings = Settings.rebuilt(first.settings, said)
+    return Experiment._of(settings, storage, clock, ids)

@@ -1,0 +1,182 @@
+"""Events in a file: SQLite through apsw, with a write-ahead log that is on the disk before a batch is over.
+
+    meta        what this file is
+    events      seq, kind, id of the decision, JSON; seq counts from 0 without gaps
+    snapshots   seq, hash, content; of old ones the hash alone
+
+One writer: it holds a lock on a file beside the database, which the system lets go of however its holder ends.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ensample.errors import InvalidArgument, SnapshotError, StorageError
+from ensample.experiments.events import Event, from_json, to_json
+from ensample.experiments.storage import Snapshot
+from ensample.experiments.writer_lock import WriterLock
+from ensample.extras import package
+
+__all__ = ["SQLiteStorage"]
+
+FORMAT = "ensample experiment 1"
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE events (seq INTEGER PRIMARY KEY, id TEXT, event TEXT NOT NULL) STRICT;
+CREATE INDEX events_of_a_decision ON events (id) WHERE id IS NOT NULL;
+CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL, content BLOB) STRICT;
+"""
+CHUNK = 1_000  # events read together
+WHOLE_SNAPSHOTS = 2  # of which the content is kept
+CACHE = 32_000  # KiB
+
+
+class SQLiteStorage:
+    """The events of one experiment in one file. `vfs` and `synchronous` are for tests of what a disk may do."""
+
+    slow = True
+
+    def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
+        self.path = path
+        self.closed = False
+        self._apsw: Any = package("apsw", "durable")
+        self._lock = WriterLock(path)
+        try:
+            self._connection = self._opened(vfs, synchronous)
+            self._count = self._counted()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _opened(self, vfs: str | None, synchronous: str) -> Any:
+        apsw = self._apsw
+        if not self.path.parent.is_dir():
+            raise InvalidArgument("path", os.fspath(self.path), "a file in a folder that exists")
+        with self._errors():
+            connection = apsw.Connection(os.fspath(self.path), vfs=vfs)
+            try:
+                connection.set_busy_timeout(5_000)
+                # EXTRA syncs the folder too once the journal of this very change is gone: should it come back after a power
+                # loss, it would undo the change, and the write-ahead log with all that is in it would not be looked at.
+                connection.pragma("synchronous", "EXTRA")
+                connection.pragma("journal_mode", "wal")
+                connection.pragma("synchronous", synchronous)
+                connection.pragma("cache_size", -CACHE)
+                self._check_format(connection)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def _check_format(self, connection: Any) -> None:
+        if not connection.pragma("schema_version"):
+            with connection:
+                connection.execute(SCHEMA)
+                connection.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        found = None
+        if "meta" in tables:
+            found = connection.execute("SELECT value FROM meta WHERE name = 'format'").get
+        if found != FORMAT:
+            raise InvalidArgument("path", os.fspath(self.path), f"a database of an experiment ({FORMAT}), not {found!r}")
+
+    def _counted(self) -> int:
+        with self._errors():
+            last = self._connection.execute("SELECT max(seq) FROM events").get
+        return 0 if last is None else int(last) + 1
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        if self.closed:
+            raise StorageError(errno.EBADF, "it was closed", os.fspath(self.path))
+        try:
+            yield
+            if not self.closed and self._connection.in_transaction:
+                with self._errors():
+                    self._connection.execute("COMMIT")
+        except BaseException:
+            if not self.closed:
+                self._undo()
+            raise
+
+    def _undo(self) -> None:
+        """Back to what is kept: after an error the transaction may be over already, one way or the other."""
+        with self._errors():
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._count = self._counted()
+
+    def _begin(self) -> None:
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
+
+    def append(self, event: Event) -> None:
+        with self._errors():
+            self._begin()
+            values = self._count, getattr(event, "id", None), to_json(event)
+            self._connection.execute("INSERT INTO events VALUES (?, ?, ?)", values)
+        self._count += 1
+
+    def read(self, start: int = 0) -> Iterator[Event]:
+        """In chunks, so that nothing is held between two of them."""
+        while True:
+            with self._errors():
+                found = self._connection.execute(
+                    "SELECT event FROM events WHERE seq >= ? ORDER BY seq LIMIT ?", (start, CHUNK)
+                ).fetchall()
+            for (text,) in found:
+                yield from_json(text)
+            if len(found) < CHUNK:
+                return
+            start += len(found)
+
+    def history(self, id: str) -> list[Event]:
+        with self._errors():
+            found = self._connection.execute("SELECT event FROM events WHERE id = ? ORDER BY seq", (id,)).fetchall()
+        return [from_json(text) for (text,) in found]
+
+    def keep(self, snapshot: Snapshot) -> None:
+        with self._errors():
+            self._begin()
+            row = snapshot.seq, snapshot.hash, snapshot.content
+            self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", row)
+            self._connection.execute(
+                "UPDATE snapshots SET content = NULL WHERE content IS NOT NULL AND seq NOT IN "
+                "(SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
+                (WHOLE_SNAPSHOTS,),
+            )
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        with self._errors():
+            rows = self._connection.execute("SELECT seq, content, hash FROM snapshots ORDER BY seq DESC").fetchall()
+        yield from (Snapshot(*row) for row in rows)
+
+    def close(self) -> None:
+        """Once; the write-ahead log is folded into the database, and its file goes."""
+        if not self.closed:
+            self.closed = True
+            with self._errors():
+                self._connection.close()
+            self._lock.release()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """What the database cannot do is one of our errors."""
+        try:
+            yield
+        except self._apsw.Error as error:
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> NoReturn:
+        apsw, path = self._apsw, os.fspath(self.path)
+        if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+            raise SnapshotError(f"{path}: expected a database of an experiment that is whole ({error})") from error
+        number = errno.ENOSPC if isinstance(error, apsw.FullError) else errno.EIO
+        raise StorageError(number, str(error) or os.strerror(number), path) from error

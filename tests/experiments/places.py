@@ -1,0 +1,45 @@
+"""Where experiments of the tests live: every test of what they do is run in memory and on a disk."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ensample as es
+from ensample.experiments.opening import begun
+from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage import MemoryStorage, Storage
+from experiments.ticking import Ticking, counted
+
+SMALL = es.EnsembleSampling(size=10)
+NAMES = ["sport", "politics", "culture"]
+
+News = Callable[..., es.Experiment]
+
+
+class Place:
+    """Makes experiments, and knows how to leave and find them again."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind, self.folder = kind, folder
+        self.made: list[es.Experiment] = []
+
+    def storage(self) -> Storage:
+        if self.kind == "memory":
+            return MemoryStorage()
+        return SQLiteStorage(self.folder / f"{len(self.made)}.db", synchronous="OFF")  # what it does, not whether it lasts
+
+    def news(self, clock: Ticking | None = None, **settings: Any) -> es.Experiment:
+        given = {"actions": NAMES, "recipe": SMALL, "reward": es.Reward(wait="30 min", default=0)} | settings
+        self.made.append(begun(self.storage(), {"name": "news"}, given, clock or Ticking(), counted()))
+        return self.made[-1]
+
+    def check(self) -> None:
+        """All that was made is what its events come to, and is found again as it was left."""
+        for place, experiment in enumerate(self.made):
+            experiment.verify()
+            hash, log = experiment.hash, experiment.log()
+            experiment.close()
+            if self.kind == "disk":
+                recipe = experiment.settings.recipe
+                with es.open_experiment(self.folder / f"{place}.db", recipe=recipe, verify=True) as again:
+                    assert again.hash == hash and again.log().equals(log)
