@@ -23,10 +23,13 @@ GIVEN = {"actions": ["a", "b"], "recipe": SMALL, "reward": es.Reward(wait=50, de
 
 
 class AnswersFirst(SQLiteStorage):
-    """The mistake to be found: answers are given, and committed with the next batch."""
+    """The mistake to be found: answers are given, and committed some batches later."""
+
+    batches = 0
 
     def batch(self) -> Any:
-        if not self.closed and self._connection.in_transaction:
+        self.batches += 1
+        if not self.closed and self._connection.in_transaction and self.batches % 5 == 0:
             self._connection.execute("COMMIT")
         return nullcontext()
 
