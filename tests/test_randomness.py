@@ -1,10 +1,13 @@
 """Random numbers are a pure function of their address."""
 
+from itertools import count
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import ensample as es
+from conformance.interrupts import interrupted
 from ensample.randomness import UNIFORMS, Address, RunGenerators, RunStream, Stream, run_generator
 from evidence import holds
 
@@ -47,6 +50,19 @@ def test_uniforms_are_pure_and_uniform() -> None:
     shuffled = np.random.default_rng(0).permutation(3 * UNIFORMS)[:50]
     assert [Address(2).uniform(int(i)) for i in shuffled] == [numbers[i] for i in shuffled]
     assert holds(stats.kstest(numbers, "uniform").pvalue)
+
+
+def test_ctrl_c_leaves_uniforms_where_they_are() -> None:
+    """Between any two instructions of the move from one block of them to the next."""
+    expected = [Address(2).uniform(i) for i in (UNIFORMS - 1, UNIFORMS)]
+    for moment in count(1):
+        address = Address(2)
+        address.uniform(UNIFORMS - 1)
+        stopped = interrupted(lambda address=address: address.uniform(UNIFORMS), moment)
+        assert [address.uniform(i) for i in (UNIFORMS - 1, UNIFORMS)] == expected, moment
+        if stopped is None:
+            break
+    assert moment > 20
 
 
 def test_neighbouring_indices_are_uncorrelated() -> None:

@@ -17,7 +17,8 @@ with one feature a pair:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from ensample.types import ArrayLike, FloatArray
 
 __all__ = ["Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
 
+FEW = 4096  # standing arms whose rows are kept one by one
+
 
 class Offer(ABC):
     """What is on offer in one round: vectors in R^dim, listed as rows or known by the best of them."""
@@ -34,6 +37,8 @@ class Offer(ABC):
     dim: int
     rows: FloatArray | None = None  # [K, dim] where arms are listed and so numbered
     by_coordinate: FloatArray  # [dim, K], as the kernels read it; where arms are listed
+    each: "Sequence[FloatArray] | FloatArray"  # the rows one by one, [dim] each; where arms are listed
+    _lent: FloatArray  # `by_coordinate` to kernels that run every round: numba takes longer to know an array as read-only
 
     @abstractmethod
     def best(self, theta: FloatArray) -> tuple[int | None, FloatArray]:
@@ -51,10 +56,23 @@ class Rows(Offer):
 
     def __init__(self, features: ArrayLike, dim: int | None = None) -> None:
         self.rows = matrix("features", features, dim)
-        self.by_coordinate = np.ascontiguousarray(self.rows.T)
+        self.dim = self.rows.shape[1]
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Make what follows from the rows, and let none of it be changed."""
+        self._lent = np.array(self.rows.T, order="C")
+        self.by_coordinate = self._lent.view()
         self.rows.setflags(write=False)
         self.by_coordinate.setflags(write=False)
-        self.dim = self.rows.shape[1]
+        self.each = self.rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in ("_lent", "by_coordinate", "each")}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self._lay_out()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -100,6 +118,11 @@ class FiniteArms(Rows, Arms):
 
     def __init__(self, features: ArrayLike) -> None:
         super().__init__(features)
+
+    def _lay_out(self) -> None:
+        super()._lay_out()
+        if len(self) <= FEW:
+            self.each = list(self.rows)  # made once: a view of a row takes as long as choosing it from a hundred
 
     @property
     def features(self) -> FloatArray:

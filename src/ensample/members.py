@@ -8,6 +8,7 @@ your own gives exact propensities if it has a method `weights(round, size)` that
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -17,7 +18,17 @@ from ensample.errors import PropensityError, WrongType
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["UNIFORM_MEMBER", "MemberRule", "OptimisticMember", "RoundRobin", "StickyMember", "UniformMember", "as_member_rule"]
+__all__ = [
+    "UNIFORM_MEMBER",
+    "MemberRule",
+    "OptimisticMember",
+    "Promises",
+    "RoundRobin",
+    "StickyMember",
+    "UniformMember",
+    "as_member_rule",
+    "no_promises",
+]
 
 Promises = Callable[[], FloatArray]
 """Gives max_x x'theta^j for every member j: [m]. A function, because most rules need not pay for it."""
@@ -25,6 +36,9 @@ Promises = Callable[[], FloatArray]
 
 class MemberRule(ABC):
     """Picks a member and knows the probability of each."""
+
+    looks: ClassVar[bool] = True
+    """Whether `choose` asks for promises. Where it never does it is given `no_promises`, which costs nothing to make."""
 
     @abstractmethod
     def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
@@ -38,6 +52,8 @@ class MemberRule(ABC):
 @dataclass(frozen=True)
 class UniformMember(MemberRule):
     """Every member with probability 1/m: the rule of Theorem 1."""
+
+    looks: ClassVar[bool] = False
 
     def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
         return int(address.uniform(round) * size)
@@ -53,6 +69,8 @@ UNIFORM_MEMBER = UniformMember()
 @dataclass(frozen=True)
 class RoundRobin(MemberRule):
     """Member t mod m in round t. With m = T this is LinPHE (the Proposition); with m < T no bound is claimed."""
+
+    looks: ClassVar[bool] = False
 
     def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
         return round % size
@@ -70,6 +88,7 @@ class StickyMember(MemberRule):
     """
 
     rounds: int
+    looks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rounds", whole("rounds", self.rounds, 1, 1 << 40))
@@ -104,6 +123,7 @@ class CustomMember(MemberRule):
     """A rule of the user's own."""
 
     function: Callable[[int, int, Generator], int]
+    looks: ClassVar[bool] = False
 
     def choose(self, round: int, size: int, address: Address, promises: Promises) -> int:
         return self.function(round, size, address.generator(Stream.MEMBER, round))
@@ -125,6 +145,11 @@ def as_member_rule(value: object) -> MemberRule:
     if callable(value) and not isinstance(value, type):
         return CustomMember(value)
     raise WrongType("member", value, "a member rule such as UniformMember() or a callable (round, size, rng) -> member")
+
+
+def no_promises() -> FloatArray:
+    """For a rule that does not look."""
+    raise AssertionError("a member rule asked for promises that says it never does")
 
 
 def certainty(member: int, size: int) -> FloatArray:

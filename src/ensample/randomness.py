@@ -48,8 +48,7 @@ class Address:
         }
         self._bits = np.random.PCG64DXSM(0)
         self._generator = np.random.Generator(self._bits)
-        self._first = 0
-        self._uniforms: list[float] = []
+        self._drawn: tuple[int, list[float]] = 0, []  # uniforms from an index on; changed in one step, as Ctrl-C may come
 
     def generator(self, stream: Stream, index: int) -> np.random.Generator:
         """The one generator, moved to (stream, index): draw from it before the next call."""
@@ -59,12 +58,12 @@ class Address:
 
     def uniform(self, index: int) -> float:
         """Number `index` of the MEMBER stream's uniform numbers in [0, 1)."""
-        offset = index - self._first
-        if not 0 <= offset < len(self._uniforms):
-            block, offset = divmod(index, UNIFORMS)
-            self._uniforms = self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist()
-            self._first = block * UNIFORMS
-        return self._uniforms[offset]
+        first, uniforms = self._drawn
+        if not first <= index < first + len(uniforms):
+            block = index // UNIFORMS
+            first, uniforms = block * UNIFORMS, self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist()
+            self._drawn = first, uniforms
+        return uniforms[index - first]
 
 
 class RunStream(IntEnum):

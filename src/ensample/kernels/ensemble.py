@@ -47,7 +47,8 @@ def greedy(theta: FloatArray, by_coordinate: FloatArray) -> int:
 def choose(state: FloatArray, sums: FloatArray, factor: float, member: int, by_coordinate: FloatArray) -> int:
     """The greedy arm of one member."""
     d, arms = by_coordinate.shape
-    return choose_in(state, sums, factor, member, by_coordinate, np.empty(d), np.empty(d), np.empty(arms))
+    room = np.empty(2 * d + arms)
+    return choose_in(state, sums, factor, member, by_coordinate, room[:d], room[d : 2 * d], room[2 * d :])
 
 
 @borrowing

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ensample.kernels.compile import borrowing, embedded, inlined, kernel
-from ensample.kernels.exact import add_product
+from ensample.kernels.exact import add_product, add_square
 from ensample.kernels.pairs import factorise, lent_factor, room_for, solve, write_inverse
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
@@ -152,11 +152,8 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
 def add_observation(state: FloatArray, x: FloatArray, y: float) -> None:
     """V += x x', b += x y and the sum of y^2; nothing of what follows from them."""
     ridge = view(state)
-    d, gram, gram_low = x.size, ridge.gram, ridge.gram_low
-    for i in range(d):
-        for k in range(d):
-            gram[i, k], gram_low[i, k] = add_product(gram[i, k], gram_low[i, k], x[i], x[k])
-    for i in range(d):
+    add_square(ridge.gram, ridge.gram_low, x)
+    for i in range(x.size):
         ridge.target[i], ridge.target_low[i] = add_product(ridge.target[i], ridge.target_low[i], x[i], y)
     squares = ridge.squares
     squares[0, 0], squares[1, 0] = add_product(squares[0, 0], squares[1, 0], y, y)

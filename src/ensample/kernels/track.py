@@ -36,7 +36,6 @@ __all__ = [
     "observe_fading",
     "perturbed",
     "renewed",
-    "steep",
     "stopped",
     "unlearned",
     "with_initial",
@@ -46,6 +45,8 @@ LINE = 8  # numbers in a cache line
 REFRESH = 2048  # observations between two recomputations of V^-1
 MANY = 1e3  # growth of det V after which its logarithm is taken
 STEEP = 1e4  # or at once where Sherman-Morrison would cancel four digits
+STIFF = 1e6  # from a V so ill-conditioned
+GENTLE = 0.25  # it is computed anew at such a leverage: digits that V^-1 has lost do not come back by rank-one updates
 UNUSED = cast(Generator, None)
 
 
@@ -65,6 +66,7 @@ class Tally:
     rewards: float  # their sum
     squares: float  # of the rewards, their sum
     leverage: float  # of the last x
+    limit: float  # of the leverage, beyond which V^-1 is computed anew
     information: float  # log(det V / lam^d) up to some round
     growth: float  # of det V since then
     count: float  # of observations
@@ -141,6 +143,7 @@ def new_track(
     np.fill_diagonal(inverse, 1.0 / prior)
     tally: Any = np.zeros(1, NUMBERS).view(np.recarray)[0]
     tally.growth = 1.0
+    tally.limit = STEEP
     tally.next = np.inf if learned is None else 1.0
     pulls = np.zeros(-(-rows // BLOCK) * BLOCK, np.int32)
     return Track(
@@ -239,26 +242,39 @@ def information(track: Track) -> float:
 
 
 @embedded
-def steep(track: Track) -> bool:
-    """Whether the last observation has cost V^-1 too many digits."""
-    return track.tally.leverage > STEEP
-
-
-@embedded
 def due(track: Track, t: int) -> bool:
-    """Whether V^-1 is to be recomputed after round t."""
-    return (t + 1) % REFRESH == 0 or steep(track)
+    """Whether V^-1 is to be recomputed after round t: now and then, or as the last observation has cost it too many digits."""
+    return (t + 1) % REFRESH == 0 or track.tally.leverage > track.tally.limit
 
 
 @kernel
 def adopt(track: Track, gram: FloatArray) -> None:
     """V^-1 and theta_hat anew from V and b; nothing changes where V is singular to working precision."""
     fresh = invert(gram)
-    if fresh.size > 0:
-        for i in range(track.mean.size):
-            for k in range(track.mean.size):
-                track.inverse[i, k] = fresh[i, k]
-        sum_rows(track.mean, fresh, track.target)
+    if fresh.size == 0:
+        return
+    largest = widest = 0.0
+    for i in range(track.mean.size):
+        largest, widest = max(largest, gram[i, i]), max(widest, fresh[i, i])
+        for k in range(track.mean.size):
+            track.inverse[i, k] = fresh[i, k]
+    sum_rows(track.mean, fresh, track.target)
+    track.tally.limit = STEEP
+    if largest * widest > STIFF:
+        track.tally.limit = GENTLE
+        refine(track, gram)
+
+
+@kernel
+def refine(track: Track, gram: FloatArray) -> None:
+    """theta_hat += V^-1 (b - V theta_hat), twice: V^-1 b by itself may lose twice the digits that V's condition takes."""
+    rest, step = np.empty(track.mean.size), np.empty(track.mean.size)
+    for _ in range(2):
+        sum_rows(rest, gram, track.mean)
+        for i in range(rest.size):
+            rest[i] = track.target[i] - rest[i]
+        sum_rows(step, track.inverse, rest)
+        axpy(track.mean, 1.0, step)
 
 
 @embedded

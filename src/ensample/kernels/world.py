@@ -23,7 +23,6 @@ from ensample.kernels.track import (
     note,
     observe,
     observe_fading,
-    steep,
     unlearned,
 )
 from ensample.types import FloatArray, IntArray
@@ -92,24 +91,26 @@ def best_mean(world: World, t: int) -> float:
 
 
 @embedded
-def reward(world: World, mean: float, arm: int, rng: Generator) -> float:
-    return draw_reward(world.noise, mean, world.spreads[arm], rng)
+def learn(world: World, track: Track, t: int, row: int, mean: float, rng: Generator) -> float:
+    """Draw the reward of a row of features in round t and learn from it; returns it as it was learned."""
+    y = from_origin(track, draw_reward(world.noise, mean, world.spreads[row], rng))
+    track.pulls[row] += 1
+    if forgets(track):
+        observe_fading(track, world.features[row], y)
+    else:
+        observe(track, world.features[row], y)
+        if unlearned(track):
+            learn_scales(world, track)
+        elif due(track, t):
+            refresh(world, track)
+    return y
 
 
 @embedded
 def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
     """Play an arm in round t and learn from it; returns the reward as it was learned."""
     mean = mean_of(world, t, arm)
-    y = from_origin(track, reward(world, mean, arm, rng))
-    track.pulls[arm] += 1
-    if forgets(track):
-        observe_fading(track, world.features[arm], y)
-    else:
-        observe(track, world.features[arm], y)
-        if unlearned(track):
-            learn_scales(world, track)
-        elif due(track, t):
-            refresh(world, track)
+    y = learn(world, track, t, arm, mean, rng)
     note(track, t, best_mean(world, t) - mean)
     return y
 
@@ -118,20 +119,11 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
 def prescribed(world: World, track: Track, i: int, rng: Generator) -> None:
     """Observation i of those that nobody chooses: the warm-up's, which are no rounds, and then the opening's."""
     t = i - world.warmup.size
-    row = world.warmup[i] if t < 0 else world.opening[t]
-    mean = world.means[row] if t < 0 else mean_of(world, t, row)
-    y = from_origin(track, reward(world, mean, row, rng))
-    track.pulls[row] += 1
-    if forgets(track):
-        observe_fading(track, world.features[row], y)
+    if t < 0:
+        row = world.warmup[i]
+        learn(world, track, 0, row, world.means[row], rng)
     else:
-        observe(track, world.features[row], y)
-        if unlearned(track):
-            learn_scales(world, track)
-        elif steep(track) or (t >= 0 and due(track, t)):
-            refresh(world, track)
-    if t >= 0:
-        note(track, t, best_mean(world, t) - mean)
+        pull(world, track, t, world.opening[t], rng)
 
 
 @embedded

@@ -40,6 +40,7 @@ class LinearEnsemble(LinearModel):
         """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations."""
         super().__init__(dim, prior, rate)
         self.boldness = boldness
+        self.plain = self.unknown is None and type(self).inflation is LinearEnsemble.inflation  # whether the inflation is 1
         self.size = self._drawn = size
         self.initial, self.law = initial, reward
         self.address = address
@@ -49,6 +50,7 @@ class LinearEnsemble(LinearModel):
         self.sums = np.vstack(parts)  # S^j, a column a member, as `kernels.ensemble` has it [2d or 3d, m]
         self.rows_per_block = max(1, ROW_BLOCK // size)
         self._blocks: dict[int, list[FloatArray]] = {}
+        self._near: tuple[int, list[FloatArray]] = 0, []  # the last block used: its first round and its rows
 
     @property
     def inflation(self) -> float:
@@ -58,12 +60,14 @@ class LinearEnsemble(LinearModel):
         return ensemble.estimate(self.state, ensemble.total_of(self.state, self.sums, self.inflation, member))
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        rows = offer.rows
-        if rows is None:
+        if offer.rows is None:
             return best_for(self.theta(member), offer)
-        by_coordinate = self.in_known_units(offer).by_coordinate
-        arm = ensemble.choose(self.state, self.sums, self.inflation, member, by_coordinate)
-        return arm, rows[arm]
+        if self.plain:
+            arm = ensemble.choose(self.state, self.sums, 1.0, member, offer._lent)
+        else:
+            known = self.in_known_units(offer)
+            arm = ensemble.choose(self.state, self.sums, self.inflation, member, known._lent)
+        return arm, offer.each[arm]
 
     def thetas(self) -> FloatArray:
         """theta^j of every member: [d, m]."""
@@ -78,25 +82,33 @@ class LinearEnsemble(LinearModel):
         return ensemble.votes(self.thetas(), self.in_known_units(offer).by_coordinate)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        first, rows = self._near
+        if not first <= round < first + len(rows):
+            first, rows = self._near = self._around(round)
         if self.rate > 0.0:
             fresh = self._vectors(Stream.FADING, round)
-            learn_fading(self.state, self.sums, fresh, x, y, self.perturbations(round))
+            learn_fading(self.state, self.sums, fresh, x, y, rows[round - first])
         else:
-            learn(self.state, self.sums, x, y, self.perturbations(round))
+            learn(self.state, self.sums, x, y, rows[round - first])
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "sums": self.sums}
 
     def perturbations(self, round: int) -> FloatArray:
         """Row Z_round^1..m: a pure function of (seed, round)."""
-        block, offset = divmod(round, self.rows_per_block)
+        first, rows = self._around(round)
+        return rows[round - first]
+
+    def _around(self, round: int) -> tuple[int, list[FloatArray]]:
+        """The block that a round is in: its first round and its rows."""
+        block = round // self.rows_per_block
         rows = self._blocks.get(block)
         if rows is None:
             rows = self._block(block)
             if len(self._blocks) * self.rows_per_block * self.size >= KEPT:
                 self._blocks.clear()
             self._blocks[block] = rows
-        return rows[offset]
+        return block * self.rows_per_block, rows
 
     def _vectors(self, stream: Stream, index: int) -> FloatArray:
         """A draw of the initial law for each member, a column each: [d, m]."""

@@ -10,7 +10,7 @@ One lock: several threads may use a policy, and each call is done before the nex
 
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
 from ensample.types import FloatArray
 
-__all__ = ["Entry", "Ledger", "LogSink"]
+__all__ = ["Entry", "Ledger", "LogSink", "Observation"]
 
 
 class Entry(NamedTuple):
@@ -34,17 +34,19 @@ class Entry(NamedTuple):
     propensity: float  # NaN where it is not known
 
 
+Observation = tuple[int, int, FloatArray, float, float]
+"""The fields of an entry. Naming them takes a twentieth of a round, so it is done for those who are given entries."""
+
 LogSink = Callable[[Entry], None]
 """Is given every observation once it is learned, where a policy keeps no log of its own."""
 
 
-class Pending(NamedTuple):
-    """Entries on their way from a decision to the books."""
+class Batch(NamedTuple):
+    """Observations on their way to the books together."""
 
     version: int  # what the model's count was before them
-    others: int  # how many features of unnumbered arms the log had
-    entries: tuple[Entry, ...]
-    backup: dict[str, NDArray[np.generic]] | None  # the model's arrays before them; None where one call learns everything
+    entries: Sequence[Observation]
+    backup: dict[str, NDArray[np.generic]] | None  # the model's arrays before them; None where one call learns them
 
 
 class Ledger:
@@ -65,7 +67,7 @@ class Ledger:
         self.others = array("d")  # features of unnumbered arms, one after the other
         self.rewards = array("d")
         self.propensities = array("d")
-        self._pending: Pending | None = None
+        self._pending: Observation | Batch | None = None  # one alone needs no backup: a call has learned it or has not
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "lock"}
@@ -79,30 +81,33 @@ class Ledger:
         self.round += 1  # first: a round that was begun and has no decision does no harm, one that is used twice does
         self.open[decision._round] = decision
 
-    def learn(self, entry: Entry) -> None:
+    def learn(self, observation: Observation) -> None:
         """Take in one observation."""
         model = self.model
-        backup = None if model.whole else copies(model)
-        self._pending = pending = Pending(self.version, len(self.others), (entry,), backup)
+        if not model.whole:
+            return self.learn_all((observation,))
+        round, arm, x, y, _ = observation
+        self._pending = observation
         try:
-            model.learn(entry.round, entry.arm, entry.x, entry.y)
+            model.learn(round, arm, x, y)
             model.settle()
-            self._enter(pending)
+            self._enter(observation)
+            self.version += 1
             self._pending = None
         except BaseException:
             self.settle()
             raise
         if self.sink is not None:
-            self.sink(entry)
+            self.sink(Entry(*observation))
 
-    def learn_all(self, entries: list[Entry]) -> None:
+    def learn_all(self, entries: Sequence[Observation]) -> None:
         """Take in observations in this order: all of them or, on any error, none."""
         if not entries:
             return
-        self._pending = Pending(self.version, len(self.others), tuple(entries), copies(self.model))
+        self._pending = Batch(self.version, entries, copies(self.model))
         try:
-            for entry in entries:
-                self.model.learn(entry.round, entry.arm, entry.x, entry.y)
+            for round, arm, x, y, _ in entries:
+                self.model.learn(round, arm, x, y)
                 self.model.settle()
             self.settle()
         except BaseException:
@@ -110,44 +115,45 @@ class Ledger:
             raise
         if self.sink is not None:
             for entry in entries:
-                self.sink(entry)
+                self.sink(Entry(*entry))
 
     def settle(self) -> None:
         """Bring an update that was cut short to its end, or undo it. Costs nothing where there is none."""
         pending = self._pending
         if pending is None:
             return
-        learned = self.model.count - pending.version
-        if learned == len(pending.entries):
+        batch = pending if isinstance(pending, Batch) else Batch(self.version, (pending,), None)
+        version, entries, backup = batch
+        if self.model.count == version + len(entries):
             self.model.settle()
-            self._cut(pending.version, pending.others)
-            self._enter(pending)
-        elif pending.backup is not None:
+            self._cut(version)
+            for entry in entries:
+                self._enter(entry)
+            self.version = version + len(entries)
+        elif backup is not None:
             for name, values in self.model.arrays().items():
-                values[...] = pending.backup[name]
+                values[...] = backup[name]
         self._pending = None
 
-    def _enter(self, pending: Pending) -> None:
-        """Write entries into the books."""
-        keeps_log = self.keeps_log
-        for round, arm, x, y, propensity in pending.entries:
-            if keeps_log:
-                if arm == UNNUMBERED:
-                    self.others.extend(x)
-                self.arms.append(arm)
-                self.rewards.append(y)
-                self.propensities.append(propensity)
-                self.rounds.append(round)
-            self.open.pop(round, None)
-            if round >= self.round:
-                self.round = round + 1
-        self.version = pending.version + len(pending.entries)
+    def _enter(self, observation: Observation) -> None:
+        """Write an observation into the books."""
+        round, arm, x, y, propensity = observation
+        if self.keeps_log:
+            if arm == UNNUMBERED:
+                self.others.extend(x)
+            self.arms.append(arm)
+            self.rewards.append(y)
+            self.propensities.append(propensity)
+            self.rounds.append(round)
+        self.open.pop(round, None)
+        if round >= self.round:
+            self.round = round + 1
 
-    def _cut(self, version: int, others: int) -> None:
+    def _cut(self, version: int) -> None:
         """Cut the log back to a number of observations, also where the last were noted by half."""
         for column in (self.rounds, self.arms, self.rewards, self.propensities):
             del column[version:]
-        del self.others[others:]
+        del self.others[self.dim * self.arms.count(UNNUMBERED) :]
 
     def log(self) -> Log:
         """All observations so far, in the order of the fold."""

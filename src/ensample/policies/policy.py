@@ -13,11 +13,11 @@ from ensample.calibration import Calibration
 from ensample.checks import as_reward, as_rewards, boolean, instance, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
 from ensample.frames import is_column, is_frame
-from ensample.members import MemberRule
+from ensample.members import MemberRule, Promises, no_promises
 from ensample.models.model import Model
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
-from ensample.policies.ledger import Entry, Ledger, LogSink
+from ensample.policies.ledger import Ledger, LogSink, Observation
 from ensample.randomness import Address
 from ensample.theory import Setting
 from ensample.types import ArrayLike, FloatArray, IntArray
@@ -115,8 +115,10 @@ class Policy:
         """Choose an arm for the next round: among the rows of `features` where they are given."""
         offer = self.arms if features is None else self._offer(features)
         asked = propensity is not False and boolean("propensity", propensity)
-        with self._ledger.lock:
-            ledger = self._steady()
+        ledger = self._ledger
+        with ledger.lock:
+            if ledger._pending is not None:
+                ledger.settle()
             round = ledger.round
             member, arm, x = self._choose(round, offer)
             known = float(self._weights(round, offer)[arm]) if asked else None
@@ -135,15 +137,17 @@ class Policy:
         features, it is an observation of its own, which takes the next round.
         """
         y = as_reward("reward", reward)
-        with self._ledger.lock:
-            ledger = self._steady()
+        ledger = self._ledger
+        with ledger.lock:
+            if ledger._pending is not None:
+                ledger.settle()
             if round is not None:
                 if decision is not None:
                     raise InvalidArgument("round", round, "None where a decision or an arm is given")
                 decision = self._decided(round)
-            entry = self._entry(decision, y, ledger.round, ())
+            observation = self._observation(decision, y, ledger.round, ())
             self._offers.clear()
-            ledger.learn(entry)
+            ledger.learn(observation)
 
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
@@ -153,14 +157,15 @@ class Policy:
             raise InvalidArgument("rewards", rewards, f"{len(items)} numbers, one a decision")
         with self._ledger.lock:
             ledger = self._steady()
-            entries: dict[int, Entry] = {}
+            observations: dict[int, Observation] = {}
             fresh = ledger.round
             for decision, y in zip(items, ys, strict=True):
-                entry = self._entry(decision, y, fresh, entries)
-                entries[entry.round] = entry
-                fresh = max(fresh, entry.round + 1)
+                observation = self._observation(decision, y, fresh, observations)
+                round = observation[0]
+                observations[round] = observation
+                fresh = max(fresh, round + 1)
             self._offers.clear()
-            ledger.learn_all(list(entries.values()))
+            ledger.learn_all(list(observations.values()))
 
     def forget(self, decision: Decision) -> None:
         """Close a decision whose reward will never come."""
@@ -231,20 +236,18 @@ class Policy:
 
     def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
         """(member, arm, features) for a round; changes nothing."""
-        member = self._member(round, offer)
-        return member, *self._ledger.model.best(member, offer)
-
-    def _member(self, round: int, offer: Offer) -> int:
-        """The member that acts; a rule may be the user's own."""
-        size = self._ledger.model.size
+        model, rule = self._ledger.model, self._rule
+        size = model.size
         if size is None:
-            return round
-        if self._rule is None:
-            return 0
-        member = self._rule.choose(round, size, self._address, lambda: self._votes(offer)[1])
-        if type(member) is int and 0 <= member < size:
-            return member
-        return whole("member", member, 0, size - 1)
+            member = round
+        elif rule is None:
+            member = 0
+        else:
+            member = rule.choose(round, size, self._address, self._promises(offer) if rule.looks else no_promises)
+            if type(member) is not int or not 0 <= member < size:  # a rule may be the user's own
+                member = whole("member", member, 0, size - 1)
+        arm, x = model.best(member, offer)
+        return member, arm, x
 
     def _weights(self, round: int, offer: Offer) -> FloatArray:
         """The probability of each arm on offer in a round: [K]."""
@@ -255,11 +258,14 @@ class Policy:
         rows = listed(offer)
         if self._rule is None:
             return np.bincount(self._votes(offer)[0], minlength=len(rows)) / size
-        weights = vector("weights", self._rule.weights(round, size, lambda: self._votes(offer)[1]), size)
+        weights = vector("weights", self._rule.weights(round, size, self._promises(offer)), size)
         if weights.min() < 0.0 or weights.sum() == 0.0:
             raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
         shares: FloatArray = np.bincount(self._votes(offer)[0], weights, len(rows)) / weights.sum()
         return shares
+
+    def _promises(self, offer: Offer) -> Promises:
+        return lambda: self._votes(offer)[1]
 
     def _votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         """Each member's greedy arm and what it promises, kept until the next update: ([m], [m])."""
@@ -287,27 +293,29 @@ class Policy:
     def _known(self, decision: Decision, taken: Collection[int]) -> Decision:
         """This policy's own open decision that is equal to one from elsewhere: a snapshot, a file, another process."""
         known = self._steady().open.get(decision._round)
-        if known is decision and not taken:
-            return decision  # the usual case, at once
         if known is None or not known.stands_for(decision) or known._round in taken:
             raise DecisionError("decision", decision, "an open decision of this policy, rewarded once")
         return known
 
-    def _entry(self, decision: object, y: float, fresh: int, taken: Collection[int]) -> Entry:
-        """The observation that a reward makes; `fresh` is the next free round, `taken` are rounds already claimed."""
+    def _observation(self, decision: object, y: float, fresh: int, taken: Collection[int]) -> Observation:
+        """What a reward makes of a decision; `fresh` is the next free round, `taken` are rounds already claimed."""
         if isinstance(decision, Decision):
-            return observed(self._known(decision, taken), y)
+            if taken or self._ledger.open.get(decision._round) is not decision:
+                decision = self._known(decision, taken)
+            arm, known = decision._arm, decision._propensity
+            number = arm if arm is not None and decision._standing else UNNUMBERED
+            return decision._round, number, decision._features, y, NOT_KNOWN if known is None else known
         rows = self.arms.rows
         if isinstance(decision, int | np.integer) and rows is not None:
             arm = whole("arm", decision, 0, len(rows) - 1)
             for round, waiting in self._ledger.open.items():
                 if waiting._arm == arm and waiting._standing and round not in taken:
-                    return observed(waiting, y)
-            return Entry(fresh, arm, rows[arm], y, NOT_KNOWN)
+                    return self._observation(waiting, y, fresh, taken)
+            return fresh, arm, rows[arm], y, NOT_KNOWN
         if is_listed(decision):
             x = vector("arm", decision, self.arms.dim)
             x.setflags(write=False)  # as those of arms and decisions: kernels are compiled for one kind
-            return Entry(fresh, UNNUMBERED, x, y, NOT_KNOWN)
+            return fresh, UNNUMBERED, x, y, NOT_KNOWN
         kinds = "a decision" if rows is None else "a decision, the index of an arm"
         raise WrongType("decision", decision, f"{kinds} or a vector of {self.arms.dim} features")
 
@@ -320,13 +328,6 @@ def fingerprint(recipe: "Recipe", seed: int) -> str:
     """Of a recipe and a seed, the same in every process: addresses of a user's own functions do not count."""
     words = f"{type(recipe).__name__} {recipe!r} {seed}"
     return hashlib.blake2b(re.sub(r" at 0x[0-9a-f]+", "", words).encode(), digest_size=8).hexdigest()
-
-
-def observed(decision: Decision, y: float) -> Entry:
-    """A decision and its reward."""
-    arm, known = decision._arm, decision._propensity
-    number = arm if arm is not None and decision._standing else UNNUMBERED
-    return Entry(decision._round, number, decision._features, y, NOT_KNOWN if known is None else known)
 
 
 def is_listed(value: object) -> bool:
