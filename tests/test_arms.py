@@ -1,5 +1,8 @@
 """Arms answer argmax_x x'theta."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import ensample as es
+from ensample.arms import FEW
 from naive import textbook
 
 small = st.floats(-3, 3).map(lambda x: round(x, 1))
@@ -105,3 +109,18 @@ def test_bad_arms_are_named(make, argument: str) -> None:
     with pytest.raises(es.InvalidArgument) as caught:
         make()
     assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize("count", [3, FEW + 1])
+def test_arms_cannot_be_changed_also_after_a_copy(count: int) -> None:
+    arms = es.FiniteArms(np.random.default_rng(0).standard_normal((count, 2)))
+    for found in (arms, pickle.loads(pickle.dumps(arms)), copy.deepcopy(arms)):
+        np.testing.assert_array_equal(found.features, arms.features)
+        np.testing.assert_array_equal(found.by_coordinate, arms.features.T)
+        np.testing.assert_array_equal(found.each[count - 1], arms.features[count - 1])
+        decision = es.EnsembleSampling(size=3).start(found).decide()
+        for part in (found.features, found.by_coordinate, found.each[0], decision.features):
+            assert not part.flags.writeable
+            with pytest.raises(ValueError):
+                part[0] = 1.0
+    assert len(pickle.dumps(arms)) < 16 * count + 500
