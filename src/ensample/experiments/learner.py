@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.arms import ChangingArms, Offer
+from ensample.arms import ChangingArms, Rows
 from ensample.errors import PropensityError
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.ledger import Entry
@@ -15,20 +15,16 @@ from ensample.types import FloatArray
 __all__ = ["Advice", "Learner"]
 
 
-class Listed(Offer):
+class Listed(Rows):
     """Rows that need no checking."""
 
     def __init__(self, by_coordinate: FloatArray) -> None:
-        self.by_coordinate = by_coordinate
         self.rows = np.ascontiguousarray(by_coordinate.T)
         self.dim = len(by_coordinate)
+        self._lent, self.by_coordinate = by_coordinate, by_coordinate.view()
         self.by_coordinate.setflags(write=False)  # kernels are compiled for one kind of arrays
         self.rows.setflags(write=False)
-
-    def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
-        assert self.rows is not None
-        arm = int(np.argmax(np.add.reduce(self.by_coordinate * theta[:, None], axis=0)))
-        return arm, self.rows[arm]
+        self.each = self.rows
 
 
 class Advice(NamedTuple):
@@ -66,7 +62,6 @@ class Learner:
     def scores(self, member: int, by_coordinate: FloatArray) -> list[float]:
         """What a member expects of each column of [d, K]."""
         offer = Listed(by_coordinate)
-        assert offer.rows is not None
         return [float(score) for score in self.policy.model.scores(member, offer.rows)]
 
     def learn(self, round: int, x: FloatArray, y: float) -> None:
