@@ -19,7 +19,7 @@ from ensample.cli.main import app
 from lab.studies import small
 
 JOURNALS, REPORTED = attempts(60, 600), attempts(12, 1)  # every so many is reported as well
-FILES = attempts(120, 15_000)
+FILES = attempts(300, 15_000)
 SMALL_ENOUGH = 2_000  # rounds of a study that is run, not only read
 
 

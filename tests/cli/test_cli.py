@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,13 +13,11 @@ import pytest
 import ensample as es
 from ensample import theory
 from ensample.cli.main import Ours
-
-ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
+from prompt import PLAIN, ensample
 
 
 def run(*arguments: str, width: int = 120) -> subprocess.CompletedProcess:
-    environment = os.environ | {"COLUMNS": str(width), "NO_COLOR": "1", "TERM": "dumb"}
-    return subprocess.run([*ENSAMPLE, *arguments], capture_output=True, text=True, env=environment, check=False)
+    return ensample(*arguments, COLUMNS=width, **PLAIN)
 
 
 def test_plan_for_programs() -> None:
@@ -146,9 +143,8 @@ except SystemExit:
 
 def completed(words: str) -> list[str]:
     """What the shell would offer for the last of these words."""
-    code = "import sys; sys.argv = ['ensample']; from ensample.cli.main import main; main()"
-    asked = {"_ENSAMPLE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | asked, check=False)
+    asked = {"_ENSAMPLE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": len(words.split(" ")) - 1}
+    shown = ensample(program="ensample", **asked)
     assert shown.stderr == ""
     return shown.stdout.split()
 

@@ -21,15 +21,13 @@ from ensample.cli.recipes import RECIPES
 from ensample.problems import families_by_name
 from ensample.report.race import figure as report
 from installed import without_compiling
+from prompt import ENSAMPLE, PLAIN, ensample
 
-ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 SMALL = ("--dim", "4", "--arms", "8", "--horizon", "200", "--runs", "4")
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
-    command = [*ENSAMPLE, "race", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+    return ensample("race", *arguments, folder=folder, COLUMNS=100, **PLAIN)
 
 
 def answer(*arguments: str, folder: Path) -> dict[str, Any]:

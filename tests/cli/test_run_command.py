@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import ensample as es
+import prompt
 from ensample.lab import BUNDLED
 from installed import without_compiling
 from lab.studies import TOML
@@ -20,9 +21,7 @@ SLOW = TOML.replace("horizon = 60", "horizon = 400_000").replace("dim = [2, 3]",
 
 
 def ensample(*arguments: object, cwd: Path, columns: int = 160) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "ensample", *map(str, arguments)]
-    wide = os.environ | {"COLUMNS": str(columns)}
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300, env=wide)
+    return prompt.ensample(*arguments, folder=cwd, COLUMNS=columns)
 
 
 @pytest.fixture

@@ -70,20 +70,7 @@ ENUMERATED = {  # recipes that do not take all arms
     "information-directed": ("finite", "changing"),
     "Kveton's LinPHE": ("finite",),
 }
-VARIANTS = {  # of recipes that are tried on all arms
-    "ensemble, calibrated optimist": ("finite", "changing"),
-    "ensemble, scale calibrated": ("finite", "oracle"),
-    "ensemble, optimistic intercept": ("finite", "ball"),
-    "ensemble, intercept, scale calibrated": ("finite", "changing"),
-    "ensemble, intercept, fixed scale": ("finite", "box"),
-    "LinPHE, calibrated Rademacher": ("finite", "changing"),
-    "ensemble, forgetting, other laws": ("finite", "changing"),
-    "LinPHE, forgetting": ("finite", "ball"),
-    "Thompson sampling, forgetting": ("finite", "oracle"),
-    "Thompson sampling, forgetting and calibrated": ("finite", "changing"),
-    "greedy, forgetting": ("finite", "box"),
-}
-EVERY = [(recipe, arms) for recipe in RECIPES for arms in (VARIANTS | ENUMERATED).get(recipe, ARMS)]
+EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
 MIXING = [recipe for recipe in RECIPES if recipe != "Kveton's LinPHE"]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
 CERTAIN = [name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy)]  # nothing is random

@@ -22,6 +22,7 @@ from conformance.policies import (
     reward,
     start,
 )
+from ensample import compiling
 
 every_policy = pytest.mark.parametrize(("recipe", "arms"), EVERY)
 
@@ -243,13 +244,16 @@ def test_replay_goes_on_where_it_is_told(recipe: str, arms: str) -> None:
 
 
 @every_policy
-def test_copies_are_independent(recipe: str, arms: str) -> None:
+def test_copies_are_independent(recipe: str, arms: str, monkeypatch: pytest.MonkeyPatch) -> None:
     policy = start(recipe, arms)
     play(policy, 3)
     twin = copy.deepcopy(policy)
     before = fingerprint(policy)
     assert fingerprint(twin) == before
+    compiled: list[str] = []
+    monkeypatch.setattr(compiling, "LISTENERS", [compiled.append])
     play(twin, 3, 3)
+    assert not compiled, "its arrays are of the same kind"
     assert fingerprint(policy) == before
     assert not np.array_equal(twin.mean, policy.mean)
     play(policy, 3, 3)

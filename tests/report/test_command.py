@@ -2,21 +2,17 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import ensample as es
 from ensample.cli import report as command
+from prompt import ENSAMPLE, PLAIN, ensample
 
-ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 
-
-def run(*arguments: str, before: str = "", folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
-    command = [*ENSAMPLE[:2], before + ENSAMPLE[2], "report", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+def run(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return ensample("report", *arguments, folder=folder, COLUMNS=100, **PLAIN)
 
 
 def test_paths_are_printed(studied: dict[str, es.Results], tmp_path: Path) -> None:
@@ -46,7 +42,9 @@ def test_mistakes_are_one_line(arguments: list[str], words: str, studied: dict[s
 
 @pytest.mark.parametrize("package", ["matplotlib", "jinja2", "polars", "scipy", "tomli_w"])
 def test_a_missing_package_is_named(package: str, studied: dict[str, es.Results]) -> None:
-    shown = run(str(studied["grid"].folder), before=f"import sys; sys.modules[{package!r}] = None; ")
+    without = f"import sys; sys.modules[{package!r}] = None; "
+    command = [*ENSAMPLE[:2], without + ENSAMPLE[2], "report", str(studied["grid"].folder)]
+    shown = subprocess.run(command, capture_output=True, text=True, env=os.environ | PLAIN, check=False)
     assert shown.returncode == 2 and f"{package} = None: expected the package {package}" in shown.stderr
     assert "pip install 'ensample[lab]'" in shown.stderr
 

@@ -18,7 +18,7 @@ def problem() -> es.LinearProblem:
 
 
 def pulls(lam: float, evaluation: str, seed: int) -> np.ndarray:
-    recipe = es.EnsembleSampling(size=600, scale=0.3, regularization=lam)
+    recipe = es.EnsembleSampling(size=3000, scale=0.3, regularization=lam)
     return es.simulate(recipe, problem(), 200, 300, seed, evaluation, checkpoints=1).pulls[:, 1]
 
 

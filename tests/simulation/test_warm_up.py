@@ -17,6 +17,7 @@ from ensample.simulation.registry import KERNELS
 from installed import copied, finish, start
 
 TWO = ["eager Greedy on a World", "live Greedy"]  # of the shortest
+SHORTEST = ["live Greedy", "live KvetonPHE"]
 COUNT = """
 import json
 from ensample.compiling import LISTENERS
@@ -26,9 +27,9 @@ LISTENERS.append(compiled.append)
 """
 AHEAD = f"""{COUNT}
 steps = []
-left = tasks.waiting({TWO})
+left = tasks.waiting(AMONG)
 warming.compile_ahead(left, 2, lambda done, total: steps.append([done, total]))
-print(json.dumps(dict(left=left, steps=steps, after=tasks.waiting({TWO}), here=compiled)))
+print(json.dumps(dict(left=left, steps=steps, after=tasks.waiting(AMONG), here=compiled)))
 """
 USE = f"""{COUNT}
 for name in {TWO}:
@@ -45,15 +46,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"PYTHONPATH": folder / "site", "XDG_CACHE_HOME": folder / "caches"}
 
 
+def ahead(among: list[str], places: dict[str, Path]) -> Any:
+    return finish(start(f"AMONG = {among}\n{AHEAD}", **places))
+
+
 def test_processes_fill_the_cache_of_a_read_only_installation(site: dict[str, Path], tmp_path: Path) -> None:
-    warmed = finish(start(AHEAD, **site))
+    warmed = ahead(TWO, site)
     assert sorted(warmed["left"]) == sorted(TWO) and warmed["steps"] == [[1, 2], [2, 2]]
     assert warmed["after"] == [] and warmed["here"] == [], "others have compiled"
     files = list(site["XDG_CACHE_HOME"].glob("ensample/*/ensample-*/*"))
     assert files and all(file.suffix == ".code" for file in files)
     assert finish(start(USE, **site))["here"] == [], "another process finds everything compiled"
-    assert finish(start(AHEAD, **site)) == {"left": [], "steps": [], "after": [], "here": [], "said": ""}
-    assert races(site, tmp_path) == ["compiling, once for each installation: 1 to do\n", ""], "greedy is warm, LinUCB is not"
+    assert ahead(TWO, site) == {"left": [], "steps": [], "after": [], "here": [], "said": ""}
+    said = races(site, tmp_path)
+    assert said == ["compiling, once for each installation: 1 to do\n", ""], "greedy is known to be warm, its sister is not"
 
 
 def ensample(*arguments: str, **places: Path) -> subprocess.Popen[str]:
@@ -62,8 +68,8 @@ def ensample(*arguments: str, **places: Path) -> subprocess.Popen[str]:
 
 
 def races(site: dict[str, Path], out: Path) -> list[str]:
-    """What two races say."""
-    options = ("--policies", "greedy,linucb", "--runs", "2", "--horizon", "20", "--json", "--out", str(out))
+    """What two races say, of a policy whose task is done and one that has the same kernel and a task of its own."""
+    options = ("--policies", "greedy,EpsilonGreedy(epsilon=0.2)", "--runs", "2", "--horizon", "20", "--json", "--out", str(out))
     said = []
     for _ in range(2):
         race = ensample("race", *options, **site)
@@ -97,7 +103,7 @@ def test_stopped_by_ctrl_c_it_goes_on_later(site: dict[str, Path], tmp_path: Pat
     assert all(file.suffix == ".code" for file in shelves.glob("*/*/*")), "whole files only"
     with pytest.raises(ProcessLookupError):  # nobody of its session is left behind
         os.killpg(process.pid, 0)
-    assert finish(start(AHEAD, **places))["after"] == []
+    assert ahead(SHORTEST, places)["after"] == []
 
 
 def test_a_bar_on_a_terminal(site: dict[str, Path]) -> None:
@@ -185,6 +191,26 @@ def test_every_recipe_with_a_kernel_is_compiled_ahead() -> None:
     registered = {kind for kind, _ in KERNELS if kind.__module__.startswith("ensample.")}
     assert registered <= ours
     assert ours == {kind for kind in subclasses(Recipe) if kind.__module__.startswith("ensample.policies.") and is_final(kind)}
+
+
+def test_recipes_with_kernels_of_their_own_have_tasks_of_their_own() -> None:
+    arms = es.problem("sphere", dim=2, arms=3)
+    for recipe, task in (
+        (es.EnsembleSampling(5), "lazy EnsembleSampling on a World"),
+        (es.EnsembleSampling(5, member=es.OptimisticMember()), "eager EnsembleSampling on a World"),
+        (es.PerturbedHistory(reward=es.Rademacher()), "eager PerturbedHistory on a World, sums"),
+    ):
+        assert tasks.needed(recipe, arms) == task and task in tasks.names()
+    moving = es.problem("contextual", dim=2, arms=3)
+    for recipe, task in (
+        (es.EnsembleSampling(5, intercept=True), "live EnsembleSampling with an intercept"),
+        (es.EnsembleSampling(5, 0.3, half_life=4), "live EnsembleSampling that forgets"),
+        (es.EnsembleSampling(5, reward=es.Rademacher()), "eager EnsembleSampling on a Scene"),
+        (es.LinUCB(half_life=3), "live LinUCB"),
+    ):
+        assert tasks.needed(recipe, moving) == task and task in tasks.names()
+    assert tasks.live_name(es.ThompsonSampling(scale=0.3)) == "live ThompsonSampling of a known scale"
+    assert tasks.live_name(es.ThompsonSampling()) == tasks.live_name(es.ThompsonSampling(0.3, half_life=4))
 
 
 def subclasses(kind: type) -> set[type]:

@@ -57,5 +57,6 @@ class SymmetrizedEnsemble(LinearEnsemble):
         self.size = 2 * recipe.size
         self.sums = np.hstack((self.sums, -self.sums))
 
-    def _block(self, block: int) -> list[FloatArray]:
-        return [np.concatenate((row, -row)) for row in super()._block(block)]
+    def _block(self, block: int) -> FloatArray:
+        half = super()._block(block)
+        return np.hstack((half, -half))

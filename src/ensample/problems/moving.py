@@ -50,7 +50,7 @@ class MovingProblem(Problem):
         known = self._path
         if len(known) < count:  # what is there already comes out the same, also where threads do this together
             rng, d, size = np.random.default_rng(self.seed), self.arms.dim, float(np.linalg.norm(self.theta))
-            known = np.empty((2 * count, d))
+            known = np.empty((max(count, 2 * len(known)), d))  # all that a kernel asks for; or, round by round, twice as many
             known[0] = self.theta
             for k, g in enumerate(rng.standard_normal((len(known) - 1, d)), 1):
                 u = g if self.step is None else known[k - 1] + size * self.step / d**0.5 * g

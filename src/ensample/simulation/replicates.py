@@ -16,7 +16,7 @@ from ensample.problems import Family, LinearProblem, Problem
 from ensample.randomness import RunGenerators
 from ensample.simulation import algorithms as algorithms  # which fills the registry
 from ensample.simulation.live import run_live
-from ensample.simulation.registry import Evaluation, kernel_for
+from ensample.simulation.registry import Evaluation, Kernel, kernel_for
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["LONGEST", "Job", "Replicate", "replicates"]
@@ -45,37 +45,58 @@ class Replicate(NamedTuple):
     seconds: float  # of work
 
 
+class Stage(NamedTuple):
+    """A problem made ready for kernels: the same for every replicate on it."""
+
+    problem: Problem
+    kernel: Kernel | None  # None: the live policy plays
+    place: World | Scene | None
+    room: Room
+    unknown: Unknown | None
+
+
 def replicates(job: Job, numbers: Iterable[int], stop: IntArray) -> Iterator[Replicate]:
     """The replicates with these numbers, fewer where `stop[0]` is set on the way."""
     rngs = RunGenerators(job.seed, job.cell)
+    standing = None if isinstance(job.problem, Family) else staged(job, job.problem)
     for number in numbers:
         if stop[0]:
             return
         rngs.move(number)
-        problem = job.problem.draw(rngs.problem) if isinstance(job.problem, Family) else job.problem
+        drawn = job.problem.draw(rngs.problem) if isinstance(job.problem, Family) else job.problem
         start = time.perf_counter()
-        outcome = run(job, problem, rngs, stop)
-        yield Replicate(problem, *outcome, time.perf_counter() - start)
+        stage = standing or staged(job, drawn)
+        outcome = run(job, stage, rngs, stop)
+        yield Replicate(stage.problem, *outcome, time.perf_counter() - start)
 
 
-def run(job: Job, problem: Problem, rngs: RunGenerators, stop: IntArray) -> tuple[str, FloatArray, IntArray | None]:
-    """(evaluation used, regret at the checkpoints, pulls)."""
-    recipe = job.recipe
-    check_length(problem, int(job.checkpoints[-1]))
+def staged(job: Job, problem: Problem) -> Stage:
+    recipe, horizon = job.recipe, int(job.checkpoints[-1])
+    check_length(problem, horizon)
     recipe.check(problem.arms)
-    place = problem.place(int(job.checkpoints[-1]))
+    place = problem.place(horizon)
     kernel = kernel_for(recipe, problem, place, job.evaluation)
-    if kernel is None or place is None:
-        return Evaluation.LIVE.value, *run_live(recipe, problem, job.checkpoints, rngs, stop)
     if recipe.intercept and isinstance(place, World):
         place = with_constant(place)
-    rows, arms = (len(place.features), place.by_coordinate.shape[1]) if isinstance(place, World) else (0, place.offered)
-    prior = recipe.prior(problem.arms)
+    prior = None if kernel is None else recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
-    room = Room(problem.arms.dim + recipe.intercept, rows, arms)
-    track = new_track(room, recipe.lam, job.checkpoints, stop, unknown, recipe.rate)
-    kernel.run(recipe, place, track, rngs)
-    return kernel.way.value, track.regret, pulls_of(place, track)
+    return Stage(problem, kernel, place, room_for(place, problem.arms.dim + recipe.intercept), unknown)
+
+
+def room_for(place: World | Scene | None, dim: int) -> Room:
+    if isinstance(place, World):
+        return Room(dim, len(place.features), place.by_coordinate.shape[1])
+    return Room(dim, 0, 0 if place is None else place.offered)
+
+
+def run(job: Job, stage: Stage, rngs: RunGenerators, stop: IntArray) -> tuple[str, FloatArray, IntArray | None]:
+    """(evaluation used, regret at the checkpoints, pulls)."""
+    recipe, place = job.recipe, stage.place
+    if stage.kernel is None or place is None:
+        return Evaluation.LIVE.value, *run_live(recipe, stage.problem, job.checkpoints, rngs, stop)
+    track = new_track(stage.room, recipe.lam, job.checkpoints, stop, stage.unknown, recipe.rate)
+    stage.kernel.run(recipe, place, track, rngs)
+    return stage.kernel.way.value, track.regret, pulls_of(place, track)
 
 
 def check_length(problem: Problem, horizon: int) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ensample.errors import EnsampleError
 from ensample.kernels.machine_code import is_noted, note
 from ensample.members import OptimisticMember
 from ensample.perturbations import Gaussian, Uniform
-from ensample.policies import EnsembleSampling, PerturbedHistory, Recipe
+from ensample.policies import EnsembleSampling, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
 from ensample.registry import kinds
 from ensample.simulation.registry import KERNELS, Evaluation
@@ -27,6 +28,29 @@ OTHERS: tuple[Recipe, ...] = (
 """Those whose kernels differ by more than the type of the recipe."""
 
 
+class Variety(NamedTuple):
+    """Recipes whose live policies have kernels that others of their type have not."""
+
+    name: str
+    of: Callable[[Recipe], bool]
+    example: Recipe
+
+
+VARIETIES = (
+    Variety("with an intercept", lambda recipe: recipe.intercept, EnsembleSampling(SIZE, intercept=True)),
+    Variety(
+        "that forgets",
+        lambda recipe: isinstance(recipe, EnsembleSampling) and recipe.half_life is not None,
+        EnsembleSampling(SIZE, half_life=9.0),
+    ),
+    Variety(
+        "of a known scale",
+        lambda recipe: isinstance(recipe, ThompsonSampling) and not recipe.calibrates and recipe.half_life is None,
+        ThompsonSampling(scale=1.0),
+    ),
+)
+
+
 @cache
 def recipes() -> list[Recipe]:
     """One of each kind of ours, and the others."""
@@ -38,33 +62,34 @@ def recipes() -> list[Recipe]:
 def tasks() -> dict[str, Callable[[], object]]:
     """By name, what takes longest first; tasks that share kernels are far from each other, so as not to be done at once."""
     simulated = dict(simulations())
-    return simulated | {live_name(recipe): partial(play, recipe) for recipe in recipes()}
+    alive = [*recipes(), *(variety.example for variety in VARIETIES)]
+    return simulated | {live_name(recipe): partial(play, recipe) for recipe in alive}
 
 
 def simulations() -> Iterator[tuple[str, Callable[[], object]]]:
     for family in (problem("sphere", dim=2, arms=3), problem("contextual", dim=2, arms=3)):
         for recipe in recipes():
-            name = needed(recipe, family)
-            if not name.startswith(LIVE):
-                yield name, partial(simulate, recipe, family, horizon=1, threads=1)
+            for name, way in ways(recipe, family).items():
+                yield name, partial(simulate, recipe, family, horizon=1, threads=1, evaluation=way)
 
 
-LIVE = "live "
-
-
-def live_name(recipe: Recipe) -> str:
-    return f"{LIVE}{type(recipe).__name__}"
+def ways(recipe: Recipe, where: Problem | Family) -> dict[str, str]:
+    """What kernels can simulate, by the name of the task that compiles it: the fastest first."""
+    place = (where.draw(np.random.default_rng(0)) if isinstance(where, Family) else where).place()
+    able = {kernel.way for kernel in KERNELS.get((type(recipe), type(place)), []) if not kernel.obstacle(recipe)}
+    summed = isinstance(recipe, PerturbedHistory) and type(recipe.reward_law) is not Gaussian
+    what = f"{type(recipe).__name__} on a {type(place).__name__}{', sums' if summed else ''}"
+    return {f"{way.value} {what}": way.value for way in Evaluation if way in able}
 
 
 def needed(recipe: Recipe, where: Problem | Family) -> str:
     """The name of the task after which `simulate` finds all that it needs."""
-    place = (where.draw(np.random.default_rng(0)) if isinstance(where, Family) else where).place()
-    able = {kernel.way for kernel in KERNELS.get((type(recipe), type(place)), []) if not kernel.obstacle(recipe)}
-    way = next((way.value for way in Evaluation if way in able), None)
-    if way is None:
-        return live_name(recipe)
-    summed = isinstance(recipe, PerturbedHistory) and type(recipe.reward_law) is not Gaussian
-    return f"{way} {type(recipe).__name__} on a {type(place).__name__}{', sums' if summed else ''}"
+    return next(iter(ways(recipe, where)), live_name(recipe))
+
+
+def live_name(recipe: Recipe) -> str:
+    special = next((f" {variety.name}" for variety in VARIETIES if variety.of(recipe)), "")
+    return f"live {type(recipe).__name__}{special}"
 
 
 def play(recipe: Recipe) -> None:

@@ -1,0 +1,124 @@
+"""`ensample` at a shell's prompt.
+
+Each command is a process of its own, with its own folder, environment, output, errors and exit code. It is forked from one
+that has imported what takes long and has met the usual kernels: a command takes a tenth of a second instead of one to three.
+What depends on how Python starts (locales, packages that are missing, what is imported) needs a process from scratch.
+"""
+
+import gc
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+__all__ = ["ENSAMPLE", "PLAIN", "ensample"]
+
+ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
+PLAIN = {"NO_COLOR": "1", "TERM": "dumb"}
+AHEAD = (
+    "jinja2",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "polars",
+    "rich.progress",
+    "rich.table",
+    "scipy.special",
+    "typer.rich_utils",
+    "ensample.claims",
+    "ensample.lab",
+    "ensample.report.study",
+)  # not ensample.cli, which looks at its terminal when it is imported
+
+
+def ensample(
+    *arguments: object, folder: Path | None = None, program: str = "-c", **environment: object
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end, as `subprocess.run` would; `program` is the name that it is called by."""
+    words = [program, *map(str, arguments)]
+    with tempfile.TemporaryDirectory() as place:
+        streams = [Path(place, name) for name in ("output", "errors")]
+        asked = {
+            "words": words,
+            "folder": str(folder or Path.cwd()),
+            "environment": os.environ | {name: str(value) for name, value in environment.items()},
+            "streams": [str(stream) for stream in streams],
+        }
+        server = forking()
+        assert server.stdin is not None and server.stdout is not None
+        print(json.dumps(asked), file=server.stdin, flush=True)
+        code = int(server.stdout.readline())
+        shown = [stream.read_bytes().decode() for stream in streams]
+    return subprocess.CompletedProcess(words, code, *shown)
+
+
+@cache
+def forking() -> "subprocess.Popen[str]":
+    """The process that commands are forked from; it ends with this one, when there is nobody left to write to it."""
+    code = f"import sys; sys.path[1:] = {sys.path!r}; import prompt; prompt.serve()"
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def serve() -> None:
+    for name in AHEAD:
+        importlib.import_module(name)
+    meet_kernels()
+    typer.main.get_command(typer.Typer(callback=some_command))  # which imports more
+    gc.collect()
+    gc.freeze()  # or every command would copy all that is in memory, to count what can be thrown away
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            become(**json.loads(line))
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+
+
+def some_command(number: int = 3) -> None:
+    """As ours, with an option that is a number."""
+
+
+def meet_kernels() -> None:
+    """Machine code that is at hand need not be read from disk by every race."""
+    import ensample as es
+
+    for recipe in (es.Greedy(), es.EnsembleSampling(3), es.ThompsonSampling()):
+        es.simulate(recipe, es.problem("sphere", dim=2, arms=3), 1, threads=1)
+
+
+def become(words: list[str], folder: str, environment: dict[str, str], streams: list[str]) -> NoReturn:
+    """The command: nothing of what it was forked from is seen by it."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    opened = [os.open(os.devnull, os.O_RDONLY), *(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in streams)]
+    for number, stream in enumerate(opened):
+        os.dup2(stream, number)
+    sys.argv = words
+    os._exit(exit_code())
+
+
+def exit_code() -> Any:
+    from ensample.cli.main import main
+
+    code: Any = 0
+    try:
+        main()
+    except SystemExit as ending:
+        code = ending.code
+        if isinstance(code, str):
+            print(code, file=sys.stderr)
+            code = 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code or 0
