@@ -11,7 +11,7 @@ LOWEST := build/lowest
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-lowest attack lint format bench docs clean
+.PHONY: help run test test-lowest attack lint format bench docs clean warm
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,9 +21,12 @@ run: .venv/runs  ## what the theory prescribes, then race the policies: a table,
 	$(BIN)/ensample plan
 	$(BIN)/ensample race
 
-test: lint  ## linters, types, import rules, doctests and all tests
+test: .venv/develops  ## linters, types, import rules, doctests and all tests
+	$(MAKE) --jobs 2 lint warm
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
+
+warm: .venv/develops  # so that no test waits for a compiler
 	$(BIN)/ensample warm-up
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all that we depend on
 	@test -n "$(OLDEST)" || { echo "these versions are for Python 3.11; set OLDEST=/path/to/python3.11"; exit 1; }

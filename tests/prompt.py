@@ -2,7 +2,8 @@
 
 Each command is a process of its own, with its own folder, environment, output, errors and exit code. It is forked from one
 that has imported what takes long and has met the usual kernels: a command takes a tenth of a second instead of one to three.
-What depends on how Python starts (locales, packages that are missing, what is imported) needs a process from scratch.
+Where it matters how Python starts, in another locale or without some packages, there is one such process for each way to
+start. What asks which modules a command imports needs a process from scratch.
 """
 
 import gc
@@ -13,13 +14,16 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import typer
 
-__all__ = ["ENSAMPLE", "PLAIN", "ensample"]
+from ensample.errors import EnsampleError
+
+__all__ = ["ENSAMPLE", "PLAIN", "Start", "ensample"]
 
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb"}
@@ -38,37 +42,67 @@ AHEAD = (
 )  # not ensample.cli, which looks at its terminal when it is imported
 
 
+class Start(NamedTuple):
+    """How Python starts."""
+
+    environment: tuple[tuple[str, str], ...] = ()  # variables that it looks at then
+    missing: tuple[str, ...] = ()  # packages that are not installed
+    encoding: str = "utf-8"  # of what it prints
+
+
+USUAL = Start()
+
+
 def ensample(
-    *arguments: object, folder: Path | None = None, program: str = "-c", **environment: object
+    *arguments: object, folder: Path | None = None, program: str = "-c", start: Start = USUAL, **environment: object
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end, as `subprocess.run` would; `program` is the name that it is called by."""
     words = [program, *map(str, arguments)]
     with tempfile.TemporaryDirectory() as place:
         streams = [Path(place, name) for name in ("output", "errors")]
+        variables = surroundings(start) | {name: str(value) for name, value in environment.items()}
         asked = {
-            "words": words,
-            "folder": str(folder or Path.cwd()),
-            "environment": os.environ | {name: str(value) for name, value in environment.items()},
+            "words": [sent(word) for word in words],
+            "folder": sent(str(folder or Path.cwd())),
+            "environment": {sent(name): sent(value) for name, value in variables.items()},
             "streams": [str(stream) for stream in streams],
         }
-        server = forking()
+        server = forking(start)
         assert server.stdin is not None and server.stdout is not None
         print(json.dumps(asked), file=server.stdin, flush=True)
         code = int(server.stdout.readline())
-        shown = [stream.read_bytes().decode() for stream in streams]
+        shown = [stream.read_bytes().decode(start.encoding) for stream in streams]
     return subprocess.CompletedProcess(words, code, *shown)
 
 
+def sent(text: str) -> str:
+    """The bytes that a process would get, one a letter: what they mean depends on its locale."""
+    return os.fsencode(text).decode("latin-1")
+
+
+def received(text: str) -> str:
+    return os.fsdecode(text.encode("latin-1"))
+
+
+def surroundings(start: Start) -> dict[str, str]:
+    """The variables of this process, but for its locale where another one is asked for."""
+    usual = {name: value for name, value in os.environ.items() if not (start.environment and name.startswith(("LC_", "LANG")))}
+    return usual | dict(start.environment)
+
+
 @cache
-def forking() -> "subprocess.Popen[str]":
+def forking(start: Start) -> "subprocess.Popen[str]":
     """The process that commands are forked from; it ends with this one, when there is nobody left to write to it."""
-    code = f"import sys; sys.path[1:] = {sys.path!r}; import prompt; prompt.serve()"
-    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    code = f"import sys; sys.path[1:] = {sys.path!r}; import prompt; prompt.serve({start.missing})"
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True, env=surroundings(start))
 
 
-def serve() -> None:
+def serve(missing: tuple[str, ...]) -> None:
+    sys.modules.update(dict.fromkeys(missing))  # type: ignore[arg-type]
     for name in AHEAD:
-        importlib.import_module(name)
+        with suppress(ImportError, EnsampleError):
+            importlib.import_module(name)
     meet_kernels()
     typer.main.get_command(typer.Typer(callback=some_command))  # which imports more
     gc.collect()
@@ -95,13 +129,13 @@ def meet_kernels() -> None:
 
 def become(words: list[str], folder: str, environment: dict[str, str], streams: list[str]) -> NoReturn:
     """The command: nothing of what it was forked from is seen by it."""
-    os.chdir(folder)
+    os.chdir(received(folder))
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update({received(name): received(value) for name, value in environment.items()})
     opened = [os.open(os.devnull, os.O_RDONLY), *(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in streams)]
     for number, stream in enumerate(opened):
         os.dup2(stream, number)
-    sys.argv = words
+    sys.argv = [received(word) for word in words]
     os._exit(exit_code())
 
 

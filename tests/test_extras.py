@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ensample as es
+import prompt
 from ensample.extras import require
 from lab.studies import TOML
 
@@ -34,7 +35,7 @@ def without_extras(code: str, *arguments: str, folder: Path) -> "subprocess.Comp
 
 
 def ensample(arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    return without_extras("from ensample.cli.main import main; main()", *arguments.split(), folder=folder)
+    return prompt.ensample(*arguments.split(), folder=folder, start=prompt.Start(missing=EXTRAS))
 
 
 @pytest.mark.parametrize(

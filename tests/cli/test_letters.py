@@ -1,11 +1,10 @@
 """Labels in any script, on terminals and in files that know ASCII only."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+import prompt
 
 LOCALES = {
     "LC_ALL=C": {"LC_ALL": "C"},
@@ -37,13 +36,9 @@ class Größe(es.Greedy):
 
 def ensample(arguments: str, locale: dict[str, str], folder: Path, encoding: str = "utf-8") -> tuple[str, str]:
     """What it prints into a file, and its complaints."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG"))}
-    environment |= locale | {"COLUMNS": "120"}  # no label is broken over two lines
-    command = [sys.executable, "-m", "ensample", *arguments.split()]
-    with (folder / "printed").open("w+b") as printed:
-        done = subprocess.run(command, stdout=printed, stderr=subprocess.PIPE, env=environment, cwd=folder, check=False)
-        printed.seek(0)
-        return printed.read().decode(encoding), done.stderr.decode("latin-1")
+    start = prompt.Start(tuple(locale.items()), encoding=encoding)
+    done = prompt.ensample(*arguments.split(), start=start, folder=folder, COLUMNS=120)  # no label is broken over two lines
+    return done.stdout, done.stderr
 
 
 @pytest.fixture

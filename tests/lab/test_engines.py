@@ -48,7 +48,7 @@ def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_pa
                 os.kill(there.workers[0].pid, signal.SIGKILL)
 
         es.run_study(slow(), tmp_path / "cluster", cluster=there.address, cluster_security=keys, progress=kill_one)
-        assert lost and lost[0] < 60 and there.workers[0].wait(10) == -signal.SIGKILL
+        assert lost and lost[0] < 36 and there.workers[0].wait(10) == -signal.SIGKILL
     assert cell_files(tmp_path / "cluster") == cell_files(tmp_path / "threads")
 
 

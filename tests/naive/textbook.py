@@ -64,9 +64,11 @@ def sherman_morrison(X: np.ndarray, lam: float, arms: np.ndarray, targets: np.nd
     """Ridge estimates of each column of `targets` [T, m] by rank-one updates in doubles, never recomputed: [m, d]."""
     inverse = np.eye(X.shape[1]) / lam
     theta = np.zeros((targets.shape[1], X.shape[1]))
-    for k, y in zip(arms, targets, strict=True):
-        u = inverse @ X[k]
-        gain = u / (1.0 + X[k] @ u)
-        inverse -= np.outer(gain, u)
-        theta += np.outer(y - theta @ X[k], gain)
+    rows = list(X)
+    for k, y in zip(arms.tolist(), targets, strict=True):
+        x = rows[k]
+        u = inverse @ x
+        gain = u / (1.0 + x @ u)
+        inverse -= gain[:, None] * u
+        theta += (y - theta @ x)[:, None] * gain
     return theta

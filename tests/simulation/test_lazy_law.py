@@ -12,6 +12,7 @@ RUNS = 2000
 X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])
 THETA = np.array([0.55, 0.45])
 PROBLEM = es.LinearProblem(es.FiniteArms(X), THETA, 0.5)
+FEWER = {es.Gaussian: RUNS, es.Rademacher: RUNS, es.CenteredBinomial: 700}  # a binomial takes five times as long to draw: 0.25
 LAWS = [es.Gaussian(0.7), es.Rademacher(0.7), es.CenteredBinomial(3, 0.7)]
 
 
@@ -36,9 +37,10 @@ def outcomes(recipe: es.Recipe, problem, horizon: int, evaluation: str, seed: in
 @pytest.mark.parametrize("size", [1, 2, 10, 1000])  # fewer members than rounds, and more
 @pytest.mark.parametrize("horizon", [50, 500])
 def test_on_finite_arms(law: es.Perturbation, size: int, horizon: int) -> None:
+    """2000 runs against 2000 show a mean that is off by 0.18 standard deviations, every other time."""
     recipe = es.EnsembleSampling(size=size, scale=0.7, reward=law, initial=law)
     lazy = outcomes(recipe, PROBLEM, horizon, "lazy", 1)
-    eager = outcomes(recipe, PROBLEM, horizon, "eager", 2)
+    eager = outcomes(recipe, PROBLEM, horizon, "eager", 2, runs=RUNS if size * horizon < 500_000 else FEWER[type(law)])
     assert holds(p_value(lazy, eager))
 
 
