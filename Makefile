@@ -8,7 +8,7 @@ BIN := .venv/bin
 OLDEST ?= $(shell for p in $(BIN)/python python3.11 python3; do \
 	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 LOWEST := build/lowest
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-lowest attack lint format bench docs clean warm

@@ -70,6 +70,7 @@ def install(python: Path, only_pip: Path, archive: Path) -> None:
     assert run(f"import pip._internal.cli.main as pip; print(pip.main({arguments}))", python, PYTHONPATH=only_pip) == 0
 
 
+@pytest.mark.long
 def test_a_wheel_with_another_callee_gives_its_own_numbers(tmp_path: Path) -> None:
     python, only_pip = environment(tmp_path)
     normal = np.random.default_rng(0).standard_normal(3)

@@ -124,15 +124,21 @@ def test_learn_perturbs_every_member() -> None:
     rng = np.random.default_rng(2)
     state, W = state_after(np.zeros((0, 3)), np.zeros(0), 1.0), rng.standard_normal((3, 9))
     x, z, sums = rng.standard_normal(3), rng.standard_normal(9), np.vstack((W, np.zeros((3, 9))))
-    learning.learn(state, sums, x, 0.5, z)
+    learning.learn(state, sums, read_only(x), 0.5, z)
     np.testing.assert_array_equal(sums, np.vstack((W, np.outer(x, z))))
+
+
+def read_only(x: np.ndarray) -> np.ndarray:
+    """As policies hand it over: the kernel that they use, and not another one for arrays that may be written to."""
+    x.setflags(write=False)
+    return x
 
 
 def test_older_and_newer_sums_lose_nothing() -> None:
     """Terms of 1e-10 beside one of 1e10: after a million rounds of plain additions none of them would be left."""
     state, sums = state_after(np.zeros((0, 1)), np.zeros(0), 1.0), np.array([[1e10], [0.0]])
     for _ in range(640):
-        learning.learn(state, sums, np.ones(1), 0.0, np.array([1e-10]))
+        learning.learn(state, sums, read_only(np.ones(1)), 0.0, np.array([1e-10]))
     total = Fraction(sums[0, 0]) + Fraction(sums[1, 0])
     assert abs(total / (Fraction(1e10) + 640 * Fraction(1e-10)) - 1) < Fraction(1, 10**26)
     assert sums[0, 0] == 1e10 and sums[1, 0] == pytest.approx(640e-10, rel=1e-9)

@@ -36,6 +36,7 @@ def test_any_order_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monk
     assert cell_files(tmp_path / "threads") == cell_files(tmp_path / "backwards")
 
 
+@pytest.mark.long
 def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
     keys = write_keys(tmp_path)
     es.run_study(slow(), tmp_path / "threads")

@@ -241,6 +241,7 @@ def slow_and_long(runs: int) -> es.Study:
     return small(name="slow", horizon=40_000, runs=runs, problem=problem, policy=policies)
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_it_goes_on_growing(tmp_path: Path) -> None:
     """kill -9 three times while it grows, then to the end: the bytes of a new study."""
     es.run_study(slow_and_long(2), tmp_path / "old")

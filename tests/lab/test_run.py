@@ -335,6 +335,7 @@ def slow_whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return cell_files(folder)
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
     """Five times kill -9 soon after some cells were finished, then to the end: the same bytes, nothing done twice."""
     rng = np.random.default_rng(0)

@@ -53,6 +53,7 @@ def exact_solution(X: np.ndarray, lam: float, arms: np.ndarray, start: np.ndarra
         return np.array([float(value) for value in mp.lu_solve(V, b)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread", [1e-3, 1e-9])
 def test_a_million_nearly_collinear_rounds_do_not_drift(spread: float) -> None:
     """lam = 1e-3: condition number 1e9 for the smaller spread. Rank-one updates alone miss by more than 1e-8."""

@@ -17,7 +17,7 @@ from ensample.simulation.registry import KERNELS
 from installed import copied, finish, start
 
 TWO = ["eager Greedy on a World", "live Greedy"]  # of the shortest
-SHORTEST = ["live Greedy", "live KvetonPHE"]
+SHORTEST = ["live Greedy"]
 COUNT = """
 import json
 from ensample.compiling import LISTENERS
@@ -50,6 +50,7 @@ def ahead(among: list[str], places: dict[str, Path]) -> Any:
     return finish(start(f"AMONG = {among}\n{AHEAD}", **places))
 
 
+@pytest.mark.long
 def test_processes_fill_the_cache_of_a_read_only_installation(site: dict[str, Path], tmp_path: Path) -> None:
     warmed = ahead(TWO, site)
     assert sorted(warmed["left"]) == sorted(TWO) and warmed["steps"] == [[1, 2], [2, 2]]
@@ -89,6 +90,7 @@ announce("one"); announce("another"); print(0)
     assert process.communicate() == ("0\n", "compiling, once for each installation: a moment\n")
 
 
+@pytest.mark.long
 def test_stopped_by_ctrl_c_it_goes_on_later(site: dict[str, Path], tmp_path: Path) -> None:
     places = site | {"XDG_CACHE_HOME": tmp_path / "caches"}
     process = ensample("warm-up", **places)
