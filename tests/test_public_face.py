@@ -24,7 +24,7 @@ NAMES = {
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Linear RewardModel",
-    "Estimate Evaluation evaluate",
+    "Estimate Evaluation evaluate read_dsjson",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
     "FeatureCapWarning read_log open_experiment",

@@ -23,6 +23,7 @@ from ensample.evaluation.evaluate import evaluate as evaluate
 from ensample.evaluation.evaluation import Evaluation as Evaluation
 from ensample.evaluation.tally import Estimate as Estimate
 from ensample.experiments.decision import NamedDecision as NamedDecision
+from ensample.experiments.dsjson import read_dsjson as read_dsjson
 from ensample.experiments.experiment import Experiment as Experiment
 from ensample.experiments.features.columns import Columns as Columns
 from ensample.experiments.features.crosses import Crosses as Crosses

@@ -21,7 +21,7 @@ def parts(log, target):
     """What the twins need, and the predictions that the package made on the way."""
     data = LoggedData(log, low=0.0, high=1.0)
     work = Work(data, as_target(target), None)
-    found = [work.piece(start, stop)[1] for start, stop in pieces(data.count, len(data.names))]
+    found = [work.weigh(data.rows(*piece)) for piece in pieces(data.count, len(data.names))]
     propensity = np.concatenate([rows.target[np.arange(len(rows.chosen)), rows.chosen] / rows.weights for rows in found])
     joined = {name: np.concatenate([getattr(rows, name) for rows in found]) for name in found[0]._fields}
     return joined, propensity

@@ -126,3 +126,10 @@ def test_contexts_read_by_column_are_those_read_one_by_one(seen):
     series = pl.Series([json.dumps(context) for context in seen])
     columns = ContextColumns.seen_in(series)
     assert np.array_equal(columns.matrix(series), columns.one_by_one(seen))
+
+
+def test_a_cluster_reads_the_same(log, tmp_path):
+    pytest.importorskip("distributed", reason="the package distributed is missing: pip install 'ensample[cluster]'")
+    log.write_parquet(tmp_path / "log.parquet")
+    found = es.evaluate(tmp_path / "log.parquet", "action:a3", low=0, high=1, cluster="local")
+    assert repr(found.to_dict()) == repr(es.evaluate(log, "action:a3", low=0, high=1).to_dict())

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+import ensample as es
 from ensample.cli.console import errors, label, output, progress
+from ensample.cli.recipes import RECIPES, build
 from ensample.cli.waiting import Waiting
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation
@@ -21,15 +23,25 @@ from ensample.numerals import terminal
 __all__ = ["evaluate"]
 
 UNMET = 1  # the exit code
+SQLITE = b"SQLite format 3\0"
+UNTOLD = es.Setting(dim=1, arms=1, horizon=1, noise=1.0, norm=1.0)
+"""What a log does not say; a recipe that is typed with `noise` in it has 1."""
 
 
 def evaluate(
     log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="Parquet, JSON lines or CSV, as `Experiment.to_parquet` writes it")
+        Path, typer.Argument(metavar="LOG", help="Parquet, JSON lines, dsjson or CSV, as `Experiment.to_parquet` writes it")
     ],
     policy: Annotated[
-        list[str] | None, typer.Option(help="uniform, logged or action:NAME; may be given several times", show_default="logged")
+        list[str] | None,
+        typer.Option(
+            help="uniform, logged, action:NAME, a recipe, or an experiment's or a policy's file; may be given several times",
+            show_default="logged",
+        ),
     ] = None,
+    question: Annotated[
+        str, typer.Option(help="of recipes; progressive: learns from every row; replay: from those that agree with it")
+    ] = "progressive",
     low: Annotated[float | None, typer.Option(help="the least reward possible", show_default="the least seen")] = None,
     high: Annotated[float | None, typer.Option(help="the largest reward possible", show_default="the largest seen")] = None,
     alarm: Annotated[float, typer.Option(help="with what probability an interval may miss")] = 0.05,
@@ -40,6 +52,13 @@ def evaluate(
     ] = "",
     least_propensity: Annotated[
         float | None, typer.Option(help="what no propensity is below, for logs with those of chosen actions only")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="local, or a Dask scheduler whose workers read the log"),
+    ] = None,
+    cluster_security: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="a TOML file with the paths of the keys for a tls:// address")
     ] = None,
     required: Annotated[
         list[str] | None, typer.Option("--require", help='such as "lift.lower >= 0"; the exit code is 1 unless it holds')
@@ -53,6 +72,8 @@ def evaluate(
 
     Example: `ensample evaluate news.parquet --policy action:sport --segments device --html page.html`
 
+    Example: `ensample evaluate news.parquet --policy "EnsembleSampling(size=30)" --policy "LinUCB()" --question replay`
+
     Example: `ensample evaluate log.csv --columns action=arm,reward=clicked,propensity=p --require "lift.lower >= 0"`
     """
     require("polars")
@@ -63,10 +84,12 @@ def evaluate(
         require("jinja2", "matplotlib")
     needed = [requirement(text) for text in required or []]
     names = renamed(columns)
+    targets = [asked(text) for text in policy or ["logged"]]
     with Waiting(progress(), "rows") as waiting:
         given: dict[str, Any] = {"low": low, "high": high, "alarm": alarm, "interval": interval, "segments": segments}
-        given |= {"columns": names, "least_propensity": least_propensity, "progress": waiting.show}
-        found = [evaluate_log(log, target, **given) for target in policy or ["logged"]]
+        given |= {"columns": names, "least_propensity": least_propensity, "progress": waiting.show, "question": question}
+        given |= {"cluster": cluster, "cluster_security": cluster_security}
+        found = [evaluate_log(log, target, **given) for target in targets]
     output.print(as_table(found, str(log)))
     for each in found:
         if each.segments_by is not None:
@@ -85,6 +108,22 @@ def evaluate(
         errors.print(f"{each.target}: {need.text} does not hold: {need.measured(each):.6g}", markup=False, highlight=False)
     if unmet:
         raise typer.Exit(UNMET)
+
+
+def asked(text: str) -> Any:
+    """A target as it is typed: a recipe, a file, or a word that evaluation knows."""
+    if Path(text).is_file():
+        return from_file(Path(text))
+    if text.partition("(")[0] in RECIPES or "(" in text:
+        return build(text, UNTOLD)
+    return text
+
+
+def from_file(path: Path) -> Any:
+    """An experiment, or the snapshot of a policy."""
+    with path.open("rb") as file:
+        is_database = file.read(len(SQLITE)) == SQLITE
+    return es.open_experiment(path) if is_database else es.load(path)
 
 
 def renamed(columns: str) -> dict[str, str]:

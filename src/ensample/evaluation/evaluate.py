@@ -1,6 +1,7 @@
 """`evaluate(log, target)`: what another policy would have earned."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,10 @@ import numpy as np
 from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.evaluation.evaluation import Evaluation, Look
+from ensample.evaluation.learners import Question, chosen_target
 from ensample.evaluation.logged import LoggedData, Rows
+from ensample.evaluation.reading import here, on_cluster
 from ensample.evaluation.tally import Interval, Tally, Weighed
-from ensample.evaluation.targets import as_target
 from ensample.evaluation.work import Work, pieces
 
 __all__ = ["evaluate"]
@@ -30,11 +32,16 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     least_propensity: float | None = None,
     reward_model: Callable[[list[Any], list[str]], Any] | None = None,
+    question: Question = "progressive",
+    cluster: str | None = None,
+    cluster_security: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """What `target` would have earned on a log, by IPS, SNIPS, DM and DR, each with its interval.
 
-    `target`: "uniform", "logged", "action:NAME", or a function of (contexts, names of actions) that gives probabilities.
+    `target`: "uniform", "logged", "action:NAME", a function of (contexts, names of actions) that gives probabilities, an
+    `Experiment` or a `Policy` as it is, or a recipe, with a `question`: "progressive" or "replay"
+    (`ensample.evaluation.learners`).
     Rewards lie in [low, high]; where these are not given they are those of the rewards seen, which an `Evaluation` warns of.
 
     The default interval is a confidence sequence (`ensample.evaluation.sequences`): valid for logs of policies that learn, and
@@ -44,6 +51,8 @@ def evaluate(
     `segments` is a column: the same for each of its values. `least_propensity` is what no propensity is below, for logs
     that have only those of the actions chosen: DR's sequence needs to know. `reward_model`, a function of (contexts, names of
     actions) that gives rewards [n, K], takes the place of our own in DM and DR; it must not have seen the rewards of the log.
+
+    A log in a file may be larger than memory. `cluster` is the address of a Dask scheduler, or "local", whose workers read it.
 
     >>> import polars as pl
     >>> rows = {"action": ["a", "b"] * 500, "propensity": [0.5] * 1000, "reward": [1.0, 0.0] * 500}
@@ -58,13 +67,15 @@ def evaluate(
     alarm = number("alarm", alarm, 0.0, 1.0, above=0.0)
     if interval not in ("sequence", "normal"):
         raise InvalidArgument("interval", interval, '"sequence" or "normal"')
-    asked, data = as_target(target), LoggedData(log, columns, low, high)
+    asked, data = chosen_target(target, question), LoggedData(log, columns, low, high)
     if segments is not None and segments not in data.columns:
         raise InvalidArgument("segments", segments, f"a column of the log: {', '.join(data.columns)}")
     work = Work(data, asked, least_propensity, reward_model)
     tally, parts, looks = Tally(), dict[str, Tally](), list[Look]()
-    for start, stop in pieces(data.count, len(data.names)):
-        rows, weighed = work.piece(start, stop)
+    cuts = pieces(data.count, len(data.names))
+    read = here(data, cuts) if cluster is None else on_cluster(data, cuts, cluster, cluster_security)
+    for (_, stop), rows in read:
+        weighed = work.weigh(rows)
         if len(rows.rewards):
             tally.add(weighed)
             if segments is not None:

@@ -16,6 +16,7 @@ import numpy as np
 from ensample.checks import file_path, number
 from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.contexts import ContextColumns
+from ensample.experiments.dsjson import read_dsjson
 from ensample.extras import package, require
 from ensample.frames import columns_of, is_frame
 from ensample.types import BoolArray, FloatArray, IntArray
@@ -168,6 +169,7 @@ def scan_file(path: Path) -> "polars.LazyFrame":
         ".jsonl": polars.scan_ndjson,
         ".ndjson": polars.scan_ndjson,
         ".csv": polars.scan_csv,
+        ".dsjson": lambda file: read_dsjson(file).lazy(),
     }
     reader = readers.get(path.suffix.lower())
     if reader is None:

@@ -41,8 +41,8 @@ class Work:
         """Whether every propensity is known, or what it is no smaller than."""
         return self.data.has_all or self.least is not None
 
-    def piece(self, start: int, stop: int) -> tuple[Rows, Weighed]:
-        rows = self.data.rows(start, stop)
+    def weigh(self, rows: Rows) -> Weighed:
+        """What target and model make of the next rows."""
         target = self.target.probabilities(rows)
         weights = weights_of(target, rows.chosen, rows.propensity)
         predicted = self.model.predict(rows.contexts) if self.given is None else self.told(rows, self.given)
@@ -51,7 +51,7 @@ class Work:
         if self.given is None:
             self.model.add(rows.contexts, rows.chosen, rows.rewards)
             self.model.fit()
-        return rows, weighed
+        return weighed
 
     def told(self, rows: Rows, model: Callable[[list[Any], list[str]], Any]) -> FloatArray:
         """What a model of the user's expects, as a share of the range of rewards."""

@@ -300,6 +300,12 @@ class Experiment:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def to_dsjson(self, path: str | PathLike[str]) -> int:
+        """Write the decisions that were shown in the format of Vowpal Wabbit, complete or not at all; how many there are."""
+        from ensample.experiments.dsjson import write_dsjson
+
+        return write_dsjson(self.log(), path)
+
     def _do(self, answer: Callable[[], T]) -> T:
         """Answer a question, one at a time; where keeping events is slow, those of several threads together."""
         if self._group is not None:

@@ -66,6 +66,15 @@ class Cluster(Engine):
             except (OSError, CancelledError) as error:  # distributed's own errors of this kind are among them
                 raise InvalidArgument("cluster", self.address, f"a scheduler that stays ({error}); {LATER}") from error
 
+    @contextmanager
+    def session(self) -> Iterator[Any]:
+        """A client for other work than that of studies; errors of the connection are ours."""
+        with quiet(), impatient(), self._client() as client:
+            try:
+                yield client
+            except (OSError, CancelledError) as error:
+                raise InvalidArgument("cluster", self.address, f"a scheduler that stays ({error})") from error
+
     def _client(self) -> AbstractContextManager[Any]:
         if self.address == "local":
             from ensample.lab.local_cluster import local_client

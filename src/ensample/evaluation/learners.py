@@ -1,0 +1,165 @@
+"""Recipes, experiments and policies as targets: what they would have chosen, row by row.
+
+A recipe is asked one of two questions, and in both its choice in a row depends on earlier rows only:
+
+    progressive   it learns from every row of the log, whoever chose the action: what it is worth as the log's successor
+    replay        it learns from those rows only in which a draw of its own agrees with the log (rejection sampling; Li et al.
+                  2011), as it would have had to: what it would have earned in place of the log's policy
+
+Reference: L. Li, W. Chu, J. Langford and X. Wang, "Unbiased offline evaluation of contextual-bandit-based news article
+recommendation algorithms", WSDM 2011.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ensample.arms import FiniteArms
+from ensample.errors import InvalidArgument, PropensityError
+from ensample.evaluation.logged import Rows
+from ensample.evaluation.targets import Target, as_target
+from ensample.experiments.core import mixture_of
+from ensample.experiments.events import Learned
+from ensample.experiments.experiment import Experiment
+from ensample.experiments.features import Features
+from ensample.experiments.settings import Settings
+from ensample.experiments.state import State
+from ensample.policies.policy import Policy
+from ensample.policies.recipe import Recipe
+from ensample.types import FloatArray
+
+__all__ = ["ExperimentTarget", "PolicyTarget", "Question", "RecipeTarget", "chosen_target"]
+
+Question: TypeAlias = Literal["progressive", "replay"]
+
+
+class Asked(NamedTuple):
+    """One row as an experiment is asked it."""
+
+    context: Any
+    names: tuple[str, ...]  # on offer
+    places: list[int]  # of these among all actions
+    features: dict[str, Any] | None  # of the actions, by name
+    action: str
+    reward: float
+
+
+class RecipeTarget(Target):
+    """A recipe that learns while it goes through the log."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        question: Question = "progressive",
+        features: Features | None = None,
+        floor: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        if question not in ("progressive", "replay"):
+            raise InvalidArgument("question", question, '"progressive" or "replay"')
+        settings = Settings.checked("evaluated", None, features, None, recipe, floor, None, seed)
+        self.state = State(settings)
+        self.question = question
+        self.draws = np.random.default_rng([seed, 1])  # apart from those of the recipe
+
+    @property
+    def name(self) -> str:
+        return f"{self.state.settings.recipe!r}, {self.question}"
+
+    def probabilities(self, rows: Rows) -> FloatArray:
+        found = np.zeros(rows.offered.shape)
+        for place, row in enumerate(questions(rows)):
+            shares = found[place]
+            shares[row.places] = self.shares(row)
+            if self.question == "progressive" or self.agrees(rows, place, shares):
+                self.state.apply(Learned(0, [[row.context, row.action, feature_of(row), row.reward]]))
+        return found
+
+    def shares(self, row: Asked) -> FloatArray:
+        """The probability of each action on offer."""
+        by_coordinate, learner = self.state.rows(row.context, row.names, row.features)
+        advice = learner.advise(self.state.round, by_coordinate)
+        self.state.featuriser.cut(self.state.mark)  # what was only looked at is not seen yet
+        if advice.weights is None:
+            raise PropensityError(f"the propensities of {self.state.settings.recipe!r} have no closed form")
+        return np.array(mixture_of(self.state, row.names).propensities(advice.weights))
+
+    def agrees(self, rows: Rows, place: int, shares: FloatArray) -> bool:
+        """Accept a row with probability proportional to pi/p: then its action is a draw of pi."""
+        if rows.propensities is None:
+            raise InvalidArgument("question", "replay", "a log with the propensities of all actions on offer")
+        logged, chosen = rows.propensities[place], rows.chosen[place]
+        if (shares[logged <= 0.0] > 0.0).any():
+            return False  # nothing bounds pi/p: no row can be taken for a draw
+        largest = (shares[logged > 0.0] / logged[logged > 0.0]).max()
+        return bool(self.draws.random() * largest < shares[chosen] / logged[chosen])
+
+
+class ExperimentTarget(Target):
+    """An experiment as it is now; it learns nothing."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment.name} after {self.experiment.version:,} rewards"
+
+    def probabilities(self, rows: Rows) -> FloatArray:
+        found = np.zeros(rows.offered.shape)
+        for place, row in enumerate(questions(rows)):
+            offer = row.names if row.features is None else {name: row.features.get(name) for name in row.names}
+            decision = self.experiment.decide(row.context, offer, dry_run=True)
+            if decision.propensities is None:
+                raise PropensityError(f"the propensities of {self.experiment!r} have no closed form")
+            found[place, row.places] = [decision.propensities[name] for name in row.names]
+        return found
+
+
+class PolicyTarget(Target):
+    """A policy over numbered arms as it is now; the log calls its actions "0", "1", ..."""
+
+    def __init__(self, policy: Policy) -> None:
+        if not isinstance(policy.arms, FiniteArms):
+            raise InvalidArgument("target", policy, "a policy over FiniteArms; for contexts, an Experiment")
+        self.policy = policy
+
+    @property
+    def name(self) -> str:
+        return f"{type(self.policy.recipe).__name__} after {self.policy.version:,} rewards"
+
+    def probabilities(self, rows: Rows) -> FloatArray:
+        known = self.policy.propensities()
+        if not all(name.isdecimal() and int(name) < known.size for name in rows.names):
+            raise InvalidArgument("log.action", rows.names[:10], f'the numbers of arms, "0" to "{known.size - 1}"')
+        shares = np.where(rows.offered, known[[int(name) for name in rows.names]], 0.0)
+        if not np.allclose(shares.sum(axis=1), 1.0):
+            raise InvalidArgument("log.offer", rows.names[:10], "all arms of the policy in every row")
+        return shares
+
+
+def chosen_target(target: Any, question: Question) -> Target:
+    """Whatever can be asked about."""
+    if isinstance(target, Recipe):
+        return RecipeTarget(target, question)
+    if isinstance(target, Experiment):
+        return ExperimentTarget(target)
+    return PolicyTarget(target) if isinstance(target, Policy) else as_target(target)
+
+
+def questions(rows: Rows) -> Iterator[Asked]:
+    """The rows one by one, with rewards in the log's own units."""
+    contexts = rows.raw_contexts()
+    rewards = rows.frame["reward"].to_list()
+    features = rows.frame["features"].to_list() if "features" in rows.frame.columns else [None] * len(rewards)
+    for place, (context, reward, own) in enumerate(zip(contexts, rewards, features, strict=True)):
+        places = np.flatnonzero(rows.offered[place]).tolist()
+        names = tuple(rows.names[number] for number in places)
+        moment = json.loads(own) if isinstance(own, str) else own
+        yield Asked(context, names, places, moment, rows.names[rows.chosen[place]], float(reward))
+
+
+def feature_of(row: Asked) -> Any:
+    return None if row.features is None else row.features.get(row.action)

@@ -1,0 +1,116 @@
+"""Recipes, experiments and policies as targets."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ensample as es
+from ensample.evaluation.learners import RecipeTarget
+from ensample.evaluation.logged import LoggedData
+from ensample.evaluation.work import pieces
+from ensample.experiments.events import Learned
+from evaluation.logs import World
+
+RECIPE = es.EnsembleSampling(20)
+
+
+@pytest.fixture(scope="module")
+def log():
+    return World(1).log(600, 2)
+
+
+def teach(experiment, row):
+    event = Learned(0, [[row["context"], row["action"], None, row["reward"]]])
+    experiment._do(lambda: experiment._take(event))
+
+
+def all_shares(target, log):
+    data = LoggedData(log, low=0, high=1)
+    return np.concatenate([target.probabilities(data.rows(*piece)) for piece in pieces(data.count, len(data.names))])
+
+
+def test_a_recipe_gives_what_an_experiment_that_learned_the_same_rows_gives(log):
+    """The slow twin: an experiment that is asked, then taught, row by row."""
+    shares = all_shares(RecipeTarget(RECIPE), log.head(60))
+    twin = es.Experiment("twin", actions=None, recipe=RECIPE, floor=0.0)
+    for place, row in enumerate(log.head(60).iter_rows(named=True)):
+        asked = twin.decide(row["context"], row["offer"], dry_run=True).propensities
+        assert [asked[name] for name in sorted(asked)] == pytest.approx(shares[place].tolist(), abs=1e-12)
+        teach(twin, row)
+
+
+def test_choices_in_a_row_depend_on_earlier_rows_only(log):
+    other = log.with_columns(reward=pl.when(pl.int_range(600) < 300).then(pl.col("reward")).otherwise(1.0 - pl.col("reward")))
+    first, second = (all_shares(RecipeTarget(RECIPE), each) for each in (log, other))
+    assert np.array_equal(first[:301], second[:301])
+    assert not np.array_equal(first[301:], second[301:])
+
+
+def test_a_learner_is_better_than_the_log_it_learned_from(log):
+    found = es.evaluate(World(1).log(3000, 5), RECIPE, low=0, high=1)
+    assert found.lift.value > 0.05
+    assert "progressive" in found.target
+
+
+def test_replay_learns_from_the_rows_that_agree(log):
+    target = RecipeTarget(RECIPE, "replay")
+    shares = all_shares(target, log)
+    taken = target.state.learner.version
+    assert 20 < taken < 200  # of 600 rows with ten actions, about a tenth where the target is sure
+    assert np.allclose(shares.sum(axis=1), 1.0)
+
+
+def test_rows_that_replay_accepts_are_draws_of_the_target():
+    """Chosen actions of accepted rows against the target's own shares: a target that never learns, a skewed log."""
+    rng = np.random.default_rng(3)
+    shares, wanted = np.array([0.7, 0.2, 0.1]), np.array([0.2, 0.3, 0.5])
+    chosen = rng.choice(3, 20_000, p=shares)
+    target = RecipeTarget(RECIPE, "replay")
+    rows = LoggedData(
+        pl.DataFrame(
+            {
+                "action": [str(number) for number in chosen],
+                "propensity": shares[chosen],
+                "reward": np.zeros(20_000),
+                "offer": [["0", "1", "2"]] * 20_000,
+                "propensities": [shares.tolist()] * 20_000,
+            }
+        ),
+        low=0,
+        high=1,
+    ).rows(0, 20_000)
+    accepted = [rows.chosen[place] for place in range(20_000) if target.agrees(rows, place, wanted)]
+    counts = np.bincount(accepted, minlength=3)
+    spread = np.sqrt(len(accepted) * wanted * (1.0 - wanted))
+    assert (np.abs(counts - len(accepted) * wanted) < 5.7 * spread).all()
+    assert (np.abs(np.bincount(chosen) - 20_000 * wanted) > 5.7 * np.sqrt(20_000 * wanted * (1.0 - wanted))).any()
+
+
+def test_an_experiment_as_it_is(log):
+    experiment = es.Experiment("mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE)
+    for row in log.head(100).iter_rows(named=True):
+        teach(experiment, row)
+    before = experiment.log().height, experiment.version
+    found = es.evaluate(log, experiment, low=0, high=1)
+    assert (experiment.log().height, experiment.version) == before
+    assert found.target == "mine after 100 rewards"
+    assert found.mean_weight == pytest.approx(1.0, abs=0.4)
+
+
+def test_a_policy_over_numbered_arms():
+    policy = es.EnsembleSampling(10).start(es.FiniteArms(np.eye(3)), seed=0)
+    policy.update_many([0, 1, 2, 0], [1.0, 0.0, 0.0, 1.0])
+    rows = {"action": ["0", "1", "2"] * 50, "propensity": [1 / 3] * 150, "reward": [1.0, 0.0, 0.0] * 50}
+    found = es.evaluate(pl.DataFrame(rows), policy, low=0, high=1)
+    assert found["ips"].value == pytest.approx(policy.propensities()[0])
+    with pytest.raises(es.InvalidArgument, match="the numbers of arms"):
+        es.evaluate(pl.DataFrame(rows | {"action": ["a", "b", "c"] * 50}), policy, low=0, high=1)
+
+
+def test_wrong_questions_are_named(log):
+    with pytest.raises(es.InvalidArgument, match="question"):
+        es.evaluate(log, RECIPE, question="perhaps")
+    with pytest.raises(es.InvalidArgument, match="propensities of all actions"):
+        es.evaluate(log.drop("offer", "propensities"), RECIPE, question="replay", low=0, high=1)
+    with pytest.raises(es.PropensityError):
+        es.evaluate(log, es.PerturbedHistory(), low=0, high=1)
