@@ -67,6 +67,17 @@ def test_plan_for_other_laws() -> None:
     assert plan["scale"] == pytest.approx(3 * plan["radius"])
 
 
+def test_the_frontier_for_people_and_programs(tmp_path: Path) -> None:
+    shown = run("plan", "--frontier", "--out", str(tmp_path / "here")).stdout
+    for text in ("1,038", "2,012", "6,347,334", "Theorem 1 has 59,497 for this bound", "frontier.png"):
+        assert text in shown, text
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"frontier.png", "frontier.svg"}
+    found = json.loads(run("plan", "--frontier", "--perturbation", "rademacher", "--json").stdout)
+    setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
+    rows = [row._asdict() for row in theory.frontier(setting, es.Rademacher())]
+    assert found["frontier"] == rows and found["figures"] == [] and found["theorem"]["share"] == rows[4]["share"] == 0.0025
+
+
 def test_plan_fits_a_narrow_terminal() -> None:
     assert max(map(len, run("plan", width=80).stdout.splitlines())) <= 80
 
@@ -75,6 +86,8 @@ def test_plan_fits_a_narrow_terminal() -> None:
     ("arguments", "said"),
     [
         (("plan", "--dim", "0"), "dim = 0: expected a whole number"),
+        (("plan", "--out", "here"), "out = 'here': expected --frontier"),
+        (("plan", "--frontier", "--arms", "0"), "finitely many arms"),
         (("plan", "--delta", "2"), "delta = 2.0: expected"),
         (("plan", "--noise", "nan"), "noise = nan: expected"),
         (("plan", "--arms", "-1"), "arms = -1: expected"),

@@ -4,6 +4,7 @@ import ast
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,7 @@ from rich.table import Table
 from ensample import theory
 from ensample.cli.console import output
 from ensample.cli.fields import Reader, find_here
+from ensample.cli.frontier import FOLDER, in_symbols, show_frontier
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.numerals import terminal
 from ensample.perturbations import Perturbation
@@ -36,6 +38,10 @@ def plan(
         str,
         typer.Option(help=f"{', '.join(kinds(Perturbation))}, with fields where it needs them, or mymodule.MyLaw"),
     ] = "Gaussian",
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="what fewer or more members cost or save in regret: a table and a figure")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
 ) -> None:
     """What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.
@@ -43,9 +49,17 @@ def plan(
     Example: `ensample plan --dim 5 --arms 20 --horizon 10000 --noise 1 --norm 1 --delta 0.05`
 
     Example: `ensample plan --arms 0 --horizon 1000000 --json`
+
+    Example: `ensample plan --arms 20 --horizon 10000 --frontier --out figures`
     """
     setting = Setting(dim, arms or None, horizon, noise, norm, regularization, delta)
-    answer = prescribe(setting, law_named(perturbation, setting))
+    law = law_named(perturbation, setting)
+    if out is not None and not frontier:
+        raise InvalidArgument("out", str(out), "--frontier, which draws a figure")
+    if frontier:
+        show_frontier(setting, law, out, as_json)
+        return
+    answer = prescribe(setting, law)
     if as_json:
         typer.echo(json.dumps(answer, indent=2))
     else:
@@ -119,12 +133,7 @@ def gaussian_only(setting: Setting, law: Perturbation, function: Callable[[Setti
 
 
 def show(setting: Setting, answer: dict[str, Any]) -> None:
-    arms = "infinitely many" if setting.arms is None else f"{setting.arms:,}"
-    constants = Table(
-        title=f"d={setting.dim:,}, {arms} arms, T={setting.horizon:,}, sigma={setting.noise:g}, S={setting.norm:g}, "
-        f"lam={setting.regularization:g}, delta={setting.delta:g}, {answer['perturbation']}",
-        title_justify="left",
-    )
+    constants = Table(title=f"{in_symbols(setting)}, {answer['perturbation']}", title_justify="left")
     constants.add_column("constant")
     constants.add_column("", style="dim")
     constants.add_column("value", justify="right")
