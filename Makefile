@@ -50,9 +50,10 @@ format: .venv/develops  ## put the code in the house style
 bench: .venv/develops  ## speed as ratios, measured side by side
 	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench
 
-docs: .venv/develops  ## write docs/paper.md and its figures from the claims
+docs: .venv/develops  ## write docs/paper.md and its figures from the claims, and what docs/theory.md measures
 	rm -rf docs/images/paper
 	$(BIN)/ensample verify --scale quick --seed 0 --markdown docs/paper.md
+	$(BIN)/ensample measure --dim 5 --arms 20 --runs 10 --markdown docs/theory.md
 
 clean:  ## remove the environment and everything compiled
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

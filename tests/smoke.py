@@ -30,12 +30,12 @@ PACKAGES = [
     "polars",
     "distributed",
 ]
-COMMANDS = ["race", "plan", "run", "studies", "report", "evaluate", "verify", "bench"]
+COMMANDS = ["race", "plan", "measure", "run", "studies", "report", "evaluate", "verify", "bench"]
 RECIPES = (
     *(es.EnsembleSampling(5, 0.3), es.EnsembleSampling(5, 0.3, member=es.OptimisticMember()), es.PerturbedHistory(0.3)),
     *(es.ThompsonSampling(0.3), es.LinUCB(), es.Greedy(), es.EpsilonGreedy(), es.KvetonPHE(), es.EnsemblePlusPlus(4, 0.3)),
     *(es.SymmetrizedEnsembleSampling(5, 0.3), es.SharpEnsembleSampling(5), es.RefreshedEnsembleSampling(5, 0.3)),
-    es.InformationDirected(5, 0.3),
+    *(es.InformationDirected(5, 0.3), es.SupLinUCB(100), es.MultiplierBootstrap(5)),
 )
 STUDY = """
 name = "smoke"

@@ -21,6 +21,7 @@ NAMES = {
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "PricingProblem ShiftedProblem StudentNoise",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
+    "Certificate MultiplierBootstrap SupLinUCB",
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Linear RewardModel",
@@ -33,6 +34,7 @@ THEORY = {
     "Guarantee P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",
     "optimistic_radius optimistic_size perturbation_radius perturbation_scale phe_bound prior_work radius regret_bound",
     "sublinear_horizon theorem_bound ucb_bound Tradeoff frontier sharp_bound sharp_optimistic_size sharp_share sharp_size",
+    "Measurement measure",
 }
 
 

@@ -191,6 +191,8 @@ def test_prior_work() -> None:
     assert rows["Janz, Akhavan & Szepesvari"].prescribed_size == 2000 * 5 * 12.206072645530174 // 1 + 1
     assert rows["Qin et al."].kind == "Bayesian" and rows["Qin et al."].size_order == 200_000
     assert rows["Janz et al."].regret_order == pytest.approx(5**2.5 * 100)
+    unsettled = rows["Sun, Wang & Xu"]
+    assert unsettled.year == 2025 and unsettled.regret is unsettled.size is None and "unsettled" in unsettled.note
     infinite = {row.work: row for row in theory.prior_work(replace(BASE, arms=None))}
     assert infinite["Lee & Oh"].size_order is None and infinite["Janz et al."].size_order is not None
 

@@ -55,6 +55,7 @@ from ensample.perturbations.law import Perturbation as Perturbation
 from ensample.perturbations.rademacher import Rademacher as Rademacher
 from ensample.perturbations.sphere import Sphere as Sphere
 from ensample.perturbations.uniform import Uniform as Uniform
+from ensample.policies.certificate import Certificate as Certificate
 from ensample.policies.decision import Decision as Decision
 from ensample.policies.decision import Log as Log
 from ensample.policies.diagnostics import Diagnostics as Diagnostics
@@ -66,11 +67,13 @@ from ensample.policies.information_directed import InformationDirected as Inform
 from ensample.policies.kveton_phe import KvetonPHE as KvetonPHE
 from ensample.policies.linucb import LinUCB as LinUCB
 from ensample.policies.loading import load as load
+from ensample.policies.multiplier_bootstrap import MultiplierBootstrap as MultiplierBootstrap
 from ensample.policies.perturbed_history import PerturbedHistory as PerturbedHistory
 from ensample.policies.policy import Policy as Policy
 from ensample.policies.recipe import Recipe as Recipe
 from ensample.policies.refreshed import RefreshedEnsembleSampling as RefreshedEnsembleSampling
 from ensample.policies.sharp import SharpEnsembleSampling as SharpEnsembleSampling
+from ensample.policies.sup_linucb import SupLinUCB as SupLinUCB
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling as SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling as ThompsonSampling
 from ensample.problems.bernoulli_arms import BernoulliArms as BernoulliArms

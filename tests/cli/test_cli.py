@@ -13,6 +13,8 @@ import pytest
 import ensample as es
 from ensample import theory
 from ensample.cli.main import Ours
+from ensample.cli.measure import BEGIN, END, POLICIES
+from ensample.registry import kinds
 from prompt import PLAIN, ensample
 
 
@@ -184,3 +186,24 @@ def test_version() -> None:
 def test_the_installed_script() -> None:
     script = Path(sys.executable).parent / "ensample"
     assert subprocess.run([script, "--version"], capture_output=True, check=True).stdout
+
+
+def test_measure_for_people_programs_and_pages(tmp_path: Path) -> None:
+    small = ("measure", "--dim", "2", "--arms", "3", "--horizon", "20", "--runs", "2", "--policies")
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    shown = run(*small, "LinUCB.from_theorem,Greedy(1.0)", "--markdown", str(page))
+    assert shown.returncode == 0 and "LinUCB.from_theorem" in shown.stdout and "2ST is 40" in shown.stdout
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text and "| `Greedy(1.0)` |" in text
+    found = json.loads(run(*small, "LinUCB.from_theorem,Greedy(1.0)", "--json").stdout)
+    ucb, greedy = found["policies"]
+    assert ucb["p"] == 1.0 and ucb["bound"] > ucb["regret"] and greedy["p"] == 0.0 and greedy["bound"] is None
+    page.write_text("nothing marked")
+    refused = run(*small, "Greedy(1.0)", "--markdown", str(page))
+    assert refused.returncode == 2 and "markdown = " in refused.stderr and page.read_text() == "nothing marked"
+
+
+def test_measure_has_every_recipe_of_ours() -> None:
+    text = ",".join(POLICIES)
+    assert all(re.search(rf"\b{kind}\b", text) for kind in kinds(es.Recipe))

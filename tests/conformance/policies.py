@@ -44,6 +44,8 @@ RECIPES = {
     "ensemble, sharp": es.SharpEnsembleSampling(size=12, gamma=0.3),
     "ensemble, refreshed": es.RefreshedEnsembleSampling(size=12, scale=0.5),
     "Kveton's LinPHE": es.KvetonPHE(),
+    "SupLinUCB": es.SupLinUCB(horizon=100, radius=0.5),
+    "multiplier bootstrap": es.MultiplierBootstrap(size=8),
     "Ensemble++": es.EnsemblePlusPlus(size=8, scale=0.5),
     "information-directed": es.InformationDirected(size=12, scale=0.5),
     "greedy": es.Greedy(regularization=1.0),
@@ -69,11 +71,16 @@ ENUMERATED = {  # recipes that do not take all arms
     "epsilon-greedy": ("finite", "changing"),
     "information-directed": ("finite", "changing"),
     "Kveton's LinPHE": ("finite",),
+    "SupLinUCB": ("finite",),
+    "multiplier bootstrap": ("finite",),
 }
 EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
-MIXING = [recipe for recipe in RECIPES if recipe != "Kveton's LinPHE"]  # take features besides standing arms
+STANDING = ("Kveton's LinPHE", "SupLinUCB", "multiplier bootstrap")
+MIXING = [recipe for recipe in RECIPES if recipe not in STANDING]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
-CERTAIN = [name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy)]  # nothing is random
+CERTAIN = [
+    name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy | es.SupLinUCB)
+]  # nothing is random
 
 
 def best_row(theta: np.ndarray) -> np.ndarray:

@@ -51,7 +51,7 @@ def at_home(name: str) -> es.Recipe:
     """A recipe of each kind, at the constants of its theorem where it has one."""
     kind = RECIPES[name]
     if hasattr(kind, "from_theorem"):
-        return kind.from_theorem(replace(SETTING, regularization=100.0))
+        return kind.from_theorem(replace(SETTING, regularization=100.0, noise=1.0))
     return kind(size=7) if "size" in kind.__dataclass_fields__ else kind()
 
 

@@ -126,7 +126,7 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
             np.testing.assert_array_equal(decision.features, rows[decision.arm])
         else:
             assert decision.arm is None
-        members = 12 if recipe.startswith("ensemble") else policy.round
+        members = policy.model.size or policy.round
         assert 0 <= decision.member < members and decision.round == t
         if arms == "finite" and recipe != "epsilon-greedy":
             assert decision.arm != 5, "of equal arms the lowest index wins"

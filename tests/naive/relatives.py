@@ -79,12 +79,43 @@ def kveton(
     for t in range(rounds):
         waiting = [k for k in basis if k not in arms]
         counts = np.bincount(arms, minlength=len(X)) if arms else np.zeros(len(X), int)
-        U = heads(t, np.array([int(np.ceil(a * n)) for n in counts]))
-        G = (a + 1) * (X[arms].T @ X[arms] + lam * np.eye(X.shape[1]))
+        mixed = np.array([int(np.ceil(a * n)) for n in counts])
+        U = heads(t, mixed)
+        G = (a + 1) * lam * np.eye(X.shape[1]) + X.T @ np.diag(counts + mixed) @ X
         theta = np.linalg.solve(G, X[arms].T @ np.array(rewards) + X.T @ U)
         arms.append(waiting[t % len(waiting)] if waiting else int(np.argmax(X @ theta)))
         rewards.append(reward(t, arms[-1]))
     return arms
+
+
+def multiplier_bootstrap(
+    X, lam, pseudo, weights: np.ndarray, member: Callable[[int], int], basis: list[int], rounds: int, reward: Reward
+) -> list[int]:
+    """Wan et al. 2023 with replicates: weights are [T, B, 3], for the reward and for pseudo-rewards of 0 and 1."""
+    arms: list[int] = []
+    rewards: list[float] = []
+    for t in range(rounds):
+        waiting = [k for k in basis if k not in arms]
+        seen, w = X[arms], np.maximum(weights[:t, member(t)], 0.0) * [1.0, pseudo, pseudo]
+        G = lam * np.eye(X.shape[1]) + seen.T @ np.diag(w.sum(axis=1)) @ seen
+        theta = np.linalg.solve(G, seen.T @ (w[:, 0] * np.array(rewards) + w[:, 2]))
+        arms.append(waiting[t % len(waiting)] if waiting else int(np.argmax(X @ theta)))
+        rewards.append(reward(t, arms[-1]))
+    return arms
+
+
+def phe_of_arms(arms: int, a: float, heads: Callable[[int, np.ndarray], np.ndarray], rounds: int, reward: Reward) -> list[int]:
+    """Kveton et al. 2019: each arm once, then the largest mean of rewards and ceil(a s) fair coins."""
+    sums, counts, played = np.zeros(arms), np.zeros(arms, int), []
+    for t in range(rounds):
+        coins = np.array([int(np.ceil(a * s)) for s in counts])
+        U = heads(t, coins)
+        waiting = [k for k in range(arms) if counts[k] == 0]
+        k = waiting[t % len(waiting)] if waiting else int(np.argmax((sums + U) / (counts + coins)))
+        played.append(k)
+        sums[k] += reward(t, k)
+        counts[k] += 1
+    return played
 
 
 def ensemble_plus_plus(X, lam, scale, S, z: np.ndarray, zeta: np.ndarray, reward: Reward) -> list[int]:

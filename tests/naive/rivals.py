@@ -54,3 +54,30 @@ def longest_on_the_ball(theta: np.ndarray, V: np.ndarray, beta: float, starts: i
         values = x @ theta + beta * widths
         x = theta + beta * (x @ inverse) / widths[:, None]
     return float(values.max())
+
+
+def sup_linucb(X: np.ndarray, T: int, lam: float, radius: float, reward: Callable[[int, int], float], rounds: int) -> list[int]:
+    """Chu et al. 2011, Algorithms 2 and 3: (arms played). Psi[s] has the rounds that stage s learned from."""
+    stages = max(1, int(np.ceil(np.log(T))))
+    Psi: list[list[int]] = [[] for _ in range(stages + 1)]
+    arms: list[int] = []
+    ys: list[float] = []
+    for t in range(rounds):
+        s, left, chosen = 1, list(range(len(X))), None
+        while chosen is None:
+            seen = X[[arms[i] for i in Psi[s]]]
+            V = lam * np.eye(X.shape[1]) + seen.T @ seen
+            theta = np.linalg.solve(V, seen.T @ np.array([ys[i] for i in Psi[s]]))
+            w = {k: radius * np.sqrt(X[k] @ np.linalg.solve(V, X[k])) for k in left}
+            ucb = {k: X[k] @ theta + w[k] for k in left}
+            if max(w.values()) <= 1 / np.sqrt(T):
+                chosen = max(left, key=lambda k: ucb[k])
+            elif max(w.values()) <= 2.0**-s:
+                left = [k for k in left if ucb[k] >= max(ucb.values()) - 2.0 ** (1 - s)]
+                s += 1
+            else:
+                chosen = max(left, key=lambda k: w[k])
+                Psi[s].append(t)
+        arms.append(chosen)
+        ys.append(reward(t, chosen))
+    return arms

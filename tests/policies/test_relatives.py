@@ -35,6 +35,7 @@ ENSEMBLES = {
     "informed": InformationDirected(size=15, scale=0.6, regularization=2.0),
 }
 OTHERS = {"kveton": KvetonPHE(a=0.7, regularization=2.0), "plus plus": EnsemblePlusPlus(size=5, scale=0.6, regularization=2.0)}
+OTHERS["multipliers"] = es.MultiplierBootstrap(size=6, spread=0.8, pseudo=0.4, regularization=2.0)
 RECIPES = ENSEMBLES | OTHERS
 
 
@@ -104,6 +105,36 @@ def test_kveton_twin() -> None:
         return Address(SEED).generator(Stream.PERTURBATION, t).binomial(counts, 0.5)
 
     assert arms_of(decisions) == relatives.kveton(X, 2.0, 0.7, heads, [0, 1, 2], ROUNDS, reward)
+
+
+@pytest.mark.parametrize("a", [2.0, 0.5])
+def test_kveton_on_unit_vectors_is_perturbed_history_exploration_of_arms(a: float) -> None:
+    """For a = 2 every definition agrees; for a = 0.5 the mean is over the pseudo-rewards that there are."""
+    means = np.array([0.5, 0.4, 0.45, 0.2])
+    coins = np.random.default_rng(3).random((ROUNDS, 4))
+    policy = KvetonPHE(a=a, regularization=1e-12).start(es.FiniteArms(np.eye(4)), SEED)
+    decisions = []
+    for t in range(ROUNDS):
+        decisions.append(policy.decide())
+        policy.update(decisions[-1], float(coins[t, decisions[-1].arm] < means[decisions[-1].arm]))
+
+    def heads(t: int, counts: np.ndarray) -> np.ndarray:
+        return Address(SEED).generator(Stream.PERTURBATION, t).binomial(counts, 0.5)
+
+    expected = relatives.phe_of_arms(4, a, heads, ROUNDS, lambda t, k: float(coins[t, k] < means[k]))
+    assert arms_of(decisions) == expected
+
+
+def test_multiplier_bootstrap_twin() -> None:
+    policy, decisions = played(OTHERS["multipliers"])
+    weights = np.array([policy.model.weights(t) for t in range(ROUNDS)])
+    assert weights.min() < 0.0, "one that counts as 0"
+    twin = relatives.multiplier_bootstrap(X, 2.0, 0.4, weights, lambda t: decisions[t].member, [0, 1, 2], ROUNDS, reward)
+    assert arms_of(decisions) == twin
+    expected = np.bincount(policy.votes(), minlength=len(X)) / 6
+    np.testing.assert_allclose(policy.propensities(), expected)
+    fresh = OTHERS["multipliers"].start(es.FiniteArms(X))
+    assert fresh.propensities().tolist() == [1.0, *[0.0] * 7], "the basis first"
 
 
 def test_ensemble_plus_plus_twin() -> None:
@@ -236,7 +267,7 @@ def test_a_policy_plays_with_its_propensities(name: str) -> None:
     assert not fits(np.roll(propensities, 1)), "negative control"
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("name", ["kveton", "plus plus"])
 def test_the_others_have_no_propensities_in_closed_form(name: str) -> None:
     with pytest.raises(es.PropensityError, match="closed form"):
         OTHERS[name].start(es.FiniteArms(X)).propensities()
@@ -250,6 +281,7 @@ MISTAKES = {
     "informed": {"scale": 1.5},
     "kveton": {"a": 6.0},
     "plus plus": {"scale": 1.2},
+    "multipliers": {"pseudo": 3.0},
 }
 
 
@@ -293,8 +325,10 @@ def test_it_learns(name: str) -> None:
     assert runs.mean[1] - runs.mean[0] < 0.5 * at_random
 
 
-def test_kveton_takes_finite_standing_arms_only() -> None:
-    recipe = KvetonPHE()
+@pytest.mark.parametrize(
+    "recipe", [KvetonPHE(), es.SupLinUCB(), es.MultiplierBootstrap(size=3)], ids=lambda r: type(r).__name__
+)
+def test_some_take_finite_standing_arms_only(recipe: es.Recipe) -> None:
     for arms in (es.UnitBall(3), es.ChangingArms(3), es.Box([0.0], [1.0])):
         with pytest.raises(es.InvalidArgument, match=r"^arms = .*FiniteArms"):
             recipe.start(arms)
@@ -307,9 +341,9 @@ def test_kveton_takes_finite_standing_arms_only() -> None:
         policy.update_many([0, [1.0, 2.0, 3.0]], [0.5, 0.5])
     with pytest.raises(es.InvalidArgument, match=r"^arm = "):
         policy.update(X[4], 0.5)  # an arm is known by its number, not by its features
-    assert policy.version == 0 and policy.model.pulls.sum() == 0
+    assert policy.version == policy.model.count == 0
     policy.update(4, 0.5)
-    assert policy.model.pulls[4] == 1
+    assert policy.version == policy.model.count == 1
 
 
 def test_kveton_plays_a_basis_first() -> None:
@@ -349,11 +383,15 @@ def test_information_directed_compares_arms_one_by_one() -> None:
         (RefreshedEnsembleSampling, "growth", (1.0, 0.5, math.inf, "2")),
         (KvetonPHE, "a", (0.0, -1.0, math.nan, 1e7, "1")),
         (KvetonPHE, "regularization", (0.0, -1.0)),
+        *((es.SupLinUCB, field, values) for field, values in (("horizon", (0, 1.5, None)), ("radius", (-1.0, "auto", math.nan)),
+          ("regularization", (0.0, None)), ("setting", (3,)))),
+        *((es.MultiplierBootstrap, field, (-1.0, math.nan, "1")) for field in ("spread", "pseudo", "regularization")),
+        (es.MultiplierBootstrap, "size", (0, 1.5, True)),
     ],
 )  # fmt: skip
 def test_bad_fields_are_named(recipe: type, field: str, values: tuple) -> None:
     for value in values:
-        fields = {"size": 3, field: value} if recipe is not KvetonPHE else {field: value}
+        fields = {"size": 3, field: value} if "size" in recipe.__dataclass_fields__ else {field: value}
         with pytest.raises(es.InvalidArgument, match=rf"^{field} = "):
             recipe(**fields)
 
@@ -368,13 +406,20 @@ def test_only_ways_that_exist_can_be_asked_for(name: str) -> None:
 
 
 def test_the_sharp_theorem() -> None:
-    setting = es.Setting(dim=3, arms=None, horizon=1000, noise=0.5, norm=1.0, regularization=80.0)
+    setting = es.Setting(dim=3, arms=None, horizon=1000, noise=0.5, norm=0.5, regularization=80.0)
     recipe = SharpEnsembleSampling.from_theorem(setting)
     assert recipe.size == math.ceil(6000 * math.log(1000 / 0.05)) and recipe.gamma == 40.0
-    assert (recipe.noise, recipe.norm, recipe.delta, recipe.regularization) == (0.5, 1.0, 0.05, 80.0)
-    for other in (replace(setting, regularization=79.9), replace(setting, delta=1.0)):
-        with pytest.raises(es.AssumptionError, match="from_theorem"):
-            SharpEnsembleSampling.from_theorem(other)
+    assert (recipe.noise, recipe.norm, recipe.delta, recipe.regularization) == (0.5, 0.5, 0.05, 80.0)
+    SharpEnsembleSampling.from_theorem(replace(setting, horizon=3, delta=0.249))
+    for change, assumption in (
+        ({"regularization": 79.9}, "regularization >= 80"),
+        ({"delta": 0.25}, "delta < 1/4"),
+        ({"horizon": 2}, r"horizon >= max\(2, dim\) = 3"),
+        ({"dim": 1, "horizon": 1}, r"horizon >= max\(2, dim\) = 2"),
+        ({"norm": 0.6}, "norm <= noise"),
+    ):
+        with pytest.raises(es.AssumptionError, match=f"from_theorem assumes {assumption}"):
+            SharpEnsembleSampling.from_theorem(replace(setting, **change))
     for arms in (es.UnitBall(2), es.FiniteArms(3 * np.eye(3)), es.ChangingArms(3)):
         with pytest.raises(es.AssumptionError, match="from_theorem"):
             recipe.start(arms)

@@ -80,11 +80,38 @@ def test_arms_outside_the_assumptions(arms: es.Arms, assumption: str) -> None:
     es.EnsembleSampling(size=3).start(arms)  # the plain algorithm does not care
 
 
-def test_a_theorem_has_one_set_of_arms() -> None:
-    policy = es.PerturbedHistory.from_theorem(SETTING).start(es.FiniteArms(UNIT))
+def test_theorem_one_has_one_set_of_arms() -> None:
+    policy = es.EnsembleSampling.from_theorem(SETTING, sharp=True).start(es.FiniteArms(UNIT))
     policy.update(policy.decide(), 1.0)
     with pytest.raises(es.AssumptionError, match="one set of arms"):
         policy.decide(UNIT)
+
+
+@pytest.mark.parametrize("kind", [es.PerturbedHistory, es.LinUCB])
+def test_the_corollary_and_linucb_let_arms_change(kind: type) -> None:
+    """Predictably; every round's arms are of norm <= 1 too."""
+    recipe = kind.from_theorem(SETTING)
+    for arms in (es.ChangingArms(3), es.FiniteArms(UNIT)):
+        policy = recipe.start(arms)
+        policy.update(policy.decide(UNIT[:2]), 1.0)
+        with pytest.raises(es.AssumptionError, match=r"norm <= 1; here the largest norm is 1\.5"):
+            policy.decide(1.5 * UNIT)
+        assert policy.round == 1 and policy.decide(-UNIT).round == 1
+    with pytest.raises(es.AssumptionError, match="dim 3"):
+        recipe.start(es.ChangingArms(4))
+    with pytest.raises(es.AssumptionError, match="one set of arms"):
+        es.ThompsonSampling.from_theorem(SETTING).start(es.ChangingArms(3))
+
+
+@pytest.mark.parametrize("kind", [es.PerturbedHistory, es.LinUCB])
+def test_what_is_proved_holds_where_arms_change(kind: type) -> None:
+    """Simulated at the theorem's constants: the regret to each round's best arm is below the bound in every run."""
+    problem = es.problem("contextual", dim=3, arms=4, noise=0.5)
+    setting = es.setting_of(problem, 500)
+    recipe = kind.from_theorem(setting)
+    way = "auto" if kind is es.PerturbedHistory else "live"
+    runs = es.simulate(recipe, problem, 500, 5, seed=1, evaluation=way)
+    assert 0.0 < runs.regret[:, -1].max() < recipe.guarantee(setting).bound
 
 
 def test_the_corollary_covers_the_ball() -> None:

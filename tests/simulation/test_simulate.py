@@ -27,6 +27,8 @@ RECIPES = [
     es.SharpEnsembleSampling(size=10, gamma=0.3),
     es.RefreshedEnsembleSampling(size=10, scale=0.4),
     es.KvetonPHE(),
+    es.SupLinUCB(500, 0.5),
+    es.MultiplierBootstrap(5),
     es.EnsemblePlusPlus(size=8, scale=0.4),
     es.InformationDirected(size=10, scale=0.4),
 ]

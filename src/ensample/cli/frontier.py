@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.table import Table
@@ -34,7 +35,7 @@ def show_frontier(setting: Setting, law: Perturbation, out: Path | None, as_json
         show(rows, paper, title)
     paths = draw(rows, paper, title, out or FOLDER) if drawn else []
     if as_json:
-        found = {"setting": asdict(setting), "perturbation": repr(law), "theorem": paper._asdict()}
+        found: dict[str, Any] = {"setting": asdict(setting), "perturbation": repr(law), "theorem": paper._asdict()}
         found |= {"frontier": [row._asdict() for row in rows], "figures": [str(path) for path in paths]}
         typer.echo(json.dumps(found, indent=2))
     for path in [] if as_json else paths:

@@ -26,6 +26,11 @@ class Ours(Commands):
             "What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.",
         ),
         Later(
+            "measure",
+            "ensample.cli.measure",
+            "Measure gamma and p of the general theorem for policies on one problem, and what its bound then says.",
+        ),
+        Later(
             "run",
             "ensample.cli.run",
             "Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.",

@@ -116,14 +116,13 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
 
 
 @borrowing
-def prescribed(world: World, track: Track, i: int, rng: Generator) -> None:
-    """Observation i of those that nobody chooses: the warm-up's, which are no rounds, and then the opening's."""
+def prescribed(world: World, track: Track, i: int, rng: Generator) -> float:
+    """Observation i of those that nobody chooses: the warm-up's, which are no rounds, and then the opening's; its reward."""
     t = i - world.warmup.size
     if t < 0:
         row = world.warmup[i]
-        learn(world, track, 0, row, world.means[row], rng)
-    else:
-        pull(world, track, t, world.opening[t], rng)
+        return learn(world, track, 0, row, world.means[row], rng)
+    return pull(world, track, t, world.opening[t], rng)
 
 
 @embedded

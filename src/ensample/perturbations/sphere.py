@@ -16,6 +16,9 @@ __all__ = ["Sphere"]
 class Sphere(InitialLaw):
     """Uniform on the sphere of radius scale * sqrt(dim): for initial vectors only, its coordinates are not independent.
 
+    It is admitted by the appendix, whose proof uses only that u'Z is symmetric, 1-subGaussian and of variance >= |u|^2/2: so is
+    a vector uniform on the sphere of radius sqrt(dim) beside independent rewards' perturbations.
+
     >>> w = Sphere(2.0).draw_vectors(np.random.default_rng(0), size=1, dim=9)
     >>> round(float(np.linalg.norm(w)), 12)
     6.0

@@ -67,7 +67,8 @@ class LinUCB(Recipe):
     >>> policy.propensities().tolist()
     [0.0, 1.0, 0.0]
 
-    Proved for `from_theorem` (see `ensample.theory.ucb_bound`): regret of order d sqrt(T), logarithms aside.
+    Proved for `from_theorem` (see `ensample.theory.ucb_bound`): regret of order d sqrt(T), logarithms aside, also where arms
+    change from round to round (not looking at the round's noise) and regret is to the best of each round.
 
     Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS 2011.
     """
@@ -82,6 +83,7 @@ class LinUCB(Recipe):
     half_life: float | None = field(default=None, kw_only=True)
     scale = 0.0
     boldness: ClassVar[float] = 2.0
+    theorem_lets_arms_change: ClassVar[bool] = True
     policy_type: ClassVar[type[Policy]] = LinUCBPolicy
 
     def __post_init__(self) -> None:

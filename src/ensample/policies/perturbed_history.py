@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -52,7 +52,8 @@ class PerturbedHistory(PerturbationRecipe):
     >>> bool(decision.features @ [0.6, 0.8] > 0.95)
     True
 
-    Proved for `from_theorem` (see `ensample.theory.phe_bound`), for any number of arms.
+    Proved for `from_theorem` (see `ensample.theory.phe_bound`), for any number of arms, also where they change from round to
+    round (not looking at the round's noise and perturbations) and regret is to the best of each round.
 
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024; B. Kveton et al.,
     "Perturbed-History Exploration in Stochastic Linear Bandits", UAI 2020.
@@ -64,6 +65,7 @@ class PerturbedHistory(PerturbationRecipe):
     reward: Perturbation | None = None
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
+    theorem_lets_arms_change: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.check_fields()

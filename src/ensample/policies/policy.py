@@ -23,6 +23,7 @@ from ensample.theory import Setting
 from ensample.types import ArrayLike, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from ensample.policies.certificate import Certificate
     from ensample.policies.recipe import Recipe
 
 __all__ = ["Policy"]
@@ -221,6 +222,14 @@ class Policy:
             self._steady()
             save(self, path, boolean("log", log))
 
+    def certificate(self) -> "Certificate":
+        """A bound on the regret so far, from the log: valid for all rounds at once. See `Certificate`."""
+        from ensample.policies.certificate import certify  # needed by those who ask
+
+        with self._ledger.lock:
+            self._require_log("certificate()")
+            return certify(self)
+
     def diagnostics(self, theta_star: ArrayLike | None = None, setting: Setting | None = None) -> Diagnostics:
         """What the analysis watches; with the true parameter also the paper's events. See `Diagnostics`."""
         with self._ledger.lock:
@@ -276,11 +285,16 @@ class Policy:
 
     def _offer(self, features: ArrayLike) -> Offer:
         """The features of a round, as an offer."""
-        if self.recipe.setting is not None:
+        recipe = self.recipe
+        if recipe.setting is None:
+            return self.arms.offer(features)
+        if not recipe.theorem_lets_arms_change:
             raise AssumptionError(
-                f"{type(self.recipe).__name__}.from_theorem", "one set of arms for all rounds", "decide was given features"
+                f"{type(recipe).__name__}.from_theorem", "one set of arms for all rounds", "decide was given features"
             )
-        return self.arms.offer(features)
+        offer = self.arms.offer(features)
+        recipe.check_norm(longest(offer))
+        return offer
 
     def _decided(self, round: object) -> Decision:
         """The open decision of a round."""
@@ -335,6 +349,11 @@ def is_listed(value: object) -> bool:
     if isinstance(value, Sequence | np.ndarray):
         return not isinstance(value, str | bytes)
     return is_column(value) or is_frame(value)
+
+
+def longest(offer: Offer) -> float | None:
+    """The largest norm on offer; None where arms are not listed."""
+    return None if offer.rows is None else float(np.sqrt(np.square(offer.rows).sum(axis=1).max()))
 
 
 def listed(offer: Offer) -> FloatArray:

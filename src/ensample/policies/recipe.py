@@ -43,6 +43,7 @@ class Recipe(ABC):
     model: RewardModel = LINEAR  # how a reward depends on features
     policy_type: ClassVar[type[Policy]] = Policy
     theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
+    theorem_lets_arms_change: ClassVar[bool] = False  # whether it holds for sets of arms that change, predictably
 
     @property
     def calibrates(self) -> bool:
@@ -136,19 +137,25 @@ class Recipe(ABC):
         if setting is None:
             return
         theorem = f"{type(self).__name__}.from_theorem"
-        if isinstance(arms, ChangingArms):
+        if isinstance(arms, ChangingArms) and not self.theorem_lets_arms_change:
             raise AssumptionError(theorem, "one set of arms for all rounds", f"arms = {arms!r}")
         if arms.dim != setting.dim:
             raise AssumptionError(theorem, f"arms of dim {setting.dim}, as in its setting", f"dim = {arms.dim}")
         if self.theorem_counts_arms and (arms.rows is None or len(arms.rows) > (setting.arms or 0)):
             raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
-        norm = arms.largest_norm
-        if norm is not None and norm > 1.0 + 1e-12:
-            raise AssumptionError(theorem, "arms of norm <= 1", f"the largest norm is {norm:.6g}")
+        self.check_norm(arms.largest_norm)
+
+    def check_norm(self, largest: float | None) -> None:
+        """Raise where the longest arm is too long for the theorem that the recipe follows."""
+        if self.setting is not None and largest is not None and largest > 1.0 + 1e-12:
+            theorem = f"{type(self).__name__}.from_theorem"
+            raise AssumptionError(theorem, "arms of norm <= 1", f"the largest norm is {largest:.6g}")
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """What is proved of its regret on a problem with the constants of `setting`, on one set of arms of norm <= 1.
 
+        Of `PerturbedHistory` and `LinUCB` it holds too where arms change and regret is to the best of each round, if they do
+        not depend on what the round draws, noise or perturbations.
         `AssumptionError` where nothing is, or its constants are not those of the theorem.
         """
         instance("setting", setting, Setting, "a Setting")

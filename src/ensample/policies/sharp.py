@@ -12,7 +12,6 @@ from ensample.models import LinearEnsemble
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address
 from ensample.theory import Setting
-from ensample.theory.guarantee import Theorem
 
 __all__ = ["SharpEnsemble", "SharpEnsembleSampling"]
 
@@ -40,8 +39,9 @@ class SharpEnsembleSampling(EnsembleRecipe):
     >>> int(policy.propensities().argmax()), round(policy.inflation, 3)
     (1, 0.697)
 
-    Proved for `from_theorem`: regret of order d^(3/2) sqrt(T) up to logarithms, for any arms in the unit ball. On that ball
-    m <= d/2 fails.
+    Proved for `from_theorem`: regret of order d^(3/2) sqrt(T) up to logarithms, for any arms in the unit ball. The theorem is
+    stated for noise of sigma = 1 and a norm of at most 1; rewards of another sigma are divided by it, which asks for
+    norm <= noise. It also asks for delta < 1/4 and T >= max(2, d). On the ball m <= d/2 fails.
 
     Reference: D. Janz, A. Akhavan and C. Szepesvari, "Sharp analysis of linear ensemble sampling", COLT 2026.
     """
@@ -74,17 +74,14 @@ class SharpEnsembleSampling(EnsembleRecipe):
         (122061, 40.0)
         """
         instance("setting", setting, Setting, "a Setting")
-        Theorem(THEOREM, failures=1).require_confidence(setting)
-        lam = setting.regularization
-        if lam < LEAST_REGULARIZATION:
-            raise AssumptionError(THEOREM, f"regularization >= {LEAST_REGULARIZATION:g}", f"regularization = {lam:g}")
+        require_sharp(setting)
         return cls(
             size=math.ceil(MEMBERS * setting.dim * (math.log(setting.horizon) - math.log(setting.delta))),
             gamma=THEOREM_GAMMA,
             noise=setting.noise,
             norm=setting.norm,
             delta=setting.delta,
-            regularization=lam,
+            regularization=setting.regularization,
             setting=setting,
         )
 
@@ -96,6 +93,26 @@ class SharpEnsembleSampling(EnsembleRecipe):
 
     def build(self, arms: Arms, address: Address) -> "SharpEnsemble":
         return SharpEnsemble(self, arms.dim, address)
+
+
+def require_sharp(setting: Setting) -> None:
+    """Raise unless the theorem applies: delta < 1/4, T >= max(2, d), lam >= 80 and, once sigma is 1, a norm of at most 1."""
+    least = max(2, setting.dim)
+    asked = {
+        "delta < 1/4": (setting.delta < 0.25, f"delta = {setting.delta:g}"),
+        f"horizon >= max(2, dim) = {least}": (setting.horizon >= least, f"horizon = {setting.horizon}"),
+        f"regularization >= {LEAST_REGULARIZATION:g}": (
+            setting.regularization >= LEAST_REGULARIZATION,
+            f"regularization = {setting.regularization:g}",
+        ),
+        "norm <= noise (sigma = 1 and a norm of at most 1, after dividing rewards by sigma)": (
+            setting.norm <= setting.noise,
+            f"norm = {setting.norm:g}, noise = {setting.noise:g}",
+        ),
+    }
+    for assumption, (holds, found) in asked.items():
+        if not holds:
+            raise AssumptionError(THEOREM, assumption, found)
 
 
 class SharpEnsemble(LinearEnsemble):

@@ -31,7 +31,10 @@ class SymmetrizedEnsembleSampling(EnsembleRecipe):
     (1, (40, 3))
 
     Proved, for any arms in the unit ball: with size of order d log T and a scale of the order of the confidence radius the
-    regret is of order (d log T)^(5/2) sqrt(T). The constants are not prescribed here.
+    regret is of order (d log T)^(5/2) sqrt(T). The paper's scale changes with the round: r_t, a multiple of the radius
+    sigma sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) S of the moment. Here it is one number, `scale`; for r_t = scale
+    at its largest, beta_T (`theory.radius`), the first rounds are perturbed more than the paper's. `SharpEnsembleSampling`
+    has a scale that grows with the radius. The constants are not prescribed here.
 
     Reference: D. Janz, A. E. Litvak and C. Szepesvari, "Ensemble sampling for linear bandits: small ensembles suffice",
     NeurIPS 2024.

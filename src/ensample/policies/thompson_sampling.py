@@ -49,8 +49,10 @@ class ThompsonSampling(Recipe):
     >>> bool(decision.features @ [0.6, 0.8] > 0.95)
     True
 
-    Proved for `from_theorem`, on any one set of arms of norm <= 1: regret of order d^(3/2) sqrt(T), logarithms aside. The scale
-    of Bayes, sigma, has a guarantee on average over its prior only, and can fail for good (the problem `trap`).
+    Proved for `from_theorem`, on any one set of arms of norm <= 1: regret of order d^(3/2) sqrt(T), logarithms aside. Its
+    radius is the tighter one, d log(1 + t/(d lam)) under the root (Abbasi-Yadkori et al. 2011, Theorem 2), where Abeille &
+    Lazaric have d log(1 + t/lam). The scale of Bayes, sigma, has a guarantee on average over its prior only, and can fail for
+    good (the problem `trap`).
 
     Reference: M. Abeille and A. Lazaric, "Linear Thompson Sampling Revisited", AISTATS 2017; `adaptive` is the LinTS of
     S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for Stochastic Linear Bandit", UAI 2022.

@@ -1,18 +1,25 @@
 """A replicate by the live policy itself: any recipe, any arms, at Python's pace."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ensample.arms import FiniteArms
+from ensample.policies import Decision, Policy
 from ensample.policies.recipe import Recipe
 from ensample.problems import LinearProblem, Problem
 from ensample.randomness import RunGenerators
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["run_live"]
+__all__ = ["Watch", "run_live"]
+
+
+Watch = Callable[[int, Policy, Problem, FloatArray | None, Decision], None]
+"""Is shown (round, policy, the round's problem, its arms, decision) of every decision, before its reward is learned."""
 
 
 def run_live(
-    recipe: Recipe, problem: Problem, marks: IntArray, rngs: RunGenerators, stop: IntArray
+    recipe: Recipe, problem: Problem, marks: IntArray, rngs: RunGenerators, stop: IntArray, watch: Watch | None = None
 ) -> tuple[FloatArray, IntArray | None]:
     """(regret at the checkpoints, pulls); the policy's seed comes from the perturbations' stream."""
     policy = recipe.start(problem.arms, int(rngs.perturbation.integers(1 << 62)))
@@ -35,6 +42,8 @@ def run_live(
         else:
             decision = policy.decide(offered)
             arm, x = decision.arm, decision.features
+            if watch is not None:
+                watch(t, policy, now, offered, decision)
             policy.update(decision, now.reward(x, rngs.noise))
         regret += now.best_mean(offered) - now.mean(x)
         if pulls is not None:

@@ -6,13 +6,16 @@ Radii and sizes: `radius` (beta_t), `perturbation_scale`, `perturbation_radius` 
 `optimistic_bound`; a recipe at a theorem's constants has a `Guarantee`. With fewer members and
 the same bounds: `sharp_size`, `sharp_bound`, `sharp_share`, `sharp_optimistic_size`; what a smaller
 share of optimistic members saves and costs: `frontier`. What to make of them: `informative_horizon`,
-`sublinear_horizon`, `prior_work`.
+`sublinear_horizon`, `prior_work`. The general theorem as an instrument: `measure`, for any recipe.
 
 Where a perturbation may be given, a non-Gaussian law brings the generalised constants of the appendix: scale
 3 beta_T, p = 0.01. A theorem called outside its assumptions raises `AssumptionError`.
 
 Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024.
 """
+
+from importlib import import_module
+from typing import Any
 
 from ensample.perturbations import P_N
 from ensample.theory.bounds import (
@@ -26,6 +29,7 @@ from ensample.theory.bounds import (
 )
 from ensample.theory.guarantee import Guarantee
 from ensample.theory.horizons import informative_horizon, sublinear_horizon
+from ensample.theory.measurement import Measurement
 from ensample.theory.prior import Work, prior_work
 from ensample.theory.radii import (
     elliptical_potential_bound,
@@ -48,6 +52,7 @@ from ensample.theory.sharp import (
 __all__ = [
     "P_N",
     "Guarantee",
+    "Measurement",
     "Setting",
     "Tradeoff",
     "Work",
@@ -56,6 +61,7 @@ __all__ = [
     "estimator_radius",
     "frontier",
     "informative_horizon",
+    "measure",
     "optimistic_bound",
     "optimistic_radius",
     "optimistic_size",
@@ -73,3 +79,10 @@ __all__ = [
     "theorem_bound",
     "ucb_bound",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`measure` plays policies, which are above the theory: it is imported from there on its first use."""
+    if name != "measure":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module("ensample.simulation.measuring").measure

@@ -30,7 +30,9 @@ def regret_bound(gamma: float, p: float, setting: Setting) -> float:
     """The general theorem: B(gamma, p) for estimates within gamma of theta* that are optimistic with probability p.
 
     B = gamma (1 + 2/p) sqrt(2 d T log(1 + T/(d lam))) + (gamma/p) sqrt((2T/lam) log(1/delta)).
-    It needs lam >= 1 (the printed statement says lam > 0, but its potential lemma is false below 1).
+    It needs lam >= 1 (the printed statement says lam > 0, but its potential lemma is false below 1). It holds word for word
+    for sets of arms X_t that change predictably, with the best arm x*_t of each round for x*: the proof looks at one round at
+    a time. So do LinPHE's Corollary and LinUCB; Theorem 1 does not, its union being over pull counts of fixed arms.
 
     Reference: Lee & Oh 2024, "General regret bound for linear bandit algorithm".
     """
@@ -59,7 +61,7 @@ def theorem_bound(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> fl
 
 
 def phe_bound(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> float:
-    """The Corollary, LinPHE: B(gamma_T, p/2) with probability 1 - 3 delta, for any number of arms.
+    """The Corollary, LinPHE: B(gamma_T, p/2) with probability 1 - 3 delta, for any number of arms, also changing ones.
 
     Reference: Lee & Oh 2024, Corollary 1.
     """
@@ -69,7 +71,7 @@ def phe_bound(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> float:
 
 
 def ucb_bound(setting: Setting) -> float:
-    """LinUCB through the general theorem: B(2 beta_T, 1) with probability 1 - 2 delta."""
+    """LinUCB through the general theorem: B(2 beta_T, 1) with probability 1 - 2 delta, also for arms that change."""
     LINUCB_THEOREM.require_confidence(setting)
     return regret_bound(2.0 * radius(setting), 1.0, setting)
 

@@ -34,6 +34,15 @@ def radius(setting: Setting, t: int | None = None) -> float:
     return setting.noise * width + math.sqrt(setting.regularization) * setting.norm
 
 
+def determinant_radius(setting: Setting, known: float) -> float:
+    """beta_t in determinant form: sigma sqrt(log(det V_t / lam^d) + 2 log(1/delta)) + sqrt(lam) S, `known` the logarithm.
+
+    At most `radius` for arms of norm <= 1, and what that is derived from.
+    """
+    width = math.sqrt(max(0.0, known) - 2.0 * math.log(setting.delta))
+    return setting.noise * width + math.sqrt(setting.regularization) * setting.norm
+
+
 def perturbation_scale(setting: Setting, perturbation: Perturbation = GAUSSIAN) -> float:
     """The scale of the reward perturbations that makes a member optimistic often enough.
 
@@ -91,8 +100,12 @@ def log_histories(setting: Setting) -> float:
     return setting.arms * math.log(setting.horizon) - math.log(setting.delta)
 
 
-def spread(setting: Setting, log_failure: float, perturbation: Perturbation) -> float:
-    """A bound on |theta~|_V at scale 1 that fails with probability at most 2 exp(log_failure)."""
+def spread(setting: Setting, log_failure: float, perturbation: Perturbation, known: float | None = None) -> float:
+    """A bound on |theta~|_V at scale 1 that fails with probability at most 2 exp(log_failure).
+
+    `known` is log(det V / lam^d), if it is; else what it is at most after T rounds.
+    """
     unit = perturbation.rescaled(1.0)
-    rewards = unit.subgaussian * math.sqrt(information(setting, setting.horizon) - 2.0 * log_failure)
+    known = information(setting, setting.horizon) if known is None else known
+    rewards = unit.subgaussian * math.sqrt(known - 2.0 * log_failure)
     return rewards + unit.norm_bound(setting.dim, log_failure)

@@ -37,7 +37,7 @@ def draw(rows: Sequence[Tradeoff], paper: Tradeoff, title: str) -> Figure:
 def point_out(axes: Axes, rows: Sequence[Tradeoff], paper: Tradeoff) -> None:
     """Words beside the first and last points, and beside the two that have the paper's share."""
     axes.annotate(f"Theorem 1: {numeral(paper.size)}", (paper.size, paper.bound), (0, 7), ha="center", **BESIDE)
-    ends = rows[:1] + rows[-1:]
+    ends = rows[0], rows[-1]
     for row, offset, side in zip(ends, ((7, 0), (-2, 6)), ("left", "right"), strict=True):
         axes.annotate(f"share {row.share:.3g}", (row.size, row.bound), offset, ha=side, **QUIETLY)
     for row in rows:

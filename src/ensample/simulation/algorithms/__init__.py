@@ -12,6 +12,8 @@ ALGORITHMS = (
     "lazy",
     "linucb",
     "moving_ensemble",
+    "multiplier_bootstrap",
+    "sup_linucb",
 )
 for name in ALGORITHMS:
     import_module(f"{__name__}.{name}")
