@@ -1,6 +1,7 @@
 """What claims share, against slow and obvious computations."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,11 +9,14 @@ from scipy import stats
 
 import ensample as es
 from ensample.claims.claim import Verdict
-from ensample.claims.evidence import same_law
+from ensample.claims.evidence import generator, same_law
+from ensample.claims.histories import count_vectors, draw_stacks
 from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
 from ensample.claims.recorded import record
-from ensample.claims.statements import ridge_concentration, sphere_anticoncentration
-from ensample.claims.tails import adverse_directions, exact_tail, sampled_tail
+from ensample.claims.statements import ridge_concentration, sphere_anticoncentration, three_point_anticoncentration
+from ensample.claims.tails import adverse_directions, exact_tails, sampled_tails
+from ensample.claims.watched import watch
+from ensample.randomness import RunStream
 from ensample.statistics import ks_distance
 from evidence import holds
 from naive import textbook
@@ -60,14 +64,14 @@ def test_norms_against_full_matrices(measure, dim: int) -> None:
 def test_exact_tails_of_signs(length: int, probability: float) -> None:
     flat = np.full((1, length), length**-0.5)
     signs, halves = np.array([-1.0, 1.0]), np.array([0.5, 0.5])
-    assert exact_tail(signs, halves, flat, "").measured == pytest.approx(probability)
+    assert exact_tails(signs, halves, flat, 1 / 3) == pytest.approx(probability)
 
 
 def test_sampled_tails_agree_with_exact_ones() -> None:
     directions = np.array([[1.0, 1.0, 1.0, 1.0]]) / 2
     law, rng = es.Rademacher(), np.random.default_rng(0)
-    outcome = sampled_tail(lambda rng, n: law.draw_vectors(rng, n, 4), directions, 20_000, rng, 0.01, "")
-    assert holds(stats.binomtest(round(outcome.measured * 20_000), 20_000, 5 / 16).pvalue)
+    [hits] = sampled_tails(lambda rng, n: law.draw_vectors(rng, n, 4), directions, 20_000, rng, 1 / 3)
+    assert holds(stats.binomtest(int(hits), 20_000, 5 / 16).pvalue)
 
 
 def test_directions_are_unit_vectors_of_many_kinds() -> None:
@@ -100,3 +104,44 @@ def test_the_law_of_the_regret_sees_another_scale() -> None:
         for n, scale in enumerate((1.0, 4.0))
     ]
     assert same_law(ks_distance(*regrets), [2000, 2000], 0.2).verdict is Verdict.REFUTED
+
+
+def test_one_draw_answers_for_ensembles_of_every_size() -> None:
+    """Least shares and reaches over all histories, of the first n members, against stacks of n members looked at one by one."""
+    world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8]])), [0.5, 0.4], 1.0)
+    stacks = draw_stacks(world, 2.0, 6, 9, np.random.default_rng(3))
+    shares, reaches = stacks.least_shares(0.5, 2.0), stacks.least_reaches()
+    for n in (1, 4, 9):
+        alone = replace(stacks, W=stacks.W[:n], sums=stacks.sums[:, :, :n])
+        looks = [alone.look(counts[None]) for counts in count_vectors(2, 6)]
+        assert shares[n - 1] == pytest.approx(min(((r >= 0.5) & (norm <= 2.0)).mean() for r, norm in looks))
+        assert reaches[n - 1] == pytest.approx(min(r.max() for r, _ in looks))
+    assert (stacks.least_shares_found(0.5, 2.0, 5) >= shares).all(), "no adversary beats all histories"
+
+
+def test_a_watched_round_is_what_the_definitions_say() -> None:
+    world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8], [0.1, 0.0]])), [0.5, 0.4], 1.0)
+    recipe = es.EnsembleSampling(7, 1.0)
+    policy = recipe.start(world.arms, int(generator(0, "watched", 0).integers(1 << 62)))
+    noise = generator(0, "watched", 0, RunStream.NOISE)
+    for look in watch(recipe, world, 5, 0, "watched", 0):
+        V, X = policy.gram, world.arms.features
+        widths = [math.sqrt(x @ np.linalg.inv(V) @ x) for x in X]
+        for j, theta in enumerate(policy.estimates):
+            error, favourite = theta - world.theta, int(np.argmax(X @ theta))
+            assert look.errors[j] == pytest.approx(math.sqrt(error @ V @ error))
+            assert look.promises[j] == pytest.approx((X @ theta).max())
+            assert look.widths[j] == pytest.approx(widths[favourite])
+        decision = policy.decide()
+        assert look.width == pytest.approx(widths[decision.arm])
+        assert look.regret == pytest.approx(world.best_mean() - X[decision.arm] @ world.theta)
+        policy.update(decision, world.reward(decision.features, noise))
+
+
+def test_the_rarest_three_point_law() -> None:
+    """Symmetric on {-a, 0, a}, variance 1/2, subGaussian constant 1: not zero with probability 0.078."""
+    a = three_point_anticoncentration.edge(0.5)
+    assert 0.25 / a**2 == pytest.approx(0.039, abs=5e-4)
+    tilts = np.linspace(0.01, 20, 5000)
+    assert three_point_anticoncentration.subgaussian(a, 0.5, tilts) == pytest.approx(1.0, abs=1e-3)
+    assert three_point_anticoncentration.subgaussian(1.02 * a, 0.5, tilts) > 1.001

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from cli.test_cli import run
-from ensample.claims import CLAIMS, find, verify
+from ensample.claims import CLAIMS, Fault, find, verify
 from ensample.cli import verify as command
 from ensample.errors import InvalidArgument
 
@@ -25,9 +25,25 @@ def test_a_table_a_page_and_data(tmp_path: Path) -> None:
     assert "chi-square" in page and "as printed in the paper" in page and "http" not in page, "self-contained"
 
 
+def test_the_power_of_a_check(tmp_path: Path) -> None:
+    """A bound far above what happens says that it was not tested sharply; the smallest fault refuted is found on demand."""
+    file = tmp_path / "a.json"
+    plain = run("verify", "chi-square", "rademacher-anticoncentration", width=200)
+    assert "not tested sharply" in plain.stdout and "power" not in plain.stdout
+    shown = run("verify", "chi-square", "rademacher-anticoncentration", "--power", "--json", str(file), width=200)
+    assert shown.returncode == 0, shown.stderr
+    assert "power: the smallest fault refuted" in shown.stdout and "1.34" in shown.stdout
+    [tight, loose] = sorted(json.loads(file.read_text())["claims"], key=lambda row: row["sharp"], reverse=True)
+    assert tight["sharp"] and tight["power"] == [pytest.approx(1.34, rel=0.05)]
+    assert tight["faults"] == ["the term 2 sqrt(d x) divided by f"]
+    assert not loose["sharp"] and loose["power"] == [pytest.approx(25, rel=0.1), pytest.approx(3, rel=0.1)]
+    assert tight["place"] == "Lemma 13 (Laurent and Massart 2000, Lemma 1)"
+
+
 def test_without_scipy_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    claim = replace(find(["chi-square"])[0], check=lambda scale, seed: pytest.fail("the work began"))
+    fault = Fault("f", lambda scale, seed: pytest.fail("the work began"))
+    claim = replace(find(["chi-square"])[0], faults=(fault,))
     with pytest.raises(InvalidArgument, match=r"scipy = None: expected the package scipy: pip install 'ensample\[lab\]'"):
         verify([claim])
 
@@ -74,7 +90,8 @@ def test_an_unknown_scale_lists_the_scales() -> None:
 
 def test_a_refuted_claim_is_an_exit_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     [claim] = find(["chi-square"])
-    twin = type(claim)(**{**claim.__dict__, "check": claim.broken.check})
+    broken = Fault("f", lambda scale, seed: lambda f: claim.check_broken(scale, seed))
+    twin = replace(claim, faults=(broken,))
     monkeypatch.setattr(command, "find", lambda ids: (twin,))
     with pytest.raises(typer.Exit) as ending:
         command.verify([], seed=0)

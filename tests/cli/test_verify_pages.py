@@ -17,7 +17,17 @@ def test_the_page_and_the_document_say_the_same(tmp_path: Path) -> None:
     )
     assert shown.returncode == 0, shown.stderr
     for text in (path.read_text() for path in files):
-        for part in ("The chi-square tail", "lma:chi-squared", "65.8%", "as printed in the paper", "refuted", "2 hold"):
+        for part in (
+            "The chi-square tail",
+            "lma:chi-squared",
+            "65.8%",
+            "Lemma 13",
+            "Power",
+            "divided by 1.34",
+            "as printed in the paper",
+            "refuted",
+            "2 hold",
+        ):
             assert part in text, part
     assert "--scale quick --seed 3" in files[1].read_text()
     drawn = sorted(path.name for path in (tmp_path / "images" / "claims").iterdir())

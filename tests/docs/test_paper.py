@@ -8,7 +8,7 @@ from ensample.report.paper import Finding, prose
 from ensample.report.paper.document import document
 
 ANY = Outcome(0.5, "<=", 1.0, 0.5, Verdict.HOLDS, 1)
-MEASURED = re.compile(r"^(\| \[|- Measured:|- Broken twin:).*$", re.MULTILINE)
+MEASURED = re.compile(r"^(\| \[|- Measured:|- Power:|- Broken twin:).*$", re.MULTILINE)
 
 
 def fixed(text: str) -> list[str]:
@@ -17,7 +17,9 @@ def fixed(text: str) -> list[str]:
 
 
 def test_the_words_are_those_of_the_claims() -> None:
-    now = document([Finding(claim, ANY, ANY) for claim in CLAIMS], Scale.QUICK, SEED, DOCUMENT.stem)
+    now = document(
+        [Finding(claim, ANY, ANY, powers=(2.0,) * len(claim.faults)) for claim in CLAIMS], Scale.QUICK, SEED, DOCUMENT.stem
+    )
     assert fixed(DOCUMENT.read_text()) == fixed(now), STALE
 
 
@@ -25,7 +27,12 @@ def test_every_claim_is_there_once_and_in_order() -> None:
     text = DOCUMENT.read_text()
     assert re.findall(r'<a id="([^"]*)"></a>', text) == [claim.id for claim in CLAIMS]
     assert text.count("- Measured: ") == text.count("- Broken twin: ") == text.count("```math") == len(CLAIMS)
-    assert text.count(": **refuted**.") == text.count(": **holds**.") == len(CLAIMS)
+    assert (
+        text.count("- Power: ")
+        == text.count(": **refuted**.")
+        == len(re.findall(r": \*\*holds[^*]*\*\*\.", text))
+        == len(CLAIMS)
+    )
 
 
 def test_every_link_leads_somewhere() -> None:

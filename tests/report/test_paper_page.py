@@ -12,6 +12,7 @@ import pytest
 
 from documented import alike
 from ensample.claims import CLAIMS, Broken, Curve, Figure, Kind, Outcome, Scale, Verdict
+from ensample.claims.references import place
 from ensample.report.paper import Finding, page
 from ensample.report.paper.document import document
 from ensample.report.paper.figures import for_file, for_page
@@ -27,7 +28,8 @@ HOLDS = Outcome(0.25, "<=", 1.0, 0.75, Verdict.HOLDS, 1234, "largest at d = 3; i
 REFUTED = Outcome(3.0, "<=", 1.0, -2.0, Verdict.REFUTED, 1234)
 OPEN = Outcome(0.9, ">=", 0.9, -0.1, Verdict.INCONCLUSIVE, 100, decides=5000)
 FINDINGS = [
-    Finding(claim, replace(HOLDS, figure=None if place else FIGURE), REFUTED, 1.5) for place, claim in enumerate(CLAIMS)
+    Finding(claim, replace(HOLDS, figure=None if n else FIGURE), REFUTED, 1.5, n != 1, (1.5,) * len(claim.faults))
+    for n, claim in enumerate(CLAIMS)
 ]
 HOSTILE = "<script>alert('1')</script> & \"x\" </title> ]]> {{ 7 * 7 }} `|_*~ "
 
@@ -55,7 +57,16 @@ def test_every_claim_has_all_its_parts() -> None:
         said = articles[claim.id]
         for part in (claim.title, claim.broken.description, *claim.assumptions, claim.statement[1:], claim.note):
             assert inline(for_markdown(part)) in said, part
-        for part in (claim.reference, claim.kind.value.capitalize(), "1,234", "1.5 s", "Largest at d = 3", "refuted", "holds"):
+        for part in (
+            claim.reference if place(claim.reference) else inline(for_markdown(claim.reference)),
+            "Power",
+            claim.kind.value.capitalize(),
+            "1,234",
+            "1.5 s",
+            "Largest at d = 3",
+            "refuted",
+            "holds",
+        ):
             assert part in said, part
         assert ("<figure>" in said) == (claim is CLAIMS[0])
         assert ("75%" in said) == (claim.kind is not Kind.IDENTITY)

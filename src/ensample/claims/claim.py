@@ -5,7 +5,26 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-__all__ = ["Broken", "Check", "Claim", "Cost", "Curve", "Figure", "Kind", "Outcome", "Scale", "Section", "Verdict"]
+__all__ = [
+    "SOUND",
+    "Broken",
+    "Check",
+    "Claim",
+    "Cost",
+    "Curve",
+    "Fault",
+    "Figure",
+    "Judge",
+    "Kind",
+    "Measure",
+    "Outcome",
+    "Scale",
+    "Section",
+    "Verdict",
+]
+
+SOUND = 1.0
+"""The size of a fault that spoils nothing."""
 
 Value = TypeVar("Value")
 
@@ -90,15 +109,31 @@ class Outcome:
     figure: Figure | None = None
 
 
+Judge = Callable[[float], Outcome]
+"""judge(f): the verdict on the statement spoiled by a fault of size f; size 1 spoils nothing."""
+
+Measure = Callable[[Scale, int], Judge]
+"""measure(scale, seed): the work, done once for faults of every size. A pure function of both, whatever runs beside it."""
+
 Check = Callable[[Scale, int], Outcome]
-"""check(scale, seed): a pure function of both, whatever runs beside it."""
+
+
+class Fault(NamedTuple):
+    """A family of faults: what a fault of size f spoils, and the check of what is spoiled."""
+
+    description: str  # names f: "the radius divided by f"
+    measure: Measure
+    largest: float = 100.0  # size that is tried
 
 
 class Broken(NamedTuple):
-    """A broken twin: what was broken, and the same check on it, which must refute it."""
+    """A broken twin: what was broken, and the same check on it, which must refute it.
+
+    A number in place of a check is the size of a fault of the claim's first family.
+    """
 
     description: str
-    check: Check
+    check: Check | float
 
 
 class Cost(NamedTuple):
@@ -110,12 +145,13 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, where it comes from, how to check it and a broken twin of it.
+    """A statement, where it comes from, how to check it, faults of any size and a broken twin.
 
     >>> from ensample.claims.evidence import always_at_most
-    >>> def check(scale, seed, size=1.0):
+    >>> def measure(scale, seed):
     ...     n = scale.choose(10, 100, 1000)
-    ...     return always_at_most(max(x * (size - x) for x in (i / n for i in range(n + 1))), 0.25, n + 1)
+    ...     largest = max(x * (1 - x) for x in (i / n for i in range(n + 1)))
+    ...     return lambda f: always_at_most(largest, 0.25 / f, n + 1)
     >>> claim = Claim(
     ...     id="product-of-parts",
     ...     title="The product of two parts of one",
@@ -125,10 +161,10 @@ class Claim:
     ...     section=Section.AUXILIARY,
     ...     assumptions=("0 <= x <= 1",),
     ...     kind=Kind.INEQUALITY,
-    ...     check=check,
-    ...     broken=Broken("two parts of 1.1", lambda scale, seed: check(scale, seed, size=1.1)),
+    ...     faults=(Fault("the bound divided by f", measure),),
+    ...     broken=Broken("1/8 for 1/4", 2.0),
     ... )
-    >>> claim.check(Scale.QUICK, 0).verdict.value, claim.broken.check(Scale.QUICK, 0).verdict.value
+    >>> claim.check(Scale.QUICK, 0).verdict.value, claim.check_broken(Scale.QUICK, 0).verdict.value
     ('holds', 'refuted')
     """
 
@@ -140,9 +176,24 @@ class Claim:
     section: Section
     assumptions: tuple[str, ...]
     kind: Kind
-    check: Check = field(repr=False)
+    faults: tuple[Fault, ...] = field(repr=False)  # the first spoils what is claimed
     broken: Broken = field(repr=False)
     note: str = ""  # where the printed text is wrong, or an assumption matters
     costs: Mapping[Scale, Cost] = field(
         default_factory=lambda: {Scale.QUICK: Cost(1), Scale.STANDARD: Cost(10), Scale.PAPER: Cost(100)}, repr=False
     )
+
+    def measure(self, scale: Scale, seed: int) -> Judge:
+        """The check's work, to be judged at any size of the first family's faults."""
+        return self.faults[0].measure(scale, seed)
+
+    def check(self, scale: Scale, seed: int) -> Outcome:
+        """What is found about the statement as it is."""
+        return self.measure(scale, seed)(SOUND)
+
+    def check_broken(self, scale: Scale, seed: int, judge: Judge | None = None) -> Outcome:
+        """What is found about the broken twin; `judge` is this claim's own at this scale and seed, if it is at hand."""
+        broken = self.broken.check
+        if callable(broken):
+            return broken(scale, seed)
+        return (judge or self.measure(scale, seed))(broken)

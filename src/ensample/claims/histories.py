@@ -19,6 +19,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import FiniteArms
+from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.problems import LinearProblem
 from ensample.types import FloatArray, IntArray
 
@@ -60,14 +61,54 @@ class Stacks:
         for start in range(0, len(counts), step):
             yield self.look(counts[start : start + step])
 
+    def least_shares(self, reach: float, norm: float) -> FloatArray:
+        """The least share, over all histories, of members with U'Z^j >= reach |U| and |theta~^j|_V <= norm: [m].
 
-def draw_stacks(problem: LinearProblem, lam: float, rounds: int, size: int, rng: Generator) -> Stacks:
-    """Gaussian stacks of `rounds` - 1 numbers, scale 1, for the arms of a problem."""
+        Entry n - 1 is that of the first n members, so that one draw answers for ensembles of every size.
+        """
+        least = np.full(self.size, np.inf)
+        for reaches, norms in self.look_at_all():
+            np.minimum(least, np.cumsum((reaches >= reach) & (norms <= norm), axis=1).min(axis=0), out=least)
+        return np.asarray(least / np.arange(1, self.size + 1))
+
+    def least_shares_found(self, reach: float, norm: float, steps: int) -> FloatArray:
+        """The same over the histories of an adversary who sees every perturbation, those to come too: [m].
+
+        In each of a few steps it pulls the arm, many times in a row, after which the fewest of all members do so.
+        """
+        pulls = (self.sums.shape[1] - 1) // steps
+        move = pulls * np.eye(len(self.arms), dtype=np.int64)
+        counts, least = np.zeros_like(move[0]), np.full(self.size, np.inf)
+        for _ in range(steps):
+            reaches, norms = self.look(counts + move)
+            enough = np.cumsum((reaches >= reach) & (norms <= norm), axis=1)
+            least = np.minimum(least, enough.min(axis=0))
+            counts = counts + move[enough[:, -1].argmin()]
+        return np.asarray(least / np.arange(1, self.size + 1))
+
+    def least_reaches(self) -> FloatArray:
+        """The least, over all histories, of the farthest reach max_j U'Z^j / |U| of the first n members: [m]."""
+        least = np.full(self.size, np.inf)
+        for reaches, _ in self.look_at_all():
+            np.minimum(least, np.maximum.accumulate(reaches, axis=1).min(axis=0), out=least)
+        return least
+
+
+def draw_stacks(
+    problem: LinearProblem,
+    lam: float,
+    rounds: int,
+    size: int,
+    rng: Generator,
+    reward: Perturbation = GAUSSIAN,
+    initial: InitialLaw = GAUSSIAN,
+) -> Stacks:
+    """Stacks of `rounds` - 1 numbers of a law at scale 1 for the arms of a problem."""
     assert isinstance(problem.arms, FiniteArms)
     K, d = problem.arms.features.shape
     sums = np.zeros((K, rounds, size))
-    np.cumsum(rng.standard_normal((K, rounds - 1, size)), axis=1, out=sums[:, 1:])
-    W = math.sqrt(lam) * rng.standard_normal((size, d))
+    np.cumsum(reward.draw(rng, (K, rounds - 1, size)), axis=1, out=sums[:, 1:])
+    W = math.sqrt(lam) * initial.draw_vectors(rng, size, d)
     return Stacks(problem.arms.features, problem.arms.best(problem.theta)[1], lam, W, sums)
 
 

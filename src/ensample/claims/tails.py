@@ -1,18 +1,31 @@
 """P(u'Z >= |u|/3) for many directions u: exactly where the law has few points, by sampling where it has not."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 from numpy.random import Generator
 
-from ensample.claims.claim import Outcome
-from ensample.claims.evidence import always_at_least, probability_at_least, weakest
+from ensample.claims.claim import Fault, Judge, Outcome, Scale
+from ensample.claims.evidence import CLAIM_ALARM, always_at_least, probability_at_least, weakest
 from ensample.problems.families import unit_rows
-from ensample.types import FloatArray
+from ensample.types import FloatArray, IntArray
 
-__all__ = ["LEAST", "RARITY", "THRESHOLD", "adverse_directions", "exact_tail", "rarely", "sampled_tail"]
+__all__ = [
+    "LEAST",
+    "RARITY",
+    "THRESHOLD",
+    "Exact",
+    "Sampled",
+    "Tails",
+    "adverse_directions",
+    "anticoncentration",
+    "exact_tails",
+    "judge_tails",
+    "rarely",
+    "sampled_tails",
+]
 
 THRESHOLD, LEAST = 1.0 / 3.0, 0.01  # P(u'Z >= |u|/3) >= 0.01
 CHUNK, BLOCK = 100_000, 5_000  # draws and directions looked at together
@@ -31,34 +44,74 @@ def adverse_directions(rng: Generator, dim: int, count: int) -> FloatArray:
     return np.vstack([fixed, unit_rows(rng, count, dim), sparse])
 
 
-def exact_tail(points: FloatArray, weights: FloatArray, directions: FloatArray, detail: str) -> Outcome:
-    """The least P(u'Z >= |u|/3) over directions [n, dim], by summing over all points of Z."""
+def exact_tails(points: FloatArray, weights: FloatArray, directions: FloatArray, reach: float) -> float:
+    """The least P(u'Z >= reach |u|) over directions [n, dim], by summing over all points of Z."""
     dim = directions.shape[1]
     grid = np.array(list(product(points, repeat=dim)))
     mass = np.prod(np.array(list(product(weights, repeat=dim))), axis=1)
     blocks = (directions[start : start + BLOCK] for start in range(0, len(directions), BLOCK))
-    least = min(float((mass @ (grid @ block.T >= THRESHOLD - 1e-12)).min()) for block in blocks)
-    return always_at_least(
-        least, LEAST, len(directions), f"{detail}: least {least:.4g} over {len(directions):,} directions, exact"
-    )
+    return min(float((mass @ (grid @ block.T >= reach - 1e-12)).min()) for block in blocks)
 
 
-def sampled_tail(
-    draw: Callable[[Generator, int], FloatArray],
-    directions: FloatArray,
-    draws: int,
-    rng: Generator,
-    alarm: float,
-    detail: str,
-) -> Outcome:
-    """The same by n vectors Z = `draw(rng, n)`: one interval a direction, the alarm split over them, the weakest speaks."""
+def sampled_tails(
+    draw: Callable[[Generator, int], FloatArray], directions: FloatArray, draws: int, rng: Generator, reach: float
+) -> IntArray:
+    """How many of n vectors Z = `draw(rng, n)` reach so far, along every direction: [n]."""
     sizes = [min(CHUNK, draws - start) for start in range(0, draws, CHUNK)]
-    hits = sum(((draw(rng, size) @ directions.T >= THRESHOLD).sum(axis=0) for size in sizes), np.zeros(len(directions)))
-    outcomes = [probability_at_least(int(count), draws, LEAST, alarm=alarm / len(directions)) for count in hits]
-    detail = f"{detail}: least {hits.min() / draws:.3g} over {len(directions):,} directions, sampled"
-    return replace(weakest(outcomes), sample=draws, detail=detail)
+    hits = sum(((draw(rng, size) @ directions.T >= reach).sum(axis=0) for size in sizes), np.zeros(len(directions), np.int64))
+    return np.asarray(hits, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """The least probability over many directions, known exactly."""
+
+    least: float
+    directions: int
+    name: str
+
+    def judged(self, f: float, alarm: float) -> Outcome:
+        detail = f"{self.name}: least {self.least:.4g} over {self.directions:,} directions, exact"
+        return always_at_least(self.least, f * LEAST, self.directions, detail)
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Hits along many directions: one interval a direction, the alarm split over them, the weakest speaks."""
+
+    hits: IntArray
+    draws: int
+    name: str
+
+    def judged(self, f: float, alarm: float) -> Outcome:
+        worst = int(self.hits.min())  # the weakest of all intervals is that of the fewest hits
+        outcome = probability_at_least(worst, self.draws, min(1.0, f * LEAST), alarm=alarm / self.hits.size)
+        detail = f"{self.name}: least {worst / self.draws:.3g} over {self.hits.size:,} directions, sampled"
+        return replace(outcome, sample=self.draws, detail=detail)
+
+
+Tails = Sequence[Exact | Sampled]
+
+
+def judge_tails(found: Tails, f: float) -> Outcome:
+    """P(u'Z >= |u|/3) >= 0.01 f along every direction."""
+    sampled = sum(isinstance(tail, Sampled) for tail in found)
+    return weakest([tail.judged(f, CLAIM_ALARM / max(1, sampled)) for tail in found])
+
+
+def anticoncentration(tails: Callable[[Scale, int, float], Tails]) -> tuple[Fault, Fault]:
+    """The faults of a law whose tails(scale, seed, reach) are known: in the probability, and in the reach."""
+
+    def measure(scale: Scale, seed: int) -> Judge:
+        found = tails(scale, seed, THRESHOLD)
+        return lambda f: judge_tails(found, f)
+
+    def stretch(scale: Scale, seed: int) -> Judge:
+        return lambda f: judge_tails(tails(scale, seed, f * THRESHOLD), 1.0)
+
+    return Fault("the probability 0.01 multiplied by f", measure), Fault("the reach |u|/3 multiplied by f", stretch, 10.0)
 
 
 def rarely(draws: FloatArray, rng: Generator) -> FloatArray:
-    """Rows kept with probability RARITY and zero otherwise: still symmetric and subGaussian, but with little variance."""
-    return np.asarray(draws * (rng.random(len(draws)) < RARITY)[:, None])
+    """Every entry kept with probability RARITY and 0 otherwise: independent, symmetric, subGaussian, of little variance."""
+    return np.asarray(draws * (rng.random(draws.shape) < RARITY))

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ensample.checks import instance, whole
-from ensample.claims.claim import Claim, Cost, Outcome, Scale
+from ensample.claims.claim import SOUND, Claim, Cost, Outcome, Scale, Verdict
+from ensample.claims.power import is_sharp, powers
+from ensample.claims.references import place
 from ensample.errors import InvalidArgument
 from ensample.statistics import require_scipy
 
@@ -15,11 +17,14 @@ __all__ = ["Checked", "available_megabytes", "total_cost", "verify"]
 
 
 class Checked(NamedTuple):
-    """One claim's outcome and how long it took."""
+    """One claim's outcome, how long it took, and what else was asked for."""
 
     claim: Claim
     outcome: Outcome
     seconds: float
+    sharp: bool = True  # False: it holds, and would with a tenfold fault
+    powers: tuple[float | None, ...] | None = None  # of each family of faults; None: not asked for
+    twin: Outcome | None = None  # what was found about the broken twin, at quick scale
 
     def as_data(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -30,6 +35,7 @@ class Checked(NamedTuple):
             "statement": claim.statement,
             "latex": claim.latex,
             "reference": claim.reference,
+            "place": place(claim.reference),
             "section": claim.section.value,
             "assumptions": list(claim.assumptions),
             "note": claim.note,
@@ -39,6 +45,9 @@ class Checked(NamedTuple):
             "bound": outcome.bound,
             "margin": outcome.margin,
             "verdict": outcome.verdict.value,
+            "sharp": self.sharp,
+            "faults": [fault.description for fault in claim.faults],
+            "power": None if self.powers is None else list(self.powers),
             "sample": outcome.sample,
             "decides": outcome.decides,
             "detail": outcome.detail,
@@ -52,11 +61,15 @@ def verify(
     scale: Scale = Scale.QUICK,
     seed: int = 0,
     progress: Callable[[int, Claim | None], None] | None = None,
+    power: bool = False,
+    twins: bool = False,
 ) -> list[Checked]:
     """Check claims one after the other; those that simulate use all cores.
 
     The outcomes are a pure function of (claim, scale, seed): neither the order nor the company of a claim matters.
-    `progress` is called with the number of finished claims and the claim that comes next.
+    `progress` is called with the number of finished claims and the claim that comes next. With `power` the smallest fault of
+    each family that is refuted is looked for too, which takes several times as long; with `twins` the broken twins are checked,
+    at quick scale, which is enough to refute them.
 
     >>> from ensample.claims import find
     >>> [row] = verify(find(["chi-square"]))
@@ -72,12 +85,21 @@ def verify(
     for claim in claims:
         if progress is not None:
             progress(len(rows), claim)
-        start = time.perf_counter()
-        outcome = claim.check(scale, seed)
-        rows.append(Checked(claim, outcome, time.perf_counter() - start))
+        rows.append(checked(claim, scale, seed, power, twins))
     if progress is not None:
         progress(len(rows), None)
     return rows
+
+
+def checked(claim: Claim, scale: Scale, seed: int, power: bool, twins: bool) -> Checked:
+    start = time.perf_counter()
+    judge = claim.measure(scale, seed)
+    outcome = judge(SOUND)
+    sharp = outcome.verdict is not Verdict.HOLDS or is_sharp(judge)
+    seconds = time.perf_counter() - start
+    found = powers(claim, scale, seed, judge) if power else None
+    twin = claim.check_broken(Scale.QUICK, seed, judge if scale is Scale.QUICK else None) if twins else None
+    return Checked(claim, outcome, seconds, sharp, found, twin)
 
 
 def total_cost(claims: Sequence[Claim], scale: Scale) -> Cost:

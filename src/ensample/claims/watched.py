@@ -21,38 +21,47 @@ Answer = TypeVar("Answer")
 
 
 class Round(NamedTuple):
-    """The state before a round, judged by the true parameter."""
+    """The state before a round, judged by the true parameter, and what the round then did."""
 
     reach: FloatArray  # U'Z^j / |U|, how far member j reaches beyond the ridge estimate towards x* [m]
     norms: FloatArray  # |theta~^j|_V [m]
+    errors: FloatArray  # |theta^j - theta*|_V [m]
     ridge_error: float  # |theta_hat - theta*|_V
-    promise: float  # max_j max_x x'theta^j
-    regret: float  # so far
+    promises: FloatArray  # max_x x'theta^j [m]
+    widths: FloatArray  # |x^j|_{V^-1} of the arm that member j likes best [m]
+    width: float  # |X_t|_{V^-1} of the arm played
+    regret: float  # of this round
 
 
 def watch(recipe: EnsembleSampling, problem: LinearProblem, rounds: int, seed: int, claim: str, part: int) -> Iterator[Round]:
-    """Play a live policy for some rounds; each round is looked at before its arm is chosen."""
+    """Play a live policy for some rounds, and tell of each."""
     assert isinstance(problem.arms, FiniteArms)
-    best = problem.arms.best(problem.theta)[1]
+    arms, best = problem.arms.features, problem.arms.best(problem.theta)[1]
     policy = recipe.start(problem.arms, int(generator(seed, claim, part).integers(1 << 62)))
     noise = generator(seed, claim, part, RunStream.NOISE)
-    regret = 0.0
-    for t in range(rounds):
-        root = np.linalg.cholesky(policy.gram)  # V = LL'
+    for _ in range(rounds):
+        root = np.asarray(np.linalg.cholesky(policy.gram), np.float64)  # V = LL'
         estimates, mean = policy.estimates, policy.mean
+        of_arms = np.sqrt((np.linalg.solve(root, arms.T) ** 2).sum(axis=0))
         width = math.sqrt(float((np.linalg.solve(root, best) ** 2).sum()))
-        theta_tilde = estimates - mean
+        theta_tilde, values = estimates - mean, estimates @ problem.arms.by_coordinate
+        decision = policy.decide()
         yield Round(
             reach=theta_tilde @ best / width,
-            norms=np.sqrt(((theta_tilde @ root) ** 2).sum(axis=1)),
+            norms=lengths(theta_tilde, root),
+            errors=lengths(estimates - problem.theta, root),
             ridge_error=float(np.linalg.norm((mean - problem.theta) @ root)),
-            promise=float((estimates @ problem.arms.by_coordinate).max()),
-            regret=regret,
+            promises=values.max(axis=1),
+            widths=of_arms[values.argmax(axis=1)],
+            width=float(of_arms[decision.arm]),
+            regret=problem.best_mean() - problem.mean(decision.features),
         )
-        if t + 1 < rounds:
-            decision = policy.decide()
-            policy.update(decision, problem.reward(decision.features, noise))
-            regret += problem.best_mean() - problem.mean(decision.features)
+        policy.update(decision, problem.reward(decision.features, noise))
+
+
+def lengths(rows: FloatArray, root: FloatArray) -> FloatArray:
+    """|row|_V for V = LL'."""
+    return np.asarray(np.sqrt(((rows @ root) ** 2).sum(axis=1)))
 
 
 def replicates(replicate: Callable[[int], Answer], runs: int, first: int = 0) -> list[Answer]:

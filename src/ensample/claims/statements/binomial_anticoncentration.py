@@ -5,9 +5,21 @@ from math import comb
 import numpy as np
 from numpy.random import Generator
 
-from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
-from ensample.claims.evidence import CLAIM_ALARM, generator, weakest
-from ensample.claims.tails import RARITY, adverse_directions, exact_tail, rarely, sampled_tail
+from ensample.claims.claim import Broken, Claim, Cost, Kind, Scale, Section
+from ensample.claims.evidence import generator
+from ensample.claims.tails import (
+    RARITY,
+    THRESHOLD,
+    Exact,
+    Sampled,
+    Tails,
+    adverse_directions,
+    anticoncentration,
+    exact_tails,
+    judge_tails,
+    rarely,
+    sampled_tails,
+)
 from ensample.perturbations import CenteredBinomial
 from ensample.types import FloatArray
 
@@ -17,23 +29,25 @@ ID = "binomial-anticoncentration"
 CASES = ((2, 5), (3, 4), (4, 4), (9, 2), (40, 2))  # (trials, coordinates): at most a few thousand points
 
 
-def check(scale: Scale, seed: int, rare: bool = False) -> Outcome:
+def tails(scale: Scale, seed: int, reach: float, rare: bool = False) -> Tails:
     count, draws = scale.choose((2000, 20_000), (30_000, 200_000), (300_000, 2_000_000))
-    rng, outcomes = generator(seed, ID), []
+    rng = generator(seed, ID)
+    found: list[Exact | Sampled] = []
     for trials, dim in CASES:
         points = (2.0 * np.arange(trials + 1) - trials) / trials**0.5
         weights = np.array([comb(trials, k) for k in range(trials + 1)]) / 2.0**trials
         if rare:
             points, weights = np.append(points, 0.0), np.append(RARITY * weights, 1.0 - RARITY)
-        outcomes.append(exact_tail(points, weights, adverse_directions(rng, dim, count // dim), f"{trials} trials, n = {dim}"))
+        directions = adverse_directions(rng, dim, count // dim)
+        least = exact_tails(points, weights, directions, reach)
+        found.append(Exact(least, len(directions), f"{trials} trials, n = {dim}"))
     law = CenteredBinomial(3)
 
     def draw(rng: Generator, size: int) -> FloatArray:
         vectors = law.draw_vectors(rng, size, 20)
         return rarely(vectors, rng) if rare else vectors
 
-    outcomes.append(sampled_tail(draw, adverse_directions(rng, 20, 5), draws, rng, CLAIM_ALARM, "n = 20"))
-    return weakest(outcomes)
+    return [*found, Sampled(sampled_tails(draw, adverse_directions(rng, 20, 5), draws, rng, reach), draws, "n = 20")]
 
 
 CLAIM = Claim(
@@ -42,11 +56,14 @@ CLAIM = Claim(
     statement="centred binomial perturbations reach |u| / 3 along any direction with probability at least 0.01",
     latex=r"\mathbb{P}\big(u^\top Z \ge \tfrac13\|u\|_2\big) \ge 0.01,\quad Z_i = (2B_i-n)/\sqrt n,\ B_i\sim"
     r"\mathrm{Bin}(n,\tfrac12)",
-    reference="appx:beyond gaussian",
+    reference="rmk:non gaussian",
     section=Section.LAWS,
     assumptions=("symmetric, 1-subGaussian, variance at least 1/2", "independent coordinates"),
     kind=Kind.PROBABILITY,
-    check=check,
-    broken=Broken("perturbations that are 0 in 99 of 100 cases: variance 0.01", lambda scale, seed: check(scale, seed, True)),
+    faults=anticoncentration(tails),
+    broken=Broken(
+        "each perturbation is 0 in 99 of 100 cases, independently: variance 0.01",
+        lambda scale, seed: judge_tails(tails(scale, seed, THRESHOLD, rare=True), 1.0),
+    ),
     costs={Scale.QUICK: Cost(0.4, 300), Scale.STANDARD: Cost(2, 300), Scale.PAPER: Cost(20, 300)},
 )

@@ -3,8 +3,9 @@
 from itertools import product
 
 import numpy as np
+from numpy.random import Generator
 
-from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
+from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import generator, identity
 from ensample.claims.recorded import relative_error
 from ensample.problems.families import unit_rows
@@ -17,22 +18,30 @@ TOLERANCE = 1e-10
 SIGNS = np.array(list(product((-1.0, 1.0), repeat=12)))  # every outcome of twelve Rademacher perturbations
 
 
-def check(scale: Scale, seed: int, by_pull: bool = True) -> Outcome:
+def measure(scale: Scale, seed: int, by_pull: bool = True) -> Judge:
     """Two orders of the same pulls: equal theta~ under the coupling by arm and pull, equal laws of U'Z, equal |U|."""
-    cases, errors = scale.choose(50, 500, 5000), []
-    rng = generator(seed, ID)
-    for _ in range(cases):
-        arms, d = unit_rows(rng, 5, 3), 3
-        first = rng.integers(0, 5, 30)
-        second = rng.permutation(first)
-        stored, W = rng.standard_normal((5, 30)), rng.standard_normal(d)
-        one, other = (theta_tilde(arms, order, perturbations(order, stored, by_pull), W) for order in (first, second))
-        errors.append(relative_error(one, other))
-        lengths = np.array([np.linalg.norm(direction(arms, order)) for order in (first, second)])
-        errors.append(relative_error(lengths[:1], lengths[1:]))
-        errors.append(difference_of_laws(arms, first[:9], rng.permutation(first[:9])))
+    cases = scale.choose(50, 500, 5000)
     detail = f"30 pulls of 5 arms, and all 2^12 sign vectors for 9 pulls; relative error, tolerance {TOLERANCE:g}"
-    return identity(max(errors), TOLERANCE, 3 * cases, detail)
+
+    def judge(f: float) -> Outcome:
+        rng = generator(seed, ID)
+        errors = [error for _ in range(cases) for error in differences(rng, by_pull, f)]
+        return identity(max(errors), TOLERANCE, 3 * cases, detail)
+
+    return judge
+
+
+def differences(rng: Generator, by_pull: bool, f: float) -> list[float]:
+    """Relative errors between two orders of the same pulls, the perturbations of the second multiplied by f."""
+    arms, d = unit_rows(rng, 5, 3), 3
+    first = rng.integers(0, 5, 30)
+    second = rng.permutation(first)
+    stored, W = rng.standard_normal((5, 30)), rng.standard_normal(d)
+    one = theta_tilde(arms, first, perturbations(first, stored, by_pull), W)
+    other = theta_tilde(arms, second, f * perturbations(second, stored, by_pull), W)
+    lengths = np.array([np.linalg.norm(direction(arms, order)) for order in (first, second)])
+    laws = difference_of_laws(arms, first[:9], rng.permutation(first[:9]))
+    return [relative_error(one, other), relative_error(lengths[:1], lengths[1:]), laws]
 
 
 def perturbations(order: IntArray, stored: FloatArray, by_pull: bool) -> FloatArray:
@@ -70,9 +79,10 @@ CLAIM = Claim(
     section=Section.OPTIMISM,
     assumptions=("reward perturbations i.i.d.", "an arm is chosen before its perturbation is drawn"),
     kind=Kind.IDENTITY,
-    check=check,
+    faults=(Fault("the perturbations of one of the two orders multiplied by f", measure),),
     broken=Broken(
-        "perturbations stay with the round in place of (arm, pull)", lambda scale, seed: check(scale, seed, by_pull=False)
+        "perturbations stay with the round in place of (arm, pull)",
+        lambda scale, seed: measure(scale, seed, by_pull=False)(SOUND),
     ),
     note="Arms must be predictable: the printed 'arbitrarily random' sequences may not look at the round's own perturbation.",
     costs={Scale.QUICK: Cost(0.3), Scale.STANDARD: Cost(3), Scale.PAPER: Cost(30)},

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.random import Generator
 
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Figure, Kind, Outcome, Scale, Section
+from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_least, weakest
 from ensample.problems import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, Noise, RademacherNoise
 from ensample.problems.families import unit_rows
@@ -15,25 +15,31 @@ from ensample.types import BoolArray, FloatArray
 __all__ = ["CLAIM"]
 
 ID = "ridge-concentration"
-DIM, ARMS = 3, 8
+DIM, ARMS, DELTA = 3, 8, 0.05
 NOISES: tuple[Noise, ...] = (GaussianNoise(0.3), BernoulliNoise(), RademacherNoise(0.5), HeteroscedasticNoise(0.1, 1.0))
 
 
-def check(scale: Scale, seed: int, peeking: bool = False) -> Outcome:
+def measure(scale: Scale, seed: int, peeking: bool = False) -> Judge:
     """The share of runs in which |theta_hat_t - theta*|_{V_t} <= beta_t for all t, for each law of the noise."""
     runs, rounds = scale.choose((1000, 100), (5000, 500), (20_000, 3000))
-    outcomes, shares = [], []
+    ratios = {}
     for part, noise in enumerate(NOISES):
-        setting = Setting(DIM, ARMS, rounds, noise.subgaussian, norm=1.0, delta=0.05)
-        closest = largest_ratios(noise, setting, runs, generator(seed, ID, part), peeking)
-        covered, name = int((closest <= 1.0).sum()), type(noise).__name__.removesuffix("Noise")
-        detail = f"{name} {covered / runs:.4f}"
-        outcomes.append(probability_at_least(covered, runs, 1.0 - setting.delta, detail, CLAIM_ALARM / len(NOISES)))
-        shares.append(coverage_curve(name, closest))
-    levels = shares[0].x
-    limit = Curve("1 - delta", levels, (0.95,) * len(levels), bound=True)
+        setting = Setting(DIM, ARMS, rounds, noise.subgaussian, norm=1.0, delta=DELTA)
+        name = type(noise).__name__.removesuffix("Noise")
+        ratios[name] = largest_ratios(noise, setting, runs, generator(seed, ID, part), peeking)
+    shares = [coverage_curve(name, closest) for name, closest in ratios.items()]
+    limit = Curve("1 - delta", shares[0].x, (1.0 - DELTA,) * len(shares[0].x), bound=True)
     drawn = Figure("Coverage of a part of the radius", "share of beta_t", "runs covered in all rounds", (*shares, limit))
-    return replace(weakest(outcomes), figure=drawn)
+
+    def judge(f: float) -> Outcome:
+        outcomes = []
+        for name, closest in ratios.items():
+            covered = int((closest <= 1.0 / f).sum())
+            detail = f"{name} {covered / runs:.4f}"
+            outcomes.append(probability_at_least(covered, runs, 1.0 - DELTA, detail, CLAIM_ALARM / len(NOISES)))
+        return replace(weakest(outcomes), figure=drawn)
+
+    return judge
 
 
 def largest_ratios(noise: Noise, setting: Setting, runs: int, rng: Generator, peeking: bool) -> FloatArray:
@@ -96,8 +102,8 @@ CLAIM = Claim(
     section=Section.ESTIMATES,
     assumptions=("|x| <= 1, |theta*| <= S", "noise sigma-subGaussian given the past", "arms chosen before the noise"),
     kind=Kind.PROBABILITY,
-    check=check,
-    broken=Broken("arms chosen after seeing the round's noise", lambda scale, seed: check(scale, seed, peeking=True)),
+    faults=(Fault("the radius beta_t divided by f", measure),),
+    broken=Broken("arms chosen after seeing the round's noise", lambda scale, seed: measure(scale, seed, peeking=True)(SOUND)),
     note="'Arbitrarily random' arms must be predictable: an arm that has seen its own noise biases the estimate without limit.",
     costs={Scale.QUICK: Cost(1.5, 100), Scale.STANDARD: Cost(7, 200), Scale.PAPER: Cost(400, 400)},
 )

@@ -2,7 +2,7 @@
 
 import math
 
-from ensample.claims.claim import Broken, Claim, Cost, Kind, Outcome, Scale, Section
+from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_most, weakest
 from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
 from ensample.perturbations import CenteredBinomial, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
@@ -20,18 +20,25 @@ LAM, DELTA = 2.0, 0.05
 SHAPES = ((2, 40), (200, 20))  # (d, T)
 
 
-def check(scale: Scale, seed: int, share: float = 1.0) -> Outcome:
+def measure(scale: Scale, seed: int) -> Judge:
     """How often max_t |theta~_t|_{V_t} exceeds its radius, for each pair of laws of the initial vector and the rewards."""
     members = scale.choose(2000, 40_000, 200_000)
-    alarm, outcomes = CLAIM_ALARM / (len(LAWS) * len(SHAPES)), []
+    sizes = {}
     for part, (initial, reward) in enumerate(LAWS):
         for place, (d, T) in enumerate(SHAPES):
-            measure = norms_when_chased if place == 0 else norms_when_fixed
-            sizes = measure(initial, reward, LAM, d, T, members, generator(seed, ID, 10 * part + place))
-            limit = share * radius(initial, reward, d, T)
-            detail = f"{type(initial).__name__} and {type(reward).__name__}, d = {d}: largest {sizes.max() / limit:.2f}"
-            outcomes.append(probability_at_most(int((sizes > limit).sum()), members, 2.0 * DELTA, detail, alarm))
-    return weakest(outcomes)
+            norms = norms_when_chased if place == 0 else norms_when_fixed
+            found = norms(initial, reward, LAM, d, T, members, generator(seed, ID, 10 * part + place))
+            name = f"{type(initial).__name__} and {type(reward).__name__}, d = {d}"
+            sizes[name] = found / radius(initial, reward, d, T)
+
+    def judge(f: float) -> Outcome:
+        outcomes = []
+        for name, size in sizes.items():
+            detail, failures = f"{name}: largest {f * size.max():.2f}", int((f * size > 1.0).sum())
+            outcomes.append(probability_at_most(failures, members, 2.0 * DELTA, detail, CLAIM_ALARM / len(sizes)))
+        return weakest(outcomes)
+
+    return judge
 
 
 def radius(initial: InitialLaw, reward: Perturbation, d: int, T: int) -> float:
@@ -50,7 +57,7 @@ CLAIM = Claim(
     section=Section.LAWS,
     assumptions=("|W| <= L with probability 1 - delta", "Z sigma_R-subGaussian, independent", "arms chosen before Z"),
     kind=Kind.PROBABILITY,
-    check=check,
-    broken=Broken("half of the radius", lambda scale, seed: check(scale, seed, share=0.5)),
+    faults=(Fault("the radius divided by f", measure),),
+    broken=Broken("half of the radius", 2.0),
     costs={Scale.QUICK: Cost(0.8, 200), Scale.STANDARD: Cost(15, 400), Scale.PAPER: Cost(100, 1500)},
 )

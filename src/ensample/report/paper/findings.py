@@ -14,10 +14,10 @@ __all__ = [
     "claimed",
     "counted",
     "detail",
-    "kind_of_reference",
     "margin",
     "measured",
     "sentence",
+    "size",
     "three",
     "verdict",
 ]
@@ -25,20 +25,6 @@ __all__ = [
 ROUNDING = 1e-9  # below this a number that should be 0 is the noise of arithmetic
 RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
 MOST_DETAILS = 6
-LABELS = {
-    "thm": "Theorem",
-    "lma": "Lemma",
-    "prop": "Proposition",
-    "cor": "Corollary",
-    "eq": "Equation",
-    "fact": "Fact",
-    "rmk": "Remark",
-    "remark": "Remark",
-    "alg": "Algorithm",
-    "assm": "Assumption",
-    "sec": "Section",
-    "appx": "Appendix",
-}
 
 
 class Finding(NamedTuple):
@@ -48,6 +34,8 @@ class Finding(NamedTuple):
     outcome: Outcome
     twin: Outcome
     seconds: float = 0.0
+    sharp: bool = True
+    powers: tuple[float | None, ...] = ()
 
 
 def three(x: float) -> str:
@@ -91,9 +79,27 @@ def margin(claim: Claim, outcome: Outcome) -> str:
     return f"{three(100.0 * outcome.margin)}%" if abs(outcome.margin) < 10.0 else f"{three(outcome.margin)} times"
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: Outcome, sharp: bool = True) -> str:
+    """
+    >>> from ensample.claims.evidence import always_at_most
+    >>> verdict(always_at_most(0.0, 1.0, 1)), verdict(always_at_most(0.0, 1.0, 1), sharp=False)
+    ('holds', 'holds, not tested sharply')
+    """
     said = outcome.verdict.value
+    if outcome.verdict is Verdict.HOLDS and not sharp:
+        return f"{said}, not tested sharply"
     return said if outcome.decides is None else f"{said}: a sample of {outcome.decides:,} would decide"
+
+
+def size(power: float | None, largest: float) -> str:
+    """The smallest fault that is refuted, as a size.
+
+    >>> size(1.2345, 100.0), size(1 + 3.2e-9, 100.0), size(None, 100.0)
+    ('1.23', '1 + 3 × 10⁻⁹', '> 100')
+    """
+    if power is None:
+        return f"> {three(largest)}"
+    return three(power) if power >= 1.01 else f"1 + {numeral(float(f'{power - 1.0:.1g}'))}"
 
 
 def detail(outcome: Outcome) -> list[str]:
@@ -123,15 +129,6 @@ def counted(outcomes: list[Outcome]) -> str:
         verdict: "holds" if verdict is Verdict.HOLDS and count == 1 else words[verdict] for verdict, count in counts.items()
     }
     return ", ".join(f"{count} {said[verdict]}" for verdict, count in counts.items() if count)
-
-
-def kind_of_reference(reference: str) -> str:
-    """What a label of the paper labels; nothing for the literature.
-
-    >>> kind_of_reference("lma:chi-squared"), kind_of_reference("Janz 2026")
-    ('Lemma', '')
-    """
-    return LABELS.get(reference.split(":")[0], "") if ":" in reference else ""
 
 
 def sentence(text: str) -> str:

@@ -22,7 +22,11 @@ READING = (
     "otherwise. The margin is the room left between the evidence and the bound, as a share of the bound: near 0 the statement "
     "is tight, far from 0 it gives much away.",
     "Every claim has a broken twin, the same statement with one part spoiled, and the same program has to refute it. A check "
-    "that could not tell the two apart would say nothing.",
+    "that could not tell the two apart would say nothing. How much it can tell apart is its power: the smallest fault that it "
+    "refutes. A fault of size $f$ divides a bound by $f$, leaves $m/f$ of $m$ members, multiplies perturbations by $f$, and so "
+    "on, as each claim says; the table has the smallest. A power near $1$ means that a small error is noticed. A claim that "
+    "would still hold with a tenfold fault in what it claims says so: it holds, but was not tested sharply, most often because "
+    "a bound is far above all that happens.",
 )
 
 
@@ -64,7 +68,8 @@ INTRODUCTIONS = {
         r"enough: the parameter stays within $\gamma$ of the truth, and with probability at least $p$ it is optimistic, that "
         "is, it promises at least what the best arm pays. Regret then adds up widths of the arms played, and these sum to "
         r"little more than $\sqrt{T}$, since every pull narrows the widths that follow. Ensembles enter only through $\gamma$ "
-        "and $p$; an upper confidence bound method has $p = 1$."
+        "and $p$; an upper confidence bound method has $p = 1$. Where $p < 1$ the step from a round that is optimistic now and "
+        "then to a bound of every round is Markov's inequality, and it costs a factor $2/p$."
     ),
     Section.ESTIMATES: (
         "A member's error has two sources, and they can be treated apart: noise in the rewards moves the ridge estimate, and "
@@ -82,8 +87,9 @@ INTRODUCTIONS = {
     Section.THEOREM: (
         r"Put together: with probability at least $1 - 4\delta$ the regret of ensemble sampling is of order $(d \log "
         r"T)^{3/2}\sqrt{T}$, and neither the number of arms nor the size of the ensemble appears in it. The constants are "
-        "large, so measured regret lies far below the bound; what can be tested besides is that it grows no faster in $T$ and "
-        "in $d$ than the theorem allows, and that it does not depend on $K$ or $m$ where the theorem says so."
+        "large, so measured regret lies far below the bound. What can be tested besides is the inequality of a single round, "
+        "of which the theorem is the sum; that regret grows no faster in $T$ and in $d$ than the theorem allows; and that it "
+        "does not grow with $K$ or $m$."
     ),
     Section.HISTORY: (
         "Perturbed-history exploration (LinPHE) draws fresh perturbations for the whole history in every round. A member that "
@@ -99,8 +105,8 @@ INTRODUCTIONS = {
         "signs. The price is in the constants: a larger scale, and an ensemble some 250 times as large."
     ),
     Section.AUXILIARY: (
-        "Inequalities that the proofs borrow. One of them is misprinted in the paper, and its broken twin is the line as "
-        "printed."
+        "Inequalities that the proofs borrow, checked by exact tails rather than by sampling. One of them is misprinted in the "
+        "paper, and its broken twin is the line as printed."
     ),
     Section.LITERATURE: (
         "What other works say about the same algorithms, most of it negative: where too small an ensemble, too small a "
@@ -108,8 +114,9 @@ INTRODUCTIONS = {
         "of the theorem."
     ),
     Section.BEYOND: (
-        "Statements that are not in the paper. If the member that promises most is played, in place of one drawn at random, "
-        "then it is enough that one member is optimistic rather than a fixed share of them: 55 times fewer members do, and "
+        "Statements that are not in the paper. One better inequality in its proof, and the true number of pull counts, make "
+        "the ensemble thirty times smaller for the same bound. If the member that promises most is played, in place of one "
+        "drawn at random, then it is enough that one member is optimistic rather than a fixed share of them: fewer do, and "
         r"the factor $1 + 8/p_N \approx 51$ of the theorem becomes 1. The price is that all members are looked at in every "
         "round and that choices are no longer random."
     ),

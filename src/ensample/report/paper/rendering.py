@@ -86,7 +86,7 @@ def dress(tokens: Sequence[Token]) -> None:
             token.attrs = {"class": "n"}
         if token.type == "tr_open" and names_a_group(tokens[place:]):
             token.attrs = {"class": "group"}
-        if token.type == "td_open" and (word := tokens[place + 1].content.partition(":")[0]) in set(Verdict):
+        if token.type == "td_open" and (word := re.split("[:,]", tokens[place + 1].content)[0]) in set(Verdict):
             token.attrs = {"class": f"verdict {word}"}
         if token.type == "inline" and tokens[place - 2].type == "list_item_open":
             label(token)

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from ensample.claims import Claim, Outcome, Scale, Section
 from ensample.claims.evidence import SUITE_FALSE_ALARM
+from ensample.claims.power import smallest
+from ensample.claims.references import place
 from ensample.numerals import NOTHING
 from ensample.report.paper import prose
 from ensample.report.paper.findings import (
@@ -16,16 +18,27 @@ from ensample.report.paper.findings import (
     claimed,
     counted,
     detail,
-    kind_of_reference,
     margin,
     measured,
     sentence,
+    size,
     three,
     verdict,
 )
 from ensample.report.paper.plain import for_markdown
 
-__all__ = ["TITLE", "Article", "Part", "measurement", "opening", "parts", "refutation", "summary_row", "with_formulas"]
+__all__ = [
+    "TITLE",
+    "Article",
+    "Part",
+    "measurement",
+    "opening",
+    "parts",
+    "refutation",
+    "strength",
+    "summary_row",
+    "with_formulas",
+]
 
 TITLE = "The executable paper"
 
@@ -70,19 +83,28 @@ def parts(findings: Sequence[Finding]) -> list[Part]:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    lines = ["| claim | kind | measured | claimed | margin | verdict |", "|---|---|--:|--:|--:|---|"]
+    lines = ["| claim | kind | measured | claimed | margin | power | verdict |", "|---|---|--:|--:|--:|--:|---|"]
     section = None
     for finding in findings:
         if finding.claim.section is not section:
             section = finding.claim.section
-            lines.append(f"| **{section.value}** | | | | | |")
-        lines.append(summary_row(finding.claim, finding.outcome))
+            lines.append(f"| **{section.value}** | | | | | | |")
+        lines.append(summary_row(finding))
     return "\n".join(lines)
 
 
-def summary_row(claim: Claim, outcome: Outcome) -> str:
-    numbers = f"{measured(claim, outcome)} | {claimed(outcome)} | {margin(claim, outcome)}"
-    return f"| [{for_markdown(claim.title)}](#{claim.id}) | {claim.kind.value} | {numbers} | {verdict(outcome)} |"
+def summary_row(finding: Finding) -> str:
+    claim, outcome = finding.claim, finding.outcome
+    numbers = f"{measured(claim, outcome)} | {claimed(outcome)} | {margin(claim, outcome)} | {sharpest(finding)}"
+    said = verdict(outcome, finding.sharp)
+    return f"| [{for_markdown(claim.title)}](#{claim.id}) | {claim.kind.value} | {numbers} | {said} |"
+
+
+def sharpest(finding: Finding) -> str:
+    """The smallest fault refuted, of any family."""
+    if not finding.powers:
+        return NOTHING
+    return size(smallest(finding.powers), max(fault.largest for fault in finding.claim.faults))
 
 
 def notation() -> str:
@@ -96,7 +118,9 @@ def article(finding: Finding) -> Article:
     claim = finding.claim
     fence = "`" * max(3, 1 + longest_run(claim.latex))
     lines = [f"- Assumes: {'; '.join(for_markdown(text) for text in claim.assumptions)}."]
-    lines += [measurement(claim, finding.outcome), refutation(claim, finding.twin)]
+    lines += [measurement(claim, finding.outcome, finding.sharp)]
+    lines += [strength(finding)] if finding.powers else []
+    lines += [refutation(claim, finding.twin)]
     if claim.note:
         lines.append(f"- Note: {for_markdown(sentence(claim.note))}")
     words = [
@@ -109,20 +133,30 @@ def article(finding: Finding) -> Article:
 
 
 def origin(reference: str) -> str:
-    """Where a claim stands: a label of the paper, or the literature."""
-    if ":" not in reference:
-        return for_markdown(reference)
-    return f"{kind_of_reference(reference)} {code(reference)}".strip()
+    """Where a claim stands: number, name and label in the paper, or the literature."""
+    found = place(reference)
+    return for_markdown(reference) if found is None else f"{for_markdown(found)}, {code(reference)}"
 
 
-def measurement(claim: Claim, outcome: Outcome) -> str:
+def measurement(claim: Claim, outcome: Outcome, sharp: bool) -> str:
     """The line of what was measured."""
     left = margin(claim, outcome)
     room = "" if left == NOTHING else f", margin {left}"
     numbers = f"{measured(claim, outcome)}, claimed {claimed(outcome)}{room}, from a sample of {outcome.sample:,}"
-    said = f"- Measured: {numbers}: **{verdict(outcome)}**."
+    said = f"- Measured: {numbers}: **{verdict(outcome, sharp)}**."
     more = "; ".join(for_markdown(part) for part in detail(outcome))
     return f"{said} {sentence(more)}".strip()
+
+
+def strength(finding: Finding) -> str:
+    """The line of the smallest faults that are refuted."""
+    told = []
+    for fault, power in zip(finding.claim.faults, finding.powers, strict=True):
+        if power is None:
+            told.append(f"none with {fault.description}, up to {three(fault.largest)}")
+        else:
+            told.append(re.sub(r"\bf\b(?!.*\bf\b)", size(power, fault.largest), fault.description))
+    return f"- Power: the smallest faults refuted: {'; '.join(for_markdown(part) for part in told)}."
 
 
 def refutation(claim: Claim, twin: Outcome) -> str:
