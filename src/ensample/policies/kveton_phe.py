@@ -93,6 +93,7 @@ class PseudoRewardModel(DrawnModel):
         super().__init__(rows.shape[1], recipe.lam)
         self.a, self.lam = recipe.a, recipe.lam
         self.rows = rows
+        self.features = rows.copy()  # writable, as a copy's would be: kernels are compiled for one kind
         self.address = address
         self.pulls = np.zeros(len(rows), np.int64)
         self.basis = independent_rows(rows)
@@ -113,8 +114,8 @@ class PseudoRewardModel(DrawnModel):
         rng = self.address.generator(Stream.PERTURBATION, round)
         heads = rng.binomial(np.ceil(self.a * self.pulls).astype(np.int64), 0.5)
         total = np.zeros(self.dim)
-        add_rows(total, self.rows, heads.astype(np.float64))
-        mixed = mixed_inverse(self.rows, self.pulls, self.a, self.lam)
+        add_rows(total, self.features, heads.astype(np.float64))
+        mixed = mixed_inverse(self.features, self.pulls, self.a, self.lam)
         if mixed.size == 0:  # singular to working precision: the arms' directions are in V^-1, which has twice the digits
             return ensemble.estimate(self.state, total) / (self.a + 1.0)
         return ridge.times(mixed, self.parts.target + total)

@@ -107,7 +107,7 @@ class StagedModel(LinearModel):
         super().__init__(arms.dim, recipe.lam)
         stages, d = recipe.stages, arms.dim
         self.radius, self.floor = recipe.radius, 1.0 / math.sqrt(recipe.horizon)
-        self.by_coordinate = arms.by_coordinate
+        self.by_coordinate = arms.by_coordinate.copy()  # writable, as a copy's would be: kernels are compiled for one kind
         self.grams = np.tile(recipe.lam * np.eye(d), (stages, 1, 1))  # V of each stage
         self.inverses = np.tile(np.eye(d) / recipe.lam, (stages, 1, 1))
         self.targets, self.means = np.zeros((stages, d)), np.zeros((stages, d))
