@@ -9,6 +9,7 @@ from ensample.arms import OracleArms as OracleArms
 from ensample.arms import UnitBall as UnitBall
 from ensample.calibration import Calibration as Calibration
 from ensample.errors import AssumptionError as AssumptionError
+from ensample.errors import ConvergenceWarning as ConvergenceWarning
 from ensample.errors import DecisionError as DecisionError
 from ensample.errors import EnsampleError as EnsampleError
 from ensample.errors import FeatureCapWarning as FeatureCapWarning
@@ -47,6 +48,8 @@ from ensample.members import StickyMember as StickyMember
 from ensample.members import UniformMember as UniformMember
 from ensample.models.description import Linear as Linear
 from ensample.models.description import RewardModel as RewardModel
+from ensample.models.generalized import GeneralizedLinear as GeneralizedLinear
+from ensample.models.logistic import Logistic as Logistic
 from ensample.models.model import Model as Model
 from ensample.perturbations.centered_binomial import CenteredBinomial as CenteredBinomial
 from ensample.perturbations.gaussian import Gaussian as Gaussian
@@ -77,6 +80,9 @@ from ensample.policies.sup_linucb import SupLinUCB as SupLinUCB
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling as SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling as ThompsonSampling
 from ensample.problems.bernoulli_arms import BernoulliArms as BernoulliArms
+from ensample.problems.clicks import Clicks as Clicks
+from ensample.problems.clicks import Evill as Evill
+from ensample.problems.clicks import LogisticBandit as LogisticBandit
 from ensample.problems.drift import Drift as Drift
 from ensample.problems.families import AdversarialDuplicates as AdversarialDuplicates
 from ensample.problems.families import Ball as Ball
@@ -91,6 +97,8 @@ from ensample.problems.family import problem as problem
 from ensample.problems.linear import ContextualLinearProblem as ContextualLinearProblem
 from ensample.problems.linear import LinearProblem as LinearProblem
 from ensample.problems.linear import Problem as Problem
+from ensample.problems.logistic import ContextualLogisticProblem as ContextualLogisticProblem
+from ensample.problems.logistic import LogisticProblem as LogisticProblem
 from ensample.problems.moving import MovingProblem as MovingProblem
 from ensample.problems.noise import BernoulliNoise as BernoulliNoise
 from ensample.problems.noise import GaussianNoise as GaussianNoise

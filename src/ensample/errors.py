@@ -14,6 +14,7 @@ A call that raises one of these has changed nothing. And what it warns of:
 
     LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
     FeatureCapWarning       (a UserWarning) an experiment that has seen more features than it may have columns
+    ConvergenceWarning      (a UserWarning) a fit that was given up before it was as near as it should be
 """
 
 import reprlib
@@ -24,6 +25,7 @@ import numpy as np
 
 __all__ = [
     "AssumptionError",
+    "ConvergenceWarning",
     "DecisionError",
     "EnsampleError",
     "FeatureCapWarning",
@@ -165,6 +167,10 @@ class LiveSimulationWarning(UserWarning):
 
 class FeatureCapWarning(UserWarning):
     """An experiment has seen more features than it may have columns: those that come now share a few."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A fit was given up before its last step was short enough; what it had come to is used."""
 
 
 def show(value: object) -> str:

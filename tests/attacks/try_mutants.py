@@ -79,7 +79,7 @@ def go_on(policy: es.Policy) -> list[str]:
                 answers.append(type(error).__name__)
                 continue
             raise
-        policy.update(decision, reward(t, decision))
+        policy.update(decision, reward(policy, t, decision))
         answers.append(repr(decision))
     return answers
 

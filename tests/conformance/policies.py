@@ -1,5 +1,7 @@
 """Every kind of live policy, for tests that walk them all."""
 
+import math
+
 import numpy as np
 
 import ensample as es
@@ -28,6 +30,11 @@ RECIPES = {
     "ensemble, optimistic intercept": es.EnsembleSampling(size=12, member=es.OptimisticMember(), intercept=True),
     "ensemble, intercept, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5, intercept=True),
     "ensemble, intercept, fixed scale": es.EnsembleSampling(size=12, scale=0.5, intercept=True),
+    "ensemble, logistic": es.EnsembleSampling(size=12, model=es.Logistic()),
+    "ensemble, logistic, other laws": es.EnsembleSampling(
+        size=12, regularization=0.1, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), model=es.Logistic()
+    ),
+    "ensemble, exact logistic": es.EnsembleSampling(size=12, scale=0.5, model=es.Logistic("exact")),
     "LinPHE": es.PerturbedHistory(scale=0.5),
     "LinPHE, calibrated": es.PerturbedHistory(),
     "LinPHE, calibrated Rademacher": es.PerturbedHistory(reward=es.Rademacher()),
@@ -56,6 +63,8 @@ RECIPES = {
     "ensemble, forgetting, other laws": es.EnsembleSampling(
         size=12, scale=0.5, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), half_life=2.5
     ),
+    "ensemble, logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic(), half_life=6),
+    "ensemble, exact logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic("exact"), half_life=6),
     "LinPHE, forgetting": es.PerturbedHistory(scale=0.5, half_life=6),
     "Thompson sampling, forgetting": es.ThompsonSampling(scale=0.5, half_life=6),
     "Thompson sampling, forgetting and calibrated": es.ThompsonSampling(half_life=6),
@@ -78,6 +87,7 @@ EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe,
 STANDING = ("Kveton's LinPHE", "SupLinUCB", "multiplier bootstrap")
 MIXING = [recipe for recipe in RECIPES if recipe not in STANDING]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
+LOGISTIC = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Logistic)]
 CERTAIN = [
     name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy | es.SupLinUCB)
 ]  # nothing is random
@@ -103,13 +113,14 @@ def play(policy: es.Policy, rounds: int, first: int = 0) -> list[es.Decision]:
     decisions = []
     for t in range(first, first + rounds):
         decision = policy.decide(offered(policy, t))
-        policy.update(decision, reward(t, decision))
+        policy.update(decision, reward(policy, t, decision))
         decisions.append(decision)
     return decisions
 
 
-def reward(t: int, decision: es.Decision) -> float:
-    return float(decision.features @ [0.5, -0.2, 0.3] + np.random.default_rng(t).normal(0, 0.2))
+def reward(policy: es.Policy, t: int, decision: es.Decision) -> float:
+    y = float(decision.features @ [0.5, -0.2, 0.3] + np.random.default_rng(t).normal(0, 0.2))
+    return 1.0 / (1.0 + math.exp(-y)) if isinstance(policy.recipe.model, es.Logistic) else y
 
 
 def learned(policy: es.Policy, features: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -125,8 +125,8 @@ class TestLinUCB:
         for t in range(50):
             one, other = fixed.decide(), changing.decide(FEATURES)
             assert one == other and one.arm != 5, "of equal arms the lowest index wins"
-            fixed.update(one, reward(t, one))
-            changing.update(other, reward(t, other))
+            fixed.update(one, reward(fixed, t, one))
+            changing.update(other, reward(changing, t, other))
         with pytest.raises(es.InvalidArgument, match="arms of this round"):
             changing.decide()
 
@@ -157,7 +157,7 @@ class TestLinUCB:
             assert index[0] == pytest.approx(max(index), rel=1e-12)
             assert np.linalg.norm(decision.features) == pytest.approx(1.0)
             np.testing.assert_allclose(policy.beta, policy.diagnostics().perturbation_norms[0], rtol=1e-9)
-            policy.update(decision, reward(t, decision))
+            policy.update(decision, reward(policy, t, decision))
 
     def test_nothing_seen_nothing_wanted(self) -> None:
         assert LinUCB(0.0).start(es.UnitBall(2)).decide().features.tolist() == [1.0, 0.0]

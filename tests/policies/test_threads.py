@@ -17,7 +17,7 @@ def worked(policy: es.Policy, rounds: int) -> None:
 
     def work(thread: int) -> None:
         for t in range(rounds):
-            policy.update(policy.decide(), float(thread + t % 3))
+            policy.update(policy.decide(), (thread + t % 3) / THREADS / 2)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(THREADS)]
     for thread in threads:

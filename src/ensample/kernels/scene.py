@@ -6,12 +6,14 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import kernel
+from ensample.kernels.links import NO_LINK, mean_at
 from ensample.kernels.noise import draw_reward, noise_spread
 from ensample.kernels.rows import add_outer, argmax
 from ensample.kernels.track import Track, adopt, calibrate, due, note, observe, unlearned
+from ensample.kernels.weighted import observe_weighted
 from ensample.types import FloatArray
 
-__all__ = ["Moment", "Scene", "first_moment", "offer", "play"]
+__all__ = ["Moment", "Scene", "first_moment", "offer", "play", "play_weighted"]
 
 
 class Scene(NamedTuple):
@@ -22,6 +24,8 @@ class Scene(NamedTuple):
     noise: int  # a kind of `kernels.noise`
     low: float  # of the noise's spread, as in `spread_at`
     high: float
+    link: int = NO_LINK  # of `kernels.links`, if means are not linear
+    constant: bool = False  # whether the last feature is 1, and the unit vectors are of the others
 
 
 class Moment(NamedTuple):
@@ -47,18 +51,21 @@ def first_moment(scene: Scene, track: Track) -> Moment:
 def offer(scene: Scene, moment: Moment, rng: Generator) -> None:
     """The arms of a round."""
     features = moment.features
+    d = scene.theta.size - 1 if scene.constant else scene.theta.size
     for k in range(scene.offered):
         squares = 0.0
-        for i in range(scene.theta.size):
+        for i in range(d):
             features[k, i] = rng.standard_normal()
             squares += features[k, i] * features[k, i]
-        for i in range(scene.theta.size):
+        for i in range(d):
             features[k, i] /= np.sqrt(squares)
+        if scene.constant:
+            features[k, d] = 1.0
 
 
 @kernel
 def best_offered(scene: Scene, track: Track, moment: Moment) -> float:
-    """The best x on offer for the moment's model, into `moment.x`; returns the largest mean on offer."""
+    """The best x on offer for the moment's model, into `moment.x`; returns the largest linear predictor on offer."""
     features, theta, x = moment.features, moment.theta, moment.x
     if scene.offered == 0:
         length = np.sqrt((theta * theta).sum())
@@ -95,13 +102,33 @@ def play(scene: Scene, track: Track, moment: Moment, t: int, rng: Generator) -> 
     """Play the best x for the moment's model in round t and learn from it."""
     best = best_offered(scene, track, moment)
     x = moment.x
-    mean = 0.0
-    for i in range(x.size):
-        mean += x[i] * scene.theta[i]
+    mean = mean_of(scene, x)
     observe(track, x, draw_reward(scene.noise, mean, noise_spread(mean, scene.low, scene.high), rng))
     add_outer(moment.gram, 1.0, x, x)
     if unlearned(track):
         learn_scales(track, moment)
     elif due(track, t):
         adopt(track, moment.gram)
-    note(track, t, best - mean)
+    note(track, t, mean_at(scene.link, best) - mean)
+
+
+@kernel
+def mean_of(scene: Scene, x: FloatArray) -> float:
+    """E[Y | x]."""
+    predictor = 0.0
+    for i in range(x.size):
+        predictor += x[i] * scene.theta[i]
+    return mean_at(scene.link, predictor)
+
+
+@kernel
+def play_weighted(scene: Scene, track: Track, moment: Moment, link: int, t: int, rng: Generator) -> None:
+    """`play` by a generalised linear model that learns by the stream fit."""
+    best = best_offered(scene, track, moment)
+    x = moment.x
+    mean = mean_of(scene, x)
+    y = draw_reward(scene.noise, mean, noise_spread(mean, scene.low, scene.high), rng)
+    add_outer(moment.gram, observe_weighted(track, link, x, y), x, x)
+    if due(track, t):
+        adopt(track, moment.gram)
+    note(track, t, mean_at(scene.link, best) - mean)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from ensample.arms import Arms
-from ensample.calibration import Unknown
+from ensample.calibration import AUTO, Unknown
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.intercept import EnsembleWithIntercept
 from ensample.models.model import Model
@@ -67,6 +67,14 @@ class RewardModel(ABC):
 
     learns_noise: ClassVar[bool] = True
     """Whether the size of the noise is learned from the rewards where the scale is "auto". If not, the model implies it."""
+
+    def strength(self, regularization: float | Auto, arms: Arms) -> float:
+        """lam before the first reward: 1 where it is "auto", unless a model has a rule of its own."""
+        return 1.0 if regularization == AUTO else regularization
+
+    def needs_log(self, arms: Arms) -> bool:
+        """Whether what it makes for these arms looks at the policy's log, which then must be kept."""
+        return False
 
     def check(self, plan: EnsemblePlan) -> None:  # noqa: B027 (most combinations will do)
         """Raise `InvalidArgument` on fields of a recipe that this model cannot do with."""

@@ -24,6 +24,8 @@ class LinearModel(Model):
 
     size: int | None = 1
     whole: ClassVar[bool] = True
+    weighted: ClassVar[bool] = False
+    """Whether V and b are sums over observations that have weights: not those of the log as it is."""
 
     def __init__(self, dim: int, prior: float | FloatArray | Unknown, rate: float = 0.0) -> None:
         """`prior` is V before the first observation: lam, or its diagonal [d]; or what is to be learned of the scales.
@@ -37,6 +39,7 @@ class LinearModel(Model):
             sizes = np.zeros(dim) if prior.sizes is None else prior.sizes
             self.scales = new_scales(sizes, prior.lam)
             prior = first_prior(sizes, prior.lam, prior.intercept)
+        self.given = prior  # V before the first observation
         self.state = new_ridge(dim, prior, rate)  # the kernels change it in place
         self._look()
 

@@ -1,6 +1,7 @@
 """What a policy asks of a model. Nothing here knows of ridge regression."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +28,9 @@ class Model(ABC):
 
     whole: ClassVar[bool] = False
     """Whether `learn` changes everything in one call of a kernel. If not, the arrays are copied before it."""
+
+    history: Callable[[], tuple[FloatArray, FloatArray]] | None = None
+    """All features and rewards, in the order of the log, where the policy keeps it: it says so when it starts."""
 
     @property
     @abstractmethod

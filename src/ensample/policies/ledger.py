@@ -165,6 +165,11 @@ class Ledger:
         rounds, rewards = np.array(self.rounds, dtype=np.int64), np.array(self.rewards, dtype=np.float64)
         return Log(rounds, features, rewards, arms, np.array(self.propensities, dtype=np.float64))
 
+    def history(self) -> tuple[FloatArray, FloatArray]:
+        """Features [n, d] and rewards [n] of the log."""
+        log = self.log()
+        return log.features, log.reward
+
     def other_features(self) -> FloatArray:
         """Features in the log that are no standing arm's: [n, d]."""
         return np.array(self.others, dtype=np.float64).reshape(-1, self.dim)

@@ -56,6 +56,8 @@ class Policy:
         self._rule = rule
         self._origin = fingerprint(recipe, address.seed)
         self._ledger = Ledger(model, arms.rows, arms.dim, log)
+        if self._ledger.keeps_log:
+            model.history = self._ledger.history
         self._offers: dict[int, Offer] = {}  # rounds' own, until the next update
         self._voted: tuple[int, Offer, IntArray, FloatArray] | None = None
 

@@ -93,7 +93,7 @@ class Recipe(ABC):
     def prior(self, arms: Arms) -> float | Unknown:
         """The regularization, or what is to be learned of the scales on these arms."""
         if not self.calibrates:
-            return self.lam
+            return self.model.strength(self.regularization, arms)
         sizes, lam = (arms.sizes, 0.0) if self.regularization == AUTO else (np.ones(arms.dim), self.lam)
         if self.intercept and sizes is not None:
             sizes = np.append(sizes, 1.0)
@@ -114,6 +114,8 @@ class Recipe(ABC):
         `log`: whether it keeps every observation in memory (True) or none (None); a function is given each one instead.
         """
         self.check(arms)
+        if log is not True and self.model.needs_log(arms):
+            raise InvalidArgument("log", log, f"True on arms without numbers: {self.model!r} looks at all of it")
         address = Address(seed)
         return self.policy_type(self, arms, address, self.build(arms, address), self.rule, log)
 

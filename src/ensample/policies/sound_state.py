@@ -17,8 +17,7 @@ from ensample.kernels.calibration import LEAST as LEAST_STRENGTH
 from ensample.kernels.calibration import MOST as MOST_STRENGTH
 from ensample.kernels.calibration import first_prior
 from ensample.kernels.ridge import Ridge
-from ensample.models import LinearModel
-from ensample.models.intercept import free
+from ensample.models import GeneralizedLinear, LinearModel
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.policy import Policy
 from ensample.policies.soundness import ROUNDING, require, standing_features
@@ -59,8 +58,7 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
     parts = model.parts
     V, V_low, b, prior = parts.gram, parts.gram_low, parts.target, parts.prior
     if model.unknown is None:
-        given = free(policy.arms.dim, policy.recipe.lam) if policy.recipe.intercept else policy.recipe.lam
-        expect("prior", prior, prior == given, "the recipe's regularization")
+        expect("prior", prior, prior == model.given, "the recipe's regularization")
     else:
         check_scales(policy, model, model.unknown)
     expect("V", V, V == V.T, "a symmetric matrix")
@@ -69,7 +67,9 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
     if model.rate > 0.0:
         expect("rate", parts.rate[:, :1], parts.rate[:, :1] == model.rate, "log 2 / the recipe's half_life")
         expect("sum x_i^2", parts.lengths, parts.lengths >= 0.0, "a sum of squares")
-    known = policy._ledger.keeps_log
+    if model.weighted:
+        check_range(policy)
+    known = policy._ledger.keeps_log and not model.weighted
     expected = np.diag(prior) + gram_of_log(policy) if known else V
     width = np.sqrt(np.abs(np.diag(expected)))
     expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "its prior + sum x x' over the log")
@@ -84,6 +84,13 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
         expect("sum y^2's low part", parts.squares[1, :1], low_part(squares, parts.squares[1, :1]), "less than its last digit")
         expect("sum y^2", squares, np.abs(squares - total) <= ROUNDING * total, "sum y^2 over the log")
     check_solution(parts, size)
+
+
+def check_range(policy: Policy) -> None:
+    """Rewards of the log that the model cannot have learned."""
+    link, rewards = policy.recipe.model, np.array(policy._ledger.rewards)
+    if isinstance(link, GeneralizedLinear):
+        require("log.rewards", rewards, (rewards >= link.low) & (rewards <= link.high), f"a reward of {link!r}")
 
 
 def check_scales(policy: Policy, model: LinearModel, unknown: Unknown) -> None:

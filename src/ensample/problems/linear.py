@@ -92,7 +92,7 @@ class LinearProblem(Problem):
         self.opening = numbered("opening", opening, standing)
         self._best_mean = self.mean(arms.best(self.theta)[1])
         worst_mean = self.mean(arms.best(-self.theta)[1])
-        self.noise.check(np.array([self._best_mean, worst_mean, *(self.warmup_features @ self.theta)]))
+        self.noise.check(np.array([self._best_mean, worst_mean, *self.means(self.warmup_features)]))
 
     def __repr__(self) -> str:
         return f"LinearProblem({self.arms!r}, noise={self.noise!r})"
@@ -111,9 +111,13 @@ class LinearProblem(Problem):
         plain = not len(self.warmup) and isinstance(self.arms, UnitBall)
         return Scene(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
 
+    def means(self, rows: FloatArray) -> FloatArray:
+        """E[Y | x] of each row: [n]."""
+        return np.asarray(rows @ self.theta)
+
     def _world(self, arms: FiniteArms, noise: KernelNoise) -> World:
         features = self._rows()
-        means = features @ self.theta
+        means = self.means(features)
         (by_coordinate,) = aligned(arms.by_coordinate.shape)
         by_coordinate[:] = arms.by_coordinate
         return World(
@@ -149,9 +153,12 @@ class LinearProblem(Problem):
     def parameters(self) -> dict[str, Any] | None:
         if type(self).__init__ is not LinearProblem.__init__:
             return None
+        return {"arms": self.arms, "theta": self.theta, "noise": self.noise, **self._prescribed()}
+
+    def _prescribed(self) -> dict[str, Any]:
+        """What is observed without a choice, if anything is."""
         optional = {"warmup": self.warmup, "others": self.others, "opening": self.opening}
-        given = {name: values for name, values in optional.items() if values.size}
-        return {"arms": self.arms, "theta": self.theta, "noise": self.noise, **given}
+        return {name: values for name, values in optional.items() if values.size}
 
 
 class ContextualLinearProblem(Problem):

@@ -108,7 +108,8 @@ def obstacle(recipe: Recipe, problem: Problem, place: World | Scene | None, regi
         return f"{name} on {type(problem).__name__} with {kinds[0]} and {kinds[1]}, which kernels do not know"
     if not registered:
         return f"no kernel simulates {name} on {type(problem.arms).__name__}"
-    return f"{name}: {registered[0].obstacle(recipe)}"
+    same = [kernel for kernel in registered if kernel.model is type(recipe.model)]
+    return f"{name}: {(same or registered)[0].obstacle(recipe)}"
 
 
 SAID: set[str] = set()

@@ -94,7 +94,8 @@ def run(job: Job, stage: Stage, rngs: RunGenerators, stop: IntArray) -> tuple[st
     recipe, place = job.recipe, stage.place
     if stage.kernel is None or place is None:
         return Evaluation.LIVE.value, *run_live(recipe, stage.problem, job.checkpoints, rngs, stop)
-    track = new_track(stage.room, recipe.lam, job.checkpoints, stop, stage.unknown, recipe.rate)
+    lam = recipe.model.strength(recipe.regularization, stage.problem.arms)
+    track = new_track(stage.room, lam, job.checkpoints, stop, stage.unknown, recipe.rate)
     stage.kernel.run(recipe, place, track, rngs)
     return stage.kernel.way.value, track.regret, pulls_of(place, track)
 

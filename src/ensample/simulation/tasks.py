@@ -11,6 +11,7 @@ from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.errors import EnsampleError
 from ensample.kernels.machine_code import is_noted, note
 from ensample.members import OptimisticMember
+from ensample.models import Linear, Logistic
 from ensample.perturbations import Gaussian, Uniform
 from ensample.policies import EnsembleSampling, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
@@ -24,6 +25,8 @@ SIZE = 3
 OTHERS: tuple[Recipe, ...] = (
     EnsembleSampling(SIZE, member=OptimisticMember()),
     PerturbedHistory(reward=Uniform(1.0)),
+    EnsembleSampling(SIZE, model=Logistic()),
+    EnsembleSampling(SIZE, model=Logistic("exact")),
 )
 """Those whose kernels differ by more than the type of the recipe."""
 
@@ -78,7 +81,7 @@ def ways(recipe: Recipe, where: Problem | Family) -> dict[str, str]:
     place = (where.draw(np.random.default_rng(0)) if isinstance(where, Family) else where).place()
     able = {kernel.way for kernel in KERNELS.get((type(recipe), type(place)), []) if not kernel.obstacle(recipe)}
     summed = isinstance(recipe, PerturbedHistory) and type(recipe.reward_law) is not Gaussian
-    what = f"{type(recipe).__name__} on a {type(place).__name__}{', sums' if summed else ''}"
+    what = f"{described(recipe)} on a {type(place).__name__}{', sums' if summed else ''}"
     return {f"{way.value} {what}": way.value for way in Evaluation if way in able}
 
 
@@ -89,7 +92,13 @@ def needed(recipe: Recipe, where: Problem | Family) -> str:
 
 def live_name(recipe: Recipe) -> str:
     special = next((f" {variety.name}" for variety in VARIETIES if variety.of(recipe)), "")
-    return f"live {type(recipe).__name__}{special}"
+    return f"live {described(recipe)}{special}"
+
+
+def described(recipe: Recipe) -> str:
+    """Its type, and its model where that is not linear."""
+    name = type(recipe).__name__
+    return name if isinstance(recipe.model, Linear) else f"{name}, {recipe.model!r}"
 
 
 def play(recipe: Recipe) -> None:

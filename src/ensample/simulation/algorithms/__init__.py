@@ -10,6 +10,7 @@ ALGORITHMS = (
     "information_directed",
     "kveton_phe",
     "lazy",
+    "lazy_stream",
     "linucb",
     "moving_ensemble",
     "multiplier_bootstrap",
