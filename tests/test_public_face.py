@@ -26,7 +26,7 @@ NAMES = {
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Estimate Evaluation evaluate read_dsjson",
     "Linear RewardModel GeneralizedLinear Logistic ConvergenceWarning",
-    "Clicks Evill LogisticBandit LogisticProblem ContextualLogisticProblem",
+    "Clicks EVILL Evill LogisticBandit LogisticProblem ContextualLogisticProblem",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
     "FeatureCapWarning read_log open_experiment",

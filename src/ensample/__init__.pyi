@@ -65,6 +65,7 @@ from ensample.policies.diagnostics import Diagnostics as Diagnostics
 from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus as EnsemblePlusPlus
 from ensample.policies.ensemble_sampling import EnsembleSampling as EnsembleSampling
 from ensample.policies.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
+from ensample.policies.evill import EVILL as EVILL
 from ensample.policies.greedy import Greedy as Greedy
 from ensample.policies.information_directed import InformationDirected as InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE as KvetonPHE

@@ -65,6 +65,17 @@ RECIPES = {
     ),
     "ensemble, logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic(), half_life=6),
     "ensemble, exact logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic("exact"), half_life=6),
+    "GLM-TSL": es.ThompsonSampling(model=es.Logistic("exact")),
+    "Thompson sampling, logistic": es.ThompsonSampling(model=es.Logistic()),
+    "GLM-FPL": es.PerturbedHistory(model=es.Logistic("exact")),
+    "LinPHE, logistic": es.PerturbedHistory(model=es.Logistic()),
+    "EVILL": es.EVILL(),
+    "logistic PHE": es.KvetonPHE(model=es.Logistic()),
+    "UCB-GLM": es.LinUCB(model=es.Logistic("exact")),
+    "LinUCB, logistic": es.LinUCB(model=es.Logistic()),
+    "greedy, logistic": es.Greedy(model=es.Logistic()),
+    "greedy, exact logistic": es.Greedy(model=es.Logistic("exact")),
+    "epsilon-greedy, logistic": es.EpsilonGreedy(0.3, model=es.Logistic()),
     "LinPHE, forgetting": es.PerturbedHistory(scale=0.5, half_life=6),
     "Thompson sampling, forgetting": es.ThompsonSampling(scale=0.5, half_life=6),
     "Thompson sampling, forgetting and calibrated": es.ThompsonSampling(half_life=6),
@@ -80,11 +91,18 @@ ENUMERATED = {  # recipes that do not take all arms
     "epsilon-greedy": ("finite", "changing"),
     "information-directed": ("finite", "changing"),
     "Kveton's LinPHE": ("finite",),
+    "logistic PHE": ("finite",),
+    "UCB-GLM": ("finite", "changing", "ball"),
+    "LinUCB, logistic": ("finite", "changing", "ball"),
+    "epsilon-greedy, logistic": ("finite", "changing"),
+    "GLM-TSL": ("finite", "changing"),
+    "GLM-FPL": ("finite", "changing"),
+    "EVILL": ("finite", "oracle"),
     "SupLinUCB": ("finite",),
     "multiplier bootstrap": ("finite",),
 }
 EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
-STANDING = ("Kveton's LinPHE", "SupLinUCB", "multiplier bootstrap")
+STANDING = ("Kveton's LinPHE", "logistic PHE", "SupLinUCB", "multiplier bootstrap")
 MIXING = [recipe for recipe in RECIPES if recipe not in STANDING]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
 LOGISTIC = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Logistic)]

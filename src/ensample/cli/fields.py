@@ -139,7 +139,7 @@ def shown(signature: inspect.Signature) -> str:
     """The fields with their defaults, without types.
 
     >>> shown(inspect.signature(es.PerturbedHistory))
-    "(scale='auto', regularization='auto', initial=None, reward=None, *, setting=None, half_life=None)"
+    "(scale='auto', regularization='auto', initial=None, reward=None, *, setting=None, half_life=None, model=Linear())"
     """
     plain = [item.replace(annotation=inspect.Parameter.empty) for item in signature.parameters.values()]
     return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))

@@ -38,6 +38,7 @@ class GeneralizedLinear(RewardModel):
     learns_noise: ClassVar[bool] = False
     low: ClassVar[float] = -math.inf  # rewards are at least this
     high: ClassVar[float] = math.inf
+    spread: ClassVar[float] = 1.0  # the largest standard deviation of a reward, or what stands for it
     code: ClassVar[int] = NO_LINK  # in `kernels.links`, where kernels know the link
 
     def __post_init__(self) -> None:

@@ -50,6 +50,7 @@ class Logistic(GeneralizedLinear):
 
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
+    spread: ClassVar[float] = 0.5
     code: ClassVar[int] = LOGISTIC_LINK
 
     def mean(self, u: Any) -> Any:

@@ -8,6 +8,7 @@ from ensample.policies.diagnostics import Diagnostics
 from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.epsilon_greedy import EpsilonGreedy
+from ensample.policies.evill import EVILL
 from ensample.policies.greedy import Greedy
 from ensample.policies.information_directed import InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE
@@ -22,6 +23,7 @@ from ensample.policies.symmetrized import SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling
 
 __all__ = [
+    "EVILL",
     "Decision",
     "Diagnostics",
     "EnsemblePlusPlus",

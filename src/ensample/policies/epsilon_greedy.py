@@ -1,13 +1,14 @@
 """Epsilon-greedy: explore blindly now and then."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ensample.arms import Arms, ChangingArms, Offer
 from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.kernels.greedy import exploration
-from ensample.models import LinearModel
+from ensample.models import LINEAR, GeneralizedLinear, Linear, LinearModel, RewardModel
+from ensample.policies.greedy import centre_of
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
@@ -62,6 +63,7 @@ class EpsilonGreedy(Recipe):
     epsilon: float = 0.1
     decay: float | None = None
     regularization: float = 1.0
+    model: RewardModel = field(default=LINEAR, kw_only=True)
     scale = 0.0
     policy_type: ClassVar[type[Policy]] = EpsilonGreedyPolicy
 
@@ -70,6 +72,7 @@ class EpsilonGreedy(Recipe):
         if self.decay is not None:
             object.__setattr__(self, "decay", number("decay", self.decay, above=0.0))
         object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        self.check_model(Linear, GeneralizedLinear)
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
@@ -81,4 +84,4 @@ class EpsilonGreedy(Recipe):
         return exploration(self.epsilon, self.decay or 0.0, t)
 
     def build(self, arms: Arms, address: Address) -> LinearModel:
-        return LinearModel(arms.dim, self.lam)
+        return centre_of(self, arms)

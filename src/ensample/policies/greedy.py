@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 
 from ensample.arms import Arms
 from ensample.calibration import AUTO
-from ensample.models import LinearModel
+from ensample.models import LINEAR, GeneralizedLinear, Linear, LinearModel, RewardModel
+from ensample.policies.generalized import EXACT, ExactCentre, StreamCentre
 from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
 from ensample.types import Auto
 
-__all__ = ["Greedy"]
+__all__ = ["Greedy", "centre_of"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Greedy(Recipe):
     >>> decision.arm  # it never finds out about arm 1
     0
 
+    `model=Logistic()`: argmax_x x'theta_hat with theta_hat of the stream fit, or of the exact one.
+
     Proved: nothing without assumptions on the diversity of the arms; its regret can be linear, as here.
 
     Reference: H. Bastani, M. Bayati and K. Khosravi, "Mostly Exploration-Free Algorithms for Contextual Bandits",
@@ -37,15 +40,24 @@ class Greedy(Recipe):
 
     regularization: float | Auto = AUTO
     half_life: float | None = field(default=None, kw_only=True)
+    model: RewardModel = field(default=LINEAR, kw_only=True)
     scale = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
         self.check_half_life()
+        self.check_model(Linear, GeneralizedLinear)
 
     @property
     def calibrates(self) -> bool:
-        return self.regularization == AUTO
+        return self.regularization == AUTO and self.model.learns_noise
 
     def build(self, arms: Arms, address: Address) -> LinearModel:
-        return LinearModel(arms.dim, self.prior(arms), self.rate)
+        return centre_of(self, arms)
+
+
+def centre_of(recipe: Recipe, arms: Arms) -> LinearModel:
+    """One member, the estimate from the real rewards."""
+    if isinstance(recipe.model, GeneralizedLinear):
+        return (ExactCentre if recipe.model.fit == EXACT else StreamCentre)(recipe, arms)
+    return LinearModel(arms.dim, recipe.prior(arms), recipe.rate)

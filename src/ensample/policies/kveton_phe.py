@@ -1,7 +1,7 @@
 """LinPHE as first proposed, with Bernoulli pseudo-rewards (Kveton et al. 2020)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -14,8 +14,9 @@ from ensample.kernels import ensemble, ridge
 from ensample.kernels.learning import count_arm
 from ensample.kernels.pseudo_rewards import mixed_inverse, unplayed
 from ensample.kernels.rows import add_rows
-from ensample.models import DrawnModel
+from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.policies.decision import UNNUMBERED
+from ensample.policies.generalized import PseudoClicks
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
@@ -56,6 +57,9 @@ class KvetonPHE(Recipe):
     >>> int(np.bincount(policy.log().arm).argmax())
     1
 
+    `model=Logistic()` is logistic PHE: theta_t is the minimiser of the logistic loss of rewards and pseudo-rewards together,
+    by Newton's method whatever its `fit`.
+
     Proved for rewards in [0, 1] and an a that grows with d and log T: regret of order d sqrt(T) up to logarithms. a = 0.5 is
     what does well in experiments and has no guarantee.
 
@@ -65,11 +69,13 @@ class KvetonPHE(Recipe):
 
     a: float = 0.5
     regularization: float = 1.0
+    model: RewardModel = field(default=LINEAR, kw_only=True)
     policy_type: ClassVar[type[Policy]] = StandingPolicy
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", number("a", self.a, most=1e6, above=0.0))
         object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        self.check_model(Linear, GeneralizedLinear)
 
     @property
     def scale(self) -> float:  # type: ignore[override]
@@ -81,8 +87,10 @@ class KvetonPHE(Recipe):
         if arms.rows is None:
             raise InvalidArgument("arms", arms, "FiniteArms for KvetonPHE, which counts pseudo-rewards by arm")
 
-    def build(self, arms: Arms, address: Address) -> "PseudoRewardModel":
+    def build(self, arms: Arms, address: Address) -> DrawnModel:
         assert arms.rows is not None  # as `check` has seen
+        if isinstance(self.model, GeneralizedLinear):
+            return PseudoClicks(self, arms, address, self.a, independent_rows(arms.rows))
         return PseudoRewardModel(self, arms.rows, address)
 
 

@@ -16,7 +16,11 @@ from ensample.kernels.inflation import Inflation
 from ensample.kernels.learning import watch
 from ensample.kernels.linucb import optimistic_arm
 from ensample.kernels.rows import dot
+from ensample.models import LINEAR, GeneralizedLinear, Linear, RewardModel
+from ensample.models.exact import ExactFit
 from ensample.models.linear import LinearModel, best_for
+from ensample.models.streamed import Streamed
+from ensample.policies.generalized import EXACT, link_of
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
@@ -67,10 +71,15 @@ class LinUCB(Recipe):
     >>> policy.propensities().tolist()
     [0.0, 1.0, 0.0]
 
+    `model=Logistic("exact")` is UCB-GLM with the Hessian's norm: argmax_x x'theta_hat + radius |x|_{H^-1} at the minimiser of
+    the logistic loss; with `Logistic()` theta_hat and V are those of the stream fit. "auto" is radius 2. Li et al. prove
+    O(d sqrt(T)) for the norm of sum x x' and a radius that grows.
+
     Proved for `from_theorem` (see `ensample.theory.ucb_bound`): regret of order d sqrt(T), logarithms aside, also where arms
     change from round to round (not looking at the round's noise) and regret is to the best of each round.
 
-    Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS 2011.
+    Reference: Y. Abbasi-Yadkori, D. Pal and C. Szepesvari, "Improved Algorithms for Linear Stochastic Bandits", NeurIPS 2011;
+    UCB-GLM: L. Li, Y. Lu and D. Zhou, "Provably Optimal Algorithms for Generalized Linear Contextual Bandits", ICML 2017.
     """
 
     radius: float | Auto = AUTO
@@ -81,6 +90,7 @@ class LinUCB(Recipe):
     delta: float = 0.05
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
+    model: RewardModel = field(default=LINEAR, kw_only=True)
     scale = 0.0
     boldness: ClassVar[float] = 2.0
     theorem_lets_arms_change: ClassVar[bool] = True
@@ -100,6 +110,9 @@ class LinUCB(Recipe):
             object.__setattr__(self, name, value)
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         self.check_half_life()
+        self.check_model(Linear, GeneralizedLinear)
+        if self.form != "constant" and not isinstance(self.model, Linear):
+            raise InvalidArgument("form", self.form, f"'constant' with {self.model!r}")
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
@@ -117,11 +130,11 @@ class LinUCB(Recipe):
 
     @property
     def calibrates(self) -> bool:
-        return self.radius == AUTO and self.form == "constant"
+        return self.radius == AUTO and self.form == "constant" and self.model.learns_noise
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """The general theorem, for a radius of beta_T or either form of beta_t at the constants of the setting."""
-        if type(self) is not LinUCB:
+        if type(self) is not LinUCB or not isinstance(self.model, Linear):
             return super().guarantee(setting)
         self.require_memory(LINUCB_THEOREM.name)
         LINUCB_THEOREM.require_confidence(setting)
@@ -143,13 +156,15 @@ class LinUCB(Recipe):
             raise InvalidArgument("arms", arms, f"{kinds}: LinUCB needs arms it can enumerate, or the ball")
 
     def build(self, arms: Arms, address: Address) -> "OptimisticModel":
+        if isinstance(self.model, GeneralizedLinear):
+            return (ExactOptimist if self.model.fit == EXACT else StreamOptimist)(self, arms)
         return OptimisticModel(self, arms)
 
     @property
     def factor(self) -> Inflation:
         """beta_t as kernels know it; without the norm's part where that is watched."""
         if self.radius == AUTO and self.form == "constant":
-            return Inflation(self.boldness, learned=True)
+            return Inflation(self.boldness, learned=self.model.learns_noise)
         if self.radius != AUTO and self.form == "constant":
             return Inflation(self.radius)
         base = math.sqrt(self.lam) * (self.norm or 0.0)
@@ -212,6 +227,29 @@ class OptimisticModel(LinearModel):
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "largest": self.largest}
+
+
+class StreamOptimist(Streamed, OptimisticModel):
+    """theta_hat and V of the stream fit."""
+
+    def __init__(self, recipe: LinUCB, arms: Arms) -> None:
+        self.link = link_of(recipe)
+        OptimisticModel.__init__(self, recipe, arms)
+
+
+class ExactOptimist(ExactFit, StreamOptimist):
+    """theta_hat and the Hessian of the exact fit."""
+
+    def __init__(self, recipe: LinUCB, arms: Arms) -> None:
+        super().__init__(recipe, arms)
+        self.count_arms(arms)
+
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        if offer.rows is None:
+            return super().best(member, offer)
+        widths = np.sqrt(np.maximum(0.0, np.einsum("ki,ij,kj->k", offer.rows, self.inverse, offer.rows)))
+        arm = int(np.argmax(np.einsum("ki,i->k", offer.rows, self.mean) + self.beta * widths))
+        return arm, offer.rows[arm]
 
 
 def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: float) -> FloatArray:

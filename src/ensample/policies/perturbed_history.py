@@ -15,8 +15,9 @@ from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble
 from ensample.kernels.learning import remember
 from ensample.kernels.rows import add_rows
-from ensample.models import DrawnModel
+from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
+from ensample.policies.generalized import EXACT, FollowedLeader, StreamLeader
 from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import PerturbationRecipe, Recipe
@@ -52,11 +53,17 @@ class PerturbedHistory(PerturbationRecipe):
     >>> bool(decision.features @ [0.6, 0.8] > 0.95)
     True
 
+    `model=Logistic("exact")` is GLM-FPL: theta_t = argmin_theta sum_i [A(x_i'theta) - (y_i + Z_{t,i}) x_i'theta] + lam/2
+    |theta|^2 - theta'W_t with Z ~ N(0, (scale/2)^2), 1/2 being the largest standard deviation of a reward in [0, 1], and
+    W ~ N(0, scale^2 lam I); with `Logistic()` it is theta_hat + V^-1 (W_t + sum_i x_i Z_{t,i}) of the stream fit. Proved of
+    GLM-FPL, with constants that grow: O(d sqrt(T log K)).
+
     Proved for `from_theorem` (see `ensample.theory.phe_bound`), for any number of arms, also where they change from round to
     round (not looking at the round's noise and perturbations) and regret is to the best of each round.
 
     Reference: H. Lee and M. Oh, "Improved Regret of Linear Ensemble Sampling", NeurIPS 2024; B. Kveton et al.,
-    "Perturbed-History Exploration in Stochastic Linear Bandits", UAI 2020.
+    "Perturbed-History Exploration in Stochastic Linear Bandits", UAI 2020; GLM-FPL: B. Kveton et al., "Randomized Exploration
+    in Generalized Linear Bandits", AISTATS 2020.
     """
 
     scale: float | Auto = AUTO
@@ -65,10 +72,14 @@ class PerturbedHistory(PerturbationRecipe):
     reward: Perturbation | None = None
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
+    model: RewardModel = field(default=LINEAR, kw_only=True)
     theorem_lets_arms_change: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.check_fields()
+        self.check_model(Linear, GeneralizedLinear)
+        if not isinstance(self.model, Linear) and (self.initial or self.reward) is not None:
+            raise InvalidArgument("reward", self.initial or self.reward, f"None with {self.model!r}: laws are Gaussian")
         if self.half_life is not None and not isinstance(self.reward_law, Gaussian):
             expected = f"None with {self.reward_law!r}: only Gaussian perturbations have sums that can fade"
             raise InvalidArgument("half_life", self.half_life, expected)
@@ -89,12 +100,14 @@ class PerturbedHistory(PerturbationRecipe):
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """The Corollary, at its constants."""
-        if type(self) is not PerturbedHistory:
+        if type(self) is not PerturbedHistory or not isinstance(self.model, Linear):
             return super().guarantee(setting)
         self.require_laws(COROLLARY, PerturbedHistory.from_theorem(setting, self.reward_law))
         return COROLLARY.guarantee(setting, phe_bound(setting, self.reward_law))
 
-    def build(self, arms: Arms, address: Address) -> "HistoryModel":
+    def build(self, arms: Arms, address: Address) -> DrawnModel:
+        if isinstance(self.model, GeneralizedLinear):
+            return (FollowedLeader if self.model.fit == EXACT else StreamLeader)(self, arms, address)
         return HistoryModel(self, arms, self.initial_law, self.reward_law, address)
 
     def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
@@ -102,8 +115,8 @@ class PerturbedHistory(PerturbationRecipe):
             raise InvalidArgument("log", log, f"True: {self.reward_law!r} perturbs what is in the log")
         policy = super().start(arms, seed, log=log)
         model = policy.model
-        assert isinstance(model, HistoryModel)
-        model.other_features = policy._ledger.other_features
+        if isinstance(model, HistoryModel):
+            model.other_features = policy._ledger.other_features
         return policy
 
 

@@ -62,9 +62,12 @@ class Recipe(ABC):
         if self.setting is not None:
             self.require_memory(f"{type(self).__name__}.from_theorem")
 
-    def check_model(self) -> None:
-        """Raise on something that is no model, and on a theorem, which is about linear ones."""
+    def check_model(self, *kinds: type[RewardModel]) -> None:
+        """Raise on something that is no model, or none of these kinds, and on a theorem, which is about linear ones."""
         instance("model", self.model, RewardModel, "a model such as Linear()")
+        if kinds and not isinstance(self.model, kinds):
+            known = " or ".join(kind.__name__ for kind in kinds)
+            raise InvalidArgument("model", self.model, f"a model of kind {known} for {type(self).__name__}")
         if self.setting is not None and not isinstance(self.model, Linear):
             raise AssumptionError(f"{type(self).__name__}.from_theorem", "Linear()", f"model = {self.model!r}")
 

@@ -15,8 +15,9 @@ from ensample.kernels import ensemble
 from ensample.kernels.inflation import Inflation
 from ensample.kernels.learning import remember_rewards
 from ensample.kernels.rows import add_rows
-from ensample.models import DrawnModel
+from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian
+from ensample.policies.generalized import EXACT, Laplace, StreamPosterior
 from ensample.policies.perturbed_history import HistoryModel
 from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address, Stream
@@ -49,13 +50,18 @@ class ThompsonSampling(Recipe):
     >>> bool(decision.features @ [0.6, 0.8] > 0.95)
     True
 
+    `model=Logistic("exact")` is GLM-TSL: theta_t ~ N(theta_hat, scale^2 H^-1), the Laplace approximation at the minimiser of
+    the logistic loss, H its Hessian there; with `Logistic()` both are those of the stream fit. "auto" is scale 1. Proved of
+    GLM-TSL, with constants that grow: O(d sqrt(T log K)).
+
     Proved for `from_theorem`, on any one set of arms of norm <= 1: regret of order d^(3/2) sqrt(T), logarithms aside. Its
     radius is the tighter one, d log(1 + t/(d lam)) under the root (Abbasi-Yadkori et al. 2011, Theorem 2), where Abeille &
     Lazaric have d log(1 + t/lam). The scale of Bayes, sigma, has a guarantee on average over its prior only, and can fail for
     good (the problem `trap`).
 
     Reference: M. Abeille and A. Lazaric, "Linear Thompson Sampling Revisited", AISTATS 2017; `adaptive` is the LinTS of
-    S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for Stochastic Linear Bandit", UAI 2022.
+    S. Wu, C. Wang and Y. Li, "Residual Bootstrap Exploration for Stochastic Linear Bandit", UAI 2022; GLM-TSL: B. Kveton et
+    al., "Randomized Exploration in Generalized Linear Bandits", AISTATS 2020.
     """
 
     scale: float | Auto = AUTO
@@ -63,6 +69,7 @@ class ThompsonSampling(Recipe):
     adaptive: bool = False
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
+    model: RewardModel = field(default=LINEAR, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
@@ -70,6 +77,9 @@ class ThompsonSampling(Recipe):
         object.__setattr__(self, "adaptive", boolean("adaptive", self.adaptive))
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         self.check_half_life()
+        self.check_model(Linear, GeneralizedLinear)
+        if self.adaptive and not isinstance(self.model, Linear):
+            raise InvalidArgument("adaptive", True, f"False with {self.model!r}, whose noise is known")
         if self.half_life is not None and self.adaptive:
             raise InvalidArgument("half_life", self.half_life, "None with adaptive=True, which looks at all rewards")
         if self.setting is not None and self.adaptive:
@@ -108,6 +118,8 @@ class ThompsonSampling(Recipe):
         return self.unit_scale * radius(replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count)
 
     def build(self, arms: Arms, address: Address) -> DrawnModel:
+        if isinstance(self.model, GeneralizedLinear):
+            return (Laplace if self.model.fit == EXACT else StreamPosterior)(self, arms, address)
         if self.calibrates:  # V changes with its prior: theta_hat + sigma V^-1 (sqrt(prior) w + R'g), R'R = sum x x'
             return HistoryModel(self, arms, GAUSSIAN, GAUSSIAN, address)
         if self.half_life is not None:  # N(0, scale^2 V) as scale times N(0, lam I) + N(0, R'R)

@@ -1,0 +1,182 @@
+"""What rivals of ensemble sampling act on where the model is generalised linear.
+
+Each fit has its own: by the stream fit a linear model is told sqrt(w) x and its working response; by the exact fit a loss is
+minimised, once for the centre and where it is perturbed once more, each round.
+"""
+
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from ensample.arms import Arms, Offer
+from ensample.errors import InvalidArgument
+from ensample.kernels import ensemble
+from ensample.kernels.pseudo_rewards import unplayed
+from ensample.kernels.ridge import rotate, times, triangle
+from ensample.kernels.rows import add_rows
+from ensample.models import DrawnModel, GeneralizedLinear, LinearModel
+from ensample.models.exact import ExactFit, Seen, fitted
+from ensample.models.streamed import Streamed
+from ensample.policies.decision import UNNUMBERED
+from ensample.policies.recipe import Recipe
+from ensample.randomness import Address, Stream
+from ensample.types import FloatArray, IntArray
+
+__all__ = [
+    "EXACT",
+    "ExactCentre",
+    "ExactDraw",
+    "FollowedLeader",
+    "Laplace",
+    "LinearlyPerturbed",
+    "PseudoClicks",
+    "StreamCentre",
+    "StreamLeader",
+    "StreamPosterior",
+    "link_of",
+]
+
+EXACT = "exact"
+
+
+def link_of(recipe: Recipe) -> GeneralizedLinear:
+    """The recipe's model, where it is generalised linear."""
+    assert isinstance(recipe.model, GeneralizedLinear)
+    return recipe.model
+
+
+class StreamCentre(Streamed):
+    """theta_hat of the stream fit, and no other member."""
+
+    def __init__(self, recipe: Recipe, arms: Arms) -> None:
+        self.link = link_of(recipe)
+        LinearModel.__init__(self, arms.dim, recipe.prior(arms), recipe.rate)
+
+
+class ExactCentre(ExactFit, StreamCentre):
+    """theta_hat of the exact fit."""
+
+    def __init__(self, recipe: Recipe, arms: Arms) -> None:
+        super().__init__(recipe, arms)
+        self.count_arms(arms)
+
+
+class Rooted(Streamed, DrawnModel):
+    """A stream fit drawn afresh for each round from a root R of a sum of x x'."""
+
+    whole: ClassVar[bool] = False
+
+    def __init__(self, recipe: Recipe, arms: Arms, address: Address) -> None:
+        self.link = link_of(recipe)
+        LinearModel.__init__(self, arms.dim, recipe.prior(arms), recipe.rate)
+        self.address, self.scale = address, recipe.unit_scale
+        self.root = np.zeros((arms.dim, arms.dim))  # upper triangular
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        self.link.check_reward(y)
+        weight, response = self.link.respond(self.state, x, y)
+        self.root *= math.exp(-0.5 * self.rate)
+        rotate(self.root, self.rooted(weight, x))
+        LinearModel.learn(self, round, arm, weight * x, response)
+
+    @abstractmethod
+    def rooted(self, weight: float, x: FloatArray) -> FloatArray:
+        """What R'R is a sum of the squares of: [d]."""
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "root": self.root}
+
+    def draw(self, round: int) -> FloatArray:
+        rng = self.address.generator(Stream.PERTURBATION, round)
+        total = self.scale * np.sqrt(self.parts.prior) * rng.standard_normal(self.dim)
+        add_rows(total, self.root, self.scale * rng.standard_normal(self.dim))
+        return ensemble.estimate(self.state, total)
+
+
+class StreamPosterior(Rooted):
+    """N(theta_hat, scale^2 V^-1): Thompson sampling by the stream fit."""
+
+    def rooted(self, weight: float, x: FloatArray) -> FloatArray:
+        return weight * x
+
+
+class StreamLeader(Rooted):
+    """theta_hat + V^-1 (W + sum_i x_i Z_i) with Z of one size for all: follow the perturbed leader, by the stream fit."""
+
+    def rooted(self, weight: float, x: FloatArray) -> FloatArray:
+        return self.link.spread * x
+
+
+class ExactDraw(ExactFit, DrawnModel):
+    """A model for each round from the exact fit's centre and Hessian."""
+
+    def __init__(self, recipe: Recipe, arms: Arms, address: Address) -> None:
+        self.link = link_of(recipe)
+        LinearModel.__init__(self, arms.dim, recipe.prior(arms), recipe.rate)
+        self.count_arms(arms)
+        self.address, self.scale = address, recipe.unit_scale
+
+    def draw(self, round: int) -> FloatArray:
+        return self.drawn(self.address.generator(Stream.PERTURBATION, round))
+
+    @abstractmethod
+    def drawn(self, rng: Generator) -> FloatArray:
+        """theta_t: [d]."""
+
+    def shift(self, rng: Generator) -> FloatArray:
+        """A draw of N(0, scale^2 H), H = R'R the Hessian at the centre: [d]."""
+        total = np.zeros(self.dim)
+        add_rows(total, triangle(self.centre.hessian), self.scale * rng.standard_normal(self.dim))
+        return total
+
+
+class Laplace(ExactDraw):
+    """N(theta_hat, scale^2 H^-1): GLM-TSL."""
+
+    def drawn(self, rng: Generator) -> FloatArray:
+        return np.asarray(self.centre.theta + times(self.centre.inverse, self.shift(rng)))
+
+
+class LinearlyPerturbed(ExactDraw):
+    """The minimiser of a loss that is perturbed by N(0, scale^2 H): EVILL."""
+
+    def drawn(self, rng: Generator) -> FloatArray:
+        return self.minimiser(self.shift(rng))
+
+
+class FollowedLeader(ExactDraw):
+    """The fit to rewards that are perturbed by N(0, (scale spread)^2) each: GLM-FPL."""
+
+    def drawn(self, rng: Generator) -> FloatArray:
+        seen = self.centre.seen
+        total = self.scale * np.sqrt(self.parts.prior) * rng.standard_normal(self.dim)
+        sizes = self.scale * self.link.spread * np.sqrt(seen.counts)
+        add_rows(total, seen.rows, sizes * rng.standard_normal(len(sizes)))
+        return self.minimiser(total)
+
+
+class PseudoClicks(ExactDraw):
+    """The fit to rewards with pseudo-rewards among them, a for each: logistic PHE."""
+
+    def __init__(self, recipe: Recipe, arms: Arms, address: Address, a: float, basis: IntArray) -> None:
+        super().__init__(recipe, arms, address)
+        self.a, self.basis = a, basis
+
+    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
+        arm = unplayed(self.basis, self.arm_counts.astype(np.int64), member)
+        return (arm, self.rows[arm]) if arm >= 0 else super().best(member, offer)
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        if arm == UNNUMBERED:
+            raise InvalidArgument("arm", x, "a decision or the number of a standing arm for KvetonPHE")
+        super().learn(round, arm, x, y)
+
+    def drawn(self, rng: Generator) -> FloatArray:
+        rows, counts, totals = self.centre.seen
+        pseudo = np.ceil(self.a * counts)
+        seen = Seen(rows, counts + pseudo, totals + rng.binomial(pseudo.astype(np.int64), 0.5))
+        return fitted(self.link, seen, self.parts.prior, np.zeros(self.dim), self.centre.theta)
