@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +125,7 @@ class LinUCB(Recipe):
         """
         instance("setting", setting, Setting, "a Setting")
         ucb_bound(setting)
-        constants = {"noise": setting.noise, "norm": setting.norm, "delta": setting.delta}
+        constants: dict[str, Any] = {"noise": setting.noise, "norm": setting.norm, "delta": setting.delta}
         return cls(regularization=setting.regularization, form="closed", setting=setting, **constants)
 
     @property

@@ -62,7 +62,7 @@ class Recipe(ABC):
         if self.setting is not None:
             self.require_memory(f"{type(self).__name__}.from_theorem")
 
-    def check_model(self, *kinds: type[RewardModel]) -> None:
+    def check_model(self, *kinds: type[Any]) -> None:
         """Raise on something that is no model, or none of these kinds, and on a theorem, which is about linear ones."""
         instance("model", self.model, RewardModel, "a model such as Linear()")
         if kinds and not isinstance(self.model, kinds):
