@@ -14,8 +14,8 @@ from ensample.types import FloatArray, IntArray
 __all__ = ["Watch", "run_live"]
 
 
-Watch = Callable[[int, Policy, Problem, FloatArray | None, Decision], None]
-"""Is shown (round, policy, the round's problem, its arms, decision) of every decision, before its reward is learned."""
+Watch = Callable[[int, Policy, Problem, FloatArray | None, Decision, float], None]
+"""Is shown (round, policy, the round's problem, its arms, decision, reward) of every decision, before the reward is learned."""
 
 
 def run_live(
@@ -42,9 +42,10 @@ def run_live(
         else:
             decision = policy.decide(offered)
             arm, x = decision.arm, decision.features
+            reward = now.reward(x, rngs.noise)
             if watch is not None:
-                watch(t, policy, now, offered, decision)
-            policy.update(decision, now.reward(x, rngs.noise))
+                watch(t, policy, now, offered, decision, reward)
+            policy.update(decision, reward)
         regret += now.best_mean(offered) - now.mean(x)
         if pulls is not None:
             pulls[arm] += 1

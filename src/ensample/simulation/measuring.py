@@ -90,7 +90,9 @@ class Watched:
         self.looks: list[Look] = []
         self.played: list[FloatArray] = []
 
-    def __call__(self, t: int, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision) -> None:
+    def __call__(
+        self, t: int, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision, reward: float
+    ) -> None:
         if t in self.rounds:
             self.looks.append(self.look(policy, problem, offered, decision))
         self.played.append(decision.features)

@@ -15,8 +15,9 @@ from ensample.policies.recipe import Recipe
 from ensample.problems import Family, LinearProblem, Problem
 from ensample.randomness import RunGenerators
 from ensample.simulation import algorithms as algorithms  # which fills the registry
-from ensample.simulation.live import run_live
+from ensample.simulation.live import Watch, run_live
 from ensample.simulation.registry import Evaluation, Kernel, kernel_for
+from ensample.simulation.run_log import RunLog
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["LONGEST", "Job", "Replicate", "replicates"]
@@ -33,6 +34,7 @@ class Job(NamedTuple):
     evaluation: str
     seed: int
     cell: int
+    log: RunLog | None = None  # where decisions are written; the live policy plays then
 
 
 class Replicate(NamedTuple):
@@ -66,7 +68,7 @@ def replicates(job: Job, numbers: Iterable[int], stop: IntArray) -> Iterator[Rep
         drawn = job.problem.draw(rngs.problem) if isinstance(job.problem, Family) else job.problem
         start = time.perf_counter()
         stage = standing or staged(job, drawn)
-        outcome = run(job, stage, rngs, stop)
+        outcome = run(job, stage, rngs, stop, None if job.log is None else job.log.watch(number))
         yield Replicate(stage.problem, *outcome, time.perf_counter() - start)
 
 
@@ -89,11 +91,13 @@ def room_for(place: World | Scene | None, dim: int) -> Room:
     return Room(dim, 0, 0 if place is None else place.offered)
 
 
-def run(job: Job, stage: Stage, rngs: RunGenerators, stop: IntArray) -> tuple[str, FloatArray, IntArray | None]:
+def run(
+    job: Job, stage: Stage, rngs: RunGenerators, stop: IntArray, watch: Watch | None = None
+) -> tuple[str, FloatArray, IntArray | None]:
     """(evaluation used, regret at the checkpoints, pulls)."""
     recipe, place = job.recipe, stage.place
     if stage.kernel is None or place is None:
-        return Evaluation.LIVE.value, *run_live(recipe, stage.problem, job.checkpoints, rngs, stop)
+        return Evaluation.LIVE.value, *run_live(recipe, stage.problem, job.checkpoints, rngs, stop, watch)
     lam = recipe.model.strength(recipe.regularization, stage.problem.arms)
     track = new_track(stage.room, lam, job.checkpoints, stop, stage.unknown, recipe.rate)
     stage.kernel.run(recipe, place, track, rngs)

@@ -4,15 +4,19 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from os import PathLike
 
 import numpy as np
 
-from ensample.checks import instance, whole
+from ensample.checks import file_path, instance, whole
 from ensample.errors import InvalidArgument, WrongType
+from ensample.extras import require
+from ensample.files import check_file
 from ensample.policies.recipe import Recipe
 from ensample.problems import Family, Problem
 from ensample.simulation.registry import EVALUATIONS
 from ensample.simulation.replicates import LONGEST, Job, replicates
+from ensample.simulation.run_log import RunLog
 from ensample.simulation.runs import Runs
 from ensample.simulation.threads import on_threads
 from ensample.types import IntArray
@@ -34,6 +38,7 @@ def simulate(
     progress: Callable[[int], None] | None = None,
     *,
     cell: int = 0,
+    log: str | PathLike[str] | None = None,
 ) -> Runs:
     """Play a recipe on a problem `runs` times for `horizon` rounds and record the regret.
 
@@ -42,7 +47,8 @@ def simulate(
     (`LiveSimulationWarning`) where that is the live policy. A family draws a
     problem of its own for each replicate. Replicate r faces the same problem and the same noise under every recipe, and gives
     the same bits whatever the threads and the order. `progress` is called with the number of finished runs. `cell` numbers the
-    cells of a study, so that their random numbers differ.
+    cells of a study, so that their random numbers differ. `log` is a Parquet file for the decisions of all runs, with their
+    propensities, as `Experiment.log` has them; the live policies play then, and regret is theirs.
 
     >>> import ensample as es
     >>> runs = simulate(es.EnsembleSampling(size=10**6, scale=0.3), es.problem("sphere", dim=5), horizon=500, runs=4)
@@ -59,7 +65,10 @@ def simulate(
     if not isinstance(evaluation, str) or evaluation not in EVALUATIONS:
         raise InvalidArgument("evaluation", evaluation, f"one of {', '.join(EVALUATIONS)}")
     marks = checkpoint_rounds(horizon, whole("checkpoints", checkpoints, 1))
-    job = Job(recipe, problem, marks, evaluation, seed, cell)
+    if log is not None:
+        check_log(log, evaluation)
+    book = None if log is None else RunLog(getattr(problem, "name", type(problem).__name__))
+    job = Job(recipe, problem, marks, evaluation if book is None else "live", seed, cell, book)
     workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
     regret, seconds = np.full((runs, marks.size), np.nan), np.zeros(runs)
@@ -79,7 +88,17 @@ def simulate(
                 done += 1
                 if progress is not None:
                     progress(done)
+    if book is not None and log is not None:
+        book.write(log)
     return Runs(recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds)
+
+
+def check_log(log: str | PathLike[str], evaluation: str) -> None:
+    """Raise, before the work, where a log cannot be written."""
+    require("polars")
+    if evaluation not in ("auto", "live"):
+        raise InvalidArgument("evaluation", evaluation, '"live" with a log: kernels count no votes')
+    check_file("log", file_path("log", log))
 
 
 class Counts:
