@@ -171,7 +171,7 @@ def completed(words: str) -> list[str]:
         ("ensample race --problem tw", ["two-arms"]),
         ("ensample race --policies es-10,lin", ["es-10,linphe", "es-10,linucb"]),
         ("ensample race --policies Ensemble", ["EnsemblePlusPlus", "EnsembleSampling"]),
-        ("ensample verify gaussian-", ["gaussian-concentration", "gaussian-anticoncentration"]),
+        ("ensample verify gaussian-", ["gaussian-concentration", "gaussian-anticoncentration", "gaussian-norm"]),
         ("ensample run r", ["rates"]),
     ],
 )

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ensample as es
-from ensample.cli.fields import PARTS
+from ensample.cli.fields import parts
 from ensample.cli.policies import POLICIES
 from ensample.cli.recipes import RECIPES
 from ensample.problems import families_by_name
@@ -124,7 +124,16 @@ def test_recipes_as_one_types_them(everyone: dict[str, Any], tmp_path: Path) -> 
 def test_the_list(tmp_path: Path) -> None:
     shown = run("--list", folder=tmp_path)
     assert shown.returncode == 0 and shown.stderr == "" and list(tmp_path.iterdir()) == []
-    for name in (*families_by_name(), *POLICIES, *RECIPES, *PARTS, "es-N", "LinUCB.from_theorem", "arms 5,000", "module:Name"):
+    for name in (
+        *families_by_name(),
+        *POLICIES,
+        *RECIPES,
+        *parts(),
+        "es-N",
+        "LinUCB.from_theorem",
+        "arms 5,000",
+        "module:Name",
+    ):
         assert name in shown.stdout, name
     assert max(map(len, shown.stdout.splitlines())) <= 100
 

@@ -10,21 +10,32 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import ensample as es
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.registry import kinds, known, theirs
 
-__all__ = ["PARTS", "UNITS", "Reader", "blaming", "dotted", "find_here", "shown"]
+__all__ = ["UNITS", "Reader", "blaming", "dotted", "find_here", "parts", "shown"]
 
 
-KINDS = (es.InitialLaw, es.MemberRule, es.RewardModel)
-PARTS = kinds(*KINDS)
+LIGHT = kinds(es.InitialLaw, es.MemberRule)
 UNITS: dict[str, Callable[[es.Setting], float]] = {
     "noise": lambda setting: setting.noise,
     "radius": es.theory.radius,  # beta_T
 }
+
+
+@cache
+def parts() -> dict[str, type[Any]]:
+    """Laws, rules and models by name. Models bring the kernels, which take their time."""
+    return LIGHT | kinds(es.RewardModel)
+
+
+def part(name: str) -> type[Any] | None:
+    """A law, a rule or a model of ours."""
+    return LIGHT.get(name) or parts().get(name)
 
 
 @dataclass(frozen=True)
@@ -45,8 +56,8 @@ class Reader:
                 return list(map(self.value, items))
             case ast.Name(id=name) if name in UNITS:
                 return UNITS[name](self.setting)
-            case ast.Name(id=name) if name in PARTS:
-                return self.call(name, PARTS[name], [], {})
+            case ast.Name(id=name) if (found := part(name)) is not None:
+                return self.call(name, found, [], {})
             case ast.Attribute():
                 found = self.theirs(node)
                 return self.call(found.__name__, found, [], {}) if isinstance(found, type) else found
@@ -56,10 +67,10 @@ class Reader:
                 return -self.number(operand)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return self.number(left) * self.number(right)
-            case ast.Call(func=ast.Name(id=name)) if name in PARTS:
-                return self.call(name, PARTS[name], *self.arguments(node))
+            case ast.Call(func=ast.Name(id=name)) if (found := part(name)) is not None:
+                return self.call(name, found, *self.arguments(node))
         unknown = node.func if isinstance(node, ast.Call) else node
-        words = [*UNITS, *PARTS]
+        words = [*UNITS, *parts()]
         expected = known(unknown.id, words) if isinstance(unknown, ast.Name) else f"one of {', '.join(words)}"
         raise InvalidArgument(f"{self.text}: field", ast.unparse(node), f"a number, text, or {expected}")
 
@@ -68,7 +79,8 @@ class Reader:
         *module, name = dotted(node) or [""]
         argument = f"{self.text}: field"
         found = theirs(argument, f"{'.'.join(module)}:{name}") if module else None
-        if not isinstance(found, KINDS) and not (isinstance(found, type) and issubclass(found, KINDS)):
+        kinds_of_parts = es.InitialLaw, es.MemberRule, es.RewardModel
+        if not isinstance(found, kinds_of_parts) and not (isinstance(found, type) and issubclass(found, kinds_of_parts)):
             raise InvalidArgument(
                 argument, ast.unparse(node), f"a number, text, a law, a rule or a model, and this is {found!r}"
             )

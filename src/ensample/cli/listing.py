@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ensample.cli.console import output
-from ensample.cli.fields import PARTS, UNITS, shown
+from ensample.cli.fields import UNITS, parts, shown
 from ensample.cli.policies import POLICIES
 from ensample.cli.recipes import RECIPES, THEOREM
 from ensample.problems import families_by_name
@@ -33,8 +33,8 @@ def show_names() -> None:
     recipes.add_row("module:Name", "its own", "a recipe, or the class of one, in a module of yours")
     for table in (problems, short, recipes):
         output.print(table)
-    parts = f"laws, rules and models: {', '.join(PARTS)}"
-    output.print(f"Fields are numbers, text, {', '.join(UNITS)}, and {parts}.", highlight=False)
+    kept = f"laws, rules and models: {', '.join(parts())}"
+    output.print(f"Fields are numbers, text, {', '.join(UNITS)}, and {kept}.", highlight=False)
 
 
 def named_table(title: str, *columns: str) -> Table:
