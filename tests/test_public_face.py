@@ -27,6 +27,7 @@ NAMES = {
     "Estimate Evaluation evaluate read_dsjson",
     "Linear RewardModel GeneralizedLinear Logistic ConvergenceWarning",
     "Clicks EVILL Evill LogisticBandit LogisticProblem ContextualLogisticProblem",
+    "Classification Neural NetworkRewards Quadratic Wheel",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
     "FeatureCapWarning read_log open_experiment",

@@ -51,6 +51,7 @@ from ensample.models.description import RewardModel as RewardModel
 from ensample.models.generalized import GeneralizedLinear as GeneralizedLinear
 from ensample.models.logistic import Logistic as Logistic
 from ensample.models.model import Model as Model
+from ensample.models.neural import Neural as Neural
 from ensample.perturbations.centered_binomial import CenteredBinomial as CenteredBinomial
 from ensample.perturbations.gaussian import Gaussian as Gaussian
 from ensample.perturbations.law import InitialLaw as InitialLaw
@@ -81,6 +82,7 @@ from ensample.policies.sup_linucb import SupLinUCB as SupLinUCB
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling as SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling as ThompsonSampling
 from ensample.problems.bernoulli_arms import BernoulliArms as BernoulliArms
+from ensample.problems.classification import Classification as Classification
 from ensample.problems.clicks import Clicks as Clicks
 from ensample.problems.clicks import Evill as Evill
 from ensample.problems.clicks import LogisticBandit as LogisticBandit
@@ -101,6 +103,7 @@ from ensample.problems.linear import Problem as Problem
 from ensample.problems.logistic import ContextualLogisticProblem as ContextualLogisticProblem
 from ensample.problems.logistic import LogisticProblem as LogisticProblem
 from ensample.problems.moving import MovingProblem as MovingProblem
+from ensample.problems.neural import NetworkRewards as NetworkRewards
 from ensample.problems.noise import BernoulliNoise as BernoulliNoise
 from ensample.problems.noise import GaussianNoise as GaussianNoise
 from ensample.problems.noise import HeteroscedasticNoise as HeteroscedasticNoise
@@ -108,11 +111,13 @@ from ensample.problems.noise import Noise as Noise
 from ensample.problems.noise import RademacherNoise as RademacherNoise
 from ensample.problems.pricing import Pricing as Pricing
 from ensample.problems.pricing import PricingProblem as PricingProblem
+from ensample.problems.quadratic import Quadratic as Quadratic
 from ensample.problems.rescaled import Rescaled as Rescaled
 from ensample.problems.settings import setting_of as setting_of
 from ensample.problems.shifted import ShiftedProblem as ShiftedProblem
 from ensample.problems.student import StudentNoise as StudentNoise
 from ensample.problems.switch import Switch as Switch
+from ensample.problems.wheel import Wheel as Wheel
 from ensample.simulation.runs import Runs as Runs
 from ensample.simulation.simulate import simulate as simulate
 from ensample.simulation.warming import warm_up as warm_up

@@ -29,6 +29,8 @@ class Stream(IntEnum):
     MEMBER = 3
     FADING = 4
     MIXTURE = 5
+    REPLAY = 6
+    RESERVOIR = 7
 
 
 class Address:

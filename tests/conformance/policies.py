@@ -81,6 +81,15 @@ RECIPES = {
     "Thompson sampling, forgetting and calibrated": es.ThompsonSampling(half_life=6),
     "LinUCB, forgetting": es.LinUCB(form="closed", half_life=6),
     "greedy, forgetting": es.Greedy(half_life=6),
+    "networks": es.EnsembleSampling(12, model=es.Neural((4, 3), batch=8, memory=20)),
+    "networks, optimistic": es.EnsembleSampling(
+        5,
+        0.5,
+        2.0,
+        reward=es.Rademacher(),
+        member=es.OptimisticMember(),
+        model=es.Neural((4,), "tanh", optimizer="sgd", memory=9),
+    ),
 }
 ENUMERATED = {  # recipes that do not take all arms
     "LinUCB": ("finite", "changing", "ball"),
@@ -100,12 +109,15 @@ ENUMERATED = {  # recipes that do not take all arms
     "EVILL": ("finite", "oracle"),
     "SupLinUCB": ("finite",),
     "multiplier bootstrap": ("finite",),
+    "networks": ("finite", "changing"),
+    "networks, optimistic": ("finite", "changing"),
 }
 EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
 STANDING = ("Kveton's LinPHE", "logistic PHE", "SupLinUCB", "multiplier bootstrap")
 MIXING = [recipe for recipe in RECIPES if recipe not in STANDING]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
 LOGISTIC = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Logistic)]
+NETWORKS = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Neural)]  # no theta, no V
 CERTAIN = [
     name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy | es.SupLinUCB)
 ]  # nothing is random
@@ -139,6 +151,19 @@ def play(policy: es.Policy, rounds: int, first: int = 0) -> list[es.Decision]:
 def reward(policy: es.Policy, t: int, decision: es.Decision) -> float:
     y = float(decision.features @ [0.5, -0.2, 0.3] + np.random.default_rng(t).normal(0, 0.2))
     return 1.0 / (1.0 + math.exp(-y)) if isinstance(policy.recipe.model, es.Logistic) else y
+
+
+def asked(policy: es.Policy) -> list[np.ndarray]:
+    """All that one may ask of what was learned."""
+    if isinstance(policy.recipe.model, es.Neural):
+        offer = policy.arms.offer(FEATURES)
+        return [*policy.log(), *policy.model.votes(offer), policy.model.scores(1, FEATURES), policy.propensities(FEATURES)]
+    return [*policy.log(), policy.estimates, policy.mean, policy.gram]
+
+
+def centre(policy: es.Policy) -> np.ndarray:
+    """What every observation changes."""
+    return policy.model.scores(0, FEATURES) if isinstance(policy.recipe.model, es.Neural) else policy.mean
 
 
 def learned(policy: es.Policy, features: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,10 @@ from conformance.policies import (
     FORGETTING,
     LOGISTIC,
     MIXING,
+    NETWORKS,
     RECIPES,
+    asked,
+    centre,
     fingerprint,
     learned,
     offered,
@@ -43,8 +46,9 @@ def test_looking_changes_nothing(recipe: str, arms: str) -> None:
     watched, left_alone = start(recipe, arms), start(recipe, arms)
     for t in range(20):
         before = fingerprint(watched)
-        _ = watched.estimates, watched.mean, watched.gram, watched.log(), watched.votes(), repr(watched.arms)
-        watched.diagnostics(None if arms == "changing" else [0.5, -0.2, 0.3, 0.1][: watched.mean.size])
+        _ = asked(watched), watched.votes(), watched.calibration, repr(watched.arms)
+        if recipe not in NETWORKS:
+            watched.diagnostics(None if arms == "changing" else [0.5, -0.2, 0.3, 0.1][: watched.mean.size])
         assert fingerprint(watched) == before
         assert play(watched, 1, t) == play(left_alone, 1, t)
     assert fingerprint(watched) == fingerprint(left_alone)
@@ -89,7 +93,7 @@ def test_late_rewards_in_any_order_give_the_same_model(recipe: str, arms: str) -
         policy.update(decision, value)
     for t in order:
         shuffled.update(decisions[t], rewards[t])
-    ordered = recipe in FORGETTING or recipe in LOGISTIC  # the last to come counts most; steps start where the last ended
+    ordered = recipe in (*FORGETTING, *LOGISTIC, *NETWORKS)  # the last to come counts most; steps start where the last ended
     if not ordered:
         np.testing.assert_allclose(shuffled.mean, policy.mean, atol=1e-12)
         np.testing.assert_allclose(shuffled.gram, policy.gram, atol=1e-12)
@@ -141,6 +145,9 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
             )  # new features: in the offer's
             best = policy.arms.best(theta)[1] if choice is None else rows[np.argmax(known @ theta)]
             assert decision.features @ theta == pytest.approx(best @ theta)
+        if recipe in NETWORKS:
+            scores = policy.model.scores(decision.member, rows)
+            assert scores[decision.arm] == pytest.approx(scores.max(), rel=1e-12)
         policy.update(decision, reward(policy, t, decision))
 
 
@@ -155,8 +162,8 @@ def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
     assert rounds.tolist() == list(range(11)) and policy.round == 11
     np.testing.assert_array_equal(features[:-1], [decision.features for decision in decisions])
     assert features[-1].tolist() == [0.1, 0.2, 0.3] and rewards[-1] == 0.75
-    if recipe in LOGISTIC:
-        return  # whose sums have weights: tests/policies/test_logistic.py
+    if recipe in (*LOGISTIC, *NETWORKS):
+        return  # tests/policies/test_logistic.py, tests/models/test_networks.py
     X, y = learned(policy, features, rewards)
     shares = np.exp(-policy.recipe.rate * np.arange(11)[::-1])
     V = np.diag(policy.model.parts.prior) + (shares * X.T) @ X
@@ -172,7 +179,7 @@ def test_what_is_returned_is_the_callers(recipe: str, arms: str) -> None:
     policy = start(recipe, arms)
     play(policy, 5)
     before = fingerprint(policy)
-    for values in (policy.estimates, policy.mean, policy.gram, *policy.log()):
+    for values in asked(policy):
         values[...] = 9
     assert fingerprint(policy) == before
 
@@ -261,10 +268,10 @@ def test_copies_are_independent(recipe: str, arms: str, monkeypatch: pytest.Monk
     play(twin, 3, 3)
     assert not compiled, "its arrays are of the same kind"
     assert fingerprint(policy) == before
-    assert not np.array_equal(twin.mean, policy.mean)
+    assert not np.array_equal(centre(twin), centre(policy))
     play(policy, 3, 3)
     assert fingerprint(twin) == fingerprint(policy)
-    np.testing.assert_array_equal(twin.mean, policy.mean)
+    np.testing.assert_array_equal(centre(twin), centre(policy))
 
 
 @every_policy

@@ -3,7 +3,7 @@
 from ensample.cli.policies import contender, split
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.policies import Recipe
-from ensample.problems import Family, Problem, example_of, setting_of
+from ensample.problems import Family, Problem, constants_of, example_of, setting_of
 
 __all__ = ["prepare"]
 
@@ -11,12 +11,15 @@ __all__ = ["prepare"]
 def prepare(policies: str, problem: Problem | Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
     """The recipes to race, and why others do not apply."""
     contenders = {name: contender(name) for name in split(policies)}
-    setting, arms = setting_of(problem, horizon), example_of(problem).arms
+    example = example_of(problem)
+    setting, arms = constants_of(problem, horizon), example.arms
     recipes: dict[str, Recipe] = {}
     skipped: dict[str, str] = {}
     for name, entry in contenders.items():
         try:
             recipe = entry.recipe(setting)
+            if recipe.setting is not None and not example.linear:
+                setting_of(problem, horizon)  # which says what is wrong
             recipe.check(arms)
             recipes[name] = recipe
         except AssumptionError as error:

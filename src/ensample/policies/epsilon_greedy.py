@@ -7,7 +7,8 @@ from ensample.arms import Arms, ChangingArms, Offer
 from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.kernels.greedy import exploration
-from ensample.models import LINEAR, GeneralizedLinear, Linear, LinearModel, RewardModel
+from ensample.models import LINEAR, GeneralizedLinear, Linear, Model, RewardModel
+from ensample.models.neural import Trained
 from ensample.policies.greedy import centre_of
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
@@ -72,7 +73,7 @@ class EpsilonGreedy(Recipe):
         if self.decay is not None:
             object.__setattr__(self, "decay", number("decay", self.decay, above=0.0))
         object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
-        self.check_model(Linear, GeneralizedLinear)
+        self.check_model(Linear, GeneralizedLinear, Trained)
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
@@ -83,5 +84,5 @@ class EpsilonGreedy(Recipe):
         """eps_t, the probability that round t explores."""
         return exploration(self.epsilon, self.decay or 0.0, t)
 
-    def build(self, arms: Arms, address: Address) -> LinearModel:
-        return centre_of(self, arms)
+    def build(self, arms: Arms, address: Address) -> Model:
+        return centre_of(self, arms, address)

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from ensample.arms import Arms
 from ensample.calibration import AUTO
-from ensample.models import LINEAR, GeneralizedLinear, Linear, LinearModel, RewardModel
+from ensample.models import LINEAR, GeneralizedLinear, Linear, LinearModel, Model, RewardModel
+from ensample.models.neural import Trained
 from ensample.policies.generalized import EXACT, ExactCentre, StreamCentre
 from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
@@ -46,18 +47,20 @@ class Greedy(Recipe):
     def __post_init__(self) -> None:
         object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
         self.check_half_life()
-        self.check_model(Linear, GeneralizedLinear)
+        self.check_model(Linear, GeneralizedLinear, Trained)
 
     @property
     def calibrates(self) -> bool:
         return self.regularization == AUTO and self.model.learns_noise
 
-    def build(self, arms: Arms, address: Address) -> LinearModel:
-        return centre_of(self, arms)
+    def build(self, arms: Arms, address: Address) -> Model:
+        return centre_of(self, arms, address)
 
 
-def centre_of(recipe: Recipe, arms: Arms) -> LinearModel:
+def centre_of(recipe: Recipe, arms: Arms, address: Address) -> Model:
     """One member, the estimate from the real rewards."""
+    if isinstance(recipe.model, Trained):
+        return recipe.model.single(recipe.regularization, recipe.half_life, arms, address)
     if isinstance(recipe.model, GeneralizedLinear):
         return (ExactCentre if recipe.model.fit == EXACT else StreamCentre)(recipe, arms)
     return LinearModel(arms.dim, recipe.prior(arms), recipe.rate)

@@ -18,6 +18,7 @@ from ensample.kernels.calibration import MOST as MOST_STRENGTH
 from ensample.kernels.calibration import first_prior
 from ensample.kernels.ridge import Ridge
 from ensample.models import GeneralizedLinear, LinearModel
+from ensample.models.network_ensemble import NetworkEnsemble
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.policy import Policy
 from ensample.policies.soundness import ROUNDING, require, standing_features
@@ -44,6 +45,8 @@ def check_state(policy: Policy) -> None:
     fault = model.fault()
     if fault is not None:
         raise SnapshotError(f"state: {fault}")
+    if isinstance(model, NetworkEnsemble):
+        check_memory(policy, model)
     if not isinstance(model, LinearModel):
         return
     with np.errstate(all="ignore"):  # what cannot be may overflow on the way to its refusal
@@ -51,6 +54,29 @@ def check_state(policy: Policy) -> None:
         for name, values in model.arrays().items():
             for good, expected in CHECKS.get(name, no_checks)(policy, values):
                 require(f"state.{name}", values, good, expected)
+
+
+def check_memory(policy: Policy, model: NetworkEnsemble) -> None:
+    """What networks learn from: observations of the log, where there is one, with its mean and spread of rewards."""
+    if not policy._ledger.keeps_log:
+        return
+    memory, rewards, log = model.memory, model.state.rewards, policy._ledger.log()
+    places = {round: place for place, round in enumerate(log.round.tolist())}
+    filled = np.flatnonzero(memory.rounds >= 0)
+    known = np.array([round in places for round in memory.rounds[filled].tolist()], np.bool_)
+    require("state.memory.rounds", memory.rounds[filled], known, "a round of the log")
+    rows = np.array([places[round] for round in memory.rounds[filled].tolist()], np.int64)
+    require("state.memory.features", memory.features[filled], memory.features[filled] == log.features[rows], "as in the log")
+    require("state.memory.rewards", memory.rewards[filled], memory.rewards[filled] == log.reward[rows], "as in the log")
+    if len(log.round):
+        size = np.abs(log.reward).max() + LEAST
+        good = np.abs(rewards.mean - log.reward.mean()) <= ROUNDING * size
+        require("state.rewards.mean", rewards.mean, good, "the mean of the rewards in the log")
+        spread = np.square((log.reward - log.reward.mean()) / size).sum()
+        good = np.abs(rewards.deviations / size / size - spread) <= ROUNDING * (1.0 + spread)
+        require("state.rewards.deviations", rewards.deviations, good, "those of the rewards in the log")
+        good = np.array([model.state.kept[0] == log.round[-1]])
+        require("state.kept", model.state.kept[:1], good, "the round of the last observation")
 
 
 def check_ridge(policy: Policy, model: LinearModel) -> None:

@@ -4,7 +4,7 @@ from ensample.problems.family import Family, families_by_name, problem
 from ensample.problems.linear import ContextualLinearProblem, LinearProblem, Problem
 from ensample.problems.moving import MovingProblem
 from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, Noise, RademacherNoise
-from ensample.problems.settings import example_of, setting_of
+from ensample.problems.settings import constants_of, example_of, setting_of
 
 __all__ = [
     "BernoulliNoise",
@@ -17,6 +17,7 @@ __all__ = [
     "Noise",
     "Problem",
     "RademacherNoise",
+    "constants_of",
     "example_of",
     "families_by_name",
     "problem",

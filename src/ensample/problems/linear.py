@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -21,6 +21,8 @@ __all__ = ["ContextualLinearProblem", "LinearProblem", "Problem"]
 
 class Problem(ABC):
     """Rewards with mean x'theta and noise. Mean, best mean and noisy reward are separate questions."""
+
+    linear: ClassVar[bool] = True  # whether theorems about x'theta are about it
 
     def __init__(self, arms: Arms, theta: ArrayLike, noise: Noise | float) -> None:
         self.arms: Arms = instance("arms", arms, Arms, "arms such as FiniteArms(features)")

@@ -10,7 +10,7 @@ from ensample.problems.family import Family
 from ensample.problems.linear import Problem
 from ensample.theory import Setting
 
-__all__ = ["example_of", "setting_of"]
+__all__ = ["constants_of", "example_of", "setting_of"]
 
 DIGITS = 12  # of |theta|, which rounding leaves at 1 - 1e-16 where it is 1
 
@@ -23,10 +23,18 @@ def setting_of(problem: Problem | Family, horizon: int, regularization: float = 
     Setting(dim=5, arms=30, horizon=1000, noise=0.3, norm=1.0, regularization=1.0, delta=0.05)
     """
     example = example_of(problem)
+    if not example.linear:
+        raise AssumptionError("a setting", "rewards that are linear in the features", f"{example!r}")
+    return constants_of(problem, horizon, regularization, delta)
+
+
+def constants_of(problem: Problem | Family, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
+    """`setting_of`, also for problems that no theorem is about: they have dimension, arms and noise, and norm 1."""
+    example = example_of(problem)
     if example.noise.subgaussian == np.inf:
         raise AssumptionError("a setting", "subGaussian noise (Assumption 2)", f"noise = {example.noise!r}")
     arms = len(example.arms) if isinstance(example.arms, FiniteArms) else None
-    norm = round(float(np.linalg.norm(example.theta)), DIGITS)
+    norm = round(float(np.linalg.norm(example.theta)), DIGITS) if example.linear else 1.0
     return Setting(example.arms.dim, arms, horizon, example.noise.subgaussian, norm, regularization, delta)
 
 

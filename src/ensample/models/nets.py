@@ -1,0 +1,42 @@
+"""What an ensemble asks of its networks, whoever computes them."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from numpy.random import Generator
+
+from ensample.types import FloatArray
+
+__all__ = ["Nets"]
+
+
+class Nets(ABC):
+    """m networks R^d -> R whose weights are one vector: the arithmetic, and no state of its own."""
+
+    dim: int
+    size: int  # m
+    count: int  # n, the number of weights of all members
+
+    @abstractmethod
+    def draw(self, rng: Generator) -> FloatArray:
+        """Weights before the first observation: [n]."""
+
+    @abstractmethod
+    def spreads(self) -> FloatArray:
+        """The standard deviations with which they are drawn: [n]."""
+
+    @abstractmethod
+    def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
+        """What one member gives for each row of features [B, d]: [B]."""
+
+    @abstractmethod
+    def forward(self, weights: FloatArray, rows: FloatArray) -> tuple[Any, FloatArray]:
+        """(what `gradient` needs to know, what each member gives for each row [B, d]: [B, m])."""
+
+    @abstractmethod
+    def gradient(self, weights: FloatArray, rows: FloatArray, tape: Any, delta: FloatArray) -> FloatArray:
+        """Of a loss whose derivatives by the outputs of `forward` are `delta` [B, m]: [n]."""
+
+    def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
+        """What each member gives for each row [B, d]: [B, m]."""
+        return self.forward(weights, rows)[1]

@@ -1,0 +1,162 @@
+"""Networks as a model of rewards, without torch."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ensample.arms import Arms, ChangingArms
+from ensample.calibration import AUTO
+from ensample.checks import number, sequence, whole
+from ensample.errors import InvalidArgument, WrongType
+from ensample.models.description import EnsemblePlan, RewardModel
+from ensample.models.loss import LOSSES
+from ensample.models.nets import Nets
+from ensample.models.network_ensemble import NetworkEnsemble, Training
+from ensample.models.networks import ACTIVATIONS, Networks
+from ensample.perturbations import GAUSSIAN, Perturbation
+from ensample.randomness import Address
+from ensample.registry import known
+from ensample.types import Auto
+
+__all__ = ["Neural", "Trained"]
+
+OPTIMIZERS = ("adam", "sgd")
+WIDEST, DEEPEST = 4096, 8
+
+
+class Trained(RewardModel):
+    """Networks, whoever computes them, and how they are trained. See `Neural`."""
+
+    loss: str
+    prior: float
+    optimizer: str
+    rate: float
+    batch: int
+    steps: int
+    memory: int
+
+    def check_training(self) -> None:
+        """Raise on a field that cannot be used."""
+        one_of("loss", self.loss, LOSSES)
+        one_of("optimizer", self.optimizer, OPTIMIZERS)
+        object.__setattr__(self, "prior", number("prior", self.prior, 0.0, 1e6))
+        object.__setattr__(self, "rate", number("rate", self.rate, 0.0, 1.0, above=0.0))
+        for name, most in (("batch", 1 << 20), ("steps", 1000), ("memory", 1 << 30)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), 1, most))
+
+    def check(self, plan: EnsemblePlan) -> None:
+        name = type(self).__name__
+        if plan.initial is not None:
+            raise InvalidArgument(
+                "initial", plan.initial, f"None with {name}: W are its initial weights, which have their own law"
+            )
+        if plan.intercept:
+            raise InvalidArgument("intercept", True, f"False with {name}, whose layers have constants")
+        if plan.half_life is not None:
+            raise InvalidArgument("half_life", plan.half_life, f"None with {name}, which does not forget")
+
+    def nets(self, dim: int, size: int, address: Address) -> Nets:
+        """The networks of so many members."""
+        raise NotImplementedError
+
+    def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> NetworkEnsemble:
+        pull = None if plan.regularization == AUTO else plan.regularization
+        boldness = plan.boldness if plan.scale == AUTO else None
+        return self._made(plan.size, self.prior, pull, boldness, plan.reward_law, arms, address)
+
+    def single(
+        self, regularization: float | Auto, half_life: float | None, arms: Arms, address: Address
+    ) -> NetworkEnsemble:
+        """One network, trained on the rewards as they are: what `Greedy` and `EpsilonGreedy` act on."""
+        if half_life is not None:
+            raise InvalidArgument("half_life", half_life, f"None with {type(self).__name__}, which does not forget")
+        pull = None if regularization == AUTO else regularization
+        return self._made(1, 0.0, pull, 0.0, GAUSSIAN, arms, address)
+
+    def _made(
+        self,
+        size: int,
+        prior: float,
+        pull: float | None,
+        boldness: float | None,
+        law: Perturbation,
+        arms: Arms,
+        address: Address,
+    ) -> NetworkEnsemble:
+        if arms.rows is None and not isinstance(arms, ChangingArms):
+            expected = f"FiniteArms or ChangingArms: {type(self).__name__} scores arms one by one"
+            raise InvalidArgument("arms", arms, expected)
+        training = Training(
+            LOSSES[self.loss],
+            self.optimizer == "adam",
+            self.rate,
+            self.batch,
+            self.steps,
+            self.memory,
+            prior,
+            pull,
+            boldness,
+        )
+        return NetworkEnsemble(self.nets(arms.dim, size, address), training, law, address, arms.rows)
+
+
+@dataclass(frozen=True)
+class Neural(Trained):
+    """E[Y | x] is a network of x: hidden layers of the given widths, all members trained together.
+
+    Member j goes downhill on sum_i (f^j(x_i) + prior p^j(x_i) - Y_i - Z_i^j)^2 + lam |(w^j - W^j) / s|^2, the loss of
+    Algorithm 1. W^j are its initial weights, drawn with standard deviations s, to which it is pulled; p^j is a network of the
+    same shape that is never trained. Each round takes `steps` minibatches of `batch` observations, the same for all members
+    (more in the first rounds), from a memory of at most `memory`: a uniform sample of all there were.
+
+    Units do not matter: features are divided by their typical size, rewards are taken in units of their spread about their
+    mean. A recipe's scale "auto" perturbs rewards by 0.75 sigma, sigma being by how much the members' mean has missed the
+    rewards of late; a number is in the units of the rewards. Regularization "auto" is lam = sigma^2 / spread^2.
+
+    `loss="logistic"` is for rewards in [0, 1]: outputs are then log-odds, and the loss is perturbed linearly.
+
+    >>> import numpy as np, ensample as es
+    >>> arms = es.FiniteArms(np.linspace(-1.0, 1.0, 9)[:, None])
+    >>> policy = es.EnsembleSampling(size=10, model=es.Neural(hidden=(20,))).start(arms, seed=0)
+    >>> for _ in range(80):
+    ...     decision = policy.decide()
+    ...     policy.update(decision, reward=1.0 - (decision.features[0] - 0.5) ** 2)  # best at 0.5: arm 6
+    >>> int(policy.propensities().argmax())
+    6
+
+    Finite and changing arms. State is a fold of the log; a replay gives the same bits on the same machine with the same number
+    of BLAS threads. Nothing is proved.
+
+    References: X. Lu and B. Van Roy, "Ensemble Sampling", NeurIPS 2017; I. Osband, J. Aslanides and A. Cassirer,
+    "Randomized Prior Functions for Deep Reinforcement Learning", NeurIPS 2018.
+    """
+
+    hidden: Sequence[int] = (50, 50)
+    activation: str = "relu"
+    loss: str = "squared"
+    prior: float = 1.0
+    optimizer: str = "adam"
+    rate: float = 0.003
+    batch: int = 64
+    steps: int = 1
+    memory: int = 4096
+    learns_noise: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        widths = tuple(whole("hidden", width, 1, WIDEST) for width in sequence("hidden", self.hidden, "widths of layers"))
+        if not 1 <= len(widths) <= DEEPEST:
+            raise InvalidArgument("hidden", self.hidden, f"the widths of 1 to {DEEPEST} layers")
+        object.__setattr__(self, "hidden", widths)
+        one_of("activation", self.activation, ACTIVATIONS)
+        self.check_training()
+
+    def nets(self, dim: int, size: int, address: Address) -> Networks:
+        return Networks(dim, self.hidden, self.activation, size)
+
+
+def one_of(argument: str, value: object, names: Iterable[str]) -> None:
+    """Raise unless it is one of these words."""
+    if not isinstance(value, str):
+        raise WrongType(argument, value, f"one of {', '.join(names)}")
+    if value not in names:
+        raise InvalidArgument(argument, value, known(value, list(names)))

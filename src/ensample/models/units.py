@@ -1,0 +1,85 @@
+"""The units in which networks see features and rewards: running scales, a fold of the log.
+
+A feature is divided by the root mean square of its values that are not 0: of the standing arms or, where none stand, of what
+was played. A feature that was never played has the unit of the round's offer. Units of what was played are brought up to date
+whenever the number of observations has doubled, so that between two such moments networks learn one function.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.types import FloatArray
+
+__all__ = ["FeatureUnits", "RewardUnits", "in_units", "new_feature_units", "new_reward_units", "typical_sizes"]
+
+WIDEST = 100.0  # times its typical size: further out, where networks know nothing, a feature counts no more
+RECENT = 4.0  # the weight of the newest of n squared misses, times n: the older half of them counts 1/16
+
+
+class FeatureUnits(NamedTuple):
+    """What features are divided by, and what that is learned from."""
+
+    sizes: FloatArray  # [d]; 0 where a feature was never seen
+    squares: FloatArray  # [d] sums of squares of what was played
+    seen: FloatArray  # [d] how often it was not 0
+
+    def after(self, x: FloatArray, count: int, standing: bool) -> "FeatureUnits":
+        """With one more observation, number `count`."""
+        if standing:
+            return self
+        there = x != 0.0
+        squares, seen = self.squares + x * x, self.seen + there
+        due = count & (count - 1) == 0
+        new = there & ((self.sizes == 0.0) | due)
+        if due:
+            new |= seen > 0.0
+        sizes = np.where(new, np.sqrt(squares / np.maximum(seen, 1.0)), self.sizes) if new.any() else self.sizes
+        return FeatureUnits(sizes, squares, seen)
+
+
+class RewardUnits(NamedTuple):
+    """Mean and spread of the rewards, and by how much the members' mean has missed them, each before it was learned."""
+
+    mean: FloatArray  # [1]
+    deviations: FloatArray  # [1] sum of squared deviations from the mean
+    misses: FloatArray  # [1] mean of squared misses, the recent ones counting more
+
+    def spread(self, count: int) -> float:
+        """The standard deviation; where all rewards are equal their size; 1 before the first that is not 0."""
+        spread = float(np.sqrt(self.deviations[0] / max(count, 1)))
+        return spread if spread > 0.0 else abs(float(self.mean[0])) or 1.0
+
+    def after(self, y: float, count: int, miss: float) -> "RewardUnits":
+        """With one more reward, number `count`, that was missed by so much (Welford)."""
+        mean = self.mean + (y - self.mean) / count
+        deviations = self.deviations + (y - self.mean) * (y - mean)
+        share = min(1.0, RECENT / count)
+        return RewardUnits(mean, deviations, (1.0 - share) * self.misses + share * miss * miss)
+
+    def sigma(self, count: int) -> float:
+        """The standard deviation of the noise, as far as it is known: misses, which never exceed the rewards' own spread."""
+        return min(float(np.sqrt(self.misses[0])), self.spread(count))
+
+
+def new_feature_units(rows: FloatArray | None, dim: int) -> FeatureUnits:
+    """Of standing arms [K, d], or of nothing."""
+    sizes = np.zeros(dim) if rows is None else typical_sizes(rows)
+    return FeatureUnits(sizes, np.zeros(dim), np.zeros(dim))
+
+
+def new_reward_units() -> RewardUnits:
+    return RewardUnits(np.zeros(1), np.zeros(1), np.zeros(1))
+
+
+def typical_sizes(rows: FloatArray) -> FloatArray:
+    """The root mean square of each column's entries that are not 0, and 0 where all are: [d]."""
+    return np.asarray(np.sqrt(np.square(rows).sum(axis=0) / np.maximum((rows != 0.0).sum(axis=0), 1)))
+
+
+def in_units(rows: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Rows as networks see them: [K, d]."""
+    if not sizes.all():
+        here = typical_sizes(rows)
+        sizes = np.where(sizes > 0.0, sizes, np.where(here > 0.0, here, 1.0))
+    return np.asarray(np.clip(rows / sizes, -WIDEST, WIDEST))

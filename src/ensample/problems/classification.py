@@ -1,0 +1,92 @@
+"""A data set with labels, as a problem: which class is this?"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from ensample.arms import ChangingArms
+from ensample.checks import matrix, sequence
+from ensample.errors import InvalidArgument
+from ensample.problems.blocks import blocks, chosen_block
+from ensample.problems.family import Family
+from ensample.problems.noise import Noise, as_noise
+from ensample.problems.nonlinear import NonlinearProblem
+from ensample.types import ArrayLike, FloatArray, IntArray
+
+__all__ = ["Classification"]
+
+
+class ClassificationProblem(NonlinearProblem):
+    """Rows of a data set in an order of their own; round t shows row t, and again from the first after the last."""
+
+    def __init__(self, data: FloatArray, labels: IntArray, order: IntArray, noise: Noise | float, row: int = 0) -> None:
+        self.classes = int(labels.max()) + 1
+        super().__init__(ChangingArms(self.classes * (data.shape[1] + 1)), noise)
+        self.data, self.labels, self.order, self.row = data, labels, order, row
+
+    def __repr__(self) -> str:
+        return f"ClassificationProblem({len(self.data):,} rows, {self.classes} classes, noise={self.noise!r})"
+
+    def at(self, t: int) -> "ClassificationProblem":
+        row = int(self.order[t % len(self.order)])
+        return ClassificationProblem(self.data, self.labels, self.order, self.noise, row)
+
+    def offer(self, rng: Generator) -> FloatArray:
+        return blocks(self.data[self.row], self.classes)
+
+    def means(self, rows: FloatArray) -> FloatArray:
+        """Of the row that is shown."""
+        return np.asarray(chosen_block(rows, self.classes)[0] == self.labels[self.row], np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Classification(Family):
+    """`classification`: a data set as contexts, its classes as actions; the right one pays 1, others 0.
+
+    `data` are rows of numbers, `y` their labels, of any kind that can be sorted. Each replicate has the rows in an order of its
+    own. The features of a class are the row and a constant, in a block of its own. Columns that are always 0 are left out.
+
+    >>> import ensample as es
+    >>> X, labels = [[0.1, 2.0], [0.3, 1.0], [0.2, 4.0]], ["cat", "dog", "cat"]
+    >>> family = es.problem("classification", data=X, y=labels)
+    >>> problem = family.draw(np.random.default_rng(0)).at(0)
+    >>> family.classes, problem.offer(np.random.default_rng(0)).shape, problem.best_mean(problem.offer(None))
+    (['cat', 'dog'], (2, 6), 1.0)
+
+    Reference: the usual way since A. Beygelzimer and J. Langford, "The Offset Tree for Learning with Partial Labels", KDD 2009.
+    """
+
+    name: ClassVar[str] = "classification"
+    data: ArrayLike = field(repr=False)
+    y: ArrayLike = field(repr=False)
+    noise: float | Noise = 0.0
+
+    def __post_init__(self) -> None:
+        rows = matrix("data", self.data)
+        labels = np.array(sequence("y", self.y, "a label for each row"))
+        if labels.shape != (len(rows),):
+            raise InvalidArgument("y", self.y, f"a label for each of {len(rows)} rows")
+        try:
+            names, numbers = np.unique(labels, return_inverse=True)
+        except TypeError:
+            raise InvalidArgument("y", self.y, "labels that can be sorted") from None
+        if len(names) < 2:
+            raise InvalidArgument("y", self.y, "at least two classes")
+        as_noise(self.noise)
+        used = (rows != 0.0).any(axis=0)
+        object.__setattr__(self, "_rows", np.ascontiguousarray(rows[:, used] if used.any() else rows[:, :1]))
+        object.__setattr__(self, "_labels", numbers)
+        object.__setattr__(self, "classes", names.tolist())
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        return len(self.classes) * (int(self._rows.shape[1]) + 1)
+
+    def draw(self, rng: Generator) -> ClassificationProblem:
+        return ClassificationProblem(self._rows, self._labels, rng.permutation(len(self._rows)), self.noise)
+
+    classes: ClassVar[list[object]]
+    _rows: ClassVar[FloatArray]
+    _labels: ClassVar[IntArray]

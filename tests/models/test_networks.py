@@ -1,0 +1,103 @@
+"""Batched networks against finite differences, and against a loop over single ones."""
+
+import numpy as np
+import pytest
+
+import ensample as es
+from conformance.policies import FEATURES
+from ensample.kernels.networks import adam, sgd
+from ensample.models.networks import ACTIVATIONS, Networks
+from ensample.randomness import Address, Stream
+from naive.networks import NaiveEnsemble, SingleNetwork
+
+SHAPES = [(3, (4,), 2), (2, (5, 3), 3), (4, (3, 6, 2), 1)]
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize(("dim", "hidden", "size"), SHAPES)
+def test_gradients_are_those_of_finite_differences(dim: int, hidden: tuple[int, ...], size: int, activation: str) -> None:
+    rng = np.random.default_rng(dim)
+    nets = Networks(dim, hidden, activation, size)
+    weights, rows, target = nets.draw(rng), rng.standard_normal((7, dim)), rng.standard_normal((7, size))
+
+    def loss(weights: np.ndarray) -> float:
+        return 0.5 * float(np.square(nets.outputs(weights, rows) - target).sum())
+
+    tape, outputs = nets.forward(weights, rows)
+    found = nets.gradient(weights, rows, tape, outputs - target)
+    for place in range(nets.count):
+        step = np.zeros(nets.count)
+        step[place] = 1e-6
+        expected = (loss(weights + step) - loss(weights - step)) / 2e-6
+        assert found[place] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    wrong = nets.gradient(weights, rows, tape, outputs - 1.01 * target)
+    assert np.abs(wrong - found).max() > 1e-4, "the control: another loss has another gradient"
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize(("dim", "hidden", "size"), SHAPES)
+@pytest.mark.parametrize("optimizer", [adam, sgd])
+def test_training_together_is_training_one_by_one(
+    dim: int, hidden: tuple[int, ...], size: int, activation: str, optimizer
+) -> None:
+    rng = np.random.default_rng(7)
+    nets = Networks(dim, hidden, activation, size)
+    state = np.zeros((3 if optimizer is adam else 1, nets.count))
+    state[0] = anchor = nets.draw(rng)
+    anchor, pull = anchor.copy(), 0.3
+    singles = [SingleNetwork(nets, anchor, member, activation) for member in range(size)]
+    for number in range(1, 21):
+        rows, target = rng.standard_normal((6, dim)), rng.standard_normal((6, size))
+        tape, outputs = nets.forward(state[0], rows)
+        by_one = [nets.member(state[0], j, rows) for j in range(size)]
+        np.testing.assert_allclose(outputs, np.transpose(by_one), rtol=1e-12, atol=1e-12)
+        gradient = nets.gradient(state[0], rows, tape, outputs - target)
+        optimizer(state, state, gradient, anchor, np.full(nets.count, pull), 0.05, number)
+        for j, single in enumerate(singles):
+            gradients = [single.gradient(x, single.output(x) - y) for x, y in zip(rows, target[:, j], strict=True)]
+            total = [sum(parts) for parts in zip(*gradients, strict=True)]
+            single.step(total, [pull] * len(total), 0.05, number, optimizer is adam)
+    for j, single in enumerate(singles):
+        for k, layer in enumerate(nets.layers(state[0])):
+            matrix = layer.matrix[:, j] if k == 0 else layer.matrix[j]
+            np.testing.assert_allclose(matrix, single.matrices[k], rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(layer.bias[j], single.biases[k], rtol=1e-10, atol=1e-10)
+
+
+MODELS = {
+    "adam": es.Neural((4, 3), batch=8, memory=16),
+    "prior": es.Neural((4,), "leaky", prior=0.7, batch=5, memory=12, steps=2),
+    "sgd": es.Neural((4,), "tanh", optimizer="sgd", rate=0.05, batch=8, memory=16),
+    "logistic": es.Neural((4,), loss="logistic", prior=0.3, batch=8, memory=16),
+}
+
+
+@pytest.mark.parametrize("standing", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("given", [{}, {"scale": 0.4, "regularization": 2.0}])
+def test_an_ensemble_is_what_its_definition_says(name: str, standing: bool, given: dict) -> None:
+    """Past a full memory and past minibatches that are all there is."""
+    model, recipe = MODELS[name], es.EnsembleSampling(3, model=MODELS[name], **given)
+    policy = recipe.start(es.FiniteArms(FEATURES) if standing else es.ChangingArms(3), seed=5)
+    nets, address = policy.model.nets, Address(5)
+    anchor, prior = (nets.draw(address.generator(Stream.INITIAL, k)) for k in (0, 1))
+    members, priors = ([SingleNetwork(nets, w, j, model.activation) for j in range(3)] for w in (anchor, prior))
+    spreads = [float(part.flat[0]) for layer in nets.layers(nets.spreads()) for part in layer]
+    rows = FEATURES if standing else None
+    twin = NaiveEnsemble(model, address, members, priors, spreads, rows, given.get("scale"), given.get("regularization"))
+    rng = np.random.default_rng(0)
+    for t in range(30):
+        offered = None if standing else rng.standard_normal((4, 3)) * [1.0, 30.0, 0.1 * (t > 3)]
+        decision = policy.decide(offered)
+        y = float(rng.random() < 0.4) if model.loss == "logistic" else 3.0 + float(decision.features[0] + rng.normal())
+        policy.update(decision, y)
+        twin.learn(t, decision.features, y)
+    for j in range(3):
+        for k, layer in enumerate(nets.layers(policy.model.state.weights[0])):
+            matrix = layer.matrix[:, j] if k == 0 else layer.matrix[j]
+            np.testing.assert_allclose(matrix, members[j].matrices[k], rtol=1e-8, atol=1e-10)
+        scores = policy.model.scores(j, FEATURES)
+        if standing:
+            np.testing.assert_allclose(scores, [twin.score(j, x) for x in FEATURES], rtol=1e-8, atol=1e-10)
+            chosen, promises = policy.model.votes(policy.arms)
+            assert promises[j] == pytest.approx(scores.max()) and scores[chosen[j]] == pytest.approx(scores.max())
