@@ -12,6 +12,7 @@ from ensample.errors import EnsampleError
 from ensample.kernels.machine_code import is_noted, note
 from ensample.members import OptimisticMember
 from ensample.models import Linear, Logistic
+from ensample.models.neural import Neural, Trained
 from ensample.perturbations import Gaussian, Uniform
 from ensample.policies import EnsembleSampling, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
@@ -29,6 +30,10 @@ OTHERS: tuple[Recipe, ...] = (
     EnsembleSampling(SIZE, model=Logistic("exact")),
 )
 """Those whose kernels differ by more than the type of the recipe."""
+
+
+def trained_by(recipe: Recipe, optimizer: str) -> bool:
+    return isinstance(recipe.model, Trained) and recipe.model.optimizer == optimizer
 
 
 class Variety(NamedTuple):
@@ -50,6 +55,12 @@ VARIETIES = (
         "of a known scale",
         lambda recipe: isinstance(recipe, ThompsonSampling) and not recipe.calibrates and recipe.half_life is None,
         ThompsonSampling(scale=1.0),
+    ),
+    Variety("of networks", lambda recipe: trained_by(recipe, "adam"), EnsembleSampling(SIZE, model=Neural((2,)))),
+    Variety(
+        "of networks, by gradient descent",
+        lambda recipe: trained_by(recipe, "sgd"),
+        EnsembleSampling(SIZE, model=Neural((2,), optimizer="sgd")),
     ),
 )
 
