@@ -86,7 +86,7 @@ def test_members_come_to_agree_where_there_is_data(model: es.Neural) -> None:
         policy.update(decision, float(rng.random() < (0.9, 0.1)[decision.arm]))
     assert policy.propensities()[0] > 0.8
     scores = policy.model.all_scores(np.eye(2))
-    assert scores[0].mean() > scores[1].mean() + 0.3 and scores.shape == (2, 6)
+    assert scores.shape == (2, 6) and scores[0].mean() > 0.65 > scores[1].mean(), "pulled down the more, the less was seen"
 
 
 def test_rewards_of_the_logistic_loss_are_shares() -> None:
