@@ -64,9 +64,7 @@ class Trained(RewardModel):
         boldness = plan.boldness if plan.scale == AUTO else None
         return self._made(plan.size, self.prior, pull, boldness, plan.reward_law, arms, address)
 
-    def single(
-        self, regularization: float | Auto, half_life: float | None, arms: Arms, address: Address
-    ) -> NetworkEnsemble:
+    def single(self, regularization: float | Auto, half_life: float | None, arms: Arms, address: Address) -> NetworkEnsemble:
         """One network, trained on the rewards as they are: what `Greedy` and `EpsilonGreedy` act on."""
         if half_life is not None:
             raise InvalidArgument("half_life", half_life, f"None with {type(self).__name__}, which does not forget")
