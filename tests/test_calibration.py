@@ -12,7 +12,9 @@ import ensample as es
 from conformance.policies import offered
 from ensample.kernels.calibration import evidence
 from ensample.models import LinearEnsemble
+from evidence import holds
 from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, most_likely
+from simulation.test_lazy_law import p_value
 
 FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.0]
 THETA = np.array([0.5, -0.1, 3.0, 0.2])
@@ -138,6 +140,41 @@ def test_powers_of_two_change_no_decision(name: str, power: int, powers: list[in
 def test_other_units_change_no_decision(name: str) -> None:
     rounds = 5000 if name == "ensemble" else 1000
     assert play(AUTO[name], FEATURES * [3.7, 1.0, 1e-4, 1e5], rounds, stretch=3.7) == play(AUTO[name], FEATURES, rounds)
+
+
+@given(order=st.permutations(range(4)))
+@settings(max_examples=10, deadline=None)
+def test_permuted_coordinates_have_the_same_scales(order: list[int]) -> None:
+    """Nothing of what is learned depends on the order of coordinates; members do, draw by draw."""
+    found = []
+    for columns in (list(range(4)), order):
+        policy = AUTO["LinUCB"].start(es.FiniteArms(FEATURES[:, columns]))
+        for t in range(200):
+            arm = t * t % len(FEATURES)
+            policy.update(arm, float(FEATURES[arm] @ THETA + math.sin(t)))
+        known = policy.calibration
+        assert known is not None
+        found.append([known.sigma, known.tau, known.lam, known.effective, *known.sizes[np.argsort(columns)]])
+        found[-1] += policy.mean[np.argsort(columns)].tolist()
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12)
+
+
+def permuted(order: list[int], seed: int) -> np.ndarray:
+    """Regret and pulls after 100 rounds of a problem whose coordinates are in this order: [runs, 1 + K]."""
+    problem = es.LinearProblem(es.FiniteArms(FEATURES[:, order]), THETA[order], 2.0)
+    result = es.simulate(es.EnsembleSampling(size=10), problem, 100, 1500, seed, checkpoints=1)
+    assert result.pulls is not None
+    return np.hstack([result.regret, result.pulls])
+
+
+def test_permuted_coordinates_have_the_same_law() -> None:
+    """The negative control does not know the sizes of features."""
+    one = permuted([0, 1, 2, 3], 1)
+    assert holds(p_value(one, permuted([2, 0, 3, 1], 2)))
+    wrong = es.EnsembleSampling(size=10, scale=1.0)
+    problem = es.LinearProblem(es.FiniteArms(FEATURES), THETA, 2.0)
+    other = es.simulate(wrong, problem, 100, 1500, 3, checkpoints=1)
+    assert not holds(p_value(one, np.hstack([other.regret, other.pulls])))
 
 
 def test_a_fixed_scale_notices_units() -> None:

@@ -50,6 +50,19 @@ STUDIES: dict[str, dict[str, Any]] = {
             {"label": "Thompson", "recipe": "ThompsonSampling", "scale": [0.1, 0.3, 1.0]},
         ],
     },
+    "tuned": {
+        "horizon": 40,
+        "runs": 3,
+        "problem": [
+            {"family": "sphere", "dim": 3, "arms": 8, "noise": [0.1, 0.3, 1.0, 3.0]},
+            {"label": "flat", "family": "two-arms", "gap": 0.0},
+        ],
+        "policy": [
+            {"label": "untuned", "recipe": "LinUCB"},
+            {"label": "tuned", "recipe": "ThompsonSampling", "scale": ["0.5 noise", "2 noise"]},
+            {"label": "on one", "recipe": "LinUCB", "radius": [1.0], "problems": ["flat"]},
+        ],
+    },
     "one": {"horizon": 30, "runs": 1, "problem": {"family": "ball", "dim": 2}, "policy": THOMPSON},
     "<script>alert(1)": {
         "question": "Is </p><script>alert('q')</script> & $x_$ shown as it is?",

@@ -23,11 +23,12 @@ from ensample.report.drawing.style import variables
 from ensample.report.study import write_report
 from ensample.report.study.asked import as_toml, code_line
 from ensample.report.study.figures.arrange import LINES, REFERENCES, STEPS, Looks, arrange
+from ensample.report.study.figures.hindsight import hindsight, hindsight_plate
 from ensample.report.study.figures.series import along, at_last_horizon, singles
 from ensample.report.study.sections import sections
 from ensample.report.study.tables import best_table, bound_table, final_table
 
-NAMES = ("sizes", "grid", "members", "one", "hostile")
+NAMES = ("sizes", "grid", "members", "tuned", "one", "hostile")
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -363,3 +364,26 @@ def test_runs_in_a_notebook() -> None:
     assert len(str(line["points"]).split()) == runs.checkpoints.size
     single = es.simulate(es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=3, arms=5), horizon=50)
     assert "nan" not in single._repr_html_()
+
+
+def test_ratios_are_to_the_best_that_has_numbers_to_choose(studied) -> None:
+    """On problems where the best has no regret there is none; choices are named as in the file, whatever the noise is."""
+    results = studied["tuned"]
+    found = hindsight(results)
+    assert [(one.policy, one.chosen) for one in found] == [
+        ("untuned", ""),
+        ("tuned", "scale 0.5 noise"),
+        ("tuned", "scale 2 noise"),
+    ]
+    means: dict[float, dict[str, list[float]]] = {}
+    for outcome in results.outcomes:
+        if outcome.cell.problem != "flat":
+            by_policy = means.setdefault(outcome.cell.axes["noise"], {"untuned": [], "tuned": []})
+            by_policy[outcome.cell.policy].append(float(outcome.regret[:, -1].mean()))
+    expected = [by["untuned"][0] / min(by["tuned"]) for by in means.values()]
+    np.testing.assert_allclose(found[0].ratios, expected, rtol=1e-12)
+    assert found[0].median == pytest.approx(np.median(expected)) and found[0].worst == pytest.approx(max(expected))
+    for place in range(4):
+        assert min(one.ratios[place] for one in found[1:]) == pytest.approx(1.0)
+    assert [picture.title for picture in hindsight_plate(found).pictures] == ["nothing to choose", "each choice of numbers"]
+    assert not any(hindsight(studied[name]) for name in ("sizes", "grid", "members", "one"))

@@ -104,6 +104,15 @@ def live_policies(turns: int, step: Step) -> Iterator[Ratio]:
         yield compared(name, textbook(size, LIVE_ROUNDS), ours, 2.5, True, turns, step)
 
 
+def calibration(turns: int, step: Step) -> Iterator[Ratio]:
+    """Scales that are learned against scales that are given."""
+    for size in (100, 29_000):
+        learned, given = (simulated(recipe, sphere()) for recipe in (EnsembleSampling(size=size), ensemble(size)))
+        yield compared(f"auto / fixed, m={size:,}", learned, given, 1.15, False, turns, step)
+    learned, given = (live(recipe, LIVE_ROUNDS) for recipe in (EnsembleSampling(), ensemble(100)))
+    yield compared("auto / fixed, live, m=100", learned, given, 1.3, False, turns, step)
+
+
 def engines(turns: int, step: Step) -> Iterator[Ratio]:
     """A study on one thread against the bare kernels."""
     try:
@@ -132,6 +141,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "simulated": against_others,
     "scaling": scaling,
     "live": live_policies,
+    "calibration": calibration,
     "engines": engines,
     "peers": peers,
 }

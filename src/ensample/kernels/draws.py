@@ -53,6 +53,9 @@ def draw_vector(law: Law, out: FloatArray, rng: Generator) -> None:
             squares += out[i] * out[i]
         for i in range(out.size):
             out[i] *= law.scale * np.sqrt(out.size / squares)
+    elif law.kind == GAUSSIAN_LAW:  # as below, in two thirds of the time
+        for i in range(out.size):
+            out[i] = law.scale * rng.standard_normal()
     else:
         for i in range(out.size):
             out[i] = draw_sum(law, 1, rng)

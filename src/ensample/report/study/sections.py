@@ -8,11 +8,12 @@ from ensample.report.study.asked import as_toml, code_line, grid_tables, provena
 from ensample.report.study.figures.arrange import Looks
 from ensample.report.study.figures.bounds import bound_plate
 from ensample.report.study.figures.cost import cost_plates
+from ensample.report.study.figures.hindsight import hindsight, hindsight_plate
 from ensample.report.study.figures.plates import Plate
 from ensample.report.study.figures.pulls import pull_plate
 from ensample.report.study.figures.regret import axis_plates, category_plates, curve_plates, final_plate
 from ensample.report.study.figures.series import split
-from ensample.report.study.tables import Table, best_table, bound_table, final_table, published_table
+from ensample.report.study.tables import Table, best_table, bound_table, final_table, published_table, ratio_table
 
 __all__ = ["Section", "sections"]
 
@@ -53,6 +54,14 @@ def measured(results: Results, looks: Looks, baseline: str) -> Iterator[Section]
     """From regret to cost."""
     yield Section("curves", "Regret over the rounds", curve_words(results), plates=curve_plates(results, looks))
     yield final_section(results, looks, baseline)
+    found = hindsight(results)
+    if found:
+        words = [
+            "The best in hindsight is, on each problem, the lowest mean of all policies whose numbers are a choice. "
+            "A ratio is a policy's mean regret over that; it is below 1 where a policy without a choice does better."
+        ]
+        tables = [("", ratio_table(found))]
+        yield Section("hindsight", "Against the best in hindsight", words, [hindsight_plate(found)], tables)
     published = published_table(results)
     if published is not None:
         words = ["Published for these cells: ± is a standard error, the distance is in joint ones where theirs is known."]

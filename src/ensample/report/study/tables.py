@@ -9,10 +9,22 @@ from ensample.lab.intervals import mean_interval
 from ensample.lab.published import MEASURES
 from ensample.lab.results import Outcome, Results
 from ensample.numerals import NOTHING, aligned, interval, percent, signed
+from ensample.report.study.figures.hindsight import Ratios
 from ensample.report.study.figures.series import Series, scenarios, singles
 from ensample.report.study.words import assigned, value
 
-__all__ = ["Column", "Field", "Group", "Table", "best_table", "bound_table", "final_table", "missing_cells", "published_table"]
+__all__ = [
+    "Column",
+    "Field",
+    "Group",
+    "Table",
+    "best_table",
+    "bound_table",
+    "final_table",
+    "missing_cells",
+    "published_table",
+    "ratio_table",
+]
 
 
 class Column(NamedTuple):
@@ -95,6 +107,16 @@ def without_empty(table: Table) -> Table:
     kept = [place for place in range(len(table.columns)) if any(row[place].text not in ("", NOTHING) for row in rows)]
     groups = [Group(group.title, [[row[place] for place in kept] for row in group.rows]) for group in table.groups]
     return Table([table.columns[place] for place in kept], groups)
+
+
+def ratio_table(found: list[Ratios]) -> Table:
+    """Ratios to the best in hindsight, the smallest worst case first."""
+    rows = [
+        [Field(one.policy), Field(one.chosen), Field(aligned(one.median)), Field(aligned(one.worst)), Field(one.where)]
+        for one in sorted(found, key=lambda one: one.worst)
+    ]
+    names = Column("policy", False), Column("choice", False), Column("median"), Column("worst"), Column("on", False)
+    return without_empty(Table([*names], [Group("", rows)]))
 
 
 def best_table(results: Results) -> Table | None:

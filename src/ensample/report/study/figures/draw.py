@@ -22,7 +22,6 @@ Reading = tuple[float, float, float]  # (what to draw, low, high), NaN without a
 Measure = Callable[[Outcome], Reading]
 POINTS = 80  # of a curve
 FAR = 4.0  # times the regret of the better third of the lines: would flatten a linear panel
-SMALLEST = 1e-300
 
 
 def final(outcome: Outcome) -> Reading:
@@ -54,7 +53,7 @@ def curves(axes: Axes, lines: list[Line], log: bool) -> None:
             half = half_width(outcome.regret)[index]
             low = np.maximum(mean - half, 0.3 * mean) if log else mean - half
             axes.fill_between(rounds, low, mean + half, color=line.look.colour, alpha=faint, linewidth=0)
-    finish_curves(axes, shown, log and any(line.series.level > SMALLEST for line in shown))
+    finish_curves(axes, shown, log and any(line.series.loses for line in shown))
 
 
 def finish_curves(axes: Axes, shown: list[Line], log: bool) -> None:

@@ -56,6 +56,11 @@ class Series:
         means = np.array([outcome.regret[:, -1].mean() for outcome in self.outcomes])
         return float(np.exp(np.log(np.maximum(means, 1e-300)).mean()))
 
+    @property
+    def loses(self) -> bool:
+        """Whether there is any regret."""
+        return any(bool(outcome.regret[:, -1].any()) for outcome in self.outcomes)
+
     def title(self, several: bool) -> str:
         """The problem in words; its label where there are several or nothing else to say."""
         said = assigned(self.place)
