@@ -7,9 +7,11 @@ from pathlib import Path
 
 from ensample.bench.contestants import DIM, HORIZON, SCALE, floored, live, peered, simulated, sphere, textbook, threaded
 from ensample.bench.engines import bare, studied
+from ensample.bench.experiments import bare_policy, durable, in_memory, synced
 from ensample.bench.floor import build_floor
 from ensample.bench.peers import PEERS
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
+from ensample.extras import has
 from ensample.numerals import terminal
 from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.problems import problem
@@ -137,12 +139,28 @@ def peers(turns: int, step: Step) -> Iterator[Ratio]:
         yield compared(title, other, live(ensemble(100), LIVE_ROUNDS), target, True, turns, step, note)
 
 
+def experiments(turns: int, step: Step) -> Iterator[Ratio]:
+    """Decisions through an experiment, in microseconds and a second: what a product sees, on this machine."""
+    times = take_turns({"ours": in_memory(), "bare": bare_policy()}, turns, step)
+    note = f"the policy alone, all thetas and all propensities: {time(times, 'bare')}"
+    yield Ratio("an experiment's decision, us (10 actions, d=54, m=100)", median(times, "ours"), 150.0, False, note)
+    name = "durable decisions a second, 32 threads"
+    if not has("apsw"):
+        yield Ratio(name, None, 2_000.0, True, "not installed: pip install 'ensample[durable]'")
+        return
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        times = take_turns({"ours": durable(Path(folder)), "sync": synced(Path(folder))}, turns, step)
+    note = f"one sync of this disk: {time(times, 'sync')}"
+    yield Ratio(name, 1e6 / median(times, "ours"), 2_000.0, True, note)
+
+
 GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "simulated": against_others,
     "scaling": scaling,
     "live": live_policies,
     "calibration": calibration,
     "engines": engines,
+    "experiments": experiments,
     "peers": peers,
 }
 

@@ -4,11 +4,12 @@ import secrets
 import threading
 import time as system
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ensample.checks import boolean
+from ensample.checks import boolean, instance
 from ensample.errors import FeatureCapWarning, WrongType
 from ensample.experiments.core import (
     Asked,
@@ -20,9 +21,9 @@ from ensample.experiments.core import (
     proposed,
 )
 from ensample.experiments.decision import NamedDecision, decision_of
-from ensample.experiments.events import Created, Event, Expired
+from ensample.experiments.events import Created, Event, Expired, Learned
 from ensample.experiments.explaining import Explanation, explained
-from ensample.experiments.features import Encoder, Features
+from ensample.experiments.features import Encoder, Features, as_features
 from ensample.experiments.folding import folded, verified
 from ensample.experiments.group import Group
 from ensample.experiments.mixture import Uniforms
@@ -32,6 +33,7 @@ from ensample.experiments.snapshotting import snapshot_of, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import MemoryStorage, Storage
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
+from ensample.experiments.warm_start import CHUNK, chunks, past_rows
 from ensample.policies.recipe import Recipe
 from ensample.version import NUMBERS
 
@@ -262,6 +264,49 @@ class Experiment:
         known = as_id(id)
         return self._do(lambda: explained(self.settings, self._storage, known))
 
+    def replay(self, recipe: Recipe | None = None, *, features: Features | Encoder | None = None) -> "Experiment":
+        """What another recipe, or other features, would have learned from the same log: an experiment in memory.
+
+        It has seen the same decisions and rewards, and goes on from there; the logged propensities stay those of the time.
+
+        >>> import ensample as es
+        >>> experiment = es.Experiment("news", actions=["sport", "culture"])
+        >>> for number in range(20):
+        ...     outcome = experiment.reward(experiment.decide(), number % 2)
+        >>> experiment.replay(es.Greedy()).version
+        20
+        """
+        old = self.settings
+        settings = replace(
+            old,
+            recipe=old.recipe if recipe is None else instance("recipe", recipe, Recipe, "a recipe"),
+            features=old.features if features is None else as_features(features),
+        )
+        storage = MemoryStorage()
+        for event in self._do(lambda: list(self._storage.read())):
+            storage.append(event._replace(settings=settings.described()) if isinstance(event, Created) else event)
+        return Experiment._of(settings, storage, self._clock, self._ids)
+
+    def learn(
+        self, data: Any, *, context: Any = None, action: str = "action", reward: str = "reward", progress: bool = False
+    ) -> int:
+        """Begin with rewards from before: a frame of pandas or polars, or a file .csv or .parquet. How many were learned.
+
+        `action` and `reward` name columns; `context` names the others that count, by default all; one column of dicts or JSON
+        is a context by itself. Rows without a reward are left out. All rows are checked before the first is learned; a
+        `progress` bar shows how far it is. They are no decisions, so the log does not have them.
+
+        >>> import ensample as es, polars as pl
+        >>> experiment = es.Experiment("news", actions=["sport", "culture"])
+        >>> past = pl.DataFrame({"age": [31, 45], "shown": ["sport", "culture"], "clicked": [True, False]})
+        >>> experiment.learn(past, action="shown", reward="clicked")
+        2
+        """
+        rows = self._do(lambda: past_rows(self._state, data, context, action, reward))
+        for chunk in shown(chunks(rows), -(-len(rows) // CHUNK), boolean("progress", progress)):
+            self._do(lambda chunk=chunk: self._take(Learned(self._now(None), chunk)))  # type: ignore[misc]
+        return len(rows)
+
     def log(self) -> "polars.DataFrame":
         """One row for each decision, with its reward: see docs/log.md."""
         from ensample.experiments.log import log_frame
@@ -353,6 +398,16 @@ class Experiment:
                 FeatureCapWarning,
                 stacklevel=5,
             )
+
+
+def shown(parts: Iterable[T], count: int, progress: bool) -> Iterable[T]:
+    """With a bar on the standard error stream, if wanted."""
+    if not progress:
+        return parts
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(parts, "learning", total=count, console=Console(stderr=True))
 
 
 def as_id(value: object) -> str:

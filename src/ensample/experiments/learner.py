@@ -1,13 +1,16 @@
 """The policy inside an experiment: it is shown rows of features and says what it would do, and how likely."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ensample.arms import ChangingArms, Rows
 from ensample.errors import PropensityError
+from ensample.members import UniformMember
+from ensample.models import LinearEnsemble
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.ledger import Entry
+from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.tensor_file import Tensors
 from ensample.types import FloatArray
@@ -42,6 +45,8 @@ class Learner:
         self.recipe, self.dim, self.seed = recipe, dim, seed
         self.policy = recipe.start(ChangingArms(dim), seed, log=None)
         self._ledger = self.policy._ledger
+        plain = type(self.policy) is Policy and isinstance(self.policy._rule, UniformMember)
+        self._counts = plain and type(self.policy.model) is LinearEnsemble  # whether votes are all there is to know
 
     @property
     def version(self) -> int:
@@ -50,6 +55,8 @@ class Learner:
 
     def advise(self, round: int, by_coordinate: FloatArray) -> Advice:
         """Of the columns of [d, K]."""
+        if self._counts:
+            return self._counted(round, by_coordinate)
         offer = Listed(by_coordinate)
         member, arm, _ = self.policy._choose(round, offer)
         assert arm is not None
@@ -58,6 +65,14 @@ class Learner:
         except PropensityError:
             weights = None
         return Advice(member, arm, weights)
+
+    def _counted(self, round: int, by_coordinate: FloatArray) -> Advice:
+        """By one count of all votes, of which the acting member's is one."""
+        model: Any = self.policy.model
+        votes = model.ballot(by_coordinate)
+        member = int(self.policy._address.uniform(round) * model.size)
+        weights = np.bincount(votes, minlength=by_coordinate.shape[1]) / model.size
+        return Advice(member, int(votes[member]), weights.tolist())
 
     def scores(self, member: int, by_coordinate: FloatArray) -> list[float]:
         """What a member expects of each column of [d, K]."""

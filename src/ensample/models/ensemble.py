@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from ensample.arms import Offer
 from ensample.calibration import Unknown
 from ensample.kernels import ensemble
+from ensample.kernels.ballot import ballot
 from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
 from ensample.perturbations import InitialLaw, Perturbation, drawn
@@ -50,6 +51,7 @@ class LinearEnsemble(LinearModel):
         self.sums = np.vstack(parts)  # S^j, a column a member, as `kernels.ensemble` has it [2d or 3d, m]
         self.rows_per_block = max(1, ROW_BLOCK // size)
         self._blocks: dict[int, list[FloatArray]] = {}
+        self._ones = np.ones(dim)
         self._near: tuple[int, list[FloatArray]] = 0, []  # the last block used: its first round and its rows
 
     @property
@@ -80,6 +82,12 @@ class LinearEnsemble(LinearModel):
         if offer.rows is None:
             return np.zeros(0, np.int64), offer.promises(self.thetas().T)
         return ensemble.votes(self.thetas(), self.in_known_units(offer).by_coordinate)
+
+    def ballot(self, by_coordinate: FloatArray) -> IntArray:
+        """Each member's greedy arm among the columns of [d, K], without its theta: [m]. As `votes`, but for rounding."""
+        known = self.unknown is not None and self.unknown.sizes is None
+        sizes = self.known.sizes if known else self._ones
+        return ballot(self.state, self.sums, self.inflation, by_coordinate, sizes)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         first, rows = self._near

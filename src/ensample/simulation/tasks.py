@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -125,7 +125,9 @@ def play(recipe: Recipe) -> None:
             policy = recipe.start(arms)
             for reward in (0.0, 1.0):
                 policy.update(policy.decide(offered), reward)  # type: ignore[arg-type]
-            for ask in (policy.votes, policy.propensities, policy.diagnostics, lambda asked=policy: asked.estimates):
+            model: Any = policy.model
+            asked = policy.votes, policy.propensities, policy.diagnostics, partial(getattr, policy, "estimates")
+            for ask in (*asked, lambda model=model: model.ballot(np.eye(2))):
                 with suppress(EnsampleError, AttributeError):  # nor has every policy all answers
                     ask()
 

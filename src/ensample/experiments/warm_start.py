@@ -1,0 +1,84 @@
+"""Rewards from before an experiment began: frames of pandas or polars, CSV, Parquet."""
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from ensample.errors import InvalidArgument, WrongType
+from ensample.experiments.plain import plain_context
+from ensample.experiments.state import State
+from ensample.extras import package
+from ensample.frames import columns_of, is_frame
+
+__all__ = ["chunks", "past_rows"]
+
+CHUNK = 500  # rows of one event
+
+Rows = list[list[Any]]
+
+
+def past_rows(state: State, data: Any, context: Any, action: str, reward: str) -> Rows:
+    """[context, action, features, reward] of each row that has a reward, all of them checked."""
+    frame = opened(data)
+    columns = dict(columns_of(frame))
+    for name in (action, reward):
+        if name not in columns:
+            raise InvalidArgument("data", frame, f"a frame with the columns {action} and {reward}, and {name} is missing")
+    contexts = contexts_of(frame, columns, context, (action, reward))
+    rows = zip(contexts, list(columns[action]), list(columns[reward]), strict=True)
+    return [checked(state, *row) for row in rows if not is_missing(row[2])]
+
+
+def opened(data: Any) -> Any:
+    """A frame, or a file that holds one."""
+    if is_frame(data):
+        return data
+    if not isinstance(data, str | os.PathLike):
+        raise WrongType("data", data, "a frame of pandas or polars, or a file .csv or .parquet")
+    pl = package("polars")
+    readers = {".csv": pl.read_csv, ".parquet": pl.read_parquet}
+    suffix = os.path.splitext(os.fspath(data))[1]
+    if suffix not in readers or not os.path.isfile(data):
+        raise InvalidArgument("data", os.fspath(data), "a file .csv or .parquet that is there")
+    return readers[suffix](data)
+
+
+def contexts_of(frame: Any, columns: dict[str, Any], context: Any, others: tuple[str, str]) -> Iterator[Any]:
+    """By the names of its columns; one column of dicts or JSON is a context by itself."""
+    if isinstance(context, str):
+        context = [context]
+    names = [name for name in columns if name not in others] if context is None else list(context)
+    for name in names:
+        if name not in columns:
+            raise InvalidArgument("context", name, f"one of the columns {', '.join(columns)}")
+    if len(names) == 1 and all(isinstance(value, dict) or is_object(value) for value in list(columns[names[0]])[:1]):
+        return (value if isinstance(value, dict) else json.loads(value) for value in list(columns[names[0]]))
+    values = [list(columns[name]) for name in names]
+    return (
+        ({name: item for name, item in zip(names, row, strict=True)} for row in zip(*values, strict=True))
+        if names
+        else iter([{}] * frame.shape[0])
+    )
+
+
+def is_object(value: object) -> bool:
+    return isinstance(value, str) and value.lstrip().startswith("{")
+
+
+def is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def checked(state: State, context: Any, action: Any, reward: Any) -> list[Any]:
+    if not isinstance(action, str):
+        raise WrongType("data.action", action, "names of actions")
+    if state.settings.actions is not None and action not in state.actions:
+        raise InvalidArgument("data.action", action, f"one of the actions {', '.join(state.standing)}")
+    return [plain_context("data.context", context), str(action), None, state.settings.reward.value("data.reward", reward)]
+
+
+def chunks(rows: Rows) -> Iterator[Rows]:
+    for start in range(0, len(rows), CHUNK):
+        yield rows[start : start + CHUNK]

@@ -1,0 +1,72 @@
+"""What was before an experiment, and what another recipe makes of it."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import ensample as es
+from experiments.places import SMALL, News
+
+ROWS = {
+    "age": [31, 45, 22, 60] * 20,
+    "device": ["phone", "pad", "phone", None] * 20,
+    "action": ["sport", "culture", "culture", "sport"] * 20,
+    "reward": [1.0, 1.0, 0.0, None] * 20,
+}
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "csv", "parquet"])
+def test_frames_and_files_say_the_same(news: News, kind: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame(ROWS)
+    data: Any = {"polars": frame, "pandas": pd.DataFrame(ROWS), "csv": tmp_path / "p.csv", "parquet": tmp_path / "p.parquet"}[
+        kind
+    ]
+    frame.write_csv(tmp_path / "p.csv")
+    frame.write_parquet(tmp_path / "p.parquet")
+    experiment, twin = news(), es.Experiment("twin", actions=["sport", "politics", "culture"], recipe=SMALL)
+    assert experiment.learn(data) == twin.learn(frame) == 60 and experiment.version == 60
+    assert experiment._state.learner.policy.mean.tolist() == twin._state.learner.policy.mean.tolist()
+    assert len(experiment.log()) == 0 and "device=phone x [sport]" in experiment.columns
+
+
+def test_what_was_learned_before_decides(news: News) -> None:
+    experiment = news(floor=0.0)
+    past = pl.DataFrame(
+        {"c": ['{"d":"x"}', '{"d":"y"}'] * 60, "a": ["sport", "culture", "culture", "sport"] * 30, "r": [1, 1, 0, 0] * 30}
+    )
+    experiment.learn(past, context="c", action="a", reward="r")
+    assert experiment.decide({"d": "x"}).propensities["sport"] > 0.8
+    assert experiment.decide({"d": "y"}).propensities["culture"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"action": ["x"] * 80}, r"data\.action = 'x': expected one of the actions"),
+        ({"reward": [2.0] * 80}, r"data\.reward = 2\.0: expected a reward from 0 to 1"),
+        ({"action": None}, "the columns action and reward, and action is missing"),
+    ],
+)
+def test_all_or_nothing(news: News, change: dict[str, Any], message: str) -> None:
+    experiment = news()
+    rows = {name: values for name, values in (ROWS | change).items() if values is not None}
+    with pytest.raises(es.InvalidArgument, match=message):
+        experiment.learn(pl.DataFrame(rows))
+    assert experiment.version == 0 and experiment.columns == []
+    with pytest.raises(es.InvalidArgument, match=r"a file \.csv or \.parquet that is there"):
+        experiment.learn("nowhere.csv")
+
+
+def test_another_recipe_on_the_same_log(news: News) -> None:
+    experiment = news()
+    for number in range(60):
+        decision = experiment.decide({"x": number % 3})
+        experiment.reward(decision, decision.action == "culture")
+    greedy, same = experiment.replay(es.Greedy()), experiment.replay()
+    assert greedy.version == 60 and greedy.log().equals(experiment.log()) and same.hash == experiment.hash
+    assert max(greedy.decide({"x": 1}, id="g").propensities.items(), key=lambda item: item[1])[0] == "culture"
+    other = experiment.replay(features=es.Hashing(16))
+    assert other._state.learner.dim == 16 and other.version == 60 and len(experiment.log()) == 60
