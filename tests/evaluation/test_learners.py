@@ -114,3 +114,13 @@ def test_wrong_questions_are_named(log):
         es.evaluate(log.drop("offer", "propensities"), RECIPE, question="replay", low=0, high=1)
     with pytest.raises(es.PropensityError):
         es.evaluate(log, es.PerturbedHistory(), low=0, high=1)
+
+
+def test_a_recipe_needs_no_contexts(log):
+    assert es.evaluate(log.drop("context").head(60), RECIPE, low=0, high=1).rows == 60
+
+
+def test_what_has_learned_before_is_warned_of(log):
+    experiment = es.Experiment("mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE)
+    found = es.evaluate(log.head(60), experiment, low=0, high=1)
+    assert any("rows that are new to it" in warning for warning in found.warnings)

@@ -49,7 +49,7 @@ def test_booleans_are_rewards():
 
 def test_rows_without_a_reward_are_left_out_and_said():
     rewards = [1.0, None] * 100
-    found = es.evaluate(pl.DataFrame(PLAIN | {"reward": rewards}), "logged", low=0, high=1)
+    found = es.evaluate(pl.DataFrame(PLAIN | {"reward": rewards}), "uniform", low=0, high=1)
     assert (found.rows, found.unrewarded) == (100, 100)
     assert any("100 rows without a reward" in warning for warning in found.warnings)
 
@@ -71,14 +71,19 @@ def test_a_log_without_support_says_so_and_its_bounds_still_hold():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"propensity": [0.0] + [0.5] * 199}, "log.propensity = 0.0: expected probabilities in (0, 1]"),
-        ({"propensity": [1.5] * 200}, "log.propensity = 1.5"),
+        ({"propensity": [0.0] + [0.5] * 199}, "log.propensity = 1: expected probabilities in (0, 1]"),
+        ({"propensity": [1.5] * 200}, "log.propensity = 200: expected probabilities"),
         ({"reward": [None] * 200}, "at least one row with a reward"),
         ({"reward": [float("inf")] * 200}, "log.reward"),
         ({"reward": [2.0] * 200}, "numbers from 0 to 1"),
         ({"offer": [["a", "b"]] * 200, "propensities": [[0.5, 0.6]] * 200}, "whose sum is 1"),
         ({"offer": [["a", "b"]] * 200, "propensities": [[0.4, 0.6]] * 200}, "the propensity of the action chosen"),
         ({"offer": [["a", "c"]] * 200}, "log.action = 'b'"),
+        ({"propensity": [None] + [0.5] * 199}, "log.propensity = 1"),
+        ({"propensity": [float("nan")] + [0.5] * 199}, "log.propensity = 1"),
+        ({"reward": [float("nan")] + [0.5] * 199}, "log.reward = 1"),
+        ({"action": [None] + ["a"] * 199}, "log.action = 1"),
+        ({"offer": [["a", "b"]] * 200, "propensities": [[1.0]] + [[0.5, 0.5]] * 199}, "log.propensities = 1"),
     ],
 )
 def test_what_cannot_be_a_log_is_refused(change, said):
@@ -99,6 +104,9 @@ def test_what_cannot_be_a_log_is_refused(change, said):
         ({"segments": "device"}, "a column of the log"),
         ({"interval": "wald"}, '"sequence" or "normal"'),
         ({"alarm": 0.0}, "alarm"),
+        ({"least_propensity": 0.6}, "at most 0.5"),
+        ({"target": "logged"}, "the propensities of all actions"),
+        ({"waiting": "perhaps"}, '"cut" or "drop"'),
         ({"columns": {"action": "arm"}}, "a column of the log"),
         ({"log": 7}, "a frame of polars or pandas"),
         ({"log": "nothing.parquet"}, "a file that exists"),
@@ -133,3 +141,29 @@ def test_a_cluster_reads_the_same(log, tmp_path):
     log.write_parquet(tmp_path / "log.parquet")
     found = es.evaluate(tmp_path / "log.parquet", "action:a3", low=0, high=1, cluster="local")
     assert repr(found.to_dict()) == repr(es.evaluate(log, "action:a3", low=0, high=1).to_dict())
+
+
+def test_a_log_under_way_ends_where_rewards_are_still_to_come():
+    """Clicks come at once and their absence after the wait: the rows rewarded so far would all be clicks."""
+    experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(0, 1, wait=100, default=0))
+    for place in range(400):
+        decision = experiment.decide(time=1_000_000 + place)
+        if place % 10 == 0:
+            experiment.reward(decision, 1, time=1_000_000 + place)
+    found = es.evaluate(experiment.log(), "uniform", low=0, high=1)
+    assert found.waiting > 90 and any("waits for its reward" in warning for warning in found.warnings)
+    assert abs(found.logged - 0.1) < 0.01
+    assert es.evaluate(experiment.log(), "uniform", low=0, high=1, waiting="drop").logged > 0.11
+
+
+def test_names_of_columns_may_stand_where_ours_stood():
+    rows = PLAIN | {"reward": [9.0] * 200, "clicked": PLAIN["reward"]}
+    found = es.evaluate(pl.DataFrame(rows), "action:a", low=0, high=1, columns={"reward": "clicked"})
+    assert found["ips"].value == 1.0
+
+
+def test_weights_that_miss_1_by_chance_are_no_lack_of_support():
+    rng = np.random.default_rng(0)
+    chosen = rng.random(500) < 0.1
+    rows = {"action": np.where(chosen, "a", "b"), "propensity": np.where(chosen, 0.1, 0.9), "reward": rng.random(500)}
+    assert es.evaluate(pl.DataFrame(rows), "action:a", low=0, high=1).unsupported == 0.0

@@ -10,7 +10,7 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.evaluation.evaluation import Evaluation, Look
 from ensample.evaluation.learners import Question, chosen_target
-from ensample.evaluation.logged import LoggedData, Rows
+from ensample.evaluation.logged import LoggedData, Rows, Waiting
 from ensample.evaluation.reading import here, on_cluster
 from ensample.evaluation.tally import Interval, Tally, Weighed
 from ensample.evaluation.work import Work, pieces
@@ -32,6 +32,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     least_propensity: float | None = None,
     reward_model: Callable[[list[Any], list[str]], Any] | None = None,
+    waiting: Waiting = "cut",
     question: Question = "progressive",
     cluster: str | None = None,
     cluster_security: str | Path | None = None,
@@ -43,6 +44,9 @@ def evaluate(
     `Experiment` or a `Policy` as it is, or a recipe, with a `question`: "progressive" or "replay"
     (`ensample.evaluation.learners`).
     Rewards lie in [low, high]; where these are not given they are those of the rewards seen, which an `Evaluation` warns of.
+
+    Where decisions still wait for their rewards (`outcome` is "waiting"), the log ends at the first of them: what comes later
+    is rewarded in part, clicks first. `waiting="drop"` leaves out only the decisions that wait.
 
     The default interval is a confidence sequence (`ensample.evaluation.sequences`): valid for logs of policies that learn, and
     however often one looks, with probability 1 - alarm for each estimate. `interval="normal"` is narrower, and right only for
@@ -67,7 +71,7 @@ def evaluate(
     alarm = number("alarm", alarm, 0.0, 1.0, above=0.0)
     if interval not in ("sequence", "normal"):
         raise InvalidArgument("interval", interval, '"sequence" or "normal"')
-    asked, data = chosen_target(target, question), LoggedData(log, columns, low, high)
+    asked, data = chosen_target(target, question), LoggedData(log, columns, low, high, waiting)
     if segments is not None and segments not in data.columns:
         raise InvalidArgument("segments", segments, f"a column of the log: {', '.join(data.columns)}")
     work = Work(data, asked, least_propensity, reward_model)
@@ -84,7 +88,7 @@ def evaluate(
             looks.append(Look(tally.rows, tally.estimates(alarm, interval)))
         if progress is not None:
             progress(stop, data.count)
-    return Evaluation(asked.name, data, tally, looks, parts, segments, alarm, interval, work.knows_all)
+    return Evaluation(asked.name, data, tally, looks, parts, segments, alarm, interval, work.knows_all, asked.caution)
 
 
 def add_parts(parts: dict[str, Tally], weighed: Weighed, rows: Rows, column: str) -> None:

@@ -1,5 +1,6 @@
 """The answer of `evaluate`."""
 
+import math
 from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +15,7 @@ __all__ = ["Evaluation", "Look"]
 
 ESTIMATORS = "ips", "snips", "dm", "dr"
 THIN = 100.0  # an effective sample of fewer rows says little
+CHANCE = 4.0  # standard errors
 UNSUPPORTED = 1e-3  # share of the target's mass that nothing was logged of, above which one is warned
 
 
@@ -41,6 +43,7 @@ class Evaluation(Mapping[str, Estimate]):
         alarm: float,
         interval: Interval,
         knows_all: bool,
+        caution: str,
     ) -> None:
         self.target, self.alarm, self.interval = target, alarm, interval
         self.low, self.high, self.assumed = data.low, data.high, data.assumed
@@ -50,7 +53,9 @@ class Evaluation(Mapping[str, Estimate]):
         self.largest_weight = tally.largest
         self.weight_counts = tally.counts
         self.mean_weight = tally.weights / tally.rows
-        self.unsupported = tally.unsupported / tally.rows if data.has_all else max(0.0, 1.0 - self.mean_weight)
+        self.unsupported = tally.unsupported / tally.rows if data.has_all else missing_weight(tally)
+        self.waiting = data.waiting
+        self._caution = caution
         self.logged = self.in_units(tally.rewards / tally.rows)
         self.segments_by = segments
         self._found = self.estimates_of(looks[-1].estimates)
@@ -82,7 +87,9 @@ class Evaluation(Mapping[str, Estimate]):
     @property
     def warnings(self) -> list[str]:
         """What one should know before one believes the numbers."""
-        found = []
+        found = [self._caution] if self._caution else []
+        if self.waiting:
+            found.append(f"the last {self.waiting:,} rows were left out, from the first decision that waits for its reward")
         if self.assumed:
             found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}], those seen: give low and high")
         if self.unsupported > UNSUPPORTED:
@@ -138,6 +145,13 @@ class Evaluation(Mapping[str, Estimate]):
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
+
+
+def missing_weight(tally: Tally) -> float:
+    """By how much the mean weight misses 1, as far as that cannot be chance: the target's mass that was never logged."""
+    mean, rows = tally.weights / tally.rows, tally.rows
+    error = math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)
+    return max(0.0, 1.0 - mean - CHANCE * error)
 
 
 def shown(found: Estimate) -> str:

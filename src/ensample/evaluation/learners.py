@@ -4,7 +4,8 @@ A recipe is asked one of two questions, and in both its choice in a row depends 
 
     progressive   it learns from every row of the log, whoever chose the action: what it is worth as the log's successor
     replay        it learns from those rows only in which a draw of its own agrees with the log (rejection sampling; Li et al.
-                  2011), as it would have had to: what it would have earned in place of the log's policy
+                  2011), as it would have had to: what it would have earned in place of the log's policy. Rows are
+                  taken with probability (pi/p) / max_a (pi/p): contexts in which the two differ less are learned more often
 
 Reference: L. Li, W. Chu, J. Langford and X. Wang, "Unbiased offline evaluation of contextual-bandit-based news article
 recommendation algorithms", WSDM 2011.
@@ -24,6 +25,7 @@ from ensample.experiments.core import mixture_of
 from ensample.experiments.events import Learned
 from ensample.experiments.experiment import Experiment
 from ensample.experiments.features import Features
+from ensample.experiments.plain import plain_context
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.policies.policy import Policy
@@ -33,6 +35,7 @@ from ensample.types import FloatArray
 __all__ = ["ExperimentTarget", "PolicyTarget", "Question", "RecipeTarget", "chosen_target"]
 
 Question: TypeAlias = Literal["progressive", "replay"]
+LEARNED_BEFORE = "a policy that has learned from rows of this log knows their rewards: give rows that are new to it"
 
 
 class Asked(NamedTuple):
@@ -100,6 +103,8 @@ class RecipeTarget(Target):
 class ExperimentTarget(Target):
     """An experiment as it is now; it learns nothing."""
 
+    caution = LEARNED_BEFORE
+
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
 
@@ -120,6 +125,8 @@ class ExperimentTarget(Target):
 
 class PolicyTarget(Target):
     """A policy over numbered arms as it is now; the log calls its actions "0", "1", ..."""
+
+    caution = LEARNED_BEFORE
 
     def __init__(self, policy: Policy) -> None:
         if not isinstance(policy.arms, FiniteArms):
@@ -158,7 +165,7 @@ def questions(rows: Rows) -> Iterator[Asked]:
         places = np.flatnonzero(rows.offered[place]).tolist()
         names = tuple(rows.names[number] for number in places)
         moment = json.loads(own) if isinstance(own, str) else own
-        yield Asked(context, names, places, moment, rows.names[rows.chosen[place]], float(reward))
+        yield Asked(plain_context("log.context", context), names, places, moment, rows.names[rows.chosen[place]], float(reward))
 
 
 def feature_of(row: Asked) -> Any:

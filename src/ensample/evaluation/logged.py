@@ -9,7 +9,7 @@ known.
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["LoggedData", "Rows", "scan"]
 
 NEEDED = "action", "propensity", "reward"
+CHECKS = {
+    "propensity": "probabilities in (0, 1] of the actions chosen",
+    "reward": "finite numbers",
+    "action": "names of actions",
+    "propensities and offer": "lists as long as `offer`",
+}
+Waiting: TypeAlias = Literal["cut", "drop"]
 HEAD = 1000  # rows that say what contexts consist of
 MOST_ACTIONS = 100_000
 SLACK = 1e-6  # by which probabilities may miss what they should be: some logs have floats of single precision
@@ -56,38 +63,79 @@ class LoggedData:
     """A log that has been looked through once: how many rows, which actions, which rewards."""
 
     def __init__(
-        self, log: Any, columns: Mapping[str, str] | None = None, low: float | None = None, high: float | None = None
+        self,
+        log: Any,
+        columns: Mapping[str, str] | None = None,
+        low: float | None = None,
+        high: float | None = None,
+        waiting: Waiting = "cut",
     ) -> None:
         require("polars")
+        if waiting not in ("cut", "drop"):
+            raise InvalidArgument("waiting", waiting, '"cut" or "drop"')
         self.source = named(scan(log), columns or {})
         self.columns = self.source.collect_schema().names()
         if missing := [name for name in NEEDED if name not in self.columns]:
             raise InvalidArgument("log", self.columns, f"columns {', '.join(NEEDED)}; missing: {', '.join(missing)}")
         self.has_all = {"offer", "propensities"} <= set(self.columns)
+        self.waiting = self.cut_off() if waiting == "cut" and "outcome" in self.columns else 0
         seen = self.look_through()
         self.count, self.unrewarded = int(seen["count"][0]), int(seen["unrewarded"][0])
         if self.count == self.unrewarded:
-            raise InvalidArgument("log", log, "at least one row with a reward")
-        rarest = seen["rarest"][0]
-        if rarest is None or not 0.0 < rarest <= 1.0:
-            raise InvalidArgument("log.propensity", rarest, "probabilities in (0, 1] of the actions chosen")
+            before = ' before the first that waits for its reward (waiting="drop" looks beyond it)' if self.waiting else ""
+            raise InvalidArgument("log", log, f"at least one row with a reward{before}")
+        self.check(seen)
         self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
         self.names = self.actions()
         self.contexts = ContextColumns([])
         if "context" in self.columns:
             self.contexts = ContextColumns.seen_in(self.source.select("context").head(HEAD).collect().to_series())
 
+    def cut_off(self) -> int:
+        """Leave out everything from the first decision that still waits for its reward; how many rows that are.
+
+        Of decisions with a wait those that are rewarded already are not like the others: clicks come before their absence.
+        """
+        polars = package("polars")
+        rows = self.source.select(polars.col("outcome") == "waiting").collect(engine="streaming").to_series()
+        first = rows.arg_max() if rows.any() else None
+        if first is None:
+            return 0
+        self.source = self.source.head(first)
+        return len(rows) - first
+
+    def check(self, seen: "polars.DataFrame") -> None:
+        """Raise on values that no log has."""
+        for name, expected in CHECKS.items():
+            wrong = int(seen[name][0])
+            if wrong:
+                raise InvalidArgument(f"log.{name.partition(' ')[0]}", wrong, f"{expected}; that many rows have others")
+        self.rarest = float(seen["rarest"][0])
+
     def look_through(self) -> "polars.DataFrame":
         """The one row of what is to be known of all rows."""
         polars = package("polars")
         reward, rewarded = polars.col("reward"), polars.col("reward").is_not_null()
+        propensity = polars.col("propensity").cast(polars.Float64)
         return self.source.select(
             polars.len().alias("count"),
             reward.is_null().sum().alias("unrewarded"),
             reward.cast(polars.Float64).min().alias("least"),
             reward.cast(polars.Float64).max().alias("most"),
-            polars.col("propensity").filter(rewarded).cast(polars.Float64).min().alias("rarest"),
+            propensity.filter(rewarded).min().alias("rarest"),
+            (rewarded & ~propensity.is_between(0.0, 1.0, closed="right").fill_null(False)).sum().alias("propensity"),
+            (rewarded & ~reward.cast(polars.Float64).is_finite().fill_null(False)).sum().alias("reward"),
+            (rewarded & polars.col("action").is_null()).sum().alias("action"),
+            self.lists_that_differ(rewarded),
         ).collect(engine="streaming")
+
+    def lists_that_differ(self, rewarded: Any) -> Any:
+        """How many rows have lists of offers and propensities that are missing or of two lengths."""
+        polars = package("polars")
+        if not self.has_all:
+            return polars.lit(0).alias("propensities and offer")
+        lengths = (polars.col("offer").list.len() == polars.col("propensities").list.len()).fill_null(False)
+        return (rewarded & ~lengths).sum().alias("propensities and offer")
 
     def actions(self) -> list[str]:
         """The names of all actions, in their own order, whatever the log's."""
@@ -104,8 +152,6 @@ class LoggedData:
     @staticmethod
     def range(least: float, most: float, low: float | None, high: float | None) -> tuple[float, float, bool]:
         """(low, high, whether it was taken from the rewards seen)."""
-        if not np.isfinite([least, most]).all():
-            raise InvalidArgument("log.reward", [least, most], "finite numbers")
         bottom = least if low is None else number("low", low)
         top = most if high is None else number("high", high)
         if bottom > least or top < most:
@@ -185,4 +231,5 @@ def named(source: "polars.LazyFrame", columns: Mapping[str, str]) -> "polars.Laz
     for ours, theirs in columns.items():
         if theirs not in there:
             raise InvalidArgument("columns", {ours: theirs}, f"a column of the log: {', '.join(there)}")
-    return source.rename({theirs: ours for ours, theirs in columns.items()})
+    taken = [ours for ours, theirs in columns.items() if ours != theirs and ours in there and ours not in columns.values()]
+    return source.drop(taken).rename({theirs: ours for ours, theirs in columns.items()})

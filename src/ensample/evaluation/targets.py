@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ class Target(ABC):
     @abstractmethod
     def name(self) -> str:
         """For tables."""
+
+    caution: ClassVar[str] = ""
+    """What one should know before one believes the numbers."""
 
     @abstractmethod
     def probabilities(self, rows: Rows) -> FloatArray:
@@ -54,11 +57,10 @@ class LoggedTarget(Target):
         return "logged"
 
     def probabilities(self, rows: Rows) -> FloatArray:
-        if rows.propensities is not None:
-            return rows.propensities
-        mine = np.zeros(rows.offered.shape)
-        mine[np.arange(len(rows.chosen)), rows.chosen] = rows.propensity
-        return mine
+        if rows.propensities is None:
+            expected = "another target: of the logged policy one must know the propensities of all actions on offer"
+            raise InvalidArgument("target", self.name, expected)
+        return rows.propensities
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class ActionTarget(Target):
         there = rows.offered[:, number]
         certain = np.zeros(rows.offered.shape)
         certain[there, number] = 1.0
-        return np.where(there[:, None], certain, LoggedTarget().probabilities(rows))
+        return certain if there.all() else np.where(there[:, None], certain, LoggedTarget().probabilities(rows))
 
 
 @dataclass(frozen=True)

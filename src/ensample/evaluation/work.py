@@ -35,6 +35,8 @@ class Work:
         self.data, self.target, self.given = data, target, reward_model
         self.model = RewardModel(len(data.names), len(data.contexts.names))
         self.least = None if least_propensity is None else number("least_propensity", least_propensity, 0.0, 1.0, above=0.0)
+        if self.least is not None and self.least > data.rarest:
+            raise InvalidArgument("least_propensity", self.least, f"at most {data.rarest:g}, a propensity of the log")
 
     @property
     def knows_all(self) -> bool:

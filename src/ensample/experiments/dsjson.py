@@ -13,6 +13,7 @@ lines are read too: an action without a tag is called by its id or name or, with
 import json
 import math
 import os
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -198,7 +199,7 @@ def features_of(names: list[str], actions: list[dict[str, Any]]) -> dict[str, An
     found: dict[str, Any] = {}
     for name, action in zip(names, actions, strict=True):
         plain = action[ACTION] if set(action) == {"_tag", ACTION} else action
-        known = {key: value for key, value in plain.items() if key != "_tag" and value != name}
+        known = {key: value for key, value in plain.items() if key != "_tag" and (key, value) != ("name", name)}
         found[name] = unworded(known) or None
     return found
 
@@ -214,6 +215,5 @@ def context_of(known: dict[str, Any]) -> Any:
 
 def microseconds(text: str) -> int:
     """Of a time such as 2026-11-17T04:19:46.1234567Z; digits beyond the sixth are dropped."""
-    whole, dot, rest = text.rstrip("Z").partition(".")
-    time = datetime.fromisoformat(f"{whole}{dot}{rest[:6]}")
+    time = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
     return round(((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH).total_seconds() * 1_000_000)
