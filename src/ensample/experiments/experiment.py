@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ensample.checks import boolean, instance
-from ensample.errors import FeatureCapWarning, WrongType
+from ensample.errors import DecisionError, FeatureCapWarning, WrongType
 from ensample.experiments.core import (
     Asked,
     asked,
@@ -184,15 +184,14 @@ class Experiment:
             now = self._now(time)
             if not dry_run:
                 self._expire_some(now)
-            return self._decide(question, given or self._ids(), now, active, dry_run)
+            return self._decide(question, given or self._new_id(), now, active, dry_run)
 
         return self._do(answer)
 
     def _decide(self, question: Asked, id: str, now: int, active: bool, dry_run: bool) -> NamedDecision:
         proposal = proposed(self._state, question, id, now, active, self._uniforms)
         if not dry_run:
-            self._storage.append(proposal.event)
-            self._state.apply(*proposal)
+            self._take(*proposal)
             self._snapshot()
             self._watch_cap()
         return decision_of(proposal.event)
@@ -368,9 +367,15 @@ class Experiment:
     def _folded(self) -> State:
         return folded(self.settings, self._storage)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event, *at_hand: Any) -> None:
+        """Keep an event and let the state follow; what the model refuses has not happened."""
+        count = self._storage.count
         self._storage.append(event)
-        self._state.apply(event)
+        try:
+            self._state.apply(event, *at_hand)
+        except Exception:
+            self._storage.take_back(count)
+            raise
         self._snapshot()
 
     def _snapshot(self) -> None:
@@ -383,6 +388,12 @@ class Experiment:
         due = self._state.next_due()
         if due is not None and due < now:
             self._take(Expired(now, AT_ONCE))
+
+    def _new_id(self) -> str:
+        id = as_text("ids()", self._ids())
+        if self._ids is not random_id and self._storage.history(id):
+            raise DecisionError("ids()", id, "an id that was not given before")
+        return id
 
     def _now(self, time: Moment | None) -> int:
         return microseconds_of("time", self._clock() if time is None else time)

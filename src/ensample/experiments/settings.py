@@ -1,5 +1,6 @@
 """What an experiment is: all that does not change while it runs, and how it is written down."""
 
+import math
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -49,12 +50,17 @@ class Settings:
         if not 0 < len(name) <= 200:
             raise InvalidArgument("name", name, "a name of 1 to 200 characters")
         found = None if actions is None else as_actions("actions", actions)
+        rules = Reward() if reward is None else instance("reward", reward, Reward, "the rules of rewards, such as Reward(0, 1)")
+        who = (
+            EnsembleSampling() if recipe is None else instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()")
+        )
+        check_range(rules, who)
         return cls(
             name,
             found,
             as_features(features),
-            Reward() if reward is None else instance("reward", reward, Reward, "the rules of rewards, such as Reward(0, 1)"),
-            EnsembleSampling() if recipe is None else instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()"),
+            rules,
+            who,
             number("floor", floor, 0.0, 1.0),
             checked_baseline(baseline, found),
             whole("seed", seed, 0),
@@ -87,6 +93,15 @@ class Settings:
             if wherever(mine[name]) != wherever(description[name]):
                 raise InvalidArgument(name, given[name], f"what the experiment was created with, {description[name]}")
         return settings
+
+
+def check_range(reward: Reward, recipe: Recipe) -> None:
+    """Raise unless the recipe's model can learn every reward that can come."""
+    low, high = recipe.model.reward_range
+    if not low <= reward.low <= reward.high <= high:
+        raise InvalidArgument("reward", reward, f"rewards from {low:g} to {high:g} for {recipe.model!r}")
+    if reward.rule == "sum" and not (low == -math.inf and high == math.inf):
+        raise InvalidArgument("reward", reward, f'rule = "first" for {recipe.model!r}: a sum may lie beyond {high:g}')
 
 
 def checked_baseline(value: Any, actions: Actions | None) -> tuple[str, float] | None:

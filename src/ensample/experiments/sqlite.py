@@ -124,6 +124,12 @@ class SQLiteStorage:
             self._connection.execute("INSERT INTO events VALUES (?, ?, ?)", values)
         self._count += 1
 
+    def take_back(self, count: int) -> None:
+        with self._errors():
+            self._begin()
+            self._connection.execute("DELETE FROM events WHERE seq >= ?", (count,))
+        self._count = count
+
     def read(self, start: int = 0) -> Iterator[Event]:
         """In chunks, so that nothing is held between two of them."""
         while True:
@@ -161,8 +167,10 @@ class SQLiteStorage:
     def close(self) -> None:
         """Once; the write-ahead log is folded into the database, and its file goes."""
         if not self.closed:
-            self.closed = True
             with self._errors():
+                if self._connection.in_transaction:  # others' answers of this batch: they are given out after this
+                    self._connection.execute("COMMIT")
+                self.closed = True
                 self._connection.close()
             self._lock.release()
 

@@ -38,6 +38,9 @@ class Storage(Protocol):
     def append(self, event: Event) -> None:
         """Add an event, within a batch; it can be read at once by this writer."""
 
+    def take_back(self, count: int) -> None:
+        """Leave out the events from number `count` on, all of them of this batch."""
+
     def read(self, start: int = 0) -> Iterable[Event]:
         """The events from number `start` on, in order."""
 
@@ -76,6 +79,12 @@ class MemoryStorage:
         if isinstance(event, Decided | Rewarded | Activated):
             self._places.setdefault(event.id, []).append(len(self.events))
         self.events.append(event)  # last: an event is there once it is in this list
+
+    def take_back(self, count: int) -> None:
+        for event in self.events[count:]:
+            if isinstance(event, Decided | Rewarded | Activated):
+                self._places[event.id].pop()
+        del self.events[count:]
 
     def read(self, start: int = 0) -> Iterable[Event]:
         return self.events[start:]

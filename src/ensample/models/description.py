@@ -4,6 +4,7 @@ A description is frozen and knows no data. What it makes for a recipe at work is
 dataclass derived from `RewardModel`: its file and, if it is to be ours, its line in `__init__.pyi`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -78,6 +79,11 @@ class RewardModel(ABC):
 
     def check(self, plan: EnsemblePlan) -> None:  # noqa: B027 (most combinations will do)
         """Raise `InvalidArgument` on fields of a recipe that this model cannot do with."""
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """What rewards lie in."""
+        return -math.inf, math.inf
 
     @abstractmethod
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> Model:

@@ -57,6 +57,10 @@ class GeneralizedLinear(RewardModel):
         """A'(u) - y."""
         return self.mean(u) - y
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return self.low, self.high
+
     def check(self, plan: EnsemblePlan) -> None:
         if plan.intercept:
             raise InvalidArgument("intercept", True, f"False with {self!r}: a feature that is always 1 does it")

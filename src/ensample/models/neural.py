@@ -44,6 +44,10 @@ class Trained(RewardModel):
         for name, most in (("batch", 1 << 20), ("steps", 1000), ("memory", 1 << 30)):
             object.__setattr__(self, name, whole(name, getattr(self, name), 1, most))
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        return (0.0, 1.0) if self.loss == "logistic" else super().reward_range
+
     def check(self, plan: EnsemblePlan) -> None:
         name = type(self).__name__
         if plan.initial is not None:
