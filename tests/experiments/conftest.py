@@ -9,7 +9,8 @@ from experiments.places import News, Place
 
 
 @pytest.fixture(params=["memory", "disk"])
-def news(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[News]:
+def news(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[News]:
+    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 7)  # so that each test meets some
     place = Place(request.param, tmp_path)
     yield place.news
     place.check()

@@ -113,7 +113,7 @@ class Experiment:
             self._state = state
         else:
             self._state = self._folded()
-        self._kept = self._state.seq  # where the last snapshot was taken, or nothing needs one
+        self._kept = next((item.seq for item in storage.snapshots()), 0)  # where the last snapshot was taken
 
     @classmethod
     def _of(cls, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> "Experiment":
@@ -363,6 +363,7 @@ class Experiment:
         """Whatever cut the last call short, the state is what the events come to."""
         if not self._state.is_steady or self._state.seq != self._storage.count:
             self._state = self._folded()
+            self._kept = next((item.seq for item in self._storage.snapshots()), 0)  # one of a lost batch is lost too
 
     def _folded(self) -> State:
         return folded(self.settings, self._storage)

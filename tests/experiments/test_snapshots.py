@@ -1,0 +1,83 @@
+"""An experiment on the disk opens from its last snapshot and the events after it."""
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+import ensample as es
+from ensample.experiments.folding import folded
+from ensample.experiments.snapshotting import state_hash
+from ensample.experiments.state import State
+from experiments.places import NAMES, SMALL, Place
+from experiments.test_experiment import played
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Of an experiment with a few snapshots."""
+    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 20)
+    played(Place("disk", tmp_path).news).close()
+    return tmp_path / "0.db"
+
+
+def test_only_what_came_after_the_snapshot_is_taken_in(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    apply = State.apply
+    monkeypatch.setattr(State, "apply", lambda self, *rest: (taken.append(self.seq), apply(self, *rest))[1])
+    with es.open_experiment(file) as experiment:
+        count, kept = experiment._storage.count, [item.seq for item in experiment._storage.snapshots()]
+        assert len(kept) >= 3 and taken == list(range(kept[0], count)) and count - kept[0] < 20
+        whole = State(experiment.settings)
+        for event in experiment._storage.read():
+            apply(whole, event)
+        assert state_hash(whole) == experiment.hash == state_hash(folded(experiment.settings, experiment._storage))
+
+
+def test_of_old_snapshots_the_hash_is_kept(file: Path) -> None:
+    with es.open_experiment(file, verify=True) as experiment:
+        contents = [item.content is not None for item in experiment._storage.snapshots()]
+        assert contents[:2] == [True, True] and not any(contents[2:]) and len(contents) > 2
+
+
+def test_snapshots_go_on_after_opening(file: Path) -> None:
+    """Counted from the last one, not from the moment of opening."""
+    for _ in range(6):
+        with es.open_experiment(file) as experiment:
+            before = len(list(experiment._storage.snapshots()))
+            for _ in range(8):
+                experiment.decide({"age": 1})
+    with es.open_experiment(file) as experiment:
+        assert len(list(experiment._storage.snapshots())) >= before + 1
+        assert experiment._storage.count - experiment._kept < 20
+
+
+@pytest.mark.parametrize(
+    ("change", "verify", "message"),
+    [
+        ("UPDATE snapshots SET hash = 'x' WHERE content IS NOT NULL", False, "damaged: its hash does not fit"),
+        ("UPDATE snapshots SET hash = 'x' WHERE content IS NULL", True, "is not the one that was kept"),
+        (
+            "UPDATE events SET event = json_set(event, '$.value', 0.125) WHERE seq = "
+            "(SELECT min(seq) FROM events WHERE event ->> 'kind' = 'rewarded')",
+            True,
+            "is not the one that was kept",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_found(file: Path, change: str, verify: bool, message: str) -> None:
+    connection = apsw.Connection(str(file))
+    connection.execute(change)
+    connection.close()
+    with pytest.raises(es.SnapshotError, match=message):
+        es.open_experiment(file, verify=verify)
+
+
+def test_arguments_must_be_those_of_its_creation(file: Path) -> None:
+    with (
+        es.open_experiment(file, "news", actions=NAMES, recipe=SMALL, seed=0),
+        pytest.raises(es.InvalidArgument, match="it has one writer"),
+    ):
+        es.open_experiment(file)
+    with pytest.raises(es.InvalidArgument, match=r"floor = 0\.5: expected what the experiment was created with"):
+        es.open_experiment(file, floor=0.5)
