@@ -159,3 +159,11 @@ def test_the_largest_share_that_members_are_proved_to_keep() -> None:
     for size in (900, 2_012, 5_000):
         share = theory.sharp_share(BASE, size)
         assert theory.sharp_size(BASE, share) <= size < theory.sharp_size(BASE, share + P_N / 400)
+
+
+def test_the_optimistic_bound_asks_for_enough_members() -> None:
+    setting = Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
+    least = theory.sharp_optimistic_size(setting)
+    assert theory.optimistic_bound(setting, least) < theory.optimistic_bound(setting)
+    with pytest.raises(es.AssumptionError, match="at least 839 members"):
+        theory.optimistic_bound(setting, least - 1)

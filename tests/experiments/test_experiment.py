@@ -19,7 +19,7 @@ from experiments.places import NAMES, SMALL, News
 from experiments.ticking import Ticking
 
 
-def test_as_the_issue_says() -> None:
+def test_in_five_lines() -> None:
     experiment = es.Experiment(
         "news", actions=NAMES, features=es.Crosses(), reward=es.Reward(low=0, high=1, wait="30 min", default=0)
     )

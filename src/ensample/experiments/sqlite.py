@@ -1,7 +1,7 @@
 """Events in a file: SQLite through apsw, with a write-ahead log that is on the disk before a batch is over.
 
     meta        what this file is
-    events      seq, kind, id of the decision, JSON; seq counts from 0 without gaps
+    events      seq, id of the decision, JSON; seq counts from 0 without gaps
     snapshots   seq, hash, content; of old ones the hash alone
 
 One writer: it holds a lock on a file beside the database, which the system lets go of however its holder ends.

@@ -3,6 +3,7 @@
 import math
 
 from ensample.checks import number, whole
+from ensample.errors import AssumptionError
 from ensample.perturbations import GAUSSIAN, P_N, Perturbation
 from ensample.theory.assumptions import (
     require_corollary,
@@ -114,4 +115,15 @@ def optimistic_bound(setting: Setting, size: int | None = None) -> float:
     (103564, 102971)
     """
     require_optimistic(setting)
+    if size is not None:
+        require_members(setting, size)
     return optimistic_radius(setting, size) * math.sqrt(setting.horizon * elliptical_potential_bound(setting))
+
+
+def require_members(setting: Setting, size: int) -> None:
+    """Raise unless so many members are enough for one of them to be optimistic in every round."""
+    from ensample.theory.sharp import sharp_optimistic_size  # which builds on this module
+
+    least = sharp_optimistic_size(setting)
+    if whole("size", size, 1) < least:
+        raise AssumptionError(OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {size:,}")
