@@ -167,3 +167,22 @@ def test_weights_that_miss_1_by_chance_are_no_lack_of_support():
     chosen = rng.random(500) < 0.1
     rows = {"action": np.where(chosen, "a", "b"), "propensity": np.where(chosen, 0.1, 0.9), "reward": rng.random(500)}
     assert es.evaluate(pl.DataFrame(rows), "action:a", low=0, high=1).unsupported == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("words.csv", "action,propensity,reward\na,0.5,zero\n"),
+        ("lines.jsonl", "{nothing"),
+        ("corrupt.parquet", "PAR1 and then nothing"),
+        ("empty.csv", ""),
+        ("context.csv", "action,propensity,reward,context\na,0.5,1,{bad\n"),
+        ("nulls.csv", "action,propensity,reward\n,0.5,1\n"),
+        ("tiny.csv", "action,propensity,reward\na,1e-300,1\n"),
+        ("missing.csv", "action,propensity,reward\na,,1\nb,0.5,0\n"),
+    ],
+)
+def test_files_that_are_no_logs_are_named(name, content, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(es.InvalidArgument, match="log"):
+        es.evaluate(tmp_path / name, "uniform", low=0, high=1)

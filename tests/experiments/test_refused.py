@@ -89,3 +89,18 @@ def test_ids_that_come_twice_or_are_no_text_are_refused():
     with pytest.raises(es.WrongType, match="ids"):
         es.Experiment("news", actions=["a", "b"], ids=lambda: 17).decide()
     assert experiment.log().height == 1
+
+
+def test_after_closing_every_question_is_refused(tmp_path):
+    experiment = es.open_experiment(tmp_path / "news.db", actions=["a", "b"], recipe=es.EnsembleSampling(5))
+    experiment.close()
+    for _ in range(3):
+        with pytest.raises(es.StorageError, match="closed"):
+            experiment.decide()
+
+
+def test_what_cannot_be_written_is_refused():
+    with pytest.raises(es.InvalidArgument, match="UTF-8"):
+        es.Experiment("news", actions=["a", "\ud800"])
+    with pytest.raises(es.InvalidArgument, match="UTF-8"):
+        es.Experiment("news", actions=["a", "b"]).decide(id="\udfff")

@@ -10,7 +10,7 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.evaluation.evaluation import Evaluation, Look
 from ensample.evaluation.learners import Question, chosen_target
-from ensample.evaluation.logged import LoggedData, Rows, Waiting
+from ensample.evaluation.logged import LoggedData, Rows, Waiting, reading
 from ensample.evaluation.reading import here, on_cluster
 from ensample.evaluation.tally import Interval, Tally, Weighed
 from ensample.evaluation.work import Work, pieces
@@ -71,7 +71,9 @@ def evaluate(
     alarm = number("alarm", alarm, 0.0, 1.0, above=0.0)
     if interval not in ("sequence", "normal"):
         raise InvalidArgument("interval", interval, '"sequence" or "normal"')
-    asked, data = chosen_target(target, question), LoggedData(log, columns, low, high, waiting)
+    asked = chosen_target(target, question)
+    with reading(log):
+        data = LoggedData(log, columns, low, high, waiting)
     if segments is not None and segments not in data.columns:
         raise InvalidArgument("segments", segments, f"a column of the log: {', '.join(data.columns)}")
     work = Work(data, asked, least_propensity, reward_model)

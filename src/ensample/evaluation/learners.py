@@ -13,6 +13,7 @@ recommendation algorithms", WSDM 2011.
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -60,8 +61,6 @@ class RecipeTarget(Target):
         floor: float = 0.0,
         seed: int = 0,
     ) -> None:
-        if question not in ("progressive", "replay"):
-            raise InvalidArgument("question", question, '"progressive" or "replay"')
         settings = Settings.checked("evaluated", None, features, None, recipe, floor, None, seed)
         self.state = State(settings)
         self.question = question
@@ -69,7 +68,7 @@ class RecipeTarget(Target):
 
     @property
     def name(self) -> str:
-        return f"{self.state.settings.recipe!r}, {self.question}"
+        return f"{short(self.state.settings.recipe)}, {self.question}"
 
     def probabilities(self, rows: Rows) -> FloatArray:
         found = np.zeros(rows.offered.shape)
@@ -147,8 +146,23 @@ class PolicyTarget(Target):
         return shares
 
 
+def short(recipe: Recipe) -> str:
+    """A recipe with the fields that are not what they are by default.
+
+    >>> from ensample import EnsembleSampling
+    >>> short(EnsembleSampling(size=30))
+    'EnsembleSampling(size=30)'
+    """
+    if not is_dataclass(recipe):
+        return repr(recipe)
+    told = [(item.name, getattr(recipe, item.name)) for item in fields(recipe) if getattr(recipe, item.name) != item.default]
+    return f"{type(recipe).__name__}({', '.join(f'{name}={value!r}' for name, value in told)})"
+
+
 def chosen_target(target: Any, question: Question) -> Target:
     """Whatever can be asked about."""
+    if question not in ("progressive", "replay"):
+        raise InvalidArgument("question", question, '"progressive" or "replay"')
     if isinstance(target, Recipe):
         return RecipeTarget(target, question)
     if isinstance(target, Experiment):

@@ -7,14 +7,15 @@ known.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ensample.checks import file_path, number
-from ensample.errors import InvalidArgument, WrongType
+from ensample.checks import LARGEST, file_path, number
+from ensample.errors import EnsampleError, InvalidArgument, WrongType
 from ensample.evaluation.contexts import ContextColumns
 from ensample.experiments.dsjson import read_dsjson
 from ensample.extras import package, require
@@ -24,15 +25,16 @@ from ensample.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["LoggedData", "Rows", "scan"]
+__all__ = ["LoggedData", "Rows", "Waiting", "reading", "scan"]
 
 NEEDED = "action", "propensity", "reward"
 CHECKS = {
-    "propensity": "probabilities in (0, 1] of the actions chosen",
-    "reward": "finite numbers",
+    "propensity": "probabilities in (0, 1] of the actions chosen, none below 1e-9",
+    "reward": "finite numbers of at most 1e100",
     "action": "names of actions",
     "propensities and offer": "lists as long as `offer`",
 }
+LEAST = 1e-9  # of a propensity: its weight would be all there is
 Waiting: TypeAlias = Literal["cut", "drop"]
 HEAD = 1000  # rows that say what contexts consist of
 MOST_ACTIONS = 100_000
@@ -123,8 +125,8 @@ class LoggedData:
             reward.cast(polars.Float64).min().alias("least"),
             reward.cast(polars.Float64).max().alias("most"),
             propensity.filter(rewarded).min().alias("rarest"),
-            (rewarded & ~propensity.is_between(0.0, 1.0, closed="right").fill_null(False)).sum().alias("propensity"),
-            (rewarded & ~reward.cast(polars.Float64).is_finite().fill_null(False)).sum().alias("reward"),
+            (rewarded & ~propensity.is_between(LEAST, 1.0).fill_null(False)).sum().alias("propensity"),
+            (rewarded & ~reward.cast(polars.Float64).abs().is_between(0.0, LARGEST).fill_null(False)).sum().alias("reward"),
             (rewarded & polars.col("action").is_null()).sum().alias("action"),
             self.lists_that_differ(rewarded),
         ).collect(engine="streaming")
@@ -154,12 +156,18 @@ class LoggedData:
         """(low, high, whether it was taken from the rewards seen)."""
         bottom = least if low is None else number("low", low)
         top = most if high is None else number("high", high)
+        if top < bottom:
+            raise InvalidArgument("high", top, f"a number above low = {bottom:g}")
         if bottom > least or top < most:
             raise InvalidArgument("log.reward", [least, most], f"numbers from {bottom:g} to {top:g}, as low and high say")
         return bottom, top if top > bottom else bottom + 1.0, low is None or high is None
 
     def rows(self, start: int, stop: int) -> Rows:
         """Rows start .. stop - 1 of the log, those that have a reward."""
+        with reading(f"rows {start} to {stop - 1}"):
+            return self._rows(start, stop)
+
+    def _rows(self, start: int, stop: int) -> Rows:
         polars = package("polars")
         frame = self.source.slice(start, stop - start).collect().filter(polars.col("reward").is_not_null())
         actions = polars.Enum(self.names)
@@ -182,6 +190,20 @@ class LoggedData:
                 raise InvalidArgument("log.action", wrong, "an action of its row's offer")
         contexts = self.contexts.matrix(frame["context"] if "context" in frame.columns else [None] * frame.height)
         return Rows(rewards, chosen, propensity, propensities, offered, contexts, frame, self.names)
+
+
+@contextmanager
+def reading(log: object) -> Iterator[None]:
+    """What cannot be read is one of our errors."""
+    from polars.exceptions import PolarsError
+
+    try:
+        yield
+    except EnsampleError:
+        raise
+    except (PolarsError, ValueError, TypeError, OverflowError) as error:
+        said = str(error).partition("\n")[0]
+        raise InvalidArgument("log", log, f"a log that can be read ({type(error).__name__}: {said})") from error
 
 
 def check_propensities(propensities: FloatArray, chosen: IntArray, propensity: FloatArray) -> None:
@@ -227,6 +249,8 @@ def scan_file(path: Path) -> "polars.LazyFrame":
 
 def named(source: "polars.LazyFrame", columns: Mapping[str, str]) -> "polars.LazyFrame":
     """With the names that we use; `columns` maps ours to those of the log."""
+    if not isinstance(columns, Mapping):
+        raise WrongType("columns", columns, "a dict of our names and the log's, such as {'action': 'arm'}")
     there = source.collect_schema().names()
     for ours, theirs in columns.items():
         if theirs not in there:

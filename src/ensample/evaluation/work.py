@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ensample.checks import number
-from ensample.errors import InvalidArgument
+from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.estimators import weights_of
 from ensample.evaluation.logged import LoggedData, Rows
 from ensample.evaluation.reward_model import RewardModel
@@ -33,6 +33,8 @@ class Work:
         reward_model: Callable[[list[Any], list[str]], Any] | None = None,
     ) -> None:
         self.data, self.target, self.given = data, target, reward_model
+        if reward_model is not None and not callable(reward_model):
+            raise WrongType("reward_model", reward_model, "a function of (contexts, names of actions), or None")
         self.model = RewardModel(len(data.names), len(data.contexts.names))
         self.least = None if least_propensity is None else number("least_propensity", least_propensity, 0.0, 1.0, above=0.0)
         if self.least is not None and self.least > data.rarest:

@@ -47,6 +47,8 @@ def checked_name(argument: str, name: object) -> str:
         raise WrongType(argument, name, EXPECTED)
     if not name or len(name) > 1_000:
         raise InvalidArgument(argument, name, "names of 1 to 1,000 characters")
+    if any("\ud800" <= sign <= "\udfff" for sign in name):
+        raise InvalidArgument(argument, name, "names that can be written as UTF-8")
     return str(name)
 
 

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ensample.checks import boolean, instance
-from ensample.errors import DecisionError, FeatureCapWarning, WrongType
+from ensample.errors import DecisionError, FeatureCapWarning, InvalidArgument, WrongType
 from ensample.experiments.core import (
     Asked,
     asked,
@@ -431,4 +431,6 @@ def as_id(value: object) -> str:
 def as_text(argument: str, value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= 1_000:
         raise WrongType(argument, value, "a text of 1 to 1,000 characters")
+    if any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise InvalidArgument(argument, value, "a text that can be written as UTF-8")
     return value

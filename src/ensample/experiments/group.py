@@ -83,6 +83,10 @@ class Group:
                 self._ask_all(asked)
                 expected = self.storage.count
         except Exception as error:
+            if own not in asked:  # nothing could be asked: it is closed, say
+                with self._mutex:
+                    self._queue.remove(own)
+                asked.append(own)
             for ticket in asked:
                 ticket.error = error  # nothing of this batch is kept
         except BaseException:  # Ctrl-C of the leader is not the others' business
