@@ -30,6 +30,7 @@ FOLDERS = {
     "uniform_noise": "problems",
     "needle": "problems",
     "arm_means": "models",
+    "poisson": "models",
     "mean_sampling": "policies",
 }
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
@@ -208,6 +209,24 @@ def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
     assert shown.returncode == 0, shown.stderr
     shown = command("race", "--problem", "mine:nothing", "--runs", "1", folder=own.folder)
     assert shown.returncode != 0 and "problem = 'mine:nothing': expected a name that is there" in shown.stderr
+
+
+def test_a_link_of_ones_own_is_fitted_by_either_fit(own: SimpleNamespace, tmp_path: Path) -> None:
+    rng, features = np.random.default_rng(0), np.random.default_rng(1).standard_normal((5, 2)) / 2
+    for fit in ("stream", "exact"):
+        policy = es.EnsembleSampling(5, 0.5, 1.0, model=own.Poisson(fit)).start(es.FiniteArms(features))
+        for t in range(2000):
+            arm = t % 5 if t < 1900 else policy.decide().arm
+            policy.update(arm, rng.poisson(np.exp(features[arm] @ [1.0, -0.5])))
+        np.testing.assert_allclose(policy.mean, [1.0, -0.5], atol=0.25)
+        policy.save(tmp_path / fit)
+        assert es.load(tmp_path / fit, verify=True).recipe.model == own.Poisson(fit)
+        with pytest.raises(es.InvalidArgument, match=r"from 0 to inf for Poisson\(\)"):
+            policy.update(0, -1.0)
+    log = policy.log()
+    gradient = (np.exp(log.features @ policy.mean) - log.reward) @ log.features + policy.mean
+    assert np.abs(gradient).max() < 1e-7
+    assert es.ThompsonSampling(model=own.Poisson("exact")).start(es.FiniteArms(features)).decide().arm is not None
 
 
 def played(recipe: es.Recipe) -> es.Policy:

@@ -7,10 +7,12 @@ from numpy.testing import assert_allclose
 import ensample as es
 from evidence import gaussian_p_value, holds
 from naive.generalized import exact_fit, sigmoid, variance
+from simulation.test_lazy_law import outcomes, p_value
 
 FEATURES = np.random.default_rng(1).standard_normal((6, 3))
 ARMS = es.FiniteArms(FEATURES)
 EXACT = es.Logistic("exact")
+PROBLEM = es.LogisticProblem(ARMS, [1.0, -1.0, 0.5], opening=[0, 1], warmup=[2])
 
 
 def clicked(recipe: es.Recipe, rounds: int = 40) -> es.Policy:
@@ -99,6 +101,23 @@ def test_greed_follows_the_centre(kind: type[es.Recipe]) -> None:
         policy = clicked(kind(regularization=0.5, model=link))
         assert policy.propensities().argmax() == np.argmax(FEATURES @ policy.mean)
     assert_allclose(policy.mean, fit(policy, 0.5)[0], atol=1e-8)
+
+
+RIVALS = [
+    es.ThompsonSampling(0.8, model=EXACT),
+    es.PerturbedHistory(0.8, model=EXACT),
+    es.EVILL(0.8),
+    es.KvetonPHE(model=es.Logistic()),
+    es.LinUCB(model=EXACT),
+    es.EpsilonGreedy(0.2, model=EXACT),
+    es.EnsembleSampling(5, 0.8, model=EXACT),
+]
+
+
+@pytest.mark.parametrize("recipe", RIVALS, ids=lambda recipe: type(recipe).__name__)
+def test_kernels_play_as_live_policies_do(recipe: es.Recipe) -> None:
+    one = outcomes(recipe, PROBLEM, 40, "eager", 1, 2000)
+    assert holds(p_value(one, outcomes(recipe, PROBLEM, 40, "live", 2, 150)))
 
 
 def test_combinations_that_make_no_sense_are_refused() -> None:

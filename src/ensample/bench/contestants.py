@@ -74,8 +74,8 @@ def peered(make: Callable[[FloatArray, float], Peer], rounds: int) -> Turn:
     return looped(lambda features: make(features, SCALE), rounds)
 
 
-def live(recipe: Recipe, rounds: int) -> Turn:
-    return looped(lambda features: Live(recipe.start(FiniteArms(features), seed=0)), rounds)
+def live(recipe: Recipe, rounds: int, clicks: bool = False) -> Turn:
+    return looped(lambda features: Live(recipe.start(FiniteArms(features), seed=0)), rounds, clicks)
 
 
 class Live:
@@ -93,8 +93,11 @@ class Live:
         self.policy.update(self.decision, reward)
 
 
-def looped(make: Callable[[FloatArray], Peer], rounds: int) -> Turn:
-    """The next `rounds` of a decide + update loop on one problem; the state goes on from turn to turn."""
+def looped(make: Callable[[FloatArray], Peer], rounds: int, clicks: bool = False) -> Turn:
+    """The next `rounds` of a decide + update loop on one problem; the state goes on from turn to turn.
+
+    `clicks`: rewards are cut to [0, 1].
+    """
     rng = np.random.default_rng(0)
     drawn = sphere().draw(rng)
     assert isinstance(drawn.arms, FiniteArms)
@@ -106,7 +109,7 @@ def looped(make: Callable[[FloatArray], Peer], rounds: int) -> Turn:
         start = time.perf_counter()
         for noise in noises:
             arm = peer.decide()
-            peer.update(arm, means[arm] + noise)
+            peer.update(arm, min(max(means[arm] + noise, 0.0), 1.0) if clicks else means[arm] + noise)
         return (time.perf_counter() - start) / rounds * 1e6
 
     return turn

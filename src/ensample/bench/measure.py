@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ensample.bench.contestants import DIM, HORIZON, SCALE, floored, live, peered, simulated, sphere, textbook, threaded
+from ensample.bench.contestants import ARMS, DIM, HORIZON, SCALE, floored, live, peered, simulated, sphere, textbook, threaded
 from ensample.bench.engines import bare, studied
 from ensample.bench.experiments import bare_policy, durable, in_memory, synced
 from ensample.bench.floor import build_floor
 from ensample.bench.peers import PEERS
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
 from ensample.extras import has
+from ensample.models import Logistic
 from ensample.numerals import terminal
 from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.problems import problem
@@ -115,6 +116,18 @@ def calibration(turns: int, step: Step) -> Iterator[Ratio]:
     yield compared("auto / fixed, live, m=100", learned, given, 1.3, False, turns, step)
 
 
+def logistic(turns: int, step: Step) -> Iterator[Ratio]:
+    """The stream fit of clicks against linear ensembles on the same clicks, whose standard deviation is 1/2, and itself."""
+    clicks = problem("logistic", dim=DIM, arms=ARMS, features="sphere")
+    few, many = (EnsembleSampling(size, 1.0, 1.0, model=Logistic()) for size in (100, 29_000))
+    small = simulated(few, clicks)
+    linear = simulated(EnsembleSampling(100, 0.5), clicks)
+    yield compared("logistic / linear, simulated, m=100", small, linear, 2.5, False, turns, step)
+    yield compared("logistic, m=29,000 / m=100", simulated(many, clicks), small, 2.5, False, turns, step)
+    alive = live(few, LIVE_ROUNDS, clicks=True), live(ensemble(100), LIVE_ROUNDS, clicks=True)
+    yield compared("logistic / linear, live, m=100", *alive, 2.5, False, turns, step)
+
+
 def engines(turns: int, step: Step) -> Iterator[Ratio]:
     """A study on one thread against the bare kernels."""
     try:
@@ -159,6 +172,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "scaling": scaling,
     "live": live_policies,
     "calibration": calibration,
+    "logistic": logistic,
     "engines": engines,
     "experiments": experiments,
     "peers": peers,

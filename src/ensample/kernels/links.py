@@ -4,7 +4,7 @@ import numpy as np
 
 from ensample.kernels.compile import embedded
 
-__all__ = ["LOGISTIC_LINK", "NO_LINK", "link_mean", "mean_at", "slope_at", "surplus_at"]
+__all__ = ["LOGISTIC_LINK", "NO_LINK", "curve_at", "link_mean", "mean_at", "slope_at", "surplus_at"]
 
 NO_LINK, LOGISTIC_LINK = -1, 0  # means are linear, or by a link that only Python knows; A(u) = log(1 + e^u)
 
@@ -28,6 +28,18 @@ def slope_at(link: int, u: float) -> float:
         return 1.0
     small = np.exp(-abs(u))
     return small / ((1.0 + small) * (1.0 + small))
+
+
+@embedded
+def curve_at(link: int, u: float, y: float) -> tuple[float, float]:
+    """(A'(u) - y, A''(u)) by one exponential."""
+    if link == NO_LINK:
+        return u - y, 1.0
+    small = np.exp(-abs(u))
+    large = 1.0 / (1.0 + small)
+    small *= large
+    mean, other = (large, small) if u >= 0.0 else (small, large)
+    return (1.0 - y) * mean - y * other, mean * other
 
 
 @embedded

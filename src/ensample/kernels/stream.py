@@ -20,7 +20,7 @@ import numpy as np
 
 from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.fading import fades, fading_rate, kept_share
-from ensample.kernels.links import slope_at, surplus_at
+from ensample.kernels.links import curve_at, surplus_at
 from ensample.kernels.ridge import invert, view
 from ensample.kernels.rows import dot, sum_rows
 from ensample.types import FloatArray
@@ -36,8 +36,9 @@ def respond(state: FloatArray, link: int, x: FloatArray, y: float) -> tuple[floa
     """(sqrt(w), r): the observation (sqrt(w) x, r) of ridge regression that is this one's."""
     u, q = outlook(state, x)
     v = implicit(link, u, q, y)
-    root = np.sqrt(max(slope_at(link, v), LEAST_WEIGHT))
-    return root, root * v - surplus_at(link, v, y) / root
+    surplus, slope = curve_at(link, v, y)
+    root = np.sqrt(max(slope, LEAST_WEIGHT))
+    return root, root * v - surplus / root
 
 
 @kernel
@@ -65,12 +66,13 @@ def implicit(link: int, u: float, q: float, y: float) -> float:
     end = u - q * surplus_at(link, u, y)
     low, high = min(u, end), max(u, end)
     for _ in range(STEPS):
-        excess = v - u + q * surplus_at(link, v, y)
+        surplus, slope = curve_at(link, v, y)
+        excess = v - u + q * surplus
         if excess > 0.0:
             high = v
         else:
             low = v
-        following = v - excess / (1.0 + q * slope_at(link, v))
+        following = v - excess / (1.0 + q * slope)
         if not low < following < high:
             following = 0.5 * (low + high)
         if following == v or abs(following - v) <= 1e-15 * abs(v):

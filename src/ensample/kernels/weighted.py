@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import borrowing, embedded, kernel
-from ensample.kernels.links import slope_at, surplus_at
+from ensample.kernels.links import curve_at
 from ensample.kernels.noise import draw_reward
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.kernels.stream import LEAST_WEIGHT, implicit
@@ -26,8 +26,8 @@ def observe_weighted(track: Track, link: int, x: FloatArray, y: float) -> float:
     sum_rows(gain, track.inverse, x)
     q = dot(gain, x)
     v = implicit(link, dot(track.mean, x), q, y)
-    surplus = surplus_at(link, v, y)
-    w = max(slope_at(link, v), LEAST_WEIGHT)
+    surplus, slope = curve_at(link, v, y)
+    w = max(slope, LEAST_WEIGHT)
     axpy(track.mean, -surplus, gain)
     axpy(track.target, w * v - surplus, x)
     add_outer(track.inverse, -w / (1.0 + w * q), gain, gain)

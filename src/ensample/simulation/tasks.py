@@ -28,6 +28,7 @@ OTHERS: tuple[Recipe, ...] = (
     PerturbedHistory(reward=Uniform(1.0)),
     EnsembleSampling(SIZE, model=Logistic()),
     EnsembleSampling(SIZE, model=Logistic("exact")),
+    ThompsonSampling(model=Logistic()),
 )
 """Those whose kernels differ by more than the type of the recipe."""
 

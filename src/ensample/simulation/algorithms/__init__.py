@@ -14,6 +14,7 @@ ALGORITHMS = (
     "linucb",
     "moving_ensemble",
     "multiplier_bootstrap",
+    "newton_rounds",
     "sup_linucb",
 )
 for name in ALGORITHMS:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.kernels.compile import borrowing, embedded, kernel
+from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import root
 from ensample.kernels.rows import add_outer, add_some_rows, axpy, sum_rows
 from ensample.kernels.scene import Scene, first_moment, offer, play_weighted
@@ -26,7 +27,7 @@ from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
 from ensample.simulation.codes import ensemble_of, looks_at_all, remembers_all
 from ensample.simulation.registry import Evaluation, simulates
-from ensample.types import FloatArray, IntArray
+from ensample.types import CountArray, FloatArray, IntArray
 
 __all__: list[str] = []
 
@@ -39,12 +40,14 @@ class StreamMembers(NamedTuple):
 
     table: Slots
     sums: FloatArray  # S^j [min(m, T), d]
-    seen: FloatArray  # the arms' weights when the member last acted [min(m, T), K + W]
+    counts: CountArray  # pull counts when the member last acted [min(m, T), K + W and more, as in `Track`]
+    seen: FloatArray  # the arms' weights then [min(m, T), K + W]
     weights: FloatArray  # c_k now [K + W]
     which: IntArray  # scratch [K + W]
     draws: FloatArray  # scratch [K + W or d]
     base_root: FloatArray  # upper triangular R with R'R = V when the base was laid [d, d]
     base_weights: FloatArray  # c_k then [K + W]
+    base_counts: CountArray  # pull counts then, as in `Track`
 
 
 def no_lazy_stream(recipe: EnsembleSampling) -> str:
@@ -85,12 +88,14 @@ def lazy_stream(world: World, track: Track, ensemble: Ensemble, link: int, scale
     members = StreamMembers(
         new_slots(capacity),
         np.empty((capacity, d)),
+        np.empty((capacity, track.pulls.size), np.int32),
         np.empty((capacity, rows)),
         np.zeros(rows),
         np.empty(rows, np.int64),
         np.empty(max(rows, d)),
         base_root,
         np.zeros(rows),
+        np.zeros(track.pulls.size, np.int32),
     )
     stream_rounds(world, track, members, np.zeros(d), ensemble, link, scale, based, rngs)
 
@@ -123,7 +128,7 @@ def stream_rounds(
                 move_base(world, track, members)
                 paid = 0
             start_from_base(members, slot, scale, rngs.perturbation)
-        missed = catch_up(world, members, slot, scale, rngs.perturbation)
+        missed = catch_up(world, track, members, slot, scale, rngs.perturbation)
         if new:
             paid += missed
         perturbed(track, members.sums[slot], 1.0, theta)
@@ -139,6 +144,8 @@ def start_from_base(members: StreamMembers, slot: int, scale: float, rng: Genera
     sum_rows(total, members.base_root, members.draws[: total.size])
     for k in range(seen.size):
         seen[k] = members.base_weights[k]
+    for k in range(members.base_counts.size):
+        members.counts[slot, k] = members.base_counts[k]
 
 
 @borrowing
@@ -148,6 +155,8 @@ def move_base(world: World, track: Track, members: StreamMembers) -> None:
     for i in range(base.shape[0]):
         for k in range(base.shape[0]):
             base[i, k] = track.prior[i] if i == k else 0.0
+    for k in range(track.pulls.size):
+        members.base_counts[k] = track.pulls[k]
     for k in range(members.weights.size):
         members.base_weights[k] = members.weights[k]
         if members.weights[k] > 0.0:
@@ -156,16 +165,22 @@ def move_base(world: World, track: Track, members: StreamMembers) -> None:
 
 
 @embedded
-def catch_up(world: World, members: StreamMembers, slot: int, scale: float, rng: Generator) -> int:
+def catch_up(world: World, track: Track, members: StreamMembers, slot: int, scale: float, rng: Generator) -> int:
     """Draw what a member has missed since it last acted: of how many arms."""
     weights, seen, which, draws = members.weights, members.seen[slot], members.which, members.draws
+    pulls, counts = track.pulls, members.counts[slot]
     count = 0
-    for k in range(weights.size):
-        if weights[k] != seen[k]:
+    for start in range(0, pulls.size, BLOCK):
+        missed = unequal(pulls, counts, start)
+        while missed != 0:
+            k = start + lowest(missed)
+            missed &= missed - np.uint64(1)
             which[count] = k
             draws[count] = scale * np.sqrt(weights[k] - seen[k]) * rng.standard_normal()
-            count += 1
             seen[k] = weights[k]
+            count += 1
+    for k in range(pulls.size):
+        counts[k] = pulls[k]
     add_some_rows(members.sums[slot], world.features, which, draws, count)
     return count
 
