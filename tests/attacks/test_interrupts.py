@@ -9,7 +9,7 @@ import pytest
 
 import ensample as es
 from attempts import attempts
-from conformance.policies import ARMS, EVERY, RECIPES, fingerprint, offered, start
+from conformance.policies import ARMS, EVERY, RECIPES, fingerprint, offered, possible, start
 
 ROUNDS = 12
 
@@ -59,10 +59,10 @@ def busy(policy: es.Policy, rng: np.random.Generator) -> None:
         policy.decide(offered(policy, t))
         if rng.random() < 0.7:
             waiting = policy.open_decisions
-            policy.update(waiting[int(rng.random() * len(waiting))], float(rng.standard_normal()))
+            policy.update(waiting[int(rng.random() * len(waiting))], possible(policy, rng.standard_normal()))
         if rng.random() < 0.2:
             waiting = policy.open_decisions
-            policy.update_many(waiting, rng.standard_normal(len(waiting)))
+            policy.update_many(waiting, [possible(policy, y) for y in rng.standard_normal(len(waiting))])
 
 
 def whole(policy: es.Policy, recipe: str, arms: str) -> bool:

@@ -13,7 +13,7 @@ import pytest
 import ensample as es
 from attacks.mutants import BASES, base
 from attempts import attempts
-from conformance.policies import ARMS, MIXING, RECIPES, fingerprint
+from conformance.policies import ARMS, MIXING, RECIPES, fingerprint, possible
 
 MUTANTS = attempts(sample=400, full=10_000)
 NASTY = attempts(sample=60, full=3_000)
@@ -73,7 +73,7 @@ def survives(number: int, path: Path) -> str:
     for _ in range(rng.integers(1, 40)):
         nearly = sizes(rng) * (direction + 10.0 ** rng.uniform(-9, 0) * rng.standard_normal(3))
         arm = int(rng.integers(4)) if name not in MIXING or rng.random() < 0.3 else nearly
-        policy.update(arm, float(sizes(rng) * rng.standard_normal()))
+        policy.update(arm, possible(policy, float(sizes(rng) * rng.standard_normal())))
     if not all(np.isfinite(values).all() for values in policy.model.arrays().values()):
         return "not finite"
     policy.save(path)

@@ -206,4 +206,5 @@ def test_measure_for_people_programs_and_pages(tmp_path: Path) -> None:
 
 def test_measure_has_every_recipe_of_ours() -> None:
     text = ",".join(POLICIES)
-    assert all(re.search(rf"\b{kind}\b", text) for kind in kinds(es.Recipe))
+    linear = set(kinds(es.Recipe)) - {"EVILL"}  # the theorem is about linear rewards
+    assert all(re.search(rf"\b{kind}\b", text) for kind in linear)

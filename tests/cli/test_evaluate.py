@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from ensample.cli.console import output
 from ensample.cli.main import app
 from evaluation.logs import World
 
@@ -19,6 +20,12 @@ def log(tmp_path_factory):
     devices = pl.when(pl.int_range(2000) % 3 == 0).then(pl.lit("phone")).otherwise(pl.lit("[red]desk"))
     frame.with_columns(device=devices).write_parquet(path)
     return path
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    """Whatever the terminal that tests are run in."""
+    monkeypatch.setattr(output, "width", 160)
 
 
 def run(*arguments):

@@ -150,7 +150,12 @@ def play(policy: es.Policy, rounds: int, first: int = 0) -> list[es.Decision]:
 
 def reward(policy: es.Policy, t: int, decision: es.Decision) -> float:
     y = float(decision.features @ [0.5, -0.2, 0.3] + np.random.default_rng(t).normal(0, 0.2))
-    return 1.0 / (1.0 + math.exp(-y)) if isinstance(policy.recipe.model, es.Logistic) else y
+    return possible(policy, y)
+
+
+def possible(policy: es.Policy, y: float) -> float:
+    """A reward that the policy's model can learn: itself, or where rewards lie in [0, 1] what it is squeezed to."""
+    return y if policy.recipe.model.reward_range[1] == math.inf else 0.5 * (1.0 + y / (1.0 + abs(y)))
 
 
 def asked(policy: es.Policy) -> list[np.ndarray]:

@@ -326,7 +326,7 @@ DESCRIPTIONS = [
     (described("arms.kind", "os:PathLike"), r"os:PathLike cannot be stored: hand them to load\(path, arms=...\)"),
     (described("arms.kind", "Study"), r"Study cannot be stored"),
     (described("arms.kind", "Arms"), r"Arms cannot be stored"),
-    (described("recipe.kind", "Greedy"), r"recipe = .*: expected the fields of Greedy: half_life, regularization"),
+    (described("recipe.kind", "Greedy"), r"recipe = .*: expected the fields of Greedy: half_life, model, regularization"),
     (described("recipe.size", ...), r"recipe = .*: expected the fields of EnsembleSampling"),
     (described("recipe.more", 1), r"recipe = .*: expected the fields of EnsembleSampling"),
     (described("recipe.size", 1 << 40), r"state = .*: expected one of at least 3298534883328"),

@@ -8,6 +8,8 @@ import pytest
 
 import ensample as es
 from ensample.cli import report as command
+from ensample.cli import waiting as waiting_bar
+from ensample.cli.console import progress
 from prompt import ENSAMPLE, PLAIN, ensample
 
 
@@ -58,12 +60,12 @@ def test_open_shows_the_page(studied: dict[str, es.Results], tmp_path: Path, mon
 
 def test_the_bar_comes_only_to_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(command.time, "monotonic", lambda: clock[0])
-    with command.Waiting() as waiting:
+    monkeypatch.setattr(waiting_bar.time, "monotonic", lambda: clock[0])
+    with waiting_bar.Waiting(progress(), "figures") as waiting:
         started: list[bool] = []
         monkeypatch.setattr(waiting.bars, "start", lambda: started.append(True))
         waiting.show(1, 4)
         assert not started
-        clock[0] = command.PATIENCE + 0.1
+        clock[0] = waiting_bar.PATIENCE + 0.1
         waiting.show(2, 4)
         assert started

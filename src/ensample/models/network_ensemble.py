@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.arms import Offer
+from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.kernels.networks import adam, sgd
@@ -111,6 +111,8 @@ class NetworkEnsemble(Model):
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         rows = offer.rows
         if rows is None:
+            if isinstance(offer, ChangingArms):
+                offer.offer()  # says that the features of the round are missing
             raise PropensityError(f"votes need finitely many arms, here {offer!r}; give the features of the round")
         scores = self.all_scores(rows)
         chosen = scores.argmax(axis=0)
