@@ -1,5 +1,6 @@
 """Networks as a model of rewards, without torch."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -59,9 +60,9 @@ class Trained(RewardModel):
         if plan.half_life is not None:
             raise InvalidArgument("half_life", plan.half_life, f"None with {name}, which does not forget")
 
+    @abstractmethod
     def nets(self, dim: int, size: int, address: Address) -> Nets:
         """The networks of so many members."""
-        raise NotImplementedError
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> NetworkEnsemble:
         pull = None if plan.regularization == AUTO else plan.regularization
