@@ -21,7 +21,7 @@ __all__ = ["GROUPS", "Ratio", "measure"]
 
 SIZES = {100: 1_000, 1_000: 500, 29_000: 100}  # members: rounds of the textbook, whose cost a round is the same in all of them
 FASTER = {100: 40.0, 1_000: 90.0, 29_000: 2_000.0}
-FLOOR = {100: 1.6, 1_000: 1.6, 29_000: 1.5}
+FLOOR = 1.05
 LIVE_ROUNDS, PEER_ROUNDS = 2_000, 20
 
 
@@ -78,10 +78,10 @@ def against_others(turns: int, step: Step) -> Iterator[Ratio]:
             yield Ratio(f"textbook / simulated, m={size:,}", ratio(times, "textbook", "ours"), FASTER[size], True, note)
             name = f"simulated / C floor, m={size:,}"
             if program is None:
-                yield Ratio(name, None, FLOOR[size], False, "no C compiler (gcc or cc)")
+                yield Ratio(name, None, FLOOR, False, "no C compiler (gcc or cc)")
             else:
                 note = f"{ours} over {time(times, 'floor')}"
-                yield Ratio(name, ratio(times, "ours", "floor"), FLOOR[size], False, note)
+                yield Ratio(name, ratio(times, "ours", "floor"), FLOOR, False, note)
 
 
 def scaling(turns: int, step: Step) -> Iterator[Ratio]:

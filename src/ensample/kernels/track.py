@@ -4,10 +4,9 @@ V^-1 follows by Sherman-Morrison and is computed anew from V now and then, so th
 """
 
 import math
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from ensample.kernels.calibration import Scales, first_prior, learn_scales, new_scales, next_time, prior_of, scale_views
 from ensample.kernels.compile import embedded, kernel
@@ -18,7 +17,6 @@ from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import CountArray, FloatArray, IntArray
 
 __all__ = [
-    "Rngs",
     "Room",
     "Tally",
     "Track",
@@ -47,16 +45,6 @@ MANY = 1e3  # growth of det V after which its logarithm is taken
 STEEP = 1e4  # or at once where Sherman-Morrison would cancel four digits
 STIFF = 1e6  # from a V so ill-conditioned
 GENTLE = 0.25  # it is computed anew at such a leverage: digits that V^-1 has lost do not come back by rank-one updates
-UNUSED = cast(Generator, None)
-
-
-class Rngs(NamedTuple):
-    """The random numbers of a run, by what they are for: those that its kernel draws, as taking in a generator takes time."""
-
-    noise: Generator
-    member: Generator = UNUSED
-    perturbation: Generator = UNUSED
-    context: Generator = UNUSED
 
 
 class Tally:
@@ -75,7 +63,18 @@ class Tally:
     noted: int  # checkpoints passed
 
 
-NUMBERS = np.dtype([(name, np.dtype(kind)) for name, kind in Tally.__annotations__.items()], align=True)
+FIELDS = np.dtype([(name, np.dtype(kind)) for name, kind in Tally.__annotations__.items()], align=True)
+NUMBERS = np.dtype((np.record, FIELDS))
+"""One object for all runs: numba knows the type of a record by it, and takes 40 us to make out that of another."""
+
+
+def first_tally(due: float) -> np.ndarray[Any, np.dtype[np.record]]:
+    """Before the first round, in an array [1]; the scales are computed after `due` rounds."""
+    fields = {"growth": 1.0, "limit": STEEP, "next": due}
+    return np.array([tuple(fields.get(name, 0) for name in Tally.__annotations__)], NUMBERS)
+
+
+LEARNING, GIVEN = first_tally(1.0), first_tally(np.inf)
 
 
 class Track(NamedTuple):
@@ -90,7 +89,7 @@ class Track(NamedTuple):
     prior: FloatArray  # V before the first observation, its diagonal [d]
     prior_root: FloatArray  # of its entries [d]
     gram: FloatArray  # sum x x' at the time of `counted` or, where the past fades, now [d, d]
-    counted: CountArray  # pull counts, where scales are learned
+    counted: CountArray  # pull counts, where scales are learned; empty where they are given
     inverse: FloatArray  # V^-1 [d, d]
     mean: FloatArray  # theta_hat [d]
     target: FloatArray  # b [d]
@@ -140,11 +139,8 @@ def new_track(
     sizes, kept, intercept = (None, lam, False) if learned is None else learned
     scales = scale_views(new_scales(np.zeros(dim) if sizes is None else sizes, kept or 1.0))
     prior = first_prior(scales.sizes, float(scales.strength[0]), intercept)
-    np.fill_diagonal(inverse, 1.0 / prior)
-    tally: Any = np.zeros(1, NUMBERS).view(np.recarray)[0]
-    tally.growth = 1.0
-    tally.limit = STEEP
-    tally.next = np.inf if learned is None else 1.0
+    inverse.reshape(-1)[:: dim + 1] = 1.0 / prior
+    tally: Any = (GIVEN if learned is None else LEARNING).copy()[0]
     pulls = np.zeros(-(-rows // BLOCK) * BLOCK, np.int32)
     return Track(
         lam=lam,

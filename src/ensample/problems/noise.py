@@ -84,6 +84,9 @@ class ScaledNoise(KernelNoise):
     def subgaussian(self) -> float:
         return self.scale
 
+    def spreads(self, means: FloatArray) -> FloatArray:
+        return np.full(np.shape(means), self.scale)
+
     @property
     def range(self) -> tuple[float, float]:
         return self.scale, self.scale

@@ -7,8 +7,9 @@ from ensample.kernels.compile import kernel
 from ensample.kernels.draws import Law, Laws, draw_sum, draw_vector
 from ensample.kernels.fading import kept_share
 from ensample.kernels.inflation import Inflation, inflation
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
-from ensample.kernels.track import Rngs, Track, due, forgets, learns, perturbed, renewed, stopped
+from ensample.kernels.track import Track, due, forgets, learns, perturbed, renewed, stopped
 from ensample.kernels.turns import OPTIMISTIC, Ensemble, next_member
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import EnsembleSampling

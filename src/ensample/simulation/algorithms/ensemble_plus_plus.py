@@ -4,9 +4,10 @@ import numpy as np
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.draws import SPHERE_LAW, Law, draw_vector
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import sum_rows
 from ensample.kernels.shared_factor import learn_direction
-from ensample.kernels.track import Rngs, Track, perturbed, stopped
+from ensample.kernels.track import Track, perturbed, stopped
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import EnsemblePlusPlus
 from ensample.randomness import RunGenerators

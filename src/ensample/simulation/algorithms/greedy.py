@@ -2,7 +2,8 @@
 
 from ensample.kernels.compile import kernel
 from ensample.kernels.greedy import exploration
-from ensample.kernels.track import Rngs, Track, stopped
+from ensample.kernels.rngs import Rngs
+from ensample.kernels.track import Track, stopped
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import EpsilonGreedy, Greedy
 from ensample.randomness import RunGenerators

@@ -11,9 +11,10 @@ from ensample.kernels.fading import kept_share
 from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.ridge import root as root_of
 from ensample.kernels.ridge import rotate
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import add_rows
 from ensample.kernels.scene import Scene, first_moment, offer, play
-from ensample.kernels.track import Rngs, Track, forgets, learns, perturbed, stopped
+from ensample.kernels.track import Track, forgets, learns, perturbed, stopped
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.perturbations import Gaussian
 from ensample.policies import PerturbedHistory, ThompsonSampling

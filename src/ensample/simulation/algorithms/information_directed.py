@@ -5,7 +5,8 @@ import numpy as np
 from ensample.kernels.compile import kernel
 from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.information import best_pair, gaps_and_gains
-from ensample.kernels.track import Rngs, Track, due, renewed, stopped
+from ensample.kernels.rngs import Rngs
+from ensample.kernels.track import Track, due, renewed, stopped
 from ensample.kernels.turns import Ensemble
 from ensample.kernels.world import World, pull
 from ensample.policies import InformationDirected

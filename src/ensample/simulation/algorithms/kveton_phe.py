@@ -5,8 +5,9 @@ import numpy as np
 from ensample.errors import InvalidArgument
 from ensample.kernels.compile import kernel
 from ensample.kernels.pseudo_rewards import mixed_inverse, pseudo_count, unplayed
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import add_outer, dot, sum_rows
-from ensample.kernels.track import Rngs, Track, due, stopped
+from ensample.kernels.track import Track, due, stopped
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import KvetonPHE
 from ensample.policies.kveton_phe import independent_rows

@@ -21,9 +21,10 @@ from ensample.kernels.draws import GAUSSIAN_LAW, Law, Laws, draw_sum, draw_vecto
 from ensample.kernels.inflation import NO_INFLATION, Inflation, inflation
 from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import diagonal, root
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import add_outer, add_some_rows, sum_rows
 from ensample.kernels.slots import Slots, find_slot, new_slots
-from ensample.kernels.track import Rngs, Track, information, learns, perturbed, stopped, with_initial
+from ensample.kernels.track import Track, information, learns, perturbed, stopped, with_initial
 from ensample.kernels.turns import Ensemble, next_member
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import (
@@ -106,7 +107,7 @@ def base_ratio(world: World, track: Track, laws: Laws) -> float:
 
     The pivots of B's root are at least this ratio, and its diagonal at most the ratio plus all squared norms of arms played.
     """
-    if learns(track):
+    if track.counted.size:  # the scales are learned
         return 0.0 if laws.reward.kind == GAUSSIAN_LAW else -1.0
     if laws.initial.kind != GAUSSIAN_LAW or laws.reward.kind != GAUSSIAN_LAW or laws.reward.scale == 0.0:
         return -1.0

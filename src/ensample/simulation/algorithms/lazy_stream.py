@@ -15,10 +15,11 @@ from numpy.random import Generator
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.lanes import BLOCK, lowest, unequal
 from ensample.kernels.ridge import root
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import add_outer, add_some_rows, axpy, sum_rows
 from ensample.kernels.scene import Scene, first_moment, offer, play_weighted
 from ensample.kernels.slots import Slots, find_slot, new_slots
-from ensample.kernels.track import Rngs, Track, perturbed, stopped
+from ensample.kernels.track import Track, perturbed, stopped
 from ensample.kernels.turns import Ensemble, next_member
 from ensample.kernels.weighted import begin_weighted, pull_weighted
 from ensample.kernels.world import World, greedy_arm

@@ -10,8 +10,9 @@ from numpy.random import Generator
 from ensample.kernels.compile import kernel
 from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.linucb import most_promising, square_widths
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import dot, sum_rows
-from ensample.kernels.track import Rngs, Track, due, renewed, stopped
+from ensample.kernels.track import Track, due, renewed, stopped
 from ensample.kernels.world import World, begin, opening_rounds, prescribed, pull
 from ensample.policies import LinUCB
 from ensample.randomness import RunGenerators

@@ -10,10 +10,11 @@ from ensample.kernels.compile import kernel
 from ensample.kernels.draws import draw_sum, draw_vector
 from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.ridge import root
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import axpy
 from ensample.kernels.scene import Scene, first_moment, offer, play
 from ensample.kernels.slots import find_slot, new_slots
-from ensample.kernels.track import Rngs, Track, learns, perturbed, stopped
+from ensample.kernels.track import Track, learns, perturbed, stopped
 from ensample.kernels.turns import Ensemble, next_member
 from ensample.perturbations import Gaussian
 from ensample.policies import EnsembleSampling

@@ -6,7 +6,8 @@ from ensample.errors import InvalidArgument
 from ensample.kernels.compile import kernel
 from ensample.kernels.multipliers import weigh, weighted_estimate
 from ensample.kernels.pseudo_rewards import unplayed
-from ensample.kernels.track import Rngs, Track, stopped
+from ensample.kernels.rngs import Rngs
+from ensample.kernels.track import Track, stopped
 from ensample.kernels.world import World, greedy_arm, opening_rounds, prescribed, pull
 from ensample.policies.kveton_phe import independent_rows
 from ensample.policies.multiplier_bootstrap import MultiplierBootstrap

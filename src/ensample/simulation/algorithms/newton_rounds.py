@@ -15,8 +15,9 @@ from ensample.kernels.newton import curvature, minimise
 from ensample.kernels.noise import draw_reward
 from ensample.kernels.pseudo_rewards import unplayed
 from ensample.kernels.ridge import invert, triangle
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.rows import add_rows, axpy, dot, sum_rows
-from ensample.kernels.track import Rngs, Track, note, stopped
+from ensample.kernels.track import Track, note, stopped
 from ensample.kernels.weighted import observe_weighted
 from ensample.kernels.world import World, best_mean, greedy_arm, mean_of, opening_rounds
 from ensample.members import UniformMember

@@ -6,8 +6,9 @@ import numpy as np
 
 from ensample.errors import InvalidArgument
 from ensample.kernels.compile import kernel
+from ensample.kernels.rngs import Rngs
 from ensample.kernels.stages import feed, stage_of, staged_arm
-from ensample.kernels.track import Rngs, Track, stopped
+from ensample.kernels.track import Track, stopped
 from ensample.kernels.world import World, opening_rounds, prescribed, pull
 from ensample.policies.sup_linucb import SupLinUCB
 from ensample.randomness import RunGenerators
