@@ -53,7 +53,7 @@ def log():
 
 
 def test_a_log_comes_back_as_it_was(log, tmp_path):
-    assert write_dsjson(log, tmp_path / "log.dsjson") == 40
+    assert write_dsjson([log], tmp_path / "log.dsjson") == 40
     back = read_dsjson(tmp_path / "log.dsjson")
     shown = log.filter(log["active"])
     same = ("id", "time", "experiment", "policy_version", "offer", "action", "propensity", "propensities", "reward")
@@ -64,7 +64,7 @@ def test_a_log_comes_back_as_it_was(log, tmp_path):
 
 
 def test_lines_have_the_keys_of_the_format_in_its_order(log, tmp_path):
-    write_dsjson(log, tmp_path / "log.dsjson")
+    write_dsjson([log], tmp_path / "log.dsjson")
     for line in (tmp_path / "log.dsjson").read_text().splitlines():
         event = json.loads(line)
         assert list(event) == KEYS.split()
@@ -109,7 +109,7 @@ def test_lines_that_cannot_be_are_named(change, said, tmp_path):
 def test_vowpal_wabbit_reads_what_we_write(log, tmp_path):
     """VW itself, strictly: every line is an example with a label."""
     pytest.importorskip("vowpalwabbit", reason="the package vowpalwabbit is missing: pip install 'ensample[dev]'")
-    write_dsjson(log, tmp_path / "log.dsjson")
+    write_dsjson([log], tmp_path / "log.dsjson")
     code = (
         "import vowpalwabbit\n"
         f"options = '--cb_explore_adf --dsjson --strict_parse -q CA --no_stdin -d {tmp_path / 'log.dsjson'}'\n"

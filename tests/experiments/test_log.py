@@ -3,14 +3,17 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import ensample as es
-from ensample.experiments.log import log_schema
-from experiments.places import NAMES, News
+from ensample.experiments.book import log_rows
+from ensample.experiments.log import frame_of, log_schema
+from experiments.places import NAMES, SMALL, News
 from experiments.test_experiment import played
 from experiments.ticking import Ticking
+from naive.log_book import log_rows as naive_rows
 
 DOCS = Path(__file__).parents[2] / "docs" / "log.md"
 
@@ -65,6 +68,74 @@ def test_the_log_agrees_with_the_state(news: News) -> None:
     assert len(learned) == experiment.version and learned["reward"].null_count() == 0
     assert log.filter(pl.col("outcome") == "waiting").height == experiment.waiting
     assert log.filter(pl.col("outcome") == "default").height == experiment.counts["default"] > 0
+
+
+@pytest.mark.parametrize("rule", ["first", "sum"])
+def test_pieces_of_the_log_are_the_log(news: News, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read in pieces, with what became of decisions in few bytes, against rows that are filled in as rewards come."""
+    monkeypatch.setattr("ensample.experiments.book.PIECE", 7)
+    monkeypatch.setattr("ensample.experiments.experiment.READ", 5)
+    clock = Ticking()
+    experiment = news(clock, reward=es.Reward(0, 9, wait=60, default=1, rule=rule))
+    rng = np.random.default_rng(0)
+    decisions: list[es.NamedDecision] = []
+    for _ in range(120):
+        clock.move(rng.integers(40))
+        decisions.append(experiment.decide({"x": 1}, active=rng.random() < 0.7))
+        if rng.random() < 0.2:
+            experiment.activate(decisions[rng.integers(len(decisions))])
+        for _ in range(rng.integers(3)):
+            one = decisions[rng.integers(max(0, len(decisions) - 9), len(decisions))]
+            experiment.reward(one, rng.integers(9), action=rng.choice([None, *NAMES], p=[0.7, 0.1, 0.1, 0.1]))
+        if rng.random() < 0.1:
+            experiment.expire()
+        if rng.random() < 0.05:
+            experiment.add(f"n{len(decisions)}", {"price": 3})
+    log = experiment.log()
+    assert log.equals(frame_of(naive_rows(experiment.settings, experiment._storage.read())))
+    assert set(log["outcome"]) == {"waiting", "applied", "default", "expired"}
+    assert all(log[column].sum() > 3 for column in ("late", "not_shown")) and (rule == "sum" or log["duplicate"].sum() > 3)
+    for kind in ("parquet", "jsonl"):
+        getattr(experiment, f"to_{kind}")(tmp_path / f"log.{kind}")
+        assert es.read_log(tmp_path / f"log.{kind}").equals(log)
+    assert (
+        experiment.to_dsjson(tmp_path / "log.dsjson") == log["active"].sum() == es.read_dsjson(tmp_path / "log.dsjson").height
+    )
+
+
+def test_a_log_is_written_while_others_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends where it was asked for."""
+    monkeypatch.setattr("ensample.experiments.experiment.READ", 3)
+    experiment = es.Experiment("news", actions=NAMES, recipe=SMALL)
+    for _ in range(10):
+        experiment.decide()
+    rows = []
+    for row in log_rows(experiment.settings, lambda: experiment._events(11)):
+        rows.append(row["id"])
+        experiment.decide()
+    assert len(rows) == 10 and experiment.log().height == 20
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.jsonl", "log.csv"])
+@pytest.mark.parametrize("content", [b"", b"PAR1 and then not", b"\xff\xfe\x00bytes", b"[1, 2]\n", b"id,time\n1,2\n"])
+def test_foreign_files_are_told_as_ours(name: str, content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    if (name, content) == ("log.jsonl", b""):
+        assert es.read_log(file).is_empty()  # what an empty log is written as
+        return
+    with pytest.raises(es.InvalidArgument, match="log"):
+        es.read_log(file)
+    if content:
+        with pytest.raises(es.InvalidArgument, match="dsjson"):
+            es.read_dsjson(file)
+
+
+def test_columns_of_another_type_are_told(news: News, tmp_path: Path) -> None:
+    file = tmp_path / "log.parquet"
+    played(news, 3).log().with_columns(pl.col("reward").cast(pl.String)).write_parquet(file)
+    with pytest.raises(es.InvalidArgument, match="whose column reward is Float64, not String"):
+        es.read_log(file)
 
 
 def test_files_that_are_no_log(news: News, tmp_path: Path) -> None:

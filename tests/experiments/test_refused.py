@@ -99,6 +99,50 @@ def test_after_closing_every_question_is_refused(tmp_path):
             experiment.decide()
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: e.add(None), "action = None"),
+        (lambda e: e.remove(None), "action = None"),
+        (lambda e: e.remove("c"), "action = 'c': expected one of the actions a, b"),
+        (lambda e: e.decide(excluded=["c"]), "excluded = 'c': expected actions that could be on offer: a, b"),
+        (lambda e: e.decide(time="2024-01-01"), r"time = '2024-01-01' \(str\): expected seconds since 1970 .*or a datetime"),
+        (lambda e: e.decide(time=True), "expected seconds since 1970"),
+        (lambda e: e.decide(time=1e300), "expected seconds since 1970"),
+        (lambda e: e.reward("1", "1"), r"value = '1' \(str\): expected a reward, a number from 0 to 1"),
+        (lambda e: e.reward("1", 2), "value = 2: expected a reward, a number from 0 to 1"),
+    ],
+)
+def test_what_is_meant_otherwise_is_told(call, message):
+    experiment = es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(5))
+    hash = experiment.hash
+    with pytest.raises(es.InvalidArgument, match=message):
+        call(experiment)
+    assert experiment.hash == hash and experiment.log().is_empty()
+
+
+def test_clocks_and_ids_are_functions():
+    with pytest.raises(es.WrongType, match=r"clock = 3 .*a function"):
+        es.Experiment("news", actions=["a", "b"], clock=3)
+    with pytest.raises(es.WrongType, match=r"ids = 5 .*a function"):
+        es.Experiment("news", actions=["a", "b"], ids=5)
+
+
+def test_what_stands_may_be_excluded_though_it_is_not_on_offer():
+    experiment = es.Experiment("news", actions=["a", "b", "c"], recipe=es.EnsembleSampling(5))
+    assert list(experiment.decide(actions=["a", "b"], excluded=["c", "b"]).propensities) == ["a"]
+
+
+def test_a_reward_that_is_said_to_come_before_its_decision_is_for_nothing_that_was_shown():
+    """A clock that was set back in between loses no reward."""
+    now = [1000.0]
+    experiment = es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(5), clock=lambda: now[0])
+    first, second = experiment.decide(), experiment.decide()
+    assert experiment.reward(first, 1, time=999) == "not_shown" and experiment.reward(first, 1, time=1000) == "applied"
+    now[0] = 990.0
+    assert experiment.reward(second, 1) == "applied" and experiment.version == 2
+
+
 def test_what_cannot_be_written_is_refused():
     with pytest.raises(es.InvalidArgument, match="UTF-8"):
         es.Experiment("news", actions=["a", "\ud800"])

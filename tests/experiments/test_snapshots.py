@@ -34,6 +34,24 @@ def test_only_what_came_after_the_snapshot_is_taken_in(file: Path, monkeypatch: 
         assert state_hash(whole) == experiment.hash == state_hash(folded(experiment.settings, experiment._storage))
 
 
+def test_a_decision_is_explained_from_the_snapshot_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole snapshots are the last two and each tenth: what is said is what folding all events says."""
+    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 10)
+    experiment = played(Place("disk", tmp_path).news, 200)
+    copy = experiment.replay()  # in memory, without snapshots
+    ids = experiment.log()["id"].to_list()
+    whole = [item.seq for item in experiment._storage.snapshots() if item.content is not None]
+    assert len(whole) >= 4
+    apply, taken = State.apply, []
+    monkeypatch.setattr(State, "apply", lambda self, *rest: (taken.append(self.seq), apply(self, *rest))[1])
+    for id in (ids[0], ids[60], ids[120], ids[-1]):
+        taken.clear()
+        found = experiment.explain(id)
+        assert len(taken) <= 110
+        assert found == copy.explain(id)
+    experiment.close()
+
+
 def test_of_old_snapshots_the_hash_is_kept(file: Path) -> None:
     with es.open_experiment(file, verify=True) as experiment:
         contents = [item.content is not None for item in experiment._storage.snapshots()]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ensample.errors import DecisionError, InvalidArgument
-from ensample.experiments.actions import as_actions
+from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.events import Activated, Changed, Decided, Event, Rewarded
 from ensample.experiments.learner import Advice, Learner
 from ensample.experiments.mixture import Mixture, Uniforms
@@ -17,6 +17,7 @@ __all__ = [
     "Proposal",
     "asked",
     "change_of",
+    "first_decided",
     "judged_activation",
     "judged_reward",
     "known_answer",
@@ -61,6 +62,8 @@ def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
         moment = given if any(features is not None for features in given.values()) else None
     if excluded:
         without = as_actions("excluded", excluded)
+        if new := [name for name in without if name not in names and name not in state.actions]:
+            raise InvalidArgument("excluded", new[0], f"actions that could be on offer: {', '.join(names)}")
         names = tuple(name for name in names if name not in without)
         moment = moment and {name: features for name, features in moment.items() if name not in without}
     if not names:
@@ -109,10 +112,13 @@ def same_question(event: Decided, question: Asked) -> bool:
 
 
 def judged_reward(
-    state: State, history: History, id: str, value: float, action: str | None, key: str | None, time: int
+    state: State, history: History, id: str, value: float, action: str | None, key: str | None, time: int, told: bool = False
 ) -> Rewarded:
-    """What becomes of a reward."""
-    return Rewarded(id, time, value, action, key, outcome_of_reward(state, history, id, action, key, time))
+    """What becomes of a reward; `told`: its time is not the clock's, which may be set back, but was said."""
+    outcome = outcome_of_reward(state, history, id, action, key, time)
+    if told and outcome == "applied" and (decided := first_decided(history(id))) is not None and time < decided.time:
+        outcome = "not_shown"
+    return Rewarded(id, time, value, action, key, outcome)
 
 
 def outcome_of_reward(state: State, history: History, id: str, action: str | None, key: str | None, time: int) -> str:
@@ -160,18 +166,16 @@ def judged_activation(state: State, history: History, id: str, time: int) -> Act
     return Activated(id, time, outcome)
 
 
-def change_of(state: State, time: int, added: Any, removed: Any) -> Changed:
+def change_of(state: State, time: int, new: Actions, old: list[str]) -> Changed:
     """Actions that come and go."""
-    new = {} if added is None else as_actions("actions", added)
     for name in new:
         if name in state.actions:
             raise InvalidArgument("action", name, "the name of a new action")
-    old = [] if removed is None else list(as_actions("actions", removed))
     for name in old:
         if name not in state.actions:
             raise InvalidArgument("action", name, f"one of the actions {', '.join(state.standing)}")
     if state.settings.actions is not None and len(old) == len(state.actions) and not new:
-        raise InvalidArgument("action", removed, "an action that is not the last one")
+        raise InvalidArgument("action", old, "an action that is not the last one")
     return Changed(time, new, old)
 
 

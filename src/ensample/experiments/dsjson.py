@@ -14,13 +14,13 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument
-from ensample.experiments.log import EPOCH, LOG_VERSION, Row, compact, frame_of, lines_of
+from ensample.experiments.log import EPOCH, LOG_VERSION, Row, compact, frame_of, lines_of, readable
 from ensample.files import write_whole
 
 if TYPE_CHECKING:
@@ -31,15 +31,20 @@ __all__ = ["dsjson_line", "read_dsjson", "write_dsjson"]
 CONTEXT, ACTION, VALUES, LIST = "Context", "Action", "values", "[]"
 
 
-def write_dsjson(frame: "polars.DataFrame", path: str | os.PathLike[str]) -> int:
+def write_dsjson(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[str]) -> int:
     """Write a log, complete or not at all; how many decisions it has: those that were shown, with their propensities."""
-    lines = [line for row in frame.iter_rows(named=True) if (line := dsjson_line(row)) is not None]
+    count = 0
 
     def write(file: BinaryIO) -> None:
-        file.writelines(f"{line}\n".encode() for line in lines)
+        nonlocal count
+        for frame in frames:
+            for row in frame.iter_rows(named=True):
+                if (line := dsjson_line(row)) is not None:
+                    file.write(f"{line}\n".encode())
+                    count += 1
 
     write_whole(file_path("path", path), write)
-    return len(lines)
+    return count
 
 
 def dsjson_line(row: Row) -> str | None:
@@ -117,13 +122,17 @@ def read_dsjson(path: str | os.PathLike[str]) -> "polars.DataFrame":
     file = file_path("path", path)
     if not file.is_file():
         raise InvalidArgument("path", os.fspath(path), "a file of dsjson")
-    return frame_of([row for number, line in enumerate(lines_of(file), 1) if (row := row_of(path, number, line)) is not None])
+    with readable(path, "a file of dsjson"):
+        rows = [row for number, line in enumerate(lines_of(file), 1) if (row := row_of(path, number, line)) is not None]
+        return frame_of(rows)
 
 
 def row_of(path: object, number: int, line: str) -> Row | None:
     """A line as a row of the log."""
     try:
         event = json.loads(line)
+        if not isinstance(event, dict):
+            raise ValueError(f"{line[:60].strip()}: expected an object")
         if "c" not in event or event.get("_skipLearn") is True:
             return None
         return as_row(event)

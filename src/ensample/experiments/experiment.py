@@ -1,16 +1,16 @@
 """An experiment: named actions, contexts, rewards that come late or never, and one log."""
 
-import secrets
 import threading
-import time as system
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
-from ensample.errors import DecisionError, FeatureCapWarning, InvalidArgument, WrongType
+from ensample.errors import DecisionError, FeatureCapWarning
+from ensample.experiments.actions import as_actions
 from ensample.experiments.core import (
     Asked,
     asked,
@@ -23,6 +23,7 @@ from ensample.experiments.core import (
 from ensample.experiments.decision import NamedDecision, decision_of
 from ensample.experiments.events import Created, Event, Expired, Learned
 from ensample.experiments.explaining import Explanation, explained
+from ensample.experiments.exports import Exports
 from ensample.experiments.features import Encoder, Features, as_features
 from ensample.experiments.folding import folded, verified
 from ensample.experiments.group import Group
@@ -32,28 +33,22 @@ from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import snapshot_of, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import MemoryStorage, Storage
+from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
-from ensample.experiments.warm_start import CHUNK, chunks, past_rows
+from ensample.experiments.warm_start import CHUNK, chunks, past_rows, shown
 from ensample.policies.recipe import Recipe
 from ensample.version import NUMBERS
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["Experiment"]
 
 SNAPSHOT_EVERY = 10_000  # events
 AT_ONCE = 64  # decisions that expire on the way of another
+READ = 10_000  # events read at once
 
 T = TypeVar("T")
 
 
-def random_id() -> str:
-    """Time and 64 random bits: nobody guesses one, no two are alike, and neighbours in time are neighbours in an index."""
-    return f"{system.time_ns() // 1_000:014x}{secrets.token_hex(8)}"
-
-
-class Experiment:
+class Experiment(Exports):
     """Decides between named actions in contexts, learns from the rewards, and logs everything that evaluation needs.
 
     >>> import ensample as es
@@ -98,10 +93,11 @@ class Experiment:
 
     def _begin(self, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> None:
         """Of settings and a storage, which may hold events already."""
-        self._group = Group(storage, self._steady) if storage.slow else None
+        self._group: Group | None = Group(storage, self._steady) if storage.slow else None
         self.settings = settings
         self._storage = storage
-        self._clock, self._ids = clock or system_clock, ids or random_id
+        self._clock = system_clock if clock is None else as_function("clock", clock, "the time: seconds since 1970")
+        self._ids = random_id if ids is None else as_function("ids", ids, "a new id")
         self._lock = threading.RLock()
         self._uniforms = Uniforms(settings.seed)
         self._warned = False
@@ -208,15 +204,15 @@ class Experiment:
         """Learn the reward of a decision; returns what became of it, and raises only on a value that is no reward.
 
         "applied": it counts. "duplicate": the decision has its reward already. "late": its wait was over. "unknown": no such
-        decision. "not_shown": it is for another `action` than was decided, or for a decision that is not active. A `key` makes
-        rewards that are added up safe to send again.
+        decision. "not_shown": it is for another `action` than was decided, for a decision that is not active, or of a `time`
+        before it. A `key` makes rewards that are added up safe to send again.
         """
         known, y = as_id(id), self.settings.reward.value("value", value)
         name = None if action is None else as_text("action", action)
         own = None if key is None else as_text("key", key)
 
         def answer() -> Outcome:
-            event = judged_reward(self._state, self._storage.history, known, y, name, own, self._now(time))
+            event = judged_reward(self._state, self._storage.history, known, y, name, own, self._now(time), time is not None)
             self._take(event)
             return event.outcome  # type: ignore[return-value]
 
@@ -250,13 +246,13 @@ class Experiment:
 
     def add(self, action: Any, features: Any = None) -> None:
         """A new action; or several, as a list or a dict with features."""
-        new = {action: features} if isinstance(action, str) else action
-        self._do(lambda: self._take(change_of(self._state, self._now(None), new, None)))
+        new = as_actions("action", {action: features} if isinstance(action, str) else action)
+        self._do(lambda: self._take(change_of(self._state, self._now(None), new, [])))
 
     def remove(self, action: Any) -> None:
         """An action is no longer on offer; what was learned of it stays, and rewards for it still count."""
-        old = [action] if isinstance(action, str) else action
-        self._do(lambda: self._take(change_of(self._state, self._now(None), None, old)))
+        old = list(as_actions("action", [action] if isinstance(action, str) else action))
+        self._do(lambda: self._take(change_of(self._state, self._now(None), {}, old)))
 
     def explain(self, id: str | NamedDecision) -> Explanation:
         """How a decision came about: votes, scores and mixture of the time, computed again from the log."""
@@ -282,7 +278,7 @@ class Experiment:
             features=old.features if features is None else as_features(features),
         )
         storage = MemoryStorage()
-        for event in self._do(lambda: list(self._storage.read())):
+        for event in self._events():
             storage.append(event._replace(settings=settings.described()) if isinstance(event, Created) else event)
         return Experiment._of(settings, storage, self._clock, self._ids)
 
@@ -306,24 +302,6 @@ class Experiment:
             self._do(lambda chunk=chunk: self._take(Learned(self._now(None), chunk)))  # type: ignore[misc]
         return len(rows)
 
-    def log(self) -> "polars.DataFrame":
-        """One row for each decision, with its reward: see docs/log.md."""
-        from ensample.experiments.log import log_frame
-
-        return self._do(lambda: log_frame(self.settings, self._storage.read()))
-
-    def to_parquet(self, path: str | PathLike[str]) -> None:
-        """Write the log as Parquet: complete or not at all."""
-        from ensample.experiments.log import write_parquet
-
-        write_parquet(self.log(), path)
-
-    def to_jsonl(self, path: str | PathLike[str]) -> None:
-        """Write the log as JSON lines: complete or not at all."""
-        from ensample.experiments.log import write_jsonl
-
-        write_jsonl(self.log(), path)
-
     @property
     def hash(self) -> str:
         """SHA-256 of all that the experiment knows: the same wherever the same events were taken in."""
@@ -344,11 +322,19 @@ class Experiment:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def to_dsjson(self, path: str | PathLike[str]) -> int:
-        """Write the decisions that were shown in the format of Vowpal Wabbit, complete or not at all; how many there are."""
-        from ensample.experiments.dsjson import write_dsjson
+    def _count(self) -> int:
+        return self._do(lambda: self._storage.count)
 
-        return write_dsjson(self.log(), path)
+    def _events(self, count: int | None = None) -> Iterator[Event]:
+        """Piece by piece: others are answered between two of them."""
+        left, start = self._count() if count is None else count, 0
+        while left:
+            piece = self._do(partial(self._piece, start, min(left, READ)))
+            yield from piece
+            start, left = start + len(piece), left - len(piece)
+
+    def _piece(self, start: int, most: int) -> list[Event]:
+        return list(islice(self._storage.read(start), most))
 
     def _do(self, answer: Callable[[], T]) -> T:
         """Answer a question, one at a time; where keeping events is slow, those of several threads together."""
@@ -410,27 +396,3 @@ class Experiment:
                 FeatureCapWarning,
                 stacklevel=5,
             )
-
-
-def shown(parts: Iterable[T], count: int, progress: bool) -> Iterable[T]:
-    """With a bar on the standard error stream, if wanted."""
-    if not progress:
-        return parts
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(parts, "learning", total=count, console=Console(stderr=True))
-
-
-def as_id(value: object) -> str:
-    if isinstance(value, NamedDecision):
-        return value.id
-    return as_text("id", value)
-
-
-def as_text(argument: str, value: object) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= 1_000:
-        raise WrongType(argument, value, "a text of 1 to 1,000 characters")
-    if any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise InvalidArgument(argument, value, "a text that can be written as UTF-8")
-    return value

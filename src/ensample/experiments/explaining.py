@@ -1,10 +1,11 @@
-"""How a decision came about: the state of its time, folded again from the log."""
+"""How a decision came about: the state of its time, from the snapshot before it and the events between them."""
 
 from typing import NamedTuple
 
 from ensample.errors import DecisionError
-from ensample.experiments.core import mixture_of
+from ensample.experiments.core import first_decided, mixture_of
 from ensample.experiments.events import Decided
+from ensample.experiments.folding import nearest
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.experiments.storage import Storage
@@ -43,13 +44,16 @@ class Explanation(NamedTuple):
 
 
 def explained(settings: Settings, storage: Storage, id: str) -> Explanation:
-    """By folding the log up to the decision."""
-    state = State(settings)
-    for event in storage.read():
-        if isinstance(event, Decided) and event.id == id:
-            return explanation_of(state, event)
+    """By folding the events before the decision."""
+    decided = first_decided(storage.history(id))
+    if decided is None:
+        raise DecisionError("id", id, "the id of a decision of this experiment")
+    state = nearest(settings, storage, decided.round)
+    for event in storage.read(state.seq):
+        if isinstance(event, Decided) and event.round == decided.round:
+            break
         state.apply(event)
-    raise DecisionError("id", id, "the id of a decision of this experiment")
+    return explanation_of(state, decided)
 
 
 def explanation_of(state: State, event: Decided) -> Explanation:

@@ -1,18 +1,27 @@
 """From events to a state: all of them, or those after a snapshot."""
 
+import math
+
 from ensample.errors import SnapshotError
 from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import restored, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import Storage
 
-__all__ = ["folded", "verified"]
+__all__ = ["folded", "nearest", "verified"]
+
+
+def nearest(settings: Settings, storage: Storage, round: float = math.inf) -> State:
+    """The latest state before a round that is kept whole, its hash checked; that of no events where there is none."""
+    for item in storage.snapshots():
+        if item.content is not None and (state := restored(settings, item)).round <= round:
+            return state
+    return State(settings)
 
 
 def folded(settings: Settings, storage: Storage) -> State:
-    """By the latest snapshot that has its content, whose hash is checked, and the events after it."""
-    latest = next((item for item in storage.snapshots() if item.content is not None), None)
-    state = State(settings) if latest is None else restored(settings, latest)
+    """By the latest snapshot that has its content, and the events after it."""
+    state = nearest(settings, storage)
     for event in storage.read(state.seq):
         state.apply(event)
     return state

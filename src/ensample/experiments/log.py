@@ -6,25 +6,35 @@ The library, the simulator, evaluation and the service write and read this and n
 import io
 import json
 import os
-from collections.abc import Iterable
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ensample.checks import file_path
-from ensample.errors import InvalidArgument
-from ensample.experiments.actions import Actions
-from ensample.experiments.events import Activated, Changed, Decided, Event, Expired, Rewarded
+from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments.plain import PlainDict
-from ensample.experiments.settings import Settings
-from ensample.experiments.state import merged
 from ensample.extras import package
-from ensample.files import write_whole
+from ensample.files import check_file, write_whole
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["LOG_VERSION", "Row", "frame_of", "log_frame", "log_rows", "log_schema", "read_log", "write_jsonl", "write_parquet"]
+__all__ = [
+    "LOG_VERSION",
+    "Row",
+    "compact",
+    "frame_of",
+    "log_schema",
+    "read_log",
+    "readable",
+    "write_jsonl",
+    "write_parquet",
+    "write_pieces",
+]
 
 LOG_VERSION = 1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,107 +75,8 @@ def log_schema() -> "dict[str, Any]":
     }
 
 
-def log_rows(settings: Settings, events: Iterable[Event]) -> list[Row]:
-    """Of the events of an experiment."""
-    book = Book(settings)
-    for event in events:
-        book.enter(event)
-    return list(book.rows.values())
-
-
-class Book:
-    """Rows in the order of the decisions, filled in as rewards come."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.actions: Actions = dict(settings.actions or {})
-        self.rows: dict[str, Row] = {}
-        self.waiting: dict[str, Row] = {}
-
-    def enter(self, event: Event) -> None:
-        match event:
-            case Decided():
-                self.rows[event.id] = self.waiting[event.id] = self.decided(event)
-            case Rewarded():
-                self.rewarded(event)
-            case Activated():
-                if event.outcome == "applied":
-                    self.rows[event.id]["active"] = True
-            case Expired():
-                self.expired(event)
-            case Changed():
-                kept = {name: features for name, features in self.actions.items() if name not in event.removed}
-                self.actions = kept | event.added
-
-    def decided(self, event: Decided) -> Row:
-        names, baseline = event.offer, self.settings.baseline
-        moment = event.features or {}
-        features = {name: merged(self.actions.get(name), moment.get(name)) for name in names}
-        known = event.propensities
-        held = baseline is not None and baseline[0] in names
-        return {
-            "log_version": LOG_VERSION,
-            "id": event.id,
-            "time": event.time,
-            "experiment": self.settings.name,
-            "policy_version": event.version,
-            "round": event.round,
-            "context": compact(event.context),
-            "offer": list(names),
-            "features": compact(features) if any(item is not None for item in features.values()) else None,
-            "action": event.action,
-            "propensity": None if known is None else known[names.index(event.action)],
-            "propensities": None if known is None else list(known),
-            "member": event.member,
-            "drawn": event.drawn,
-            "floor": self.settings.floor,
-            "baseline": baseline[0] if baseline is not None and held else None,
-            "share": baseline[1] if baseline is not None and held else 0.0,
-            "active": event.active,
-            "reward": None,
-            "outcome": "waiting",
-            "reward_time": None,
-            "duplicate": 0,
-            "late": 0,
-            "not_shown": 0,
-        }
-
-    def rewarded(self, event: Rewarded) -> None:
-        row = self.rows.get(event.id)
-        if row is None:
-            return  # unknown
-        if event.outcome != "applied":
-            row[event.outcome] += 1
-            return
-        row["reward"] = event.value if row["reward"] is None else row["reward"] + event.value
-        row["reward_time"] = event.time
-        if self.settings.reward.rule == "first":
-            row["outcome"] = "applied"
-            del self.waiting[event.id]
-
-    def expired(self, event: Expired) -> None:
-        """As `State.due_at`: the earliest deadlines first, which all are as far from their decisions."""
-        wait = self.settings.reward.wait_microseconds
-        if wait is None:
-            return
-        due = [row for row in self.waiting.values() if row["time"] + wait < event.time]
-        for row in sorted(due, key=lambda row: (row["time"], row["round"]))[: event.most]:
-            del self.waiting[row["id"]]
-            if row["reward"] is not None:
-                row["outcome"] = "applied"
-            elif self.settings.reward.default is None or not row["active"]:
-                row["outcome"] = "expired"
-            else:
-                row["outcome"], row["reward"], row["reward_time"] = "default", self.settings.reward.default, event.time
-
-
 def compact(value: PlainDict | list[Any]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-
-def log_frame(settings: Settings, events: Iterable[Event]) -> "polars.DataFrame":
-    """The log as a frame."""
-    return frame_of(log_rows(settings, events))
 
 
 def frame_of(rows: list[Row]) -> "polars.DataFrame":
@@ -190,12 +101,30 @@ def write_parquet(frame: "polars.DataFrame", path: str | os.PathLike[str]) -> No
     write_whole(file_path("path", path), write)
 
 
-def write_jsonl(frame: "polars.DataFrame", path: str | os.PathLike[str]) -> None:
+def write_pieces(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[str]) -> None:
+    """One file of Parquet from frames that come one after the other, of which one at a time is held."""
+    pl, target = package("polars"), file_path("path", path)
+    check_file("path", target)
+    with tempfile.TemporaryDirectory() as folder:
+        parts = []
+        for number, frame in enumerate(frames):
+            parts.append(Path(folder) / f"{number}.parquet")
+            frame.write_parquet(parts[-1])
+        joined = parts[0]
+        if len(parts) > 1:
+            joined = Path(folder) / "joined.parquet"
+            pl.scan_parquet(parts).sink_parquet(joined)
+        with joined.open("rb") as source:
+            write_whole(target, lambda file: shutil.copyfileobj(source, file))
+
+
+def write_jsonl(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[str]) -> None:
     """A line for each row; times as text, the context and features as objects."""
 
     def write(file: BinaryIO) -> None:
-        for row in frame.iter_rows(named=True):
-            file.write(json.dumps(opened(row), separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+        for frame in frames:
+            for row in frame.iter_rows(named=True):
+                file.write(json.dumps(opened(row), separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
 
     write_whole(file_path("path", path), write)
 
@@ -224,9 +153,24 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
     if not file.is_file():
         raise InvalidArgument("path", os.fspath(path), "a log that was written as Parquet or JSON lines")
     pl = package("polars")
-    frame = frame_of([closed(path, line) for line in lines_of(file)]) if file.suffix == ".jsonl" else pl.read_parquet(file)
-    checked_log(path, frame)
+    with readable(path, "a log that was written as Parquet or JSON lines"):
+        frame = frame_of([closed(path, line) for line in lines_of(file)]) if file.suffix == ".jsonl" else pl.read_parquet(file)
+        checked_log(path, frame)
     return frame
+
+
+@contextmanager
+def readable(path: object, expected: str) -> Iterator[None]:
+    """What a file of another kind makes of a reader is one of our errors."""
+    from polars.exceptions import PolarsError
+
+    try:
+        yield
+    except EnsampleError:
+        raise
+    except (PolarsError, OSError, ValueError, TypeError, OverflowError) as error:
+        said = str(error).partition("\n")[0]
+        raise InvalidArgument("path", path, f"{expected} ({type(error).__name__}: {said})") from error
 
 
 def checked_log(path: object, frame: "polars.DataFrame") -> None:
@@ -234,6 +178,9 @@ def checked_log(path: object, frame: "polars.DataFrame") -> None:
     missing = [name for name in log_schema() if name not in frame.columns]
     if missing:
         raise InvalidArgument("path", path, f"a log; the columns {', '.join(missing)} are missing")
+    for name, kind in log_schema().items():
+        if frame.schema[name] != kind:
+            raise InvalidArgument("path", path, f"a log whose column {name} is {kind}, not {frame.schema[name]}")
     newest = frame["log_version"].max() if len(frame) else LOG_VERSION
     if newest != LOG_VERSION:
         raise InvalidArgument("path", path, f"a log of version {LOG_VERSION}, not {newest!r}")

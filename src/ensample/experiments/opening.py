@@ -1,11 +1,12 @@
 """Experiments on the disk."""
 
+import os
 from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
 from ensample.checks import boolean, file_path
-from ensample.errors import SnapshotError
+from ensample.errors import InvalidArgument, SnapshotError
 from ensample.experiments.events import Created
 from ensample.experiments.experiment import Experiment
 from ensample.experiments.features import Encoder, Features
@@ -16,8 +17,11 @@ from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.experiments.times import Clock
 from ensample.policies.recipe import Recipe
+from ensample.version import NUMBERS
 
 __all__ = ["begun", "open_experiment"]
+
+NOT_THERE = "the file of an experiment; to create one, give its actions, or at least its name"
 
 
 def open_experiment(
@@ -37,6 +41,7 @@ def open_experiment(
 ) -> Experiment:
     """An experiment that is kept in a file: created where there is none, else opened as it was left.
 
+    To create one needs its actions, or at least its name: a path that was mistyped creates nothing.
     Every answer is given after its event is on the disk (SQLite, a write-ahead log, synchronous=FULL); threads share commits.
     Arguments are those of `Experiment`. Where the file is there they may be left out; those given must be what it was created
     with. One process has it open at a time. It opens from its last snapshot, whose hash is checked, and the events after it;
@@ -64,14 +69,21 @@ def open_experiment(
         "seed": seed,
     }
     boolean("verify", verify)
+    there, silent = file.exists(), all(value is None for value in given.values())
+    if silent and not there:
+        raise InvalidArgument("path", os.fspath(path), NOT_THERE)
     storage = SQLiteStorage(file)
     try:
-        experiment = begun(storage, {"name": file.stem} if storage.count == 0 and name is None else {}, given, clock, ids)
+        if silent and storage.count == 0:
+            raise InvalidArgument("path", os.fspath(path), NOT_THERE)
+        experiment = begun(storage, {"name": file.stem}, given, clock, ids)
         if verify:
             experiment.verify()
         return experiment
     except BaseException:
         storage.close()
+        if not there:
+            file.unlink(missing_ok=True)  # nothing was created after all
         raise
 
 
@@ -82,13 +94,24 @@ def begun(
     clock: Clock | None = None,
     ids: Callable[[], str] | None = None,
 ) -> Experiment:
-    """The experiment whose events a storage keeps, or a new one; what is None in `given` was not said."""
-    said = defaults | {name: value for name, value in given.items() if value is not None}
+    """The experiment whose events a storage keeps, or a new one by `defaults`; what is None in `given` was not said."""
+    said = {name: value for name, value in given.items() if value is not None}
     if storage.count == 0:
-        settings = Settings.checked(said.pop("name"), said.pop("actions", None), **said)
+        told = defaults | said
+        settings = Settings.checked(told.pop("name"), told.pop("actions", None), **told)
     else:
-        first = next(iter(storage.read()))
-        if not isinstance(first, Created):
-            raise SnapshotError("the first event does not say what the experiment is")
-        settings = Settings.rebuilt(first.settings, said)
+        settings = Settings.rebuilt(creation(storage).settings, said)
     return Experiment._of(settings, storage, clock, ids)
+
+
+def creation(storage: Storage) -> Created:
+    """The first event, of a release that draws the same random numbers as this one: else the fold would be another."""
+    first = next(iter(storage.read()))
+    if not isinstance(first, Created):
+        raise SnapshotError("the first event does not say what the experiment is")
+    if first.numbers != NUMBERS:
+        raise SnapshotError(
+            f"created by a release that draws other random numbers ({first.numbers}, here {NUMBERS}): its events would come to "
+            "another state. Write its log with that release, and begin a new experiment with learn()"
+        )
+    return first

@@ -73,9 +73,13 @@ class Reward:
 
     def value(self, argument: str, value: object) -> float:
         """A reward that can be, as a double."""
-        found = as_reward(argument, value)
+        expected = f"a reward, a number from {self.low:g} to {self.high:g}"
+        try:
+            found = as_reward(argument, value)
+        except InvalidArgument as error:
+            raise type(error)(argument, value, expected) from None
         if not self.low <= found <= self.high:
-            raise InvalidArgument(argument, value, f"a reward from {self.low:g} to {self.high:g}")
+            raise InvalidArgument(argument, value, expected)
         return found
 
 

@@ -2,7 +2,7 @@
 
     meta        what this file is
     events      seq, id of the decision, JSON; seq counts from 0 without gaps
-    snapshots   seq, hash, content; of old ones the hash alone
+    snapshots   seq, hash, content; of most old ones the hash alone
 
 One writer: it holds a lock on a file beside the database, which the system lets go of however its holder ends.
 """
@@ -30,7 +30,8 @@ CREATE INDEX events_of_a_decision ON events (id) WHERE id IS NOT NULL;
 CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL, content BLOB) STRICT;
 """
 CHUNK = 1_000  # events read together
-WHOLE_SNAPSHOTS = 2  # of which the content is kept
+WHOLE_SNAPSHOTS = 2  # the last ones, of which the content is kept
+WHOLE_EVERY = 10  # and of each tenth one before them: an old decision is explained from there
 CACHE = 32_000  # KiB
 
 
@@ -155,14 +156,18 @@ class SQLiteStorage:
             self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", row)
             self._connection.execute(
                 "UPDATE snapshots SET content = NULL WHERE content IS NOT NULL AND seq NOT IN "
-                "(SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?)",
-                (WHOLE_SNAPSHOTS,),
+                "(SELECT seq FROM snapshots ORDER BY seq DESC LIMIT ?) AND "
+                "(SELECT count(*) FROM snapshots AS up_to WHERE up_to.seq <= snapshots.seq) % ? != 0",
+                (WHOLE_SNAPSHOTS, WHOLE_EVERY),
             )
 
     def snapshots(self) -> Iterator[Snapshot]:
         with self._errors():
-            rows = self._connection.execute("SELECT seq, content, hash FROM snapshots ORDER BY seq DESC").fetchall()
-        yield from (Snapshot(*row) for row in rows)
+            rows = self._connection.execute("SELECT seq, hash FROM snapshots ORDER BY seq DESC").fetchall()
+        for seq, hash in rows:  # contents are large: one at a time, for whoever looks at it
+            with self._errors():
+                content = self._connection.execute("SELECT content FROM snapshots WHERE seq = ?", (seq,)).get
+            yield Snapshot(seq, content, hash)
 
     def close(self) -> None:
         """Once; the write-ahead log is folded into the database, and its file goes."""

@@ -73,7 +73,12 @@ class MemoryStorage:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        yield  # what is in the list is kept
+        count = len(self.events)
+        try:
+            yield
+        except BaseException:
+            self.take_back(count)
+            raise
 
     def append(self, event: Event) -> None:
         if isinstance(event, Decided | Rewarded | Activated):
@@ -81,13 +86,17 @@ class MemoryStorage:
         self.events.append(event)  # last: an event is there once it is in this list
 
     def take_back(self, count: int) -> None:
-        for event in self.events[count:]:
+        taken = self.events[count:]
+        del self.events[count:]  # first: from here on they are gone, whatever cuts this short
+        for event in taken:
             if isinstance(event, Decided | Rewarded | Activated):
-                self._places[event.id].pop()
-        del self.events[count:]
+                places = self._places[event.id]
+                while places and places[-1] >= count:
+                    places.pop()
 
-    def read(self, start: int = 0) -> Iterable[Event]:
-        return self.events[start:]
+    def read(self, start: int = 0) -> Iterator[Event]:
+        for place in range(start, len(self.events)):
+            yield self.events[place]
 
     def history(self, id: str) -> list[Event]:
         return [self.events[place] for place in self._places.get(id, ()) if place < len(self.events)]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from ensample.checks import number
-from ensample.errors import WrongType
+from ensample.errors import InvalidArgument
 from ensample.experiments.reward import SECOND
 
 __all__ = ["Clock", "Moment", "microseconds_of", "system_clock"]
@@ -31,6 +31,7 @@ def microseconds_of(argument: str, value: object) -> int:
     if isinstance(value, datetime):
         aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value
         return round((aware - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * SECOND)
-    if isinstance(value, bool):
-        raise WrongType(argument, value, "seconds since 1970, or a datetime")
-    return round(number(argument, value, -LAST, LAST) * SECOND)
+    try:
+        return round(number(argument, value, -LAST, LAST) * SECOND)
+    except InvalidArgument as error:
+        raise type(error)(argument, value, "seconds since 1970 (before the year 2255), or a datetime") from None

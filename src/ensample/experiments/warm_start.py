@@ -3,8 +3,8 @@
 import json
 import math
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.plain import plain_context
@@ -12,11 +12,12 @@ from ensample.experiments.state import State
 from ensample.extras import package
 from ensample.frames import columns_of, is_frame
 
-__all__ = ["chunks", "past_rows"]
+__all__ = ["chunks", "past_rows", "shown"]
 
 CHUNK = 500  # rows of one event
 
 Rows = list[list[Any]]
+T = TypeVar("T")
 
 
 def past_rows(state: State, data: Any, context: Any, action: str, reward: str) -> Rows:
@@ -82,3 +83,13 @@ def checked(state: State, context: Any, action: Any, reward: Any) -> list[Any]:
 def chunks(rows: Rows) -> Iterator[Rows]:
     for start in range(0, len(rows), CHUNK):
         yield rows[start : start + CHUNK]
+
+
+def shown(parts: Iterable[T], count: int, progress: bool) -> Iterable[T]:
+    """With a bar on the standard error stream, if wanted."""
+    if not progress:
+        return parts
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(parts, "learning", total=count, console=Console(stderr=True))

@@ -1,6 +1,7 @@
 """One writer at a time."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,26 +16,43 @@ __all__ = ["WriterLock"]
 
 
 class WriterLock:
-    """Held on `path-lock`, a file of its own: closing another handle of the database itself would drop its locks."""
+    """Held on `path-lock`, a file of its own: closing another handle of the database itself would drop its locks.
+
+    Who lets go of it takes the file away first. So a lock counts only if it is on the file that the name stands for.
+    """
 
     def __init__(self, path: Path) -> None:
+        self._path = f"{os.fspath(path)}-lock"
         self._file: BinaryIO | None = None
         if fcntl is None or not path.parent.is_dir():
             return
-        try:
-            file = open(f"{os.fspath(path)}-lock", "ab")  # noqa: SIM115 (held until release)
-        except OSError as error:
-            raise StorageError(error.errno, error.strerror, os.fspath(path)) from error
+        while self._file is None:
+            try:
+                self._file = self._taken()
+            except BlockingIOError:
+                expected = "an experiment that is not open elsewhere: it has one writer"
+                raise InvalidArgument("path", os.fspath(path), expected) from None
+            except OSError as error:
+                raise StorageError(error.errno, error.strerror, os.fspath(path)) from error
+
+    def _taken(self) -> BinaryIO | None:
+        """The file, locked; None where it was taken away meanwhile."""
+        file = open(self._path, "ab")  # noqa: SIM115 (held until release)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(self._path)):
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
             file.close()
-            raise InvalidArgument(
-                "path", os.fspath(path), "an experiment that is not open elsewhere: it has one writer"
-            ) from None
-        self._file = file
+            raise
+        file.close()
+        return None
 
     def release(self) -> None:
         if self._file is not None:
+            with suppress(OSError):
+                os.unlink(self._path)
             self._file.close()
             self._file = None

@@ -1,0 +1,58 @@
+"""The log of an experiment, and the files it is written to."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from ensample.experiments.events import Event
+from ensample.experiments.settings import Settings
+from ensample.extras import package
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Exports"]
+
+
+class Exports(ABC):
+    """What can be had of events that were kept."""
+
+    settings: Settings
+
+    @abstractmethod
+    def _events(self, count: int | None = None) -> Iterable[Event]:
+        """The first `count` events, by default all that there are now."""
+
+    @abstractmethod
+    def _count(self) -> int:
+        """How many events there are now."""
+
+    def _frames(self) -> "Iterator[polars.DataFrame]":
+        from ensample.experiments.book import log_frames
+
+        count = self._count()
+        return log_frames(self.settings, lambda: self._events(count))
+
+    def log(self) -> "polars.DataFrame":
+        """One row for each decision, with its reward: see docs/log.md."""
+        frame: polars.DataFrame = package("polars").concat(self._frames())
+        return frame
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the log as Parquet: complete or not at all. It may be larger than memory."""
+        from ensample.experiments.log import write_pieces
+
+        write_pieces(self._frames(), path)
+
+    def to_jsonl(self, path: str | PathLike[str]) -> None:
+        """Write the log as JSON lines: complete or not at all. It may be larger than memory."""
+        from ensample.experiments.log import write_jsonl
+
+        write_jsonl(self._frames(), path)
+
+    def to_dsjson(self, path: str | PathLike[str]) -> int:
+        """Write the decisions that were shown in the format of Vowpal Wabbit, complete or not at all; how many there are."""
+        from ensample.experiments.dsjson import write_dsjson
+
+        return write_dsjson(self._frames(), path)

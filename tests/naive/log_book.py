@@ -1,0 +1,101 @@
+"""The log of an experiment as rows that are filled in as rewards come: all of them in memory, every expiry looks at all."""
+
+from ensample.experiments.actions import Actions
+from ensample.experiments.events import Activated, Changed, Decided, Event, Expired, Rewarded
+from ensample.experiments.log import LOG_VERSION, Row, compact
+from ensample.experiments.settings import Settings
+from ensample.experiments.state import merged
+
+
+def log_rows(settings, events):
+    """Of the events of an experiment."""
+    book = Book(settings)
+    for event in events:
+        book.enter(event)
+    return list(book.rows.values())
+
+
+class Book:
+    """Rows in the order of the decisions, filled in as rewards come."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.actions: Actions = dict(settings.actions or {})
+        self.rows: dict[str, Row] = {}
+        self.waiting: dict[str, Row] = {}
+
+    def enter(self, event: Event) -> None:
+        match event:
+            case Decided():
+                self.rows[event.id] = self.waiting[event.id] = self.decided(event)
+            case Rewarded():
+                self.rewarded(event)
+            case Activated():
+                if event.outcome == "applied":
+                    self.rows[event.id]["active"] = True
+            case Expired():
+                self.expired(event)
+            case Changed():
+                kept = {name: features for name, features in self.actions.items() if name not in event.removed}
+                self.actions = kept | event.added
+
+    def decided(self, event: Decided) -> Row:
+        names, baseline = event.offer, self.settings.baseline
+        moment = event.features or {}
+        features = {name: merged(self.actions.get(name), moment.get(name)) for name in names}
+        known = event.propensities
+        held = baseline is not None and baseline[0] in names
+        return {
+            "log_version": LOG_VERSION,
+            "id": event.id,
+            "time": event.time,
+            "experiment": self.settings.name,
+            "policy_version": event.version,
+            "round": event.round,
+            "context": compact(event.context),
+            "offer": list(names),
+            "features": compact(features) if any(item is not None for item in features.values()) else None,
+            "action": event.action,
+            "propensity": None if known is None else known[names.index(event.action)],
+            "propensities": None if known is None else list(known),
+            "member": event.member,
+            "drawn": event.drawn,
+            "floor": self.settings.floor,
+            "baseline": baseline[0] if baseline is not None and held else None,
+            "share": baseline[1] if baseline is not None and held else 0.0,
+            "active": event.active,
+            "reward": None,
+            "outcome": "waiting",
+            "reward_time": None,
+            "duplicate": 0,
+            "late": 0,
+            "not_shown": 0,
+        }
+
+    def rewarded(self, event: Rewarded) -> None:
+        row = self.rows.get(event.id)
+        if row is None:
+            return  # unknown
+        if event.outcome != "applied":
+            row[event.outcome] += 1
+            return
+        row["reward"] = event.value if row["reward"] is None else row["reward"] + event.value
+        row["reward_time"] = event.time
+        if self.settings.reward.rule == "first":
+            row["outcome"] = "applied"
+            del self.waiting[event.id]
+
+    def expired(self, event: Expired) -> None:
+        """As `State.due_at`: the earliest deadlines first, which all are as far from their decisions."""
+        wait = self.settings.reward.wait_microseconds
+        if wait is None:
+            return
+        due = [row for row in self.waiting.values() if row["time"] + wait < event.time]
+        for row in sorted(due, key=lambda row: (row["time"], row["round"]))[: event.most]:
+            del self.waiting[row["id"]]
+            if row["reward"] is not None:
+                row["outcome"] = "applied"
+            elif self.settings.reward.default is None or not row["active"]:
+                row["outcome"] = "expired"
+            else:
+                row["outcome"], row["reward"], row["reward_time"] = "default", self.settings.reward.default, event.time
