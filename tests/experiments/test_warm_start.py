@@ -46,7 +46,7 @@ def test_what_was_learned_before_decides(news: News) -> None:
     ("change", "message"),
     [
         ({"action": ["x"] * 80}, r"data\.action = 'x': expected one of the actions"),
-        ({"reward": [2.0] * 80}, r"data\.reward = 2\.0: expected a reward from 0 to 1"),
+        ({"reward": [2.0] * 80}, r"data\.reward = 2\.0: expected a reward, a number from 0 to 1"),
         ({"action": None}, "the columns action and reward, and action is missing"),
     ],
 )
