@@ -38,6 +38,10 @@ class Ours(Commands):
         Later("studies", "ensample.cli.run", "List the studies that come with the package."),
         Later("report", "ensample.cli.report", "Write the results of a study as one self-contained page."),
         Later("evaluate", "ensample.cli.evaluate", "What other policies would have earned on a log."),
+        Later("serve", "ensample.cli.serve", "Serve experiments over HTTP: durable, with keys, metrics and a log."),
+        Later("key", "ensample.cli.key", "Make, list or revoke keys of the service."),
+        Later("replay", "ensample.cli.replay", "Fold the events of a service's experiments again, and compare the hashes."),
+        Later("backup", "ensample.cli.backup", "Copy all that a service keeps into one file, while it runs."),
         Later("verify", "ensample.cli.verify", "Check the paper's statements: what is measured against what is claimed."),
         Later("warm-up", "ensample.cli.warm_up", "Compile ahead what would be compiled when it is first called."),
         Later(

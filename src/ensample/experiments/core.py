@@ -100,6 +100,7 @@ def proposed(state: State, question: Asked, id: str, time: int, active: bool, un
         learner.version,
         round,
         active,
+        question.narrowed,
     )
     return Proposal(event, rows, learner)
 
@@ -108,7 +109,9 @@ def same_question(event: Decided, question: Asked) -> bool:
     """Whether a decision that has this id answered this question: then it is the answer."""
     if event.context != question.context:
         return False
-    return not question.narrowed or (tuple(event.offer) == question.names and event.features == question.moment)
+    if not question.narrowed:  # all standing actions, whichever they were at the time
+        return not event.narrowed
+    return tuple(event.offer) == question.names and event.features == question.moment
 
 
 def judged_reward(
@@ -179,9 +182,9 @@ def change_of(state: State, time: int, new: Actions, old: list[str]) -> Changed:
     return Changed(time, new, old)
 
 
-def known_answer(history: list[Event], id: str, question: Asked) -> Decided | None:
+def known_answer(history: list[Event], id: str, question: Asked, active: bool) -> Decided | None:
     """The decision that was already taken under this id; an error if it answered something else."""
     event = first_decided(history)
-    if event is not None and not same_question(event, question):
+    if event is not None and (event.active != active or not same_question(event, question)):
         raise DecisionError("id", id, "an id of its own for another question: this one was used for another context or offer")
     return event

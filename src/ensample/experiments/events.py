@@ -46,6 +46,7 @@ class Decided(NamedTuple):
     version: int  # the number of rewards learned
     round: int
     active: bool  # False: it counts once it is activated
+    narrowed: bool = False  # whether the actions on offer were named, or some excluded
 
 
 class Activated(NamedTuple):

@@ -2,19 +2,20 @@
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
-from ensample.errors import DecisionError, FeatureCapWarning
+from ensample.errors import DecisionError, FeatureCapWarning, StorageError
 from ensample.experiments.actions import as_actions
 from ensample.experiments.core import (
     Asked,
     asked,
     change_of,
+    first_decided,
     judged_activation,
     judged_reward,
     known_answer,
@@ -32,7 +33,7 @@ from ensample.experiments.reward import Outcome, Reward
 from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import snapshot_of, state_hash
 from ensample.experiments.state import State
-from ensample.experiments.storage import MemoryStorage, Storage
+from ensample.experiments.storage import MemoryStorage, Reading, Storage
 from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
 from ensample.experiments.warm_start import CHUNK, chunks, past_rows, shown
@@ -101,6 +102,7 @@ class Experiment(Exports):
         self._lock = threading.RLock()
         self._uniforms = Uniforms(settings.seed)
         self._warned = False
+        self.snapshot_every = SNAPSHOT_EVERY
         if storage.count == 0:
             state = State(settings)  # refuses what does not fit together, before anything is kept
             with storage.batch():
@@ -148,6 +150,16 @@ class Experiment(Exports):
         return dict(self._state.counts)
 
     @property
+    def events(self) -> int:
+        """The number of events that are kept."""
+        return self._storage.count
+
+    @property
+    def decisions(self) -> int:
+        """The number of decisions taken, and of rewards from elsewhere."""
+        return self._state.round
+
+    @property
     def waiting(self) -> int:
         """The number of decisions that wait for their reward."""
         return len(self._state.open)
@@ -175,8 +187,10 @@ class Experiment(Exports):
 
         def answer() -> NamedDecision:
             question = asked(self._state, context, actions, excluded)
-            if given is not None and (known := known_answer(self._storage.history(given), given, question)) is not None:
-                return decision_of(known)
+            if given is not None:
+                known = known_answer(self._storage.history(given), given, question, active)
+                if known is not None:
+                    return decision_of(known)
             now = self._now(time)
             if not dry_run:
                 self._expire_some(now)
@@ -229,6 +243,28 @@ class Experiment(Exports):
 
         return self._do(answer)
 
+    def together(self, questions: Iterable[Callable[[], T]]) -> "list[T | Exception]":
+        """The answers to several questions with one commit; what one of them raises is its answer.
+
+        An error of the storage is nobody's answer but all of theirs, and nothing of them is kept.
+
+        >>> import ensample as es
+        >>> experiment = es.Experiment("news", actions=["sport", "culture"])
+        >>> first, second = experiment.together([lambda: experiment.decide(id="a"), lambda: experiment.reward("a", 7)])
+        >>> first.id, second
+        ('a', InvalidArgument('value', 7, 'a reward from 0 to 1'))
+        """
+
+        def answer_of(question: Callable[[], T]) -> T | Exception:
+            try:
+                return question()
+            except StorageError:
+                raise
+            except Exception as error:
+                return error
+
+        return self._do(lambda: [answer_of(question) for question in questions])
+
     def expire(self, now: Moment | None = None) -> int:
         """Close the decisions whose wait is over, with the default where there is one; how many there were.
 
@@ -246,13 +282,27 @@ class Experiment(Exports):
 
     def add(self, action: Any, features: Any = None) -> None:
         """A new action; or several, as a list or a dict with features."""
-        new = as_actions("action", {action: features} if isinstance(action, str) else action)
-        self._do(lambda: self._take(change_of(self._state, self._now(None), new, [])))
+        self.change({action: features} if isinstance(action, str) else action, None)
 
     def remove(self, action: Any) -> None:
         """An action is no longer on offer; what was learned of it stays, and rewards for it still count."""
-        old = list(as_actions("action", [action] if isinstance(action, str) else action))
-        self._do(lambda: self._take(change_of(self._state, self._now(None), {}, old)))
+        self.change(None, [action] if isinstance(action, str) else action)
+
+    def change(self, added: Any, removed: Any) -> None:
+        """Actions come and go at once: names or a dict with features, and names; None for none."""
+        new = {} if added is None else as_actions("action", added)
+        old = [] if removed is None else list(as_actions("action", removed))
+        self._do(lambda: self._take(change_of(self._state, self._now(None), new, old)))
+
+    def decision(self, id: str) -> NamedDecision | None:
+        """The decision that was taken under this id, if there is one."""
+        known = as_id(id)
+
+        def answer() -> NamedDecision | None:
+            event = first_decided(self._storage.history(known))
+            return None if event is None else decision_of(event)
+
+        return self._do(answer)
 
     def explain(self, id: str | NamedDecision) -> Explanation:
         """How a decision came about: votes, scores and mixture of the time, computed again from the log."""
@@ -316,6 +366,10 @@ class Experiment(Exports):
         if not self._storage.closed:
             self._do(self._storage.close)
 
+    def reader(self) -> Reading:
+        """The events that are kept so far, for another thread to read while this experiment goes on; close it afterwards."""
+        return self._do(self._storage.reader)
+
     def __enter__(self) -> "Experiment":
         return self
 
@@ -367,7 +421,7 @@ class Experiment(Exports):
 
     def _snapshot(self) -> None:
         """Now and then, so that opening takes no longer the longer an experiment runs."""
-        if self._storage.slow and self._state.seq - self._kept >= SNAPSHOT_EVERY:
+        if self._storage.slow and self._state.seq - self._kept >= self.snapshot_every:
             self._storage.keep(snapshot_of(self._state))
             self._kept = self._state.seq
 

@@ -8,7 +8,7 @@ from ensample.experiments.events import Decided
 from ensample.experiments.folding import nearest
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
-from ensample.experiments.storage import Storage
+from ensample.experiments.storage import Reading, Storage
 
 __all__ = ["Explanation", "explained"]
 
@@ -43,7 +43,7 @@ class Explanation(NamedTuple):
     mixture: dict[str, float | str | None]
 
 
-def explained(settings: Settings, storage: Storage, id: str) -> Explanation:
+def explained(settings: Settings, storage: Storage | Reading, id: str) -> Explanation:
     """By folding the events before the decision."""
     decided = first_decided(storage.history(id))
     if decided is None:

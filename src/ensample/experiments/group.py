@@ -54,9 +54,13 @@ class Group:
         self._queue: deque[Ticket] = deque()
         self._led = False
         self._last = 1  # the size of the last batch
+        self._asking: int | None = None  # the thread whose questions are being answered
 
     def do(self, question: Callable[[], Any]) -> Any:
-        """The answer, once it is kept."""
+        """The answer, once it is kept; within another question, at once: it is kept with that one's."""
+        if self._asking == threading.get_ident():
+            self.steady()
+            return question()
         ticket = Ticket(question)
         with self._mutex:
             self._queue.append(ticket)
@@ -110,7 +114,11 @@ class Group:
                 ticket = self._queue.popleft()
                 asked.append(ticket)
                 self.steady()
-                ticket.ask()
+                self._asking = threading.get_ident()
+                try:
+                    ticket.ask()
+                finally:
+                    self._asking = None
             if not patience or len(asked) >= self._last:
                 return
             patience -= 1

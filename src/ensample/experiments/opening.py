@@ -14,7 +14,7 @@ from ensample.experiments.features.featuriser import as_features
 from ensample.experiments.reward import Reward
 from ensample.experiments.settings import Settings
 from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.storage import Storage
+from ensample.experiments.storage import Reading, Storage
 from ensample.experiments.times import Clock
 from ensample.policies.recipe import Recipe
 from ensample.version import NUMBERS
@@ -104,7 +104,7 @@ def begun(
     return Experiment._of(settings, storage, clock, ids)
 
 
-def creation(storage: Storage) -> Created:
+def creation(storage: Storage | Reading) -> Created:
     """The first event, of a release that draws the same random numbers as this one: else the fold would be another."""
     first = next(iter(storage.read()))
     if not isinstance(first, Created):

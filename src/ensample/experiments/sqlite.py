@@ -12,10 +12,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from ensample.errors import InvalidArgument, SnapshotError, StorageError
+from ensample.errors import InvalidArgument, StorageError
 from ensample.experiments.events import Event, from_json, to_json
+from ensample.experiments.sqlite_reader import CHUNK, SQLiteReader, refused
 from ensample.experiments.storage import Snapshot
 from ensample.experiments.writer_lock import WriterLock
 from ensample.extras import package
@@ -29,7 +30,6 @@ CREATE TABLE events (seq INTEGER PRIMARY KEY, id TEXT, event TEXT NOT NULL) STRI
 CREATE INDEX events_of_a_decision ON events (id) WHERE id IS NOT NULL;
 CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL, content BLOB) STRICT;
 """
-CHUNK = 1_000  # events read together
 WHOLE_SNAPSHOTS = 2  # the last ones, of which the content is kept
 WHOLE_EVERY = 10  # and of each tenth one before them: an old decision is explained from there
 CACHE = 32_000  # KiB
@@ -169,6 +169,16 @@ class SQLiteStorage:
                 content = self._connection.execute("SELECT content FROM snapshots WHERE seq = ?", (seq,)).get
             yield Snapshot(seq, content, hash)
 
+    def reader(self) -> SQLiteReader:
+        """By a connection of its own; what this writer has not committed yet is not seen."""
+        return SQLiteReader(self.path)
+
+    def probe(self) -> None:
+        """Write something and take it back: raises `StorageError` where nothing can be kept."""
+        with self._errors():
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', hex(randomblob(4000)))")
+            self._connection.execute("DELETE FROM meta WHERE name = 'probe'")
+
     def close(self) -> None:
         """Once; the write-ahead log is folded into the database, and its file goes."""
         if not self.closed:
@@ -182,14 +192,5 @@ class SQLiteStorage:
     @contextmanager
     def _errors(self) -> Iterator[None]:
         """What the database cannot do is one of our errors."""
-        try:
+        with refused(self._apsw, self.path):
             yield
-        except self._apsw.Error as error:
-            self._refuse(error)
-
-    def _refuse(self, error: Exception) -> NoReturn:
-        apsw, path = self._apsw, os.fspath(self.path)
-        if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-            raise SnapshotError(f"{path}: expected a database of an experiment that is whole ({error})") from error
-        number = errno.ENOSPC if isinstance(error, apsw.FullError) else errno.EIO
-        raise StorageError(number, str(error) or os.strerror(number), path) from error

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from ensample.experiments.events import Activated, Decided, Event, Rewarded
 
-__all__ = ["MemoryStorage", "Snapshot", "Storage"]
+__all__ = ["MemoryStorage", "Reading", "Snapshot", "Storage"]
 
 
 class Snapshot(NamedTuple):
@@ -15,6 +15,25 @@ class Snapshot(NamedTuple):
     seq: int
     content: bytes | None  # None of old ones
     hash: str
+
+
+class Reading(Protocol):
+    """The first `count` events of an experiment: what is added later is not seen. For one thread, whichever that is."""
+
+    @property
+    def count(self) -> int: ...
+
+    def read(self, start: int = 0) -> Iterable[Event]:
+        """The events from number `start` on, in order."""
+
+    def history(self, id: str) -> list[Event]:
+        """The events of one decision, in order."""
+
+    def snapshots(self) -> Iterable[Snapshot]:
+        """Those that are kept, the latest first."""
+
+    def close(self) -> None:
+        """Let go of what is held open."""
 
 
 class Storage(Protocol):
@@ -52,6 +71,9 @@ class Storage(Protocol):
 
     def snapshots(self) -> Iterable[Snapshot]:
         """Those that are kept, the latest first."""
+
+    def reader(self) -> Reading:
+        """The events so far, for another thread to read while this one goes on."""
 
     def close(self) -> None:
         """Let go of what is held open."""
@@ -106,6 +128,12 @@ class MemoryStorage:
 
     def snapshots(self) -> Iterable[Snapshot]:
         return ()
+
+    def reader(self) -> Reading:
+        copied = MemoryStorage()
+        for event in self.events:
+            copied.append(event)
+        return copied
 
     def close(self) -> None:
         pass

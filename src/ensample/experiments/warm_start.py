@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from ensample.errors import InvalidArgument, WrongType
+from ensample.experiments.actions import checked_name, own_features
 from ensample.experiments.plain import plain_context
 from ensample.experiments.state import State
 from ensample.extras import package
@@ -24,12 +25,37 @@ def past_rows(state: State, data: Any, context: Any, action: str, reward: str) -
     """[context, action, features, reward] of each row that has a reward, all of them checked."""
     frame = opened(data)
     columns = dict(columns_of(frame))
+    if "log_version" in columns:
+        return logged_rows(state, columns)
     for name in (action, reward):
         if name not in columns:
             raise InvalidArgument("data", frame, f"a frame with the columns {action} and {reward}, and {name} is missing")
     contexts = contexts_of(frame, columns, context, (action, reward))
     rows = zip(contexts, list(columns[action]), list(columns[reward]), strict=True)
     return [checked(state, *row) for row in rows if not is_missing(row[2])]
+
+
+def logged_rows(state: State, columns: dict[str, Any]) -> Rows:
+    """Of a log as `log_frames` has it: contexts and features are JSON, and what was not shown is left out."""
+    found, wanted = [], ("context", "features", "action", "reward", "active")
+    for name in wanted:
+        if name not in columns:
+            raise InvalidArgument("data", list(columns), f"a log, and its column {name} is missing")
+    for context, features, action, reward, active in zip(*(list(columns[name]) for name in wanted), strict=True):
+        if is_missing(reward) or not active:
+            continue
+        row = checked(state, from_json("data.context", context), checked_name("data.action", action), reward)
+        own = None if features is None else from_json("data.features", features)
+        row[2] = None if not isinstance(own, dict) else own_features("data.features", own.get(action))
+        found.append(row)
+    return found
+
+
+def from_json(argument: str, value: Any) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, TypeError, RecursionError):
+        raise InvalidArgument(argument, value, "JSON, as a log has it") from None
 
 
 def opened(data: Any) -> Any:

@@ -1,0 +1,44 @@
+"""`ensample replay`: what a service's events come to."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from ensample.cli.console import errors, label, output, progress
+from ensample.errors import EnsampleError
+from ensample.extras import require
+
+__all__ = ["replay"]
+
+DIFFERS = 1  # the exit code
+
+
+def replay(
+    data: Annotated[Path, typer.Argument(metavar="DIR", help="of the service, which may be running")],
+    verify: Annotated[bool, typer.Option("--verify", help="fold from the first event, and compare every kept hash")] = False,
+) -> None:
+    """Fold the events of a service's experiments again, and compare the hashes.
+
+    Without `--verify` only the events after the last snapshot are folded. The exit code is 1 if a hash differs.
+
+    Example: `ensample replay ensample-data --verify`
+    """
+    require("apsw", extra="serve")
+    from ensample.serve.replaying import replayed_experiments
+
+    table = Table("experiment", "events", "hashes", "state")
+    wrong = []
+    with progress() as bars:
+        task = bars.add_task("events", total=None)
+        for name, found in replayed_experiments(data, verify, lambda: bars.advance(task)):
+            if isinstance(found, EnsampleError):
+                wrong.append((name, found))
+            else:
+                table.add_row(label(name), f"{found.events:,}", f"{found.compared:,}", found.hash)
+    output.print(table)
+    for name, error in wrong:
+        errors.print(f"{name}: {error}", markup=False, highlight=False, soft_wrap=True, style="bold red")
+    if wrong:
+        raise typer.Exit(DIFFERS)

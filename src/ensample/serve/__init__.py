@@ -1,0 +1,1 @@
+"""`ensample serve`: experiments over HTTP. Nothing else imports this, and it needs the extra `serve`."""

@@ -1,0 +1,179 @@
+"""From a request to an answer: who calls, what it says, what the handler makes of it, what is logged of it."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ensample.serve.bodies import decoded, whole_body
+from ensample.serve.journal import traceparent
+from ensample.serve.keys import Key, Role
+from ensample.serve.refusals import Refusal, refusal_of
+from ensample.serve.service import Service
+
+__all__ = ["Answer", "Call", "Each", "Handler", "Query", "Route", "answering", "json_response"]
+
+API_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+PAGE_HEADERS = {**API_HEADERS, "content-security-policy": PAGE_POLICY}
+JSON = "application/json"
+
+
+class Call:
+    """What a handler is given. `noted` goes into the log."""
+
+    __slots__ = ("body", "key", "noted", "request", "service")
+
+    def __init__(self, service: Service, request: Request, key: Key | None, body: Any) -> None:
+        self.service, self.request, self.key, self.body = service, request, key, body
+        self.noted: dict[str, Any] = {}
+
+    def path(self, name: str) -> str:
+        found: str = self.request.path_params[name]
+        return found
+
+    def query(self, name: str, allowed: tuple[str, ...]) -> str:
+        """A word of the address's query: one of these, the first unless it says."""
+        found = self.request.query_params.get(name, allowed[0])
+        if found not in allowed:
+            raise Refusal(422, f"{name}: expected one of {', '.join(allowed)}", argument=name)
+        return found
+
+
+class Answer(NamedTuple):
+    """With a status of its own."""
+
+    status: int
+    content: Any
+
+
+Handler = Callable[[Call], Awaitable[Any]]
+
+
+class Each(NamedTuple):
+    """What a batch gives: an array of these, or of refusals; `alone` where a single question has one of them by itself."""
+
+    of: Any
+    alone: bool = False
+
+
+class Query(NamedTuple):
+    """A word of the address's query."""
+
+    name: str
+    allowed: tuple[str, ...]
+    says: str
+
+
+class Route(NamedTuple):
+    """A row of the table in routes.py, from which come the addresses, the keys' roles and the OpenAPI document."""
+
+    method: str
+    path: str
+    role: Role | None  # None: whoever calls
+    handler: Handler
+    says: str
+    takes: Any = None  # the type of the body
+    gives: Any = None  # the type of the answer, or its content type
+    status: int = 200
+    others: tuple[int, ...] = ()  # beside what every route may answer
+    query: tuple[Query, ...] = ()
+    raw: bool = False  # whether the body is bytes
+    page: bool = False  # for browsers
+    name: str = "experiment"  # of the path's part that a key may be bound to
+    bound: bool = False  # whether the handler sees to it that a bound key has what it may have
+
+    @property
+    def title(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def answering(route: Route, service: Service) -> Callable[[Request], Awaitable[Response]]:
+    """The endpoint of a route."""
+    decoder = msgspec.json.Decoder(route.takes) if route.takes is not None and not route.raw else None
+    headers = PAGE_HEADERS if route.page else API_HEADERS
+
+    async def endpoint(request: Request) -> Response:
+        start = time.perf_counter()
+        call = Call(service, request, None, None)
+        try:
+            call.key = service.gate.admit(request, route.role, route.page, *subject(route, request, service))
+            call.body = await body_of(request, route, decoder, service)
+            response = as_response(await route.handler(call), route)
+        except Exception as error:
+            response = refused(error, call, route)
+        response.headers.update(headers)
+        told(call, route, response.status_code, time.perf_counter() - start)
+        return response
+
+    return endpoint
+
+
+def subject(route: Route, request: Request, service: Service) -> tuple[str | None]:
+    """The experiment that a call is about, for keys that are good for one only."""
+    if route.bound:
+        key = service.gate.caller(request, route.page)
+        return (None if key is None else key.experiment,)
+    return (request.path_params.get(route.name),)
+
+
+async def body_of(request: Request, route: Route, decoder: "msgspec.json.Decoder[Any] | None", service: Service) -> Any:
+    """As the route takes it; a route that takes none does not look at it."""
+    if decoder is None and not route.raw:
+        return None
+    settings = service.settings
+    try:
+        async with asyncio.timeout(settings.patience):
+            body = await whole_body(request, settings.body)
+    except TimeoutError:
+        raise Refusal(408, f"expected the body within {settings.patience} seconds") from None
+    return body if decoder is None else decoded(request, body, decoder, settings.depth)
+
+
+def as_response(found: Any, route: Route) -> Response:
+    if isinstance(found, Response):
+        return found
+    if isinstance(found, Answer):
+        return json_response(found.content, found.status)
+    return json_response(found, route.status)
+
+
+def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(content), status, headers, JSON)
+
+
+def refused(error: Exception, call: Call, route: Route) -> Response:
+    refusal = refusal_of(error)
+    if refusal is None:
+        call.service.journal.error("mistake", error, route=route.title)
+        refusal = Refusal(500, "a mistake of the service: its log says where")
+    call.noted["refused"] = refusal.code
+    return json_response(refusal.body(), refusal.status, refusal.headers)
+
+
+def told(call: Call, route: Route, status: int, seconds: float) -> None:
+    """To the log and to the metrics."""
+    service = call.service
+    service.metrics.call(route.title, status, seconds)
+    service.journal.info(
+        "call",
+        route=route.title,
+        status=status,
+        ms=round(seconds * 1e3, 3),
+        experiment=call.request.path_params.get("experiment"),
+        key=None if call.key is None else call.key.id,
+        traceparent=traceparent(call.request.headers.get("traceparent")),
+        **call.noted,
+    )

@@ -1,0 +1,97 @@
+"""Who may come in: by which name the service is called, from which page, with which key."""
+
+import base64
+import binascii
+import re
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+
+from ensample.serve.keys import GRANTS, Key, accepted
+from ensample.serve.refusals import Refusal
+from ensample.serve.service_settings import ServiceSettings, is_loopback
+from ensample.serve.store import Store
+
+__all__ = ["Gate", "presented"]
+
+NAME = re.compile(r"\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+")
+
+
+class Gate:
+    """A role for each route; without any key made, whoever is on this machine may do everything."""
+
+    def __init__(self, settings: ServiceSettings, store: Store) -> None:
+        self.settings, self.store = settings, store
+        self.open = is_loopback(settings.host)  # to others it is closed as long as there is no key
+        self.origins = frozenset(settings.cors)
+        self._names = frozenset({"localhost", settings.host, *settings.hosts})
+        self._anywhere = settings.host in ("0.0.0.0", "::")
+
+    def admit(self, request: HTTPConnection, role: str | None, page: bool = False, experiment: str | None = None) -> Key | None:
+        """The key of the caller; None where none is asked for. Raises unless it may call this route."""
+        self._check_host(request)
+        self._check_origin(request)
+        if role is None:
+            return None
+        keys = self.store.known()
+        if not keys and self.open:
+            return None
+        key = accepted(presented(request, page), keys)
+        if key is None:
+            raise Refusal(401, "expected a key: Authorization: Bearer KEY, or X-API-Key: KEY", WWW_Authenticate=asking(page))
+        if role not in GRANTS[key.role]:
+            raise Refusal(403, f"expected a key of role {role}, or admin; this one has {key.role}")
+        if key.experiment is not None and experiment != key.experiment:
+            raise Refusal(403, f"this key is for the experiment {key.experiment} only")
+        return key
+
+    def caller(self, request: HTTPConnection, page: bool = False) -> Key | None:
+        """The key that a call brings, if it is good."""
+        return accepted(presented(request, page), self.store.known())
+
+    def _check_host(self, request: HTTPConnection) -> None:
+        """A page that has its own name lead to this machine (DNS rebinding) calls by a name that is not ours."""
+        host = request.headers.get("host", "")
+        found = NAME.match(host)
+        name = found[0].strip("[]").lower() if found else ""
+        rest = host[found.end() :] if found else host
+        if (rest == "" or re.fullmatch(r":\d{1,5}", rest)) and self._is_ours(name):
+            return
+        raise Refusal(400, "expected a Host that is allowed: give its name in the setting `hosts`", code="wrong_host")
+
+    def _is_ours(self, name: str) -> bool:
+        if name in self._names or "*" in self._names:
+            return True
+        try:
+            address = ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or self._anywhere  # nobody's name server speaks for an address
+
+    def _check_origin(self, request: HTTPConnection) -> None:
+        """Browsers say from which page a call comes; those of others may not call, unless they were named."""
+        origin = request.headers.get("origin")
+        if origin is None:
+            if request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and request.scope.get("method") != "GET":
+                raise Refusal(403, "pages of others may not call", code="wrong_origin")
+            return
+        if origin not in self.origins and urlsplit(origin).netloc != request.headers.get("host"):
+            raise Refusal(403, "pages of this origin may not call: give it in the setting `cors`", code="wrong_origin")
+
+
+def asking(page: bool) -> str:
+    return 'Basic realm="ensample, key as password", charset="UTF-8"' if page else "Bearer"
+
+
+def presented(request: HTTPConnection, page: bool) -> str:
+    """The key that a call brings, or nothing. Pages take it as a password too, because browsers ask for one."""
+    scheme, _, rest = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return rest.strip()
+    if scheme.lower() == "basic" and page:
+        try:
+            return base64.b64decode(rest.strip(), validate=True).decode().partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return ""
+    return request.headers.get("x-api-key", request.headers.get("ocp-apim-subscription-key", ""))

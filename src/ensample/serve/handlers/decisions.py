@@ -1,0 +1,182 @@
+"""Decisions, and what became of them."""
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, TypeVar
+
+from ensample.experiments import Experiment, NamedDecision
+from ensample.experiments.explaining import Explanation, explained
+from ensample.serve.calls import Call
+from ensample.serve.catalog import Hosted
+from ensample.serve.handlers.experiments import hosted
+from ensample.serve.messages import (
+    Activation,
+    DecideCall,
+    Decision,
+    EventCall,
+    EventOutcome,
+    Explained,
+    OutcomeAnswer,
+    Refused,
+    RewardCall,
+    RewardItem,
+    decision_answer,
+    explained_answer,
+)
+from ensample.serve.refusals import Refusal, refusal_of
+from ensample.serve.service import Service
+from ensample.serve.sizes import check_batch, check_offer
+from ensample.serve.sticky import latest, sticky_decision
+
+__all__ = ["activate", "activate_all", "asked_of", "decide", "decided", "event", "explain", "reward", "reward_all"]
+
+T = TypeVar("T")
+
+
+def asked_of(service: Service, found: Hosted, body: DecideCall) -> Callable[[], NamedDecision]:
+    """The question that a body is, checked as far as that can be done now."""
+    experiment: Experiment = found.experiment
+    if found.paused:
+        raise Refusal(409, "the experiment is paused", code="paused")
+    if body.id is not None and body.targeting_key is not None:
+        raise Refusal(422, "expected an id or a targetingKey, not both", argument="id")
+    check_offer(body.context, body.actions, len(experiment.actions), service.settings)
+    question: dict[str, Any] = {
+        "context": body.context,
+        "actions": body.actions,
+        "excluded": body.excluded or None,
+        "active": body.active,
+        "dry_run": body.dry_run,
+    }
+    key = body.targeting_key
+    if key is None:
+        return lambda: experiment.decide(id=body.id, **question)
+    return lambda: sticky_decision(experiment, key, service.settings.stays, **question)
+
+
+async def decided(call: Call, name: str, body: DecideCall) -> NamedDecision:
+    """One decision of an experiment, counted and noted: for every way in which one can be asked for."""
+    service = call.service
+    found = service.catalog[name]
+    answer = await found.worker.ask(asked_of(service, found, body))
+    if not body.dry_run:
+        service.metrics.decisions.labels(name).inc()
+    call.noted["decision"] = answer.id
+    return answer
+
+
+async def decide(call: Call) -> "Decision | list[Decision | Refused]":
+    body = call.body
+    if isinstance(body, DecideCall):
+        return decision_answer(await decided(call, call.path("experiment"), body))
+    found = hosted(call)
+    check_batch(body, call.service.settings)
+    questions = [prepared(lambda item=item: asked_of(call.service, found, item)) for item in body]  # type: ignore[misc]
+    answers = await found.worker.ask(lambda: found.experiment.together(questions))
+    call.service.metrics.decisions.labels(call.path("experiment")).inc(
+        sum(isinstance(answer, NamedDecision) and not item.dry_run for answer, item in zip(answers, body, strict=True))
+    )
+    return [refused(answer) if isinstance(answer, Exception) else decision_answer(answer) for answer in answers]
+
+
+def prepared(make: Callable[[], Callable[[], T]]) -> Callable[[], T]:
+    """A question whose checks are part of it: one bad item of a batch does not spoil the others."""
+    return lambda: make()()
+
+
+def refused(error: Exception) -> Refused:
+    refusal = refusal_of(error)
+    if refusal is None:
+        raise error
+    return refusal.body()
+
+
+async def reward(call: Call) -> OutcomeAnswer:
+    body: RewardCall = call.body
+    item = RewardItem(call.path("id"), body.value, body.action, body.key)
+    return await rewarded(call, hosted(call), item)
+
+
+async def rewarded(call: Call, found: Hosted, item: RewardItem) -> OutcomeAnswer:
+    call.noted["decision"] = item.id
+    outcome = await found.worker.ask(lambda: found.experiment.reward(item.id, item.value, action=item.action, key=item.key))
+    call.noted["outcome"] = outcome
+    call.service.metrics.rewards.labels(found.experiment.name, outcome).inc()
+    return OutcomeAnswer(item.id, outcome)
+
+
+async def activate(call: Call) -> OutcomeAnswer:
+    found, id = hosted(call), call.path("id")
+    call.noted["decision"] = id
+    outcome = await found.worker.ask(lambda: found.experiment.activate(id))
+    call.noted["outcome"] = outcome
+    return OutcomeAnswer(id, outcome)
+
+
+async def reward_all(call: Call) -> "list[OutcomeAnswer | Refused]":
+    items: list[RewardItem] = call.body
+    found = hosted(call)
+    experiment = found.experiment
+
+    def question(item: RewardItem) -> Callable[[], str]:
+        return lambda: experiment.reward(item.id, item.value, action=item.action, key=item.key)
+
+    answers = await outcomes(call, found, items, question)
+    for answer in answers:
+        if isinstance(answer, OutcomeAnswer):
+            call.service.metrics.rewards.labels(experiment.name, answer.outcome).inc()
+    return answers
+
+
+async def activate_all(call: Call) -> "list[OutcomeAnswer | Refused]":
+    items: list[Activation] = call.body
+    found = hosted(call)
+    return await outcomes(call, found, items, lambda item: lambda: found.experiment.activate(item.id))
+
+
+async def outcomes(
+    call: Call, found: Hosted, items: "list[Any]", question: "Callable[[Any], Callable[[], Any]]"
+) -> "list[OutcomeAnswer | Refused]":
+    """Of a batch, with one commit."""
+    check_batch(items, call.service.settings)
+    questions = [question(item) for item in items]
+    answers = await found.worker.ask(lambda: found.experiment.together(questions))
+    return [
+        refused(answer) if isinstance(answer, Exception) else OutcomeAnswer(item.id, answer)
+        for item, answer in zip(items, answers, strict=True)
+    ]
+
+
+async def event(call: Call) -> EventOutcome:
+    """The reward of the decision that a targeting key has."""
+    body: EventCall = call.body
+    service = call.service
+    if call.key is not None and call.key.experiment not in (None, body.experiment):
+        raise Refusal(403, f"this key is for the experiment {call.key.experiment} only")
+    found = service.catalog[body.experiment]
+
+    def answer() -> EventOutcome:
+        decision = latest(found.experiment, body.targeting_key, service.settings.stays)
+        if decision is None:
+            return EventOutcome("unknown", None)
+        return EventOutcome(found.experiment.reward(decision.id, body.value, key=body.key), decision.id)
+
+    said = await found.worker.ask(answer)
+    call.noted |= {"decision": said.id, "outcome": said.outcome}
+    service.metrics.rewards.labels(body.experiment, said.outcome).inc()
+    return said
+
+
+async def explain(call: Call) -> Explained:
+    """In a thread of its own: the state of the time is folded again."""
+    found, id = hosted(call), call.path("id")
+    call.noted["decision"] = id
+    if await found.worker.ask(lambda: found.experiment.decision(id)) is None:
+        raise Refusal(404, "expected the id of a decision: there is none of this id")
+    return explained_answer(await call.service.aside(explanation, found.experiment, id))
+
+
+def explanation(experiment: Experiment, id: str) -> Explanation:
+    """By a reader, so that nobody waits for it."""
+    with closing(experiment.reader()) as events:
+        return explained(experiment.settings, events, id)

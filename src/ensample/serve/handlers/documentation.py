@@ -1,0 +1,35 @@
+"""What the service says of itself: the OpenAPI document, and a page of it that needs nothing from elsewhere."""
+
+from functools import cache
+from typing import Any
+
+from starlette.responses import Response
+
+from ensample.serve.calls import Call
+from ensample.serve.pages import page, static
+from ensample.serve.refusals import Refusal
+
+__all__ = ["docs", "openapi", "static_file"]
+
+
+@cache
+def document() -> dict[str, Any]:
+    from ensample.serve.openapi import openapi_document
+    from ensample.serve.routes import ROUTES
+
+    return openapi_document(ROUTES)
+
+
+async def openapi(call: Call) -> dict[str, Any]:
+    return document()
+
+
+async def docs(call: Call) -> Response:
+    return page("docs.html", document=document())
+
+
+async def static_file(call: Call) -> Response:
+    found = static(call.path("name"))
+    if found is None:
+        raise Refusal(404, "expected the name of a file of these pages")
+    return found

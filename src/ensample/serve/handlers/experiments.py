@@ -1,0 +1,85 @@
+"""Experiments: made, looked at, changed, paused."""
+
+from ensample.errors import InvalidArgument
+from ensample.serve.calls import Answer, Call
+from ensample.serve.catalog import Hosted
+from ensample.serve.messages import ActionsChange, ExperimentCall, ExperimentView, Listed, PauseCall
+from ensample.serve.recipes import given_of
+from ensample.serve.sizes import check_actions
+
+__all__ = ["change_actions", "experiment", "experiments", "hosted", "pause", "put_experiment"]
+
+
+def hosted(call: Call) -> Hosted:
+    """The experiment that a call names."""
+    return call.service.catalog[call.path("experiment")]
+
+
+def view(name: str, found: Hosted) -> ExperimentView:
+    experiment = found.experiment
+    return ExperimentView(
+        name,
+        experiment.settings.described(),
+        experiment.actions,
+        experiment.decisions,
+        experiment.version,
+        experiment.waiting,
+        experiment.counts,
+        experiment.events,
+        found.paused,
+    )
+
+
+async def experiments(call: Call) -> Listed:
+    names = sorted(call.service.catalog.hosted)
+    return Listed([name for name in names if call.key is None or call.key.experiment in (None, name)])
+
+
+async def experiment(call: Call) -> ExperimentView:
+    found = hosted(call)
+    name = call.path("experiment")
+    return await found.worker.ask(lambda: view(name, found))
+
+
+async def put_experiment(call: Call) -> Answer:
+    """Made in a thread: opening a file takes a while, and so does a recipe whose kernels nobody has met."""
+    service, body = call.service, call.body
+    assert isinstance(body, ExperimentCall)
+    check_actions(body.actions, service.settings)
+    given, name = given_of(body, service.settings), call.path("experiment")
+    async with service.creating:
+        found, new = await service.aside(service.catalog.create, name, given)
+    if new:
+        service.journal.info("created", experiment=name)
+    return Answer(201 if new else 200, await found.worker.ask(lambda: view(name, found)))
+
+
+async def change_actions(call: Call) -> ExperimentView:
+    """Those that are there already, or gone already, are passed over: to say it twice is to say it once."""
+    found, body, name = hosted(call), call.body, call.path("experiment")
+    assert isinstance(body, ActionsChange)
+    settings, experiment = call.service.settings, found.experiment
+    check_actions(body.add, settings)
+
+    def answer() -> ExperimentView:
+        known = set(experiment.actions)
+        added = dict(body.add) if isinstance(body.add, dict) else dict.fromkeys(body.add or ())
+        new = {action: features for action, features in added.items() if action not in known}
+        old = [action for action in dict.fromkeys(body.remove or ()) if action in known]
+        if both := set(added) & set(body.remove or ()):
+            raise InvalidArgument("remove", min(both), "actions that are not added in the same call")
+        if len(known) + len(new) - len(old) > settings.actions:
+            raise InvalidArgument("add", len(new), f"at most {settings.actions} actions in all")
+        if new or old:
+            experiment.change(new or None, old or None)
+        return view(name, found)
+
+    return await found.worker.ask(answer)
+
+
+async def pause(call: Call) -> ExperimentView:
+    assert isinstance(call.body, PauseCall)
+    name = call.path("experiment")
+    found = call.service.catalog.pause(name, call.body.paused)
+    call.service.journal.info("paused" if found.paused else "resumed", experiment=name)
+    return await found.worker.ask(lambda: view(name, found))

@@ -1,0 +1,226 @@
+"""What calls and answers look like: the OpenAPI document is made from these types."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
+
+from ensample.experiments.decision import NamedDecision
+from ensample.experiments.explaining import Explanation
+from ensample.experiments.reward import Outcome
+
+__all__ = [
+    "ActionsChange",
+    "Activation",
+    "Context",
+    "DecideCall",
+    "Decision",
+    "EvaluateCall",
+    "Evaluated",
+    "EventCall",
+    "EventOutcome",
+    "ExperimentCall",
+    "ExperimentView",
+    "Explained",
+    "Imported",
+    "Listed",
+    "Mistake",
+    "OutcomeAnswer",
+    "PauseCall",
+    "Refused",
+    "RewardCall",
+    "RewardItem",
+    "RewardRules",
+    "Status",
+    "decision_answer",
+    "explained_answer",
+]
+
+Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
+Context = dict[str, Any] | list[float | None]
+"""Numbers, strings, booleans, lists of these and objects; or an array of numbers."""
+Actions = list[Text] | dict[Text, Context | None]
+"""Names, or names with features."""
+Count = Annotated[int, Meta(ge=0)]
+Described = dict[str, Any]
+"""An object with its `kind` and some of its fields, such as {"kind": "EnsembleSampling", "size": 30}."""
+
+
+class Call(Struct, forbid_unknown_fields=True):
+    """What is sent: a field that is not known is refused, because it would have been meant."""
+
+
+class RewardRules(Call):
+    """What counts as a reward: see `Reward` in docs/experiments.md."""
+
+    low: float = 0.0
+    high: float = 1.0
+    wait: Annotated[str, Meta(max_length=100)] | float | None = None
+    default: float | None = None
+    rule: Literal["first", "sum"] = "first"
+
+
+class ExperimentCall(Call):
+    """What an experiment is. Without actions, they come with each decision."""
+
+    actions: Actions | None = None
+    reward: RewardRules | None = None
+    features: Described | None = None
+    recipe: Described | None = None
+    floor: Annotated[float, Meta(ge=0, le=1)] | None = None
+    baseline: tuple[Text, Annotated[float, Meta(ge=0, le=1)]] | None = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+
+
+class ExperimentView(Struct):
+    """An experiment as it is now."""
+
+    name: str
+    settings: Described
+    actions: list[str]
+    decisions: Count
+    version: Count
+    waiting: Count
+    outcomes: dict[str, int]
+    events: Count
+    paused: bool
+
+
+class Listed(Struct):
+    experiments: list[str]
+
+
+class DecideCall(Call):
+    """A question. With `targetingKey` a decision lasts: the same key has the same action for a while."""
+
+    id: Text | None = None
+    context: Context | None = None
+    actions: Actions | None = None
+    excluded: list[Text] = []
+    active: bool = True
+    dry_run: bool = False
+    targeting_key: Text | None = field(default=None, name="targetingKey")
+
+
+class Decision(Struct):
+    """An answer. `propensity` is the probability with which this action was chosen, `propensities` that of each on offer."""
+
+    id: str
+    action: str
+    propensity: float | None
+    propensities: dict[str, float] | None
+    member: int | None
+    drawn: Literal["policy", "floor", "baseline"]
+    version: int
+    time: int
+    active: bool
+
+
+class RewardCall(Call):
+    """`action`: the one that was shown, if it may be another. `key`: makes rewards that are added up safe to send again."""
+
+    value: float | bool = 1.0
+    action: Text | None = None
+    key: Text | None = None
+
+
+class RewardItem(Call):
+    """A reward within a batch."""
+
+    id: Text
+    value: float | bool = 1.0
+    action: Text | None = None
+    key: Text | None = None
+
+
+class Activation(Call):
+    """A decision that was shown, within a batch."""
+
+    id: Text
+
+
+class OutcomeAnswer(Struct):
+    id: str
+    outcome: Outcome
+
+
+class EventCall(Call):
+    """Something happened to whom a targeting key stands for: the reward of its decision."""
+
+    experiment: Text
+    targeting_key: Text = field(name="targetingKey")
+    event: Text = "reward"
+    value: float | bool = 1.0
+    key: Text | None = None
+
+
+class EventOutcome(Struct):
+    outcome: Outcome
+    id: str | None
+
+
+class ActionsChange(Call):
+    add: Actions | None = None
+    remove: list[Text] | None = None
+
+
+class PauseCall(Call):
+    paused: bool = True
+
+
+class Explained(Struct):
+    """How a decision came about: see `Explanation`."""
+
+    id: str
+    action: str
+    drawn: str
+    member: int
+    version: int
+    propensities: dict[str, float] | None
+    votes: dict[str, float] | None
+    scores: dict[str, float] | None
+    features: dict[str, dict[str, float]]
+    mixture: dict[str, float | str | None]
+
+
+class Imported(Struct):
+    learned: Count
+
+
+class EvaluateCall(Call):
+    """Which policies: "uniform", "logged", "action:NAME" or a recipe."""
+
+    policies: list[Text | Described] = field(default_factory=lambda: ["logged"])
+    low: float | None = None
+    high: float | None = None
+    alarm: Annotated[float, Meta(gt=0, lt=1)] = 0.05
+    interval: Literal["sequence", "normal"] = "sequence"
+    question: Literal["progressive", "replay"] = "progressive"
+
+
+class Evaluated(Struct):
+    evaluations: list[Described]
+
+
+class Status(Struct):
+    status: str
+    broken: dict[str, str] = {}
+
+
+class Mistake(Struct, omit_defaults=True):
+    code: str
+    message: str
+    argument: str | None = None
+
+
+class Refused(Struct):
+    """What is answered instead."""
+
+    error: Mistake
+
+
+def decision_answer(found: NamedDecision) -> Decision:
+    return Decision(*found)  # type: ignore[arg-type]
+
+
+def explained_answer(found: Explanation) -> Explained:
+    return Explained(*found)

@@ -1,0 +1,80 @@
+"""From settings to a service that listens."""
+
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from ensample.errors import InvalidArgument
+from ensample.serve.app import application
+from ensample.serve.journal import Journal
+from ensample.serve.service import Service
+from ensample.serve.service_settings import ServiceSettings, is_loopback
+from ensample.serve.store import Store
+
+__all__ = ["address_of", "check_safe", "listening", "run"]
+
+BACKLOG, CALLS, GRACE = 2_048, 2_000, 30  # connections that wait, calls at once, seconds for those under way when it stops
+
+
+def check_safe(settings: ServiceSettings) -> None:
+    """Raise where others could call and nobody asks them for a key."""
+    if is_loopback(settings.host):
+        return
+    store = Store(settings.data)
+    try:
+        if not any(key.revoked is None for key in store.known().values()):
+            command = f"ensample key new --role admin --data {settings.data}"
+            raise InvalidArgument("host", settings.host, f"127.0.0.1 as long as there is no key: {command}")
+    finally:
+        store.close()
+
+
+def listening(settings: ServiceSettings) -> socket.socket:
+    """A socket at the address; port 0 is any that is free."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        found = socket.socket(family)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((settings.host, settings.port))
+    except OSError as error:
+        expected = f"an address of this machine that is free ({error.strerror or error})"
+        raise InvalidArgument("host:port", f"{settings.host}:{settings.port}", expected) from None
+    return found
+
+
+def address_of(listener: socket.socket) -> str:
+    host, port, *_ = listener.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(settings: ServiceSettings, listener: socket.socket) -> None:
+    """Until it is told to stop: then calls under way are answered, and the files closed."""
+    journal = Journal(settings.log_level)
+    config = uvicorn.Config(
+        application(Service(settings, journal)),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        ws="none",
+        lifespan="on",
+        backlog=BACKLOG,
+        limit_concurrency=CALLS,
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = Announced(config, lambda: journal.info("ready", address=address_of(listener)))
+    server.run(sockets=[listener])
+
+
+class Announced(uvicorn.Server):
+    """Says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()

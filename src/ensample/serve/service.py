@@ -1,0 +1,87 @@
+"""What all handlers share: settings, keys, experiments, numbers, the log."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ensample.errors import EnsampleError
+from ensample.experiments import Experiment
+from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage import Storage
+from ensample.serve.catalog import Catalog
+from ensample.serve.gate import Gate
+from ensample.serve.journal import Journal
+from ensample.serve.metrics import Metrics
+from ensample.serve.refusals import Refusal
+from ensample.serve.service_settings import ServiceSettings
+from ensample.serve.store import Store
+
+__all__ = ["Service"]
+
+T = TypeVar("T")
+ASIDE = 2  # threads for what takes long
+PROBE = 1.0  # seconds between two looks whether a storage works again
+
+
+class Service:
+    """Open between `start` and `stop`."""
+
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        journal: Journal | None = None,
+        storage_of: Callable[[Path], Storage] = SQLiteStorage,
+    ) -> None:
+        self.settings = settings
+        self.journal = Journal(settings.log_level) if journal is None else journal
+        self.metrics = Metrics()
+        self.store = Store(settings.data)
+        self.gate = Gate(settings, self.store)
+        self.catalog = Catalog(settings, self.store, self.metrics.batch, storage_of)
+        self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
+        self._aside = ThreadPoolExecutor(ASIDE, "aside")
+        self._probing: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        await self.aside(self.catalog.open_all)
+        await self.aside(warm)
+        self.metrics.ready.set_function(lambda: not self.catalog.broken)
+        self._probing = asyncio.create_task(self._probe())
+        self.journal.info("open", experiments=len(self.catalog.hosted), broken=list(self.catalog.broken) or None)
+
+    async def stop(self) -> None:
+        """Everything that waits is answered first."""
+        if self._probing is not None:
+            self._probing.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._probing
+        await asyncio.get_running_loop().run_in_executor(None, self.catalog.close)
+        self._aside.shutdown(wait=True, cancel_futures=True)
+        self.store.close()
+        self.journal.info("closed")
+
+    async def aside(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Do what takes long in a thread of its own."""
+        return await asyncio.get_running_loop().run_in_executor(self._aside, work, *arguments)
+
+    async def _probe(self) -> None:
+        """Where something could not be kept, look now and then whether it can be again."""
+        while True:
+            await asyncio.sleep(PROBE)
+            for name in list(self.catalog.broken):
+                found = self.catalog.hosted.get(name)
+                probe = getattr(found.storage, "probe", None) if found is not None else None
+                if found is not None and probe is not None:
+                    with contextlib.suppress(EnsampleError, Refusal):
+                        await found.worker.ask(probe)
+                        self.catalog.broken.pop(name, None)
+
+
+def warm() -> None:
+    """Meet the usual kernels before the first caller does: where none are at hand they are compiled, once an installation."""
+    experiment = Experiment("warm", actions=["a", "b"])
+    for _ in range(2):
+        experiment.reward(experiment.decide({"x": 1.0}), 1)

@@ -1,0 +1,87 @@
+"""What a service keeps beside its experiments, in the file service.db: keys, and who is paused.
+
+Commands change it while a service runs; the service looks whether the file has changed before each call.
+"""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ensample.errors import StorageError
+from ensample.extras import package
+from ensample.serve.keys import Key
+
+__all__ = ["Store"]
+
+FILE = "service.db"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS keys (
+    id TEXT PRIMARY KEY, role TEXT NOT NULL, hash TEXT NOT NULL, experiment TEXT, created INTEGER NOT NULL, revoked INTEGER
+) STRICT;
+CREATE TABLE IF NOT EXISTS paused (experiment TEXT PRIMARY KEY) STRICT;
+"""
+
+
+class Store:
+    """See the module."""
+
+    def __init__(self, folder: Path) -> None:
+        self._apsw: Any = package("apsw", "serve")
+        self.path = folder / FILE
+        with self._errors():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._connection = self._apsw.Connection(os.fspath(self.path))
+            self._connection.set_busy_timeout(5_000)
+            self._connection.pragma("journal_mode", "wal")
+            self._connection.pragma("synchronous", "FULL")
+            with self._connection:
+                self._connection.execute(SCHEMA)
+        self._seen = -1
+        self._keys: dict[str, Key] = {}
+
+    def known(self) -> dict[str, Key]:
+        """All keys that were ever made, by their ids; read again when the file has changed."""
+        with self._errors():
+            version = self._connection.pragma("data_version")
+            if version != self._seen:
+                rows = self._connection.execute(
+                    "SELECT id, role, hash, experiment, created, revoked FROM keys ORDER BY created"
+                )
+                self._keys = {row[0]: Key(*row) for row in rows.fetchall()}
+                self._seen = version
+        return self._keys
+
+    def add(self, key: Key) -> None:
+        self._change("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", tuple(key))
+
+    def revoke(self, id: str, time: int) -> None:
+        self._change("UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", (time, id))
+
+    def paused(self) -> set[str]:
+        with self._errors():
+            return {name for (name,) in self._connection.execute("SELECT experiment FROM paused").fetchall()}
+
+    def pause(self, experiment: str, paused: bool) -> None:
+        change = "INSERT OR IGNORE INTO paused VALUES (?)" if paused else "DELETE FROM paused WHERE experiment = ?"
+        self._change(change, (experiment,))
+
+    def _change(self, statement: str, values: tuple[Any, ...]) -> None:
+        with self._errors(), self._connection:
+            self._connection.execute(statement, values)
+        self._seen = -1  # the version is another one to other connections only
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except self._apsw.Error as error:
+            number = errno.ENOSPC if isinstance(error, self._apsw.FullError) else errno.EIO
+            raise StorageError(number, str(error), os.fspath(self.path)) from error
+        except OSError as error:
+            raise StorageError(error.errno, error.strerror or str(error), os.fspath(self.path)) from error
