@@ -43,7 +43,7 @@ def test_an_id_is_one_question(shop: Served) -> None:
 
 def test_every_outcome_is_told_apart(serve: Serve) -> None:
     client = serve()
-    client.put(ONE, json=SHOP | {"reward": {"low": 0, "high": 1, "wait": 0.05}})
+    client.put(ONE, json=SHOP | {"reward": {"low": 0, "high": 1, "wait": "1 h"}})
     client.post(f"{ONE}/decide", json={"id": "q1"})
     client.post(f"{ONE}/decide", json={"id": "q2", "active": False})
     client.post(f"{ONE}/decide", json={"id": "q/3?"})
