@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
 from ensample.errors import DecisionError, FeatureCapWarning, StorageError
-from ensample.experiments.actions import as_actions
+from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.core import (
     Asked,
     asked,
@@ -282,16 +282,18 @@ class Experiment(Exports):
 
     def add(self, action: Any, features: Any = None) -> None:
         """A new action; or several, as a list or a dict with features."""
-        self.change({action: features} if isinstance(action, str) else action, None)
+        self._change(as_actions("action", {action: features} if isinstance(action, str) else action), [])
 
     def remove(self, action: Any) -> None:
         """An action is no longer on offer; what was learned of it stays, and rewards for it still count."""
-        self.change(None, [action] if isinstance(action, str) else action)
+        self._change({}, list(as_actions("action", [action] if isinstance(action, str) else action)))
 
     def change(self, added: Any, removed: Any) -> None:
         """Actions come and go at once: names or a dict with features, and names; None for none."""
         new = {} if added is None else as_actions("action", added)
-        old = [] if removed is None else list(as_actions("action", removed))
+        self._change(new, [] if removed is None else list(as_actions("action", removed)))
+
+    def _change(self, new: Actions, old: list[str]) -> None:
         self._do(lambda: self._take(change_of(self._state, self._now(None), new, old)))
 
     def decision(self, id: str) -> NamedDecision | None:
