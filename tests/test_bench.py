@@ -61,7 +61,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_rows_as_json(tmp_path: Path, measured: list[str]) -> None:
-    command.bench(["live"], 1, tmp_path / "bench.json")
+    command.bench(["live"], 1, tmp_path / "bench.json", 1, None)
     (row,) = json.loads((tmp_path / "bench.json").read_text())
     assert measured == ["live"] and row["name"] == "a / b" and row["reached"] is True
     assert [path.name for path in tmp_path.iterdir()] == ["bench.json"]
@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_is_named_before_the_work(path: str, tmp_path: Pat
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("mine")
     with pytest.raises(es.InvalidArgument, match=r"^json = "):
-        command.bench(["live"], 1, tmp_path / path)
+        command.bench(["live"], 1, tmp_path / path, 1, None)
     assert not measured and (tmp_path / "file").read_text() == "mine"
 
 
@@ -85,5 +85,5 @@ def test_rows_that_cannot_be_written_leave_the_old_ones(
     (tmp_path / "bench.json").write_text("old")
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(es.StorageError, match="No space left"):
-        command.bench(["live"], 1, tmp_path / "bench.json")
+        command.bench(["live"], 1, tmp_path / "bench.json", 1, None)
     assert (tmp_path / "bench.json").read_text() == "old" and len(list(tmp_path.iterdir())) == 1

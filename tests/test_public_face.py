@@ -27,10 +27,10 @@ NAMES = {
     "Estimate Evaluation evaluate read_dsjson",
     "Linear RewardModel GeneralizedLinear Logistic ConvergenceWarning",
     "Clicks EVILL Evill LogisticBandit LogisticProblem ContextualLogisticProblem",
-    "Classification Neural NetworkRewards Quadratic Wheel",
+    "Classification Neural NetworkRewards Quadratic Ratings Wheel",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
-    "FeatureCapWarning read_log open_experiment",
+    "FeatureCapWarning read_log read_movielens read_open_bandit open_experiment",
 }
 THEORY = {
     "Guarantee P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",

@@ -36,6 +36,7 @@ from ensample.experiments.features.hybrid import Hybrid as Hybrid
 from ensample.experiments.features.one_hot import OneHot as OneHot
 from ensample.experiments.features.transformer import FromTransformer as FromTransformer
 from ensample.experiments.log import read_log as read_log
+from ensample.experiments.open_bandit import read_open_bandit as read_open_bandit
 from ensample.experiments.opening import open_experiment as open_experiment
 from ensample.experiments.reward import Reward as Reward
 from ensample.lab.results import Results as Results
@@ -102,6 +103,7 @@ from ensample.problems.linear import LinearProblem as LinearProblem
 from ensample.problems.linear import Problem as Problem
 from ensample.problems.logistic import ContextualLogisticProblem as ContextualLogisticProblem
 from ensample.problems.logistic import LogisticProblem as LogisticProblem
+from ensample.problems.movielens import read_movielens as read_movielens
 from ensample.problems.moving import MovingProblem as MovingProblem
 from ensample.problems.neural import NetworkRewards as NetworkRewards
 from ensample.problems.noise import BernoulliNoise as BernoulliNoise
@@ -112,6 +114,7 @@ from ensample.problems.noise import RademacherNoise as RademacherNoise
 from ensample.problems.pricing import Pricing as Pricing
 from ensample.problems.pricing import PricingProblem as PricingProblem
 from ensample.problems.quadratic import Quadratic as Quadratic
+from ensample.problems.ratings import Ratings as Ratings
 from ensample.problems.rescaled import Rescaled as Rescaled
 from ensample.problems.settings import setting_of as setting_of
 from ensample.problems.shifted import ShiftedProblem as ShiftedProblem

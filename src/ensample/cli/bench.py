@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ensample.bench import GROUPS, Ratio, measure
+from ensample.bench.real_data import ROUNDS
 from ensample.checks import whole
 from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
@@ -18,25 +19,43 @@ from ensample.numerals import terminal
 
 __all__ = ["bench"]
 
+DATA = "data"
+
 
 def bench(
-    only: Annotated[list[str] | None, typer.Option(help=f"a part: {', '.join(GROUPS)}; may be given again")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help=f"a part: {', '.join(GROUPS)}; may be given again; or {DATA}, by itself")
+    ] = None,
     turns: Annotated[int, typer.Option(help="how often each contestant takes its turn; the result is the median")] = 9,
     json_file: Annotated[Path | None, typer.Option("--json", help="write the rows to this file too")] = None,
+    rounds: Annotated[int, typer.Option(help=f"of {DATA}")] = ROUNDS,
+    markdown: Annotated[Path | None, typer.Option(help=f"of {DATA}: a page whose marked part is replaced by the table")] = None,
 ) -> None:
     """Measure our speed against the NumPy textbook, a loop in C, other libraries and ourselves at other sizes.
 
     d=20, K=100, sphere, noise 0.1, scale 0.3, T=10,000. Contestants take turns, so that a busy machine slows all of them. For
     one thread each set OPENBLAS_NUM_THREADS=1, as `make bench` does.
 
+    `--only data` is apart: policies of ours and of other libraries on data sets of scikit-learn, with the share of decisions
+    that were right and the CPU time of one. A turn is a run there, each with the rows in an order of its own.
+
     Example: `ensample bench --only simulated --only live --turns 5 --json bench.json`
+
+    Example: `ensample bench --only data --turns 3`
     """
     whole("turns", turns, 1)
-    for group in only or []:
-        if group not in GROUPS:
-            raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}")
+    whole("rounds", rounds, 1)
     if json_file is not None:
         check_file("json", json_file)
+    if DATA in (only or []):
+        if only != [DATA]:
+            raise InvalidArgument("only", only, f"{DATA} by itself")
+        from ensample.cli.bench_data import bench_data
+
+        return bench_data(turns, rounds, json_file, markdown)
+    for group in only or []:
+        if group not in GROUPS:
+            raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}, {DATA}")
     rows: list[Ratio] = []
     with progress() as bars:
         task = bars.add_task("turns", total=None)

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.progress import TaskID
 from rich.table import Table
 
-from ensample.checks import file_path, whole
+from ensample.checks import whole
 from ensample.cli import complete
 from ensample.cli.console import output, progress
+from ensample.cli.marked import marked_page
 from ensample.cli.preparing import prepare
 from ensample.cli.race import given, options_of, problem_named
-from ensample.errors import InvalidArgument
 from ensample.files import write_whole
 from ensample.numerals import numeral, terminal
 from ensample.policies import Recipe
@@ -81,7 +81,7 @@ def measure(
     """
     whole("horizon", horizon, 1)
     whole("runs", runs, 1)
-    page = None if markdown is None else page_around(markdown)
+    page = None if markdown is None else marked_page(markdown, BEGIN, END)
     family = problem_named(problem, given(dim=dim, arms=arms, noise=noise))
     recipes, skipped = prepare(policies, family, horizon)
     found = run(recipes, family, horizon, runs, seed)
@@ -134,16 +134,6 @@ def in_markdown(title: str, found: dict[str, Measurement]) -> str:
         shown = ("" if value is None else numeral(value, 3) for value in cells(one))
         lines.append(f"| `{name}` | {' | '.join(shown)} |")
     return "\n".join([BEGIN, "", *lines, "", END])
-
-
-def page_around(path: Path) -> str:
-    """A page with a null character where the table belongs."""
-    text = file_path("markdown", path).read_text(encoding="utf-8") if path.is_file() else ""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise InvalidArgument("markdown", str(path), f"a page with the lines {BEGIN!r} and {END!r}")
-    return f"{before}\0{after}"
 
 
 def as_data(found: dict[str, Measurement]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from ensample.members import MemberRule
 from ensample.models import RewardModel
 from ensample.perturbations import InitialLaw
 from ensample.policies import Recipe
-from ensample.problems import Family, Noise, Problem, example_of, families_by_name, setting_of
+from ensample.problems import Family, Noise, Problem, check_needed, example_of, families_by_name, setting_of
 from ensample.registry import is_ours, kinds, known, ours, theirs
 from ensample.theory import Setting, radius
 
@@ -44,7 +44,9 @@ def build_problem(table: Table) -> Problem | Family:
         if name not in there:
             raise InvalidArgument("family", name, known(name, list(there)))
         allow(options, [item.name for item in fields(there[name])], f"an option of {name!r}")  # type: ignore[arg-type]
-        found = there[name](**{key: part(key, value, {}) for key, value in options.items()})
+        kind = there[name]
+        check_needed(kind, options)
+        found = kind(**{key: option(kind, key, value, {}) for key, value in options.items()})
     if not isinstance(found, Family | Problem):
         raise InvalidArgument("family", name, f"a problem or a family of them, and this is {found!r}")
     check_size(found)
@@ -151,9 +153,10 @@ def made(key: str, table: Table, bases: tuple[type, ...], units: Units) -> Any:
 
 
 def option(kind: Any, name: str, value: Any, units: Units) -> Any:
-    """One argument of a class; text where it asks for text."""
-    declared = next((item.type for item in fields(kind) if item.name == name), None) if is_dataclass(kind) else None
-    return value if declared in (str, "str") else part(name, value, units)
+    """One argument of a class; text where it asks for text, by its type or by the name of a file or column."""
+    field = next((item for item in fields(kind) if item.name == name), None) if is_dataclass(kind) else None
+    asks = field is not None and (field.type in (str, "str") or field.metadata.get("text", False))
+    return value if asks else part(name, value, units)
 
 
 def called(key: str, name: str, make: Any, options: Table) -> Any:

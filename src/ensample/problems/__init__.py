@@ -1,6 +1,6 @@
 """Environments with known truth, and families of them."""
 
-from ensample.problems.family import Family, families_by_name, problem
+from ensample.problems.family import Family, check_needed, families_by_name, problem
 from ensample.problems.linear import ContextualLinearProblem, LinearProblem, Problem
 from ensample.problems.moving import MovingProblem
 from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, Noise, RademacherNoise
@@ -17,6 +17,7 @@ __all__ = [
     "Noise",
     "Problem",
     "RademacherNoise",
+    "check_needed",
     "constants_of",
     "example_of",
     "families_by_name",

@@ -1,7 +1,7 @@
 """A data set with labels, as a problem: which class is this?"""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -13,7 +13,8 @@ from ensample.problems.blocks import blocks, chosen_block
 from ensample.problems.family import Family
 from ensample.problems.noise import Noise, as_noise
 from ensample.problems.nonlinear import NonlinearProblem
-from ensample.types import ArrayLike, FloatArray, IntArray
+from ensample.problems.tables import column_named, is_table, numbers_of, table_of
+from ensample.types import FloatArray, IntArray
 
 __all__ = ["Classification"]
 
@@ -47,6 +48,8 @@ class Classification(Family):
 
     `data` are rows of numbers, `y` their labels, of any kind that can be sorted. Each replicate has the rows in an order of its
     own. The features of a class are the row and a constant, in a block of its own. Columns that are always 0 are left out.
+    `data` may also be a frame of pandas or polars, or a file (.csv, .parquet, .jsonl), and `y` the name of one of its columns:
+    words become indicators, and so does what is missing.
 
     >>> import ensample as es
     >>> X, labels = [[0.1, 2.0], [0.3, 1.0], [0.2, 4.0]], ["cat", "dog", "cat"]
@@ -59,13 +62,13 @@ class Classification(Family):
     """
 
     name: ClassVar[str] = "classification"
-    data: ArrayLike = field(repr=False)
-    y: ArrayLike = field(repr=False)
+    data: Any = field(repr=False, metadata={"text": True})
+    y: Any = field(repr=False, metadata={"text": True})
     noise: float | Noise = 0.0
 
     def __post_init__(self) -> None:
-        rows = matrix("data", self.data)
-        labels = np.array(sequence("y", self.y, "a label for each row"))
+        rows, given = self._table() if is_table(self.data) else (matrix("data", self.data), self.y)
+        labels = np.array(sequence("y", given, "a label for each row"))
         if labels.shape != (len(rows),):
             raise InvalidArgument("y", self.y, f"a label for each of {len(rows)} rows")
         try:
@@ -79,6 +82,16 @@ class Classification(Family):
         object.__setattr__(self, "_rows", np.ascontiguousarray(rows[:, used] if used.any() else rows[:, :1]))
         object.__setattr__(self, "_labels", numbers)
         object.__setattr__(self, "classes", names.tolist())
+
+    def _table(self) -> tuple[FloatArray, Any]:
+        """Rows of numbers, and the labels, of a frame or a file."""
+        table = table_of("data", self.data)
+        if not isinstance(self.y, str):
+            return numbers_of("data", table), self.y
+        labels = column_named("y", table, self.y)
+        if None in labels:
+            raise InvalidArgument("y", self.y, f"a column without missing values; {labels.count(None)} are")
+        return numbers_of("data", {name: values for name, values in table.items() if name != self.y}), labels
 
     @property
     def dim(self) -> int:  # type: ignore[override]

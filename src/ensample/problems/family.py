@@ -1,7 +1,8 @@
 """Families of problems, and how they are called."""
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from ensample.errors import InvalidArgument
 from ensample.problems.linear import Problem
 from ensample.registry import kinds, known
 
-__all__ = ["Family", "families_by_name", "problem"]
+__all__ = ["Family", "check_needed", "families_by_name", "problem"]
 
 
 class Family(ABC):
@@ -48,4 +49,12 @@ def problem(name: str, **options: Any) -> Family:
     for option in options:
         if option not in allowed:
             raise InvalidArgument(option, options[option], f"an option of {name!r}: {known(option, allowed)}")
+    check_needed(kind, options)
     return kind(**options)
+
+
+def check_needed(kind: type[Family], options: Mapping[str, Any]) -> None:
+    """Raise unless all that has no default is given."""
+    needed = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]  # type: ignore[arg-type]
+    if missing := [option for option in needed if option not in options]:
+        raise InvalidArgument(missing[0], None, f"what {kind.name!r} needs: {', '.join(needed)}")
