@@ -79,6 +79,8 @@ def test_threads_and_the_choice_of_policies_change_no_number(threads: str, every
 
 def test_seeds_differ(everyone: dict[str, Any], tmp_path: Path) -> None:
     other = answer(*SMALL, "--policies", "linphe", "--seed", "1", folder=tmp_path)
+    again = answer(*SMALL, "--policies", "linphe", "--policies", "es-10,theorem", "--seed", "1", folder=tmp_path)
+    assert {policy["policy"] for policy in again["policies"]} == {"linphe", "es-10", "theorem"}
     assert other["policies"][0] not in everyone["policies"]
 
 

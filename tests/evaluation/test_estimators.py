@@ -101,6 +101,30 @@ def test_other_units_of_rewards_change_the_units_of_everything_and_nothing_else(
     assert np.allclose(np.array(other.lift), 50.0 * np.array(one.lift), rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["json", "struct"])
+@pytest.mark.parametrize("name", ["device", "context.device", "user.country", "visits.1"])
+def test_segments_are_found_inside_contexts(kind, name):
+    """As if they were a column of their own; a context without the field is a segment too."""
+    rng, rows = np.random.default_rng(0), 600
+    drawn = rng.choice(["phone", "desk"], rows), rng.choice(["ch", "de"], rows), rng.integers(3, size=rows).tolist()
+    contexts = [{"device": str(d), "user": {"country": str(c)}, "visits": [1, v]} for d, c, v in zip(*drawn, strict=True)]
+    log = World(1).log(rows, 2)
+    values = {"device": [c["device"] for c in contexts], "user.country": [c["user"]["country"] for c in contexts]}
+    values["visits.1"] = [str(c["visits"][1]) for c in contexts]
+    column = pl.Series([json.dumps(c) for c in contexts]) if kind == "json" else pl.Series(contexts)
+    inside = log.with_columns(column.alias("context"))
+    beside = inside.with_columns(pl.Series("own", values[name.removeprefix("context.")]))
+    found = es.evaluate(inside, "uniform", low=0, high=1, segments=name).segments()
+    expected = es.evaluate(beside, "uniform", low=0, high=1, segments="own").segments()
+    assert repr(found) == repr(expected) and len(found) >= 2  # NaN is no bound of DM
+
+
+def test_a_context_without_the_field_is_a_segment_of_its_own():
+    contexts = ['{"device":"phone"}', "{}"] * 50
+    log = pl.DataFrame({"action": ["a", "b"] * 50, "propensity": [0.5] * 100, "reward": [1.0, 0.0] * 50, "context": contexts})
+    assert set(es.evaluate(log, "uniform", low=0, high=1, segments="device").segments()) == {"phone", "None"}
+
+
 def test_segments_are_evaluations_of_their_own_rows():
     world = World(10)
     log = world.log(600, 11).with_columns(

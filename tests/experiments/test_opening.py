@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 import ensample as es
+from ensample import compiling
 from ensample.experiments.events import Created
 from ensample.experiments.storage import MemoryStorage
 from ensample.experiments.writer_lock import WriterLock
@@ -98,6 +99,19 @@ def test_a_release_of_other_random_numbers_is_told(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(es.SnapshotError, match=r"other random numbers \(1, here"):
         es.open_experiment(file)
+
+
+def test_compiling_is_said_where_somebody_looks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(compiling, "LISTENERS", [])
+    monkeypatch.setattr(compiling, "SAID", [])
+    es.Experiment("news", actions=NAMES, recipe=SMALL)
+    compiling.announce("kernel")
+    assert not capsys.readouterr().err  # a log file is nobody
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    es.Experiment("news", actions=NAMES, recipe=SMALL)
+    compiling.announce("kernel")
+    compiling.announce("another")
+    assert capsys.readouterr().err.count("compiling, once for each installation") == 1
 
 
 def test_a_batch_in_memory_is_whole_or_nothing() -> None:

@@ -3,12 +3,12 @@
 import threading
 
 from ensample.cli.console import errors, progress
+from ensample.compiling import WORDS
 
 __all__ = ["compiled_ahead", "tell"]
 
 SAYING = threading.Lock()
 SAID: list[str] = []
-WORDS = "compiling, once for each installation"
 
 
 def tell(kernel: str) -> None:

@@ -15,7 +15,7 @@ from ensample.cli.waiting import Waiting
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation
 from ensample.evaluation import evaluate as evaluate_log
-from ensample.evaluation.requirements import requirement
+from ensample.evaluation.requirements import Requirement, requirement
 from ensample.extras import require
 from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
@@ -46,7 +46,9 @@ def evaluate(
     high: Annotated[float | None, typer.Option(help="the largest reward possible", show_default="the largest seen")] = None,
     alarm: Annotated[float, typer.Option(help="with what probability an interval may miss")] = 0.05,
     interval: Annotated[str, typer.Option(help="sequence: valid at all times; normal: for one look at a log")] = "sequence",
-    segments: Annotated[str | None, typer.Option(metavar="COLUMN", help="also for each value of a column")] = None,
+    segments: Annotated[
+        str | None, typer.Option(metavar="NAME", help="also for each value of a column, or of a field of the contexts")
+    ] = None,
     columns: Annotated[
         str, typer.Option(metavar="OURS=THEIRS,...", help="names of the log's columns: action=arm,reward=clicked")
     ] = "",
@@ -76,20 +78,35 @@ def evaluate(
 
     Example: `ensample evaluate log.csv --columns action=arm,reward=clicked,propensity=p --require "lift.lower >= 0"`
     """
+    check_outputs(html, json_file)
+    needed = [requirement(text) for text in required or []]
+    given: dict[str, Any] = {"low": low, "high": high, "alarm": alarm, "interval": interval, "segments": segments}
+    given |= {"columns": renamed(columns), "least_propensity": least_propensity, "question": question}
+    given |= {"cluster": cluster, "cluster_security": cluster_security}
+    found = evaluated(log, policy or ["logged"], given)
+    show(found, log)
+    write(found, log, html, json_file)
+    complain(found, needed)
+
+
+def check_outputs(html: Path | None, json_file: Path | None) -> None:
+    """Raise, before the work, where something is missing that its results need."""
     require("polars")
     for option, path in (("html", html), ("json", json_file)):
         if path is not None:
             check_file(option, path)
     if html is not None:
         require("jinja2", "matplotlib")
-    needed = [requirement(text) for text in required or []]
-    names = renamed(columns)
-    targets = [asked(text) for text in policy or ["logged"]]
+
+
+def evaluated(log: Path, policies: list[str], given: dict[str, Any]) -> list[Evaluation]:
+    """One policy after the other, with a bar."""
+    targets = [asked(text) for text in policies]
     with Waiting(progress(), "rows") as waiting:
-        given: dict[str, Any] = {"low": low, "high": high, "alarm": alarm, "interval": interval, "segments": segments}
-        given |= {"columns": names, "least_propensity": least_propensity, "progress": waiting.show, "question": question}
-        given |= {"cluster": cluster, "cluster_security": cluster_security}
-        found = [evaluate_log(log, target, **given) for target in targets]
+        return [evaluate_log(log, target, progress=waiting.show, **given) for target in targets]
+
+
+def show(found: list[Evaluation], log: Path) -> None:
     output.print(as_table(found, str(log)))
     for each in found:
         if each.segments_by is not None:
@@ -97,12 +114,19 @@ def evaluate(
     for warning in dict.fromkeys(text for each in found for text in each.warnings):
         errors.print("warning:", style="bold yellow", end=" ")
         errors.print(warning, markup=False, highlight=False, soft_wrap=True)
+
+
+def write(found: list[Evaluation], log: Path, html: Path | None, json_file: Path | None) -> None:
     if json_file is not None:
         write_whole(json_file, f"{json.dumps([plain(each.to_dict()) for each in found], indent=1)}\n".encode())
     if html is not None:
         from ensample.report.evaluation import page
 
         write_whole(html, page(found, log.name).encode())
+
+
+def complain(found: list[Evaluation], needed: list[Requirement]) -> None:
+    """Say what does not hold, and end with an exit code of its own if anything does not."""
     unmet = [(each, need) for each in found for need in needed if not need.holds(each)]
     for each, need in unmet:
         errors.print(f"{each.target}: {need.text} does not hold: {need.measured(each):.6g}", markup=False, highlight=False)

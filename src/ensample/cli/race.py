@@ -47,14 +47,14 @@ def race(
     horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 10_000,
     runs: Annotated[int, typer.Option(help="replicates, each with a problem and noise of its own")] = 100,
     policies: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             help="names (es-37 is an ensemble of 37) or recipes such as EnsembleSampling(size=20,scale=2*noise) and "
-            "mymodule:MyRecipe, with commas between them; see --list",
+            "mymodule:MyRecipe, with commas between them; may be given again; see --list",
             show_default=f"the {len(POLICIES)} short names of --list",
             autocompletion=complete.policies,
         ),
-    ] = ",".join(POLICIES),
+    ] = None,
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
     out: Annotated[Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))] = None,
     threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
@@ -84,7 +84,7 @@ def race(
     if threads is not None:
         whole("threads", threads, 1)
     family = problem_named(problem, given(dim=dim, arms=arms, noise=noise))
-    recipes, skipped = prepare(policies, family, horizon)
+    recipes, skipped = prepare(",".join(policies or POLICIES), family, horizon)
     drawn = not as_json or out is not None or has("matplotlib")
     if drawn:  # say what is missing now rather than when the work is done
         check_folder("out", out or FOLDER)

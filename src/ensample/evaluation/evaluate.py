@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.evaluation.evaluation import Evaluation, Look
 from ensample.evaluation.learners import Question, chosen_target
-from ensample.evaluation.logged import LoggedData, Rows, Waiting, reading
+from ensample.evaluation.logged import LoggedData, Waiting, reading
 from ensample.evaluation.reading import here, on_cluster
-from ensample.evaluation.tally import Interval, Tally, Weighed
+from ensample.evaluation.segments import Segments
+from ensample.evaluation.tally import Interval, Tally
 from ensample.evaluation.work import Work, pieces
 
 __all__ = ["evaluate"]
@@ -52,9 +51,10 @@ def evaluate(
     however often one looks, with probability 1 - alarm for each estimate. `interval="normal"` is narrower, and right only for
     logs of a policy that does not learn, looked at once.
 
-    `segments` is a column: the same for each of its values. `least_propensity` is what no propensity is below, for logs
-    that have only those of the actions chosen: DR's sequence needs to know. `reward_model`, a function of (contexts, names of
-    actions) that gives rewards [n, K], takes the place of our own in DM and DR; it must not have seen the rewards of the log.
+    `segments` is a column, or a field of the contexts ("device", "user.country"): the same for each of its values.
+    `least_propensity` is what no propensity is below, for logs that have only those of the actions chosen: DR's sequence needs
+    to know. `reward_model`, a function of (contexts, names of actions) that gives rewards [n, K], takes the place of our own in
+    DM and DR; it must not have seen the rewards of the log.
 
     A log in a file may be larger than memory. `cluster` is the address of a Dask scheduler, or "local", whose workers read it.
 
@@ -74,28 +74,18 @@ def evaluate(
     asked = chosen_target(target, question)
     with reading(log):
         data = LoggedData(log, columns, low, high, waiting)
-    if segments is not None and segments not in data.columns:
-        raise InvalidArgument("segments", segments, f"a column of the log: {', '.join(data.columns)}")
+        parts = Segments(segments, data)
     work = Work(data, asked, least_propensity, reward_model)
-    tally, parts, looks = Tally(), dict[str, Tally](), list[Look]()
+    tally, looks = Tally(), list[Look]()
     cuts = pieces(data.count, len(data.names))
     read = here(data, cuts) if cluster is None else on_cluster(data, cuts, cluster, cluster_security)
     for (_, stop), rows in read:
         weighed = work.weigh(rows)
         if len(rows.rewards):
             tally.add(weighed)
-            if segments is not None:
-                add_parts(parts, weighed, rows, segments)
+            parts.add(weighed, rows)
         if tally.rows:
             looks.append(Look(tally.rows, tally.estimates(alarm, interval)))
         if progress is not None:
             progress(stop, data.count)
-    return Evaluation(asked.name, data, tally, looks, parts, segments, alarm, interval, work.knows_all, asked.caution)
-
-
-def add_parts(parts: dict[str, Tally], weighed: Weighed, rows: Rows, column: str) -> None:
-    """The rows of each segment to its own sums."""
-    values = [str(value) for value in rows.frame[column].to_list()]
-    for value in dict.fromkeys(values):
-        which = np.flatnonzero(np.array([here == value for here in values]))
-        parts.setdefault(value, Tally()).add(weighed.at(which))
+    return Evaluation(asked.name, data, tally, looks, parts.parts, segments, alarm, interval, work.knows_all, asked.caution)

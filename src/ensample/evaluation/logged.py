@@ -99,12 +99,14 @@ class LoggedData:
         Of decisions with a wait those that are rewarded already are not like the others: clicks come before their absence.
         """
         polars = package("polars")
-        rows = self.source.select(polars.col("outcome") == "waiting").collect(engine="streaming").to_series()
-        first = rows.arg_max() if rows.any() else None
+        waits = polars.col("outcome") == "waiting"
+        rows = self.source.select("outcome").with_row_index("row")
+        asked = rows.select(polars.col("row").filter(waits).min(), polars.len().alias("count"))
+        first, count = asked.collect(engine="streaming").row(0)
         if first is None:
             return 0
         self.source = self.source.head(first)
-        return len(rows) - first
+        return int(count - first)
 
     def check(self, seen: "polars.DataFrame") -> None:
         """Raise on values that no log has."""

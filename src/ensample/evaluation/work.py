@@ -19,7 +19,7 @@ __all__ = ["Work", "pieces"]
 
 LOOK_GROWTH = 8 / 7  # of the rows between two looks, and two fits of the reward model
 FIRST_LOOK = 50
-MOST_CELLS = 1 << 22  # rows x actions held at once
+MOST_CELLS = 1 << 20  # rows x actions held at once, some twenty numbers each
 
 
 class Work:
