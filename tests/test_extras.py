@@ -72,7 +72,15 @@ def test_a_race_for_programs_needs_no_figure(tmp_path: Path) -> None:
     assert answer["figures"] == [] and [policy["policy"] for policy in answer["policies"]] == ["greedy"]
 
 
-@pytest.mark.parametrize("call", ["es.run_study(es.Study.read('mine.toml'), 'out')", "es.Results('out')"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "es.run_study(es.Study.read('mine.toml'), 'out')",
+        "es.Results('out')",
+        "es.evaluate('log.jsonl', 'uniform')",
+        "es.read_dsjson('mine.toml')",
+    ],
+)
 def test_the_library_says_it_too(call: str, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(TOML)
     done = without_extras(f"import ensample as es; {call}", folder=tmp_path)

@@ -140,6 +140,8 @@ def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
         return column_array(argument, value, expected)
     if is_frame(value):
         return frame_array(argument, value, expected)
+    if hasattr(value, "collect_schema"):
+        raise WrongType(argument, value, f"{expected}; a lazy frame has none before .collect()")
     try:
         given = np.asanyarray(value)
     except ValueError:

@@ -1,6 +1,7 @@
 """Series and frames of pandas and polars as arrays, without importing either: known by what they can do.
 
-A column of numbers or booleans is an array of doubles. One of anything else, or with values missing, is an error that says so.
+A column of numbers or booleans is an array of doubles, one of lists of them a matrix. One of anything else, or with values
+missing, is an error that says so.
 """
 
 from typing import Any
@@ -40,11 +41,23 @@ def column_array(argument: str, column: Any, expected: str, name: str = "") -> N
     if missing := missing_values(column):
         raise InvalidArgument(argument, column, f"{expected}, none of them missing: {missing} are{of}")
     values = np.asarray(column.to_numpy())
-    if values.dtype.kind == "O" and all(isinstance(value, REAL) for value in values.flat):  # a row of a frame of several dtypes
-        values = np.array([float(value) for value in values.flat]).reshape(values.shape)
+    if values.dtype.kind == "O":
+        values = numbers_in(values)
     if values.dtype.kind not in NUMERIC:
         raise WrongType(argument, column, f"{expected}, not dtype {column.dtype}{of}")
     return values
+
+
+def numbers_in(objects: NDArray[Any]) -> NDArray[Any]:
+    """A row of a frame of several dtypes, or lists of one length, as numbers; others as they are."""
+    if all(isinstance(value, REAL) for value in objects.flat):
+        return np.array([float(value) for value in objects.flat]).reshape(objects.shape)
+    if all(isinstance(value, list | tuple | np.ndarray) for value in objects.flat):
+        try:
+            return np.array([np.asarray(row) for row in objects])
+        except ValueError:  # they are of several lengths
+            return objects
+    return objects
 
 
 def missing_values(column: Any) -> int:

@@ -1,5 +1,6 @@
 """A study that grows gives the numbers of a new one, and computes nothing that is there."""
 
+import importlib
 import json
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import ensample as es
 from ensample.lab import engines
 from ensample.lab.cell_file import as_parquet, found_at, name_of, read
 from ensample.lab.changes import SHOWN, changes_between
+from ensample.lab.own_code import source_digest
 from ensample.lab.run import Progress
 from ensample.lab.work import Task
 from lab.studies import POLICIES, SPHERE, TOML, small
@@ -320,3 +322,42 @@ def test_links_in_the_folder_are_not_written_through(tmp_path: Path) -> None:
     assert precious.read_bytes() == before and not (tmp_path / "results" / "study.json").is_symlink()
     assert polars.read_parquet(file_of(tmp_path / "results", 0)).height == 7
     assert es.Results(tmp_path / "results").study.runs == 7
+
+
+MINE = """
+from dataclasses import dataclass
+import ensample as es
+
+@dataclass(frozen=True)
+class Mine(es.Greedy):
+    def describe_me(self):
+        return "%s"
+"""
+
+
+def import_mine(folder: Path, word: str) -> None:
+    (folder / "my_recipes.py").write_text(MINE % word)
+    sys.modules.pop("my_recipes", None)
+    importlib.invalidate_caches()
+    source_digest.cache_clear()  # as another process would begin
+
+
+@pytest.mark.filterwarnings("ignore::ensample.LiveSimulationWarning")
+def test_edited_code_is_another_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, played: list[Task]) -> None:
+    """Otherwise one cell would have runs of the old code and of the new."""
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = [POLICIES[1], {"label": "mine", "recipe": "my_recipes:Mine"}]
+    import_mine(tmp_path, "before")
+    es.run_study(small(policy=mine), tmp_path / "out")
+    import_mine(tmp_path, "before")
+    played.clear()
+    es.run_study(small(policy=mine), tmp_path / "out")
+    assert played == [], "the same source is the same definition"
+
+    import_mine(tmp_path, "after")
+    with pytest.raises(es.StudyError, match=r"changed  mine, .*: code.my_recipes"):
+        es.run_study(small(policy=mine), tmp_path / "out")
+    assert len(es.Results(tmp_path / "out").outcomes) == 4, "results of the old code can still be read"
+    es.run_study(small(policy=mine), tmp_path / "out", grow=True)
+    assert {task.cell.policy for task in played} == {"mine"} and runs_of(played) == 2 * 6
+    assert len(es.Results(tmp_path / "out").outcomes) == 4

@@ -100,7 +100,9 @@ announce("one"); announce("another"); print(0)
 @pytest.mark.long
 def test_stopped_by_ctrl_c_it_goes_on_later(tmp_path: Path) -> None:
     site = read_only_copy(tmp_path / "site")
-    edit(site / "simulation" / "tasks.py", "[name for name in tasks() if", "[name for name in reversed(tasks()) if")  # shortest first
+    edit(
+        site / "simulation" / "tasks.py", "[name for name in tasks() if", "[name for name in reversed(tasks()) if"
+    )  # shortest first
     places = {"PYTHONPATH": tmp_path / "site", "XDG_CACHE_HOME": tmp_path / "caches"}
     process = ensample("warm-up", **places)
     shelves = tmp_path / "caches" / "ensample"

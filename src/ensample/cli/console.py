@@ -50,8 +50,8 @@ def warnings_shown() -> Iterator[None]:
     """Python's warnings as lines of ours."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        errors.print("warning:", style="bold yellow", end=" ")
-        errors.print(str(message), markup=False, highlight=False, soft_wrap=True)
+        said = Text.assemble(("warning:", "bold yellow"), f" {visible(str(message))}")
+        errors.print(said, soft_wrap=True)  # at once: several threads may warn
 
     with warnings.catch_warnings():
         warnings.showwarning = show

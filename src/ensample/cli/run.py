@@ -66,7 +66,8 @@ def run(
     asked = find(study, scale)
     folder = out or Path("results") / (f"{asked.name}-{scale}" if scale else asked.name)
     if dry_run:
-        show_plan(asked, folder, threads)
+        with warnings_shown():
+            show_plan(asked, folder, threads)
         return
     store = Store(folder)
     if grow:

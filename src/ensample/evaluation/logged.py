@@ -197,6 +197,7 @@ class LoggedData:
 @contextmanager
 def reading(log: object) -> Iterator[None]:
     """What cannot be read is one of our errors."""
+    require("polars")
     from polars.exceptions import PolarsError
 
     try:

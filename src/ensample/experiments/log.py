@@ -162,7 +162,7 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
 @contextmanager
 def readable(path: object, expected: str) -> Iterator[None]:
     """What a file of another kind makes of a reader is one of our errors."""
-    from polars.exceptions import PolarsError
+    PolarsError = package("polars").exceptions.PolarsError
 
     try:
         yield

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ensample.lab.own_code import names_in
 from ensample.lab.written import definition
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
@@ -50,13 +51,3 @@ class Cell:
         plain = isinstance(self.family, Family) and all(":" not in name for name in names_in(defined))
         text = repr(self.family) if plain else json.dumps(defined, sort_keys=True)
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
-
-
-def names_in(defined: Any) -> Iterator[str]:
-    """The classes of a definition."""
-    if isinstance(defined, dict):
-        yield from (value for key, value in defined.items() if key in ("kind", "own"))
-        defined = list(defined.values())
-    if isinstance(defined, list):
-        for item in defined:
-            yield from names_in(item)

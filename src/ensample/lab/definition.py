@@ -31,7 +31,7 @@ def differences(before: Definition, now: Definition) -> str:
     """
     olds, news = flat(before), flat(now)
     keys = [key for key in (olds | news) if said(olds, key) != said(news, key)]
-    keys.sort(key=lambda key: list(now).index(key.partition(".")[0]))
+    keys.sort(key=lambda key: list(now | before).index(key.partition(".")[0]))
     return ", ".join(f"{key} {said(olds, key)} -> {said(news, key)}" for key in keys)
 
 

@@ -33,7 +33,7 @@ from ensample.version import NUMBERS, __version__
 __all__ = ["Store"]
 
 FORMAT = 2  # of the folder; the first one knew cells by their numbers
-MADE_BY = ("ensample", "numbers", "format")  # what study.json says beside the study
+MADE_BY = ("ensample", "numbers", "format", "code")  # what study.json says beside the study
 WORDS = ("question", "baseline", "published")  # of a study: they change no number
 
 
@@ -82,7 +82,7 @@ class Store:
             raise StudyError(study.source, "out", str(self.folder), said)
         if changes is None and any(self.cells.iterdir()):
             raise StudyError(study.source, "out", str(self.folder), "a folder of this study, or a new one")
-        now = {"ensample": __version__, "numbers": NUMBERS, "format": FORMAT} | study.describe()
+        now = {"ensample": __version__, "numbers": NUMBERS, "format": FORMAT, "code": study.own_code} | study.describe()
         self._keep("study.json", f"{json.dumps(now, indent=1)}\n")
         if study.text:
             self._keep("study.toml", study.text)
@@ -105,6 +105,7 @@ class Store:
             expected = f"another --out: the folder has results of ensample {theirs}, and this is {ours}"
             raise StudyError(study.source, "out", str(self.folder), expected)
         same = deciding(found) == deciding(study.describe())  # the usual case, without making the other grid
+        same &= all(study.own_code.get(module, digest) == digest for module, digest in self._code(found).items())
         return NOTHING if same else changes_between(self.study(), study)
 
     def outlook(self, study: Study) -> str:
@@ -113,9 +114,10 @@ class Store:
 
     def study(self) -> Study:
         """The study that the folder holds."""
-        given = {key: value for key, value in self.description().items() if key not in MADE_BY}
+        found = self.description()
+        given = {key: value for key, value in found.items() if key not in MADE_BY}
         try:
-            return Study(**given, source=str(self.folder))
+            return Study(**given, source=str(self.folder), code=self._code(found))
         except TypeError as error:
             expected = f"a folder of results; its study.json is damaged ({error})"
             raise InvalidArgument("folder", str(self.folder), expected) from None
@@ -132,6 +134,11 @@ class Store:
             expected = f"a folder of results in format {FORMAT}; the release that filled it reads this one"
             raise InvalidArgument("folder", str(self.folder), expected)
         return found
+
+    @staticmethod
+    def _code(found: dict[str, Any]) -> dict[str, str]:
+        code = found.get("code")
+        return {str(module): str(digest) for module, digest in code.items()} if isinstance(code, dict) else {}
 
     def _study_text(self) -> str:
         if self.study_file.exists() and not self.study_file.is_file():  # to read from a pipe would be to wait

@@ -14,6 +14,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.definition import Definition, digest
 from ensample.lab.grid import LONGEST, Table, cells_of, usual_label
 from ensample.lab.mistakes import Mistakes
+from ensample.lab.own_code import code_digests
 from ensample.lab.plain_data import not_plain
 from ensample.lab.published import check_published
 from ensample.lab.written import tables
@@ -73,6 +74,7 @@ class Study:
     published: list[Table] = field(default_factory=list)  # figures from the literature, each for one cell
     source: str = field(default="", compare=False)  # where errors say that it comes from
     text: str = field(default="", compare=False, repr=False)  # of the file, if there is one
+    code: dict[str, str] | None = field(default=None, compare=False, repr=False)  # `own_code` of an earlier session
     cells: tuple[Cell, ...] = field(init=False, compare=False, repr=False)  # the grid, problem by problem
 
     def __post_init__(self) -> None:
@@ -149,12 +151,30 @@ class Study:
 
     def definition(self, cell: Cell) -> Definition:
         """What decides the numbers of a cell, run by run."""
-        return {**cell.definition, "checkpoints": self.checkpoints, "evaluation": self.evaluation, "seed": self.seed}
+        rest = {"checkpoints": self.checkpoints, "evaluation": self.evaluation, "seed": self.seed}
+        now = code_digests(cell.definition)
+        code = now if self.code is None else {module: self.code.get(module, now[module]) for module in now}
+        return cell.definition | rest | ({"code": code} if code else {})
 
-    @cached_property
+    @property
     def digests(self) -> tuple[str, ...]:
         """Of the cells' definitions, by number. Cells that differ in words only have one: they are run once."""
-        return tuple(digest(self.definition(cell)) for cell in self.cells)
+        return self._defined[0]
+
+    @property
+    def own_code(self) -> dict[str, str]:
+        """Digests of the modules that are not ours and decide numbers."""
+        return self._defined[1]
+
+    @cached_property
+    def _defined(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        digests: list[str] = []
+        code: dict[str, str] = {}
+        for cell in self.cells:
+            definition = self.definition(cell)
+            digests.append(digest(definition))
+            code |= definition.get("code", {})
+        return tuple(digests), code
 
 
 def labelled(given: Any, needed: str) -> list[Table]:

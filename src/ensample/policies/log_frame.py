@@ -23,9 +23,10 @@ def log_of(frame: Any, arms: Arms) -> Log:
         if name not in columns:
             raise InvalidArgument("log", frame, f"a frame with the columns round and reward, and {name} is missing")
     count = frame.shape[0]
-    chosen = columns.get("arm", np.full(count, UNNUMBERED))
-    known = columns.get("propensity", np.full(count, math.nan))
-    return Log(columns["round"], features_of(frame, columns, arms), columns["reward"], chosen, unknown_as_nan(known))
+    chosen = with_missing(columns.get("arm", np.full(count, UNNUMBERED)), UNNUMBERED)
+    known = with_missing(columns.get("propensity", np.full(count, math.nan)), math.nan)
+    numbers: Any = [int(arm) if isinstance(arm, float) and arm.is_integer() else arm for arm in chosen]
+    return Log(columns["round"], features_of(frame, columns, arms), columns["reward"], numbers, known)
 
 
 def features_of(frame: Any, columns: dict[str, Any], arms: Arms) -> Any:
@@ -45,6 +46,15 @@ def features_of(frame: Any, columns: dict[str, Any], arms: Arms) -> Any:
     return arms.rows[numbers]
 
 
-def unknown_as_nan(known: Any) -> Any:
-    """A propensity that was not asked for is NaN in a log, and missing in many a frame."""
-    return [math.nan if value is None or value != value else value for value in known]
+def with_missing(values: Any, instead: float) -> Any:
+    """What a log says with a number is missing in many a frame: an arm that has none, a propensity that was not asked for.
+
+    pandas makes such a column one of doubles.
+    """
+    return [instead if is_missing(value) else value for value in values]
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN or pandas' NA, which is not even a truth when compared."""
+    unequal = value is None or value != value
+    return not isinstance(unequal, bool | np.bool_) or bool(unequal)
