@@ -165,9 +165,9 @@ def on_cluster(client: Any, tasks: Iterator[Task], address: str) -> Iterator[tup
     try:
         submit(AHEAD * threads_of(client))
         while under_way:
-            future = next_of(finished, client, address)
+            future = next_of(finished, Patience(client, address))
             task = under_way.pop(future)
-            yield task, result_of(future, task, address)
+            yield task, result_of(future, task, Patience(client, address))
             submit(AHEAD * threads_of(client) - len(under_way))
     except BaseException:
         with suppress(Exception):  # a scheduler that has gone has cancelled them itself
@@ -175,34 +175,56 @@ def on_cluster(client: Any, tasks: Iterator[Task], address: str) -> Iterator[tup
         raise
 
 
-def next_of(finished: "queue.SimpleQueue[Any]", client: Any, address: str) -> Any:
-    """The next future that is finished. Raises when there has been no worker for a while: they would be waited for for ever."""
-    last = time.monotonic()
+class Patience:
+    """With a cluster that has no workers, for a while: what it has under way would be waited for for ever."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self.client, self.address = client, address
+        self.last = time.monotonic()  # when there was a worker
+
+    def check(self) -> None:
+        if workers_of(self.client):
+            self.last = time.monotonic()
+        elif time.monotonic() - self.last > PATIENCE:
+            expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s; {LATER}"
+            raise InvalidArgument("cluster", self.address, expected)
+
+
+def next_of(finished: "queue.SimpleQueue[Any]", patience: Patience) -> Any:
+    """The next future that is finished."""
     while True:
         with suppress(queue.Empty):
             return finished.get(timeout=1.0)
-        if workers_of(client):
-            last = time.monotonic()
-        elif time.monotonic() - last > PATIENCE:
-            expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s; {LATER}"
-            raise InvalidArgument("cluster", address, expected)
+        patience.check()
 
 
-def result_of(future: Any, task: Task, address: str) -> Block:
+def result_of(future: Any, task: Task, patience: Patience) -> Block:
     """What a task gave; what befell it on the workers, said in terms of cells and workers."""
     from distributed import KilledWorker
 
     try:
-        block: Block = future.result()
-        return block
+        return gathered(future, patience)
     except KilledWorker as error:
         deaths = f"{error.allowed_failures + 1} of them died at it, perhaps of too little memory"
         expected = f"workers that live through cell {task.cell.number} ({task.cell.name}), and {deaths}; {LATER}"
-        raise InvalidArgument("cluster", address, expected) from error
+        raise InvalidArgument("cluster", patience.address, expected) from error
     except (ImportError, AttributeError) as error:
         if isinstance(error, AttributeError) and "Can't get attribute" not in str(error):
             raise
-        raise InvalidArgument("cluster", address, f"workers with ensample {__version__}, as here ({error}); {LATER}") from error
+        expected = f"workers with ensample {__version__}, as here ({error}); {LATER}"
+        raise InvalidArgument("cluster", patience.address, expected) from error
+
+
+def gathered(future: Any, patience: Patience) -> Block:
+    """The result of a future that was finished. A worker that dies before it is fetched takes it along: it is computed anew."""
+    while True:
+        try:
+            block: Block = future.result(timeout=1.0)
+            return block
+        except TimeoutError:
+            if future.status == "error":  # the task's own
+                raise
+            patience.check()
 
 
 def threads_of(client: Any) -> int:
