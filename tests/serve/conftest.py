@@ -13,6 +13,7 @@ from ensample.serve.app import application
 from ensample.serve.journal import Journal
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings
+from serve.live import Live, listening
 from serve.testing import TestClient
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -53,3 +54,11 @@ def shop(serve: Serve) -> Served:
     client = serve()
     assert client.put("/v1/experiments/shop", json=SHOP).status_code == 201
     return client
+
+
+@pytest.fixture
+def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
+    """A service that listens on this machine."""
+    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
+    with listening(tmp_path / "live") as found:
+        yield found

@@ -33,7 +33,7 @@ def test_the_first_lines_work_as_printed(serve: Serve) -> None:
 def test_every_route_is_in_the_table() -> None:
     text = PAGE.read_text()
     for route in ROUTES:
-        words = route.path.replace("{experiment}", "E").replace("{id:path}", "ID")
+        words = route.path.replace("{experiment}", "E").replace("{id:path}", "ID").replace("{key:path}", "KEY")
         tail = words.rpartition("/")[2]
         assert f"`{route.method} {words}" in text or f"/{tail}`" in text or f"`{words}`" in text or "static" in words, (
             route.title

@@ -25,7 +25,8 @@ def made(client: Served, role: str, experiment: str | None = None) -> str:
 
 
 def called(client: Served, route: Route, key: str | None = None, scheme: str = "bearer") -> Any:
-    path = re.sub(r"\{id[^}]*\}", "q1", route.path.replace("{experiment}", "shop").replace("{name}", "style.css"))
+    path = re.sub(r"\{(experiment|key:path)\}", "shop", route.path.replace("{name}", "style.css"))
+    path = re.sub(r"\{id[^}]*\}", "q1", path)
     headers = {} if key is None else {"authorization": f"Bearer {key}"} if scheme == "bearer" else {"x-api-key": key}
     return client.request(route.method, path, headers=headers, content=b"{}" if route.takes is not None else None)
 
@@ -110,7 +111,7 @@ def test_a_key_for_one_experiment_is_good_for_no_other(locked: Served) -> None:
     headers = {"x-api-key": made(locked, "admin", "other")}
     for route in ROUTES:
         status = called(locked, route, headers["x-api-key"]).status_code
-        if "{experiment}" in route.path:
+        if "{experiment}" in route.path or "{key" in route.path:
             assert status == 403, route.title
     assert locked.get("/v1/experiments", headers=headers).json() == {"experiments": ["other"]}
     assert locked.post("/v1/experiments/other/decide", headers=headers, json={}).status_code == 200

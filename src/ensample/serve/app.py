@@ -11,6 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ensample.serve.calls import API_HEADERS, answering, json_response
 from ensample.serve.refusals import CODES, Refusal
@@ -38,11 +39,25 @@ def application(service: Service) -> Starlette:
 
 def middleware(service: Service) -> list[Middleware]:
     """Pages of other origins may call only where these were named."""
+    slashes = Middleware(OneSlash)
     if not service.settings.cors:
-        return []
-    headers = ["authorization", "content-type", "x-api-key", "traceparent"]
+        return [slashes]
+    headers = ["authorization", "content-type", "x-api-key", "ocp-apim-subscription-key", "if-none-match", "traceparent"]
     origins = list(service.settings.cors)
-    return [Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST", "PUT"], allow_headers=headers)]
+    cors = Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST", "PUT"], allow_headers=headers)
+    return [slashes, cors]
+
+
+class OneSlash:
+    """Clients of others put their addresses together of an endpoint that ends with a slash and a path that begins with one."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith("//"):
+            scope = {**scope, "path": "/" + scope["path"].lstrip("/")}
+        await self.app(scope, receive, send)
 
 
 async def nowhere(_: Request, error: Exception) -> Response:

@@ -15,7 +15,7 @@ from ensample.serve.keys import Key, Role
 from ensample.serve.refusals import Refusal, refusal_of
 from ensample.serve.service import Service
 
-__all__ = ["Answer", "Call", "Each", "Handler", "Query", "Route", "answering", "json_response"]
+__all__ = ["Answer", "Call", "Dialect", "Each", "Handler", "Query", "Route", "answering", "json_response"]
 
 API_HEADERS = {
     "cache-control": "no-store",
@@ -77,6 +77,17 @@ class Query(NamedTuple):
     says: str
 
 
+class Dialect(NamedTuple):
+    """How a protocol of others says that a call is refused."""
+
+    type: Any  # of the body
+    body: Callable[[Refusal, Request], Any]
+    statuses: dict[int, int]  # those that it does not have, and what it has instead
+
+    def status(self, status: int) -> int:
+        return self.statuses.get(status, status)
+
+
 class Route(NamedTuple):
     """A row of the table in routes.py, from which come the addresses, the keys' roles and the OpenAPI document."""
 
@@ -94,6 +105,7 @@ class Route(NamedTuple):
     page: bool = False  # for browsers
     name: str = "experiment"  # of the path's part that a key may be bound to
     bound: bool = False  # whether the handler sees to it that a bound key has what it may have
+    dialect: Dialect | None = None  # of refusals, where it is not ours
 
     @property
     def title(self) -> str:
@@ -160,7 +172,10 @@ def refused(error: Exception, call: Call, route: Route) -> Response:
         call.service.journal.error("mistake", error, route=route.title)
         refusal = Refusal(500, "a mistake of the service: its log says where")
     call.noted["refused"] = refusal.code
-    return json_response(refusal.body(), refusal.status, refusal.headers)
+    dialect = route.dialect
+    if dialect is None:
+        return json_response(refusal.body(), refusal.status, refusal.headers)
+    return json_response(dialect.body(refusal, call.request), dialect.status(refusal.status), refusal.headers)
 
 
 def told(call: Call, route: Route, status: int, seconds: float) -> None:
@@ -172,8 +187,7 @@ def told(call: Call, route: Route, status: int, seconds: float) -> None:
         route=route.title,
         status=status,
         ms=round(seconds * 1e3, 3),
-        experiment=call.request.path_params.get("experiment"),
         key=None if call.key is None else call.key.id,
         traceparent=traceparent(call.request.headers.get("traceparent")),
-        **call.noted,
+        **{"experiment": call.request.path_params.get(route.name), **call.noted},
     )

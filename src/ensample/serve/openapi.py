@@ -15,6 +15,7 @@ REF = "#/components/schemas/{name}"
 PART = re.compile(r"\{(\w+)(?::\w+)?\}")
 MEANING = {
     201: "It is new.",
+    304: "It is what you have.",
     400: "It cannot be read.",
     401: "A key is missing.",
     403: "The key is for something else.",
@@ -30,7 +31,7 @@ MEANING = {
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
     """By path and method; everything may be refused as `Refused` says."""
-    named = (of(kind) for route in routes for kind in (route.takes, route.gives) if is_type(kind))
+    named = (of(kind) for route in routes for kind in (route.takes, route.gives, refusal_type(route)) if is_type(kind))
     types = list({repr(kind): kind for kind in (Refused, *named)}.values())
     schemas, components = msgspec.json.schema_components(types, ref_template=REF)
     known = dict(zip(map(repr, types), schemas, strict=True))
@@ -58,6 +59,10 @@ def of(kind: Any) -> Any:
 
 def is_type(kind: Any) -> bool:
     return kind is not None and not isinstance(kind, str)
+
+
+def refusal_type(route: Route) -> Any:
+    return Refused if route.dialect is None else route.dialect.type
 
 
 def operation(route: Route, known: dict[str, Any]) -> dict[str, Any]:
@@ -98,15 +103,23 @@ def content(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
 
 def responses(route: Route, known: dict[str, Any]) -> dict[str, Any]:
     """What a route gives; what it may refuse."""
-    good = {route.status, *(status for status in route.others if status < 300)}
-    bad = {400, 403, *(status for status in route.others if status >= 300)}
+    good = {route.status, *(status for status in route.others if status < 400)}
+    bad = {400, 403, *(status for status in route.others if status >= 400)}
     bad |= {401} if route.role is not None else set()
     bad |= {408, 413, 415, 422} if route.takes is not None else set()
     bad |= {422} if route.query or "{id" in route.path else set()
     bad |= {503} if "{experiment}" in route.path or route.takes is not None else set()
-    refused = {"description": "", "content": content(Refused, known)}
-    found = {str(status): {"description": "It is done.", "content": content(route.gives, known)} for status in sorted(good)}
+    if route.dialect is not None:
+        bad = {route.dialect.status(status) for status in bad}
+    refused = {"description": "", "content": content(refusal_type(route), known)}
+    found = {str(status): done(route, status, known) for status in sorted(good)}
     if route.path == "/readyz":
         bad -= {503}
         found["503"] = {"description": MEANING[503], "content": content(route.gives, known)}
     return found | {str(status): refused | {"description": MEANING[status]} for status in sorted(bad)}
+
+
+def done(route: Route, status: int, known: dict[str, Any]) -> dict[str, Any]:
+    if route.gives is None or status == 304:
+        return {"description": MEANING.get(status, "It is done.")}
+    return {"description": "It is done.", "content": content(route.gives, known)}

@@ -1,7 +1,9 @@
 """All routes: who may call, what is taken and given. The OpenAPI document and the tests of keys walk this table."""
 
 from ensample.serve.calls import Each, Query, Route
-from ensample.serve.handlers import decisions, documentation, experiments, logs, operations
+from ensample.serve.dialects.ofrep import OFREP, BulkEvaluated, EvaluationCall, FlagEvaluated
+from ensample.serve.dialects.personalizer import PERSONALIZER, RankCall, Ranked, RewardValue
+from ensample.serve.handlers import decisions, documentation, experiments, logs, ofrep, operations, personalizer
 from ensample.serve.messages import (
     ActionsChange,
     Activation,
@@ -179,5 +181,65 @@ ROUTES: tuple[Route, ...] = (
         takes=EvaluateCall,
         gives=Evaluated,
         others=(404,),
+    ),
+    Route(
+        "POST",
+        "/personalizer/v1.0/rank",
+        "decide",
+        personalizer.rank,
+        "As Azure's Personalizer: choose an action. The key says of which experiment; one that is bound to none has its own.",
+        takes=RankCall,
+        gives=Ranked,
+        status=201,
+        others=(404, 409),
+        bound=True,
+        dialect=PERSONALIZER,
+    ),
+    Route(
+        "POST",
+        "/personalizer/v1.0/events/{id:path}/reward",
+        "decide",
+        personalizer.reward_event,
+        "As Azure's Personalizer: the reward of an event. The header Ensample-Outcome says what became of it.",
+        takes=RewardValue,
+        status=204,
+        others=(404,),
+        bound=True,
+        dialect=PERSONALIZER,
+    ),
+    Route(
+        "POST",
+        "/personalizer/v1.0/events/{id:path}/activate",
+        "decide",
+        personalizer.activate_event,
+        "As Azure's Personalizer: an event that was deferred was shown.",
+        status=204,
+        others=(404, 503),
+        bound=True,
+        dialect=PERSONALIZER,
+    ),
+    Route(
+        "POST",
+        "/ofrep/v1/evaluate/flags",
+        "decide",
+        ofrep.evaluate_flags,
+        "OpenFeature's bulk evaluation, which nothing is decided by: no flags.",
+        takes=EvaluationCall,
+        gives=BulkEvaluated,
+        others=(304,),
+        bound=True,
+        dialect=OFREP,
+    ),
+    Route(
+        "POST",
+        "/ofrep/v1/evaluate/flags/{key:path}",
+        "decide",
+        ofrep.evaluate_flag,
+        "OpenFeature's evaluation of a flag: the action that an experiment has for a targeting key.",
+        takes=EvaluationCall,
+        gives=FlagEvaluated,
+        others=(404,),
+        name="key",
+        dialect=OFREP,
     ),
 )

@@ -28,7 +28,19 @@ from ensample.serve.service import Service
 from ensample.serve.sizes import check_batch, check_offer
 from ensample.serve.sticky import latest, sticky_decision
 
-__all__ = ["activate", "activate_all", "asked_of", "decide", "decided", "event", "explain", "reward", "reward_all"]
+__all__ = [
+    "activate",
+    "activate_all",
+    "activated",
+    "asked_of",
+    "decide",
+    "decided",
+    "event",
+    "explain",
+    "reward",
+    "reward_all",
+    "rewarded",
+]
 
 T = TypeVar("T")
 
@@ -106,7 +118,10 @@ async def rewarded(call: Call, found: Hosted, item: RewardItem) -> OutcomeAnswer
 
 
 async def activate(call: Call) -> OutcomeAnswer:
-    found, id = hosted(call), call.path("id")
+    return await activated(call, hosted(call), call.path("id"))
+
+
+async def activated(call: Call, found: Hosted, id: str) -> OutcomeAnswer:
     call.noted["decision"] = id
     outcome = await found.worker.ask(lambda: found.experiment.activate(id))
     call.noted["outcome"] = outcome

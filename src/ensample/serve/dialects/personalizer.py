@@ -1,0 +1,136 @@
+"""Azure's Personalizer v1.0, retired on 1 October 2026: its calls and answers in the shapes that its clients know.
+
+The shapes are those of https://learn.microsoft.com/en-us/rest/api/personalizer/ and of the released clients.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from starlette.requests import Request
+
+from ensample.errors import InvalidArgument
+from ensample.experiments import NamedDecision
+from ensample.serve.calls import Dialect
+from ensample.serve.messages import Context, DecideCall
+from ensample.serve.refusals import Refusal
+
+__all__ = ["PERSONALIZER", "RankCall", "Ranked", "RewardValue", "merged", "question_of", "ranked"]
+
+Name = Annotated[str, Meta(min_length=1, max_length=256)]
+Objects = list[dict[str, Any]]
+
+
+class RankableAction(Struct):
+    """An action, with its features as a list of objects."""
+
+    id: Name
+    features: Objects = []
+
+
+class RankCall(Struct, rename="camel"):
+    """A question. Fields that are not known are passed over, as Personalizer does."""
+
+    actions: Annotated[list[RankableAction], Meta(min_length=1)]
+    context_features: Objects | None = None
+    excluded_actions: list[str] | None = None
+    event_id: Name | None = None
+    defer_activation: bool | None = False
+
+
+class RankedAction(Struct):
+    id: str
+    probability: float | None
+
+
+class Ranked(Struct, rename="camel"):
+    """An answer: the action to show is `rewardActionId`."""
+
+    ranking: list[RankedAction]
+    event_id: str
+    reward_action_id: str
+
+
+class RewardValue(Struct):
+    value: float
+
+
+class InnerError(Struct):
+    code: str
+
+
+class PersonalizerError(Struct, rename="camel", omit_defaults=True):
+    code: str
+    message: str
+    target: str | None = None
+    inner_error: InnerError | None = None
+
+
+class ErrorResponse(Struct):
+    error: PersonalizerError
+
+
+def refusal_body(refusal: Refusal, _: Request) -> ErrorResponse:
+    """Personalizer has three codes; ours is within."""
+    code = "ResourceNotFound" if refusal.status == 404 else "InternalServerError" if refusal.status >= 500 else "BadRequest"
+    return ErrorResponse(PersonalizerError(code, refusal.message, refusal.argument, InnerError(refusal.code)))
+
+
+PERSONALIZER = Dialect(ErrorResponse, refusal_body, {422: 400})
+
+
+def question_of(asked: RankCall) -> DecideCall:
+    """The same question in our words. Whoever is excluded need not be on offer."""
+    names = [action.id for action in asked.actions]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgument("actions", twice, "ids of actions, none of them twice")
+    features: dict[str, Context | None] = {
+        action.id: merged(f"actions.{action.id}", action.features) or None for action in asked.actions
+    }
+    out = set(asked.excluded_actions or ())
+    return DecideCall(
+        asked.event_id,
+        merged("contextFeatures", asked.context_features or []),
+        features,
+        [name for name in names if name in out],
+        not asked.defer_activation,
+    )
+
+
+def ranked(asked: RankCall, decision: NamedDecision) -> Ranked:
+    """The chosen action first, then the others from the most to the least likely; those excluded keep their places, with 0."""
+    known, out = decision.propensities or {}, set(asked.excluded_actions or ())
+    free = [action.id for action in asked.actions if action.id not in out]
+    order = iter(sorted(free, key=lambda name: (name != decision.action, -known.get(name, 0.0))))
+    names = [action.id if action.id in out else next(order) for action in asked.actions]
+    ranking = [RankedAction(name, 0.0 if name in out else known.get(name)) for name in names]
+    return Ranked(ranking, decision.id, decision.action)
+
+
+def merged(argument: str, objects: Objects) -> dict[str, Any]:
+    """One object of several. Objects of the same name are merged, texts of the same name are a list.
+
+    >>> merged("contextFeatures", [{"device": {"mobile": True}, "likes": "tea"}, {"device": {"os": "x"}, "likes": "tennis"}])
+    {'device': {'mobile': True, 'os': 'x'}, 'likes': ['tea', 'tennis']}
+    """
+    found: dict[str, Any] = {}
+    for item in objects:
+        for name, value in item.items():
+            found[name] = joined(f"{argument}.{name}", found[name], value) if name in found else value
+    return found
+
+
+def joined(argument: str, first: Any, second: Any) -> Any:
+    if first == second and type(first) is type(second):
+        return first
+    if isinstance(first, dict) and isinstance(second, dict):
+        return merged(argument, [first, second])
+    if texts(first) and texts(second):
+        return [*texts(first), *texts(second)]
+    raise InvalidArgument(argument, second, "a feature once, or objects or texts of the same name")
+
+
+def texts(value: Any) -> list[str]:
+    """The texts that it is, if it is nothing else."""
+    items = value if isinstance(value, list) else [value]
+    return items if all(isinstance(item, str) for item in items) else []

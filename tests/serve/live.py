@@ -1,0 +1,57 @@
+"""A service that listens on this machine, in a thread: for clients that we have not written."""
+
+import io
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import uvicorn
+
+from ensample.experiments.sqlite import SQLiteStorage
+from ensample.serve.app import application
+from ensample.serve.journal import Journal
+from ensample.serve.keys import new_key
+from ensample.serve.service import Service
+from ensample.serve.service_settings import ServiceSettings
+
+__all__ = ["Live", "listening"]
+
+
+class Live(NamedTuple):
+    """Where it is called, and what it is."""
+
+    url: str
+    service: Service
+
+    def key(self, role: str, experiment: str | None = None) -> str:
+        """A new one."""
+        text, key = new_key(role, experiment)
+        self.service.store.add(key)
+        return text
+
+    def experiment(self, name: str) -> Any:
+        return self.service.catalog[name].experiment
+
+
+@contextmanager
+def listening(folder: Path, **settings: Any) -> Iterator[Live]:
+    """Until the end of the block."""
+    given = ServiceSettings(data=folder, **settings)
+    service = Service(given, Journal("info", io.StringIO()), lambda path: SQLiteStorage(path, synchronous="OFF"))
+    config = uvicorn.Config(application(service), log_config=None, access_log=False, lifespan="on", ws="none")
+    server = uvicorn.Server(config)
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.01)
+            yield Live(f"http://127.0.0.1:{listener.getsockname()[1]}", service)
+        finally:
+            server.should_exit = True
+            thread.join()
