@@ -48,8 +48,9 @@ class ContextColumns:
         counts: Counter[str] = Counter()
         kinds: dict[str, set[type]] = {}
         for context in contexts:
-            counts.update(name for name, _ in entries(context))
-            for field, value in flat(context):
+            found = list(flat(context))
+            counts.update(name for name, _ in named_numbers(found))
+            for field, value in found:
                 kinds.setdefault(field, set()).add(type(value))
         alike = all(len(kind) == 1 for kind in kinds.values())
         return cls([name for name, _ in counts.most_common(limit)], json_kind(contexts) if alike else None)
@@ -96,7 +97,12 @@ class ContextColumns:
 
 def entries(context: Any) -> Iterable[tuple[str, float]]:
     """The numbers of one context, which may be JSON, a dict or a list of numbers."""
-    for field, value in flat(context):
+    return named_numbers(flat(context))
+
+
+def named_numbers(fields: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, float]]:
+    """Words as indicators, numbers as they are."""
+    for field, value in fields:
         if type(value) is str:
             yield f"{field}={value}", 1.0
         elif isinstance(value, float | int | np.number | np.bool_) and abs(float(value)) <= LARGEST:  # not NaN either

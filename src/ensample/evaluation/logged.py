@@ -52,6 +52,22 @@ class Rows(NamedTuple):
     contexts: FloatArray  # [n, p]
     frame: "polars.DataFrame"  # the rows themselves
     names: list[str]  # of the actions [K]
+    places: IntArray  # in the log [n]
+
+    def between(self, start: int, stop: int) -> "Rows":
+        """Those of rows start .. stop - 1 of the log."""
+        first, last = np.searchsorted(self.places, (start, stop)).tolist()
+        part = slice(first, last)
+        return self._replace(
+            rewards=self.rewards[part],
+            chosen=self.chosen[part],
+            propensity=self.propensity[part],
+            propensities=None if self.propensities is None else self.propensities[part],
+            offered=self.offered[part],
+            contexts=self.contexts[part],
+            frame=self.frame[part],
+            places=self.places[part],
+        )
 
     def raw_contexts(self) -> list[Any]:
         """The contexts as a function of the user's gets them: JSON is opened, None where there are none."""
@@ -171,7 +187,9 @@ class LoggedData:
 
     def _rows(self, start: int, stop: int) -> Rows:
         polars = package("polars")
-        frame = self.source.slice(start, stop - start).collect().filter(polars.col("reward").is_not_null())
+        frame = self.source.slice(start, stop - start).collect()
+        rewarded = frame["reward"].is_not_null()
+        places, frame = start + np.flatnonzero(rewarded.to_numpy()), frame.filter(rewarded)
         actions = polars.Enum(self.names)
         chosen = frame["action"].cast(polars.String).cast(actions).to_physical().to_numpy().astype(np.int64)
         shape = frame.height, len(self.names)
@@ -191,7 +209,7 @@ class LoggedData:
                 wrong = frame["action"][int(np.argmin(offered[np.arange(len(chosen)), chosen]))]
                 raise InvalidArgument("log.action", wrong, "an action of its row's offer")
         contexts = self.contexts.matrix(frame["context"] if "context" in frame.columns else [None] * frame.height)
-        return Rows(rewards, chosen, propensity, propensities, offered, contexts, frame, self.names)
+        return Rows(rewards, chosen, propensity, propensities, offered, contexts, frame, self.names, places)
 
 
 @contextmanager

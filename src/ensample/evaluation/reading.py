@@ -13,14 +13,28 @@ from ensample.evaluation.logged import LoggedData, Rows
 __all__ = ["Piece", "here", "on_cluster"]
 
 AHEAD = 8  # pieces under way on a cluster
+TOGETHER = 20_000  # rows read at once, where pieces are smaller
 
 Piece = tuple[int, int]
 
 
 def here(data: LoggedData, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Rows]]:
-    """Read in this process."""
+    """Read in this process; small pieces together, since each reading has a cost of its own."""
+    waiting: list[Piece] = []
     for piece in pieces:
-        yield piece, data.rows(*piece)
+        if waiting and piece[1] - waiting[0][0] > TOGETHER:
+            yield from at_once(data, waiting)
+            waiting = []
+        waiting.append(piece)
+    if waiting:
+        yield from at_once(data, waiting)
+
+
+def at_once(data: LoggedData, pieces: list[Piece]) -> Iterator[tuple[Piece, Rows]]:
+    """Pieces that follow each other."""
+    rows = data.rows(pieces[0][0], pieces[-1][1])
+    for piece in pieces:
+        yield piece, rows if len(pieces) == 1 else rows.between(*piece)
 
 
 def on_cluster(

@@ -28,7 +28,7 @@ __all__ = ["LowerBound"]
 RATES = 2.0 ** -np.arange(1.0, 17.0)
 """l, for numbers of size 1: a factor of 2 between two of them costs 6% of width at most, their number a logarithm."""
 
-HALVINGS = 80
+STEPS = 100  # at most; it takes some ten
 
 
 class LowerBound:
@@ -83,19 +83,26 @@ class LowerBound:
         if self.count == 0 or self.rates.size == 0:
             return -math.inf
         needed = math.log(RATES.size / alarm)  # every rate has the same share, also those that left
-        low, high = self.mean - self.widest(needed), self.mean
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
+        low = self.mean - self.widest(needed)
+        for _ in range(STEPS):  # Newton's: the growth is convex and falls, so that each step stays on the careful side
+            excess, slope = self.growth_and_slope(low)
+            nearer = low + (excess - needed) / slope
+            if nearer <= low:
                 break
-            low, high = (middle, high) if self.growth(middle) >= needed else (low, middle)
+            low = nearer
         return low
 
     def growth(self, mean: float) -> float:
         """log sum_l M_t(l), were this the mean."""
+        return self.growth_and_slope(mean)[0]
+
+    def growth_and_slope(self, mean: float) -> tuple[float, float]:
+        """The same, and how much it falls with the mean."""
         exponents = self.rates * (self.total - self.count * mean) - self.penalties
         largest = float(exponents.max())
-        return largest + math.log(float(np.exp(exponents - largest).sum()))
+        shares = np.exp(exponents - largest)
+        size = float(shares.sum())
+        return largest + math.log(size), self.count * float(shares @ self.rates) / size
 
     def widest(self, needed: float) -> float:
         """A distance from the mean at which one rate alone decides."""
