@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,6 +105,8 @@ def test_runs_say_what_happened() -> None:
     assert frame["regret"].to_numpy() == pytest.approx(runs.regret.ravel())
     assert np.isnan(es.simulate(RECIPES[0], FAMILY, 10, 1).standard_error).all()
     assert "8 runs" in repr(runs)
+    compiled = replace(runs, seconds=np.array([9.0] + [0.5] * 7))  # the first run waited for its kernel
+    assert compiled.seconds_per_round == 0.005 and compiled.summary()["rounds_per_second"] == pytest.approx(200)
 
 
 def test_blocks_hold_every_replicate_once() -> None:

@@ -76,8 +76,8 @@ class Runs:
 
     @property
     def seconds_per_round(self) -> float:
-        """Of one thread."""
-        return float(self.seconds.sum() / (self.horizon * len(self.seconds)))
+        """Of one thread: the median over the runs, since the first of them may have had to wait for a kernel's compilation."""
+        return float(np.median(self.seconds)) / self.horizon
 
     def quantile(self, q: float) -> FloatArray:
         """A quantile of the regret at the checkpoints: [C]."""
