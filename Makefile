@@ -8,6 +8,8 @@ BIN := .venv/bin
 OLDEST ?= $(shell for p in $(BIN)/python python3.11 python3; do \
 	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 LOWEST := build/lowest
+ATTACKS := tests/experiments/test_kills.py tests/experiments/test_power.py tests/experiments/test_machine.py \
+	tests/evaluation/test_sequences.py tests/evaluation/test_coverage.py
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 .DEFAULT_GOAL := help
@@ -35,7 +37,7 @@ test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all tha
 	$(LOWEST)/bin/python tests/smoke.py
 
 attack: .venv/develops  ## every attack at its full number of attempts (an hour or two)
-	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s tests/attacks
+	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s tests/attacks $(ATTACKS)
 
 lint: .venv/develops  ## ruff, mypy and the import rules
 	$(BIN)/ruff check .
