@@ -31,7 +31,7 @@ def played(rounds: int) -> tuple[es.Policy, list[int], list[int]]:
 def test_it_plays_as_its_twin_does() -> None:
     policy, arms, stages = played(1500)
     assert arms == rivals.sup_linucb(X, 400, 1.5, 0.9, reward, 1500)
-    assert {-1, 0, 1, 2, 3} <= set(stages) and len(set(arms)) >= 5, "a twin that is never put to the test"
+    assert {0, 1, 2, 3} <= set(stages) and min(stages) < 0 and len(set(arms)) >= 5, "a twin that is never put to the test"
     other = rivals.sup_linucb(X, 400, 1.5, 1.0, reward, 1500)
     assert arms != other, "negative control"
     assert RECIPE.stages == 6 == len(policy.model.means)
@@ -43,6 +43,24 @@ def test_stages_learn_from_their_own_rounds_only() -> None:
         seen = X[[arm for arm, stage in zip(arms, stages, strict=True) if stage == s]]
         np.testing.assert_allclose(policy.model.grams[s], 1.5 * np.eye(3) + seen.T @ seen, rtol=1e-12)
         np.testing.assert_allclose(policy.model.means[s], np.linalg.solve(policy.model.grams[s], policy.model.targets[s]))
+
+
+def test_what_a_round_promises_is_said_by_the_stage_that_decides_it() -> None:
+    """Also where no stage learns: the stage that knows all arms well is seldom the last one, which has seen nothing."""
+    policy = RECIPE.start(es.FiniteArms(X))
+    seen = set()
+    for t in range(1500):
+        arm, stage = policy.model.choice()
+        s = stage if stage >= 0 else -1 - stage
+        width = np.sqrt(X[arm] @ np.linalg.solve(policy.model.grams[s], X[arm]))
+        expected = X[arm] @ policy.model.means[s] + RECIPE.radius * width
+        assert X[arm] @ policy.model.theta(0) == pytest.approx(expected, rel=1e-9)
+        if stage < 0:
+            widths = [np.sqrt(x @ np.linalg.solve(policy.model.grams[s], x)) for x in X[[arm]]]
+            assert RECIPE.radius * max(widths) <= 1 / np.sqrt(RECIPE.horizon) * (1 + 1e-9)
+        seen.add(stage)
+        policy.update(round=policy.decide().round, reward=reward(t, arm))
+    assert any(-RECIPE.stages < stage < 0 for stage in seen), "negative control: the last stage would not do"
 
 
 def test_late_rewards_go_to_the_first_stage_that_needs_them() -> None:

@@ -7,6 +7,7 @@ from ensample.claims.statements import (
     azuma,
     binomial_anticoncentration,
     calibration_equivariance,
+    certificate,
     chi_square,
     corollary_finite,
     corollary_infinite,
@@ -104,6 +105,7 @@ CLAIMS: tuple[Claim, ...] = (
     optimistic_existence.CLAIM,
     optimistic_concentration.CLAIM,
     optimistic_regret.CLAIM,
+    certificate.CLAIM,
     calibration_equivariance.CLAIM,
 )
 

@@ -26,6 +26,7 @@ class Case:
     setting: Setting
     guarantee: Guarantee
     shown: bool = False  # in the figure
+    runs: int = 0  # where more are needed than decide if they all agree
 
 
 def play(claim: str, cases: Sequence[Case], seed: int, tests: int = 0) -> list[FloatArray]:
@@ -35,7 +36,7 @@ def play(claim: str, cases: Sequence[Case], seed: int, tests: int = 0) -> list[F
             case.recipe,
             case.problem,
             case.setting.horizon,
-            runs_to_decide(case.guarantee.probability, tests or len(cases)),
+            max(case.runs, runs_to_decide(case.guarantee.probability, tests or len(cases))),
             seed,
             checkpoints=1,
             cell=cell(f"{claim} {place}"),

@@ -20,14 +20,17 @@ __all__ = ["feed", "learn_staged", "stage_of", "staged_arm"]
 def staged_arm(
     inverses: FloatArray, means: FloatArray, by_coordinate: FloatArray, radius: float, floor: float
 ) -> tuple[int, int]:
-    """(arm, stage) of a round; stage -1 where all arms that are left are known well, and the most promising one is played.
+    """(arm, stage) of a round.
+
+    Where all arms that are left in stage s are known well the one that it finds most promising is played, no stage learns from
+    it, and -1 - s is said in place of s.
 
     inverses: V^-1 of each stage [S, d, d]; means: theta_hat [S, d]; by_coordinate: [d, K]; floor: 1/sqrt(T).
     """
     arms = by_coordinate.shape[1]
     left = np.ones(arms, np.bool_)
     widths, promises = np.empty(arms), np.empty(arms)
-    best = 0
+    best, s = 0, 0
     for s in range(means.shape[0]):
         square_widths(inverses[s], by_coordinate, widths)
         sum_rows(promises, by_coordinate, means[s])
@@ -46,7 +49,7 @@ def staged_arm(
         least = promises[best] - 2.0 * level
         for k in range(arms):
             left[k] = left[k] and promises[k] >= least
-    return best, -1
+    return best, -1 - s
 
 
 @kernel

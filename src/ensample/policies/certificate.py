@@ -20,7 +20,7 @@ from ensample.types import FloatArray
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "round_bounds"]
 
 CERTIFICATE = "a certificate"
 Width = Callable[[LinearModel, "Policy", FloatArray], float]
@@ -83,20 +83,39 @@ class Certificate:
 
 def certify(policy: "Policy") -> Certificate:
     """Play the log again, and add up what each round's regret is at most."""
-    recipe, log = policy.recipe, policy._ledger.log()
-    setting = recipe.setting
+    recipe, setting = certifiable(policy)
+    proved, terms = recipe.guarantee(setting), round_bounds(policy)
+    return Certificate(
+        rounds=terms.size,
+        bound=float(np.minimum(terms, 2.0 * setting.norm).sum()),
+        unclipped=float(terms.sum()),
+        probability=1.0 - width_of(recipe, setting)[1] * setting.delta,
+        a_priori=proved.bound,
+        theorem=proved.theorem,
+    )
+
+
+def certifiable(policy: "Policy") -> tuple[EnsembleSampling | LinUCB, Setting]:
+    """The recipe and its setting, or `AssumptionError` where nothing is proved of them."""
+    recipe, setting = policy.recipe, policy.recipe.setting
     if setting is None or not isinstance(recipe, EnsembleSampling | LinUCB):
         raise AssumptionError(CERTIFICATE, "EnsembleSampling.from_theorem or LinUCB.from_theorem", f"{recipe!r}")
-    proved = recipe.guarantee(setting)
+    recipe.guarantee(setting)
     if isinstance(policy.arms, ChangingArms):
         raise AssumptionError(CERTIFICATE, "one set of arms, which the log can be compared with", f"arms = {policy.arms!r}")
-    rounds = len(log.round)
+    rounds = len(policy._ledger.log().round)
     if isinstance(recipe, EnsembleSampling) and rounds > setting.horizon:
         raise AssumptionError(CERTIFICATE, f"at most the {setting.horizon} rounds of its setting", f"{rounds} rounds")
-    width, failures = width_of(recipe, setting)
-    terms = np.empty(rounds)
-    again = recipe.start(policy.arms, policy.seed, log=None)
-    for t in range(rounds):
+    return recipe, setting
+
+
+def round_bounds(policy: "Policy") -> FloatArray:
+    """What the regret of each round is at most, not yet clipped at 2S: the log is played again. [rounds]"""
+    recipe, setting = certifiable(policy)
+    width, _ = width_of(recipe, setting)
+    log, again = policy._ledger.log(), recipe.start(policy.arms, policy.seed, log=None)
+    terms = np.empty(len(log.round))
+    for t in range(terms.size):
         decision = again.decide()
         if log.round[t] != t or not np.array_equal(decision.features, log.features[t]):
             raise AssumptionError(
@@ -108,14 +127,7 @@ def certify(policy: "Policy") -> Certificate:
         assert isinstance(model, LinearModel)
         terms[t] = width(model, again, decision.features)
         again.update(decision, log.reward[t])
-    return Certificate(
-        rounds=rounds,
-        bound=float(np.minimum(terms, 2.0 * setting.norm).sum()),
-        unclipped=float(terms.sum()),
-        probability=1.0 - failures * setting.delta,
-        a_priori=proved.bound,
-        theorem=proved.theorem,
-    )
+    return terms
 
 
 def width_of(recipe: EnsembleSampling | LinUCB, setting: Setting) -> tuple[Width, int]:

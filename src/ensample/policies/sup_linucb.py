@@ -113,13 +113,14 @@ class StagedModel(LinearModel):
         self.targets, self.means = np.zeros((stages, d)), np.zeros((stages, d))
 
     def choice(self) -> tuple[int, int]:
-        """(arm, stage) of the coming round; stage -1 where none will learn from it."""
+        """(arm, stage) of the coming round; -1 - stage where none will learn from it, as the stage knows all arms well."""
         arm, stage = staged_arm(self.inverses, self.means, self.by_coordinate, self.radius, self.floor)
         return int(arm), int(stage)
 
     def theta(self, member: int) -> FloatArray:
         """What the stage of the coming round promises of its arm: theta_hat + radius V^-1 x / |x|_{V^-1}."""
         arm, stage = self.choice()
+        stage = stage if stage >= 0 else -1 - stage
         x = self.by_coordinate[:, arm]
         gain = self.inverses[stage] @ x
         width = math.sqrt(max(0.0, float(x @ gain)))

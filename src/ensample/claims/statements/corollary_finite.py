@@ -1,24 +1,20 @@
 """The Corollary: the regret of LinPHE, on finitely many arms."""
 
 import math
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
-from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_least, weakest
-from ensample.claims.regrets import Case, bound_against_regret, judge, play, runs_to_decide
-from ensample.claims.rounds import TIMID
-from ensample.claims.watched import replicates
+from ensample.claims.claim import Broken, Claim, Cost, Fault, Kind, Scale, Section
+from ensample.claims.evidence import generator
+from ensample.claims.regrets import Case
+from ensample.claims.rounds import TIMID, Rounds, sum_and_rounds
 from ensample.perturbations import P_N
 from ensample.policies import PerturbedHistory
 from ensample.problems import Family, Problem, problem
 from ensample.randomness import RunStream
 from ensample.statistics import normal_cdf
 from ensample.theory import Setting, estimator_radius
-from ensample.types import FloatArray
 
 __all__ = ["CLAIM", "case"]
 
@@ -27,22 +23,16 @@ ROUNDS = Setting(dim=2, arms=2, horizon=60, noise=1.0, norm=1.0, delta=0.03)
 GOOD = 1.0 - 2.0 * ROUNDS.delta  # of the events of a round; the third delta is for the sum over rounds
 
 
-def measure(scale: Scale, seed: int) -> Judge:
-    """Regret of LinPHE at the Corollary's constants against B(gamma_T, p_N / 2), and round by round."""
+def cases(scale: Scale) -> list[Case]:
+    """Random arms, Bernoulli rewards, and a thousand arms of which most are near-copies."""
     longest = scale.choose(4000, 100_000, 1_000_000)
     sphere = problem("sphere", dim=5, arms=20, noise=1.0)
-    cases = [case("sphere", Setting(5, 20, horizon, 1.0, 1.0), sphere, shown=True) for horizon in (100, longest // 10, longest)]
-    cases.append(case("Bernoulli rewards", Setting(3, 10, longest // 4, 0.5, 1.0, 2.0), problem("kveton", dim=3, arms=10)))
+    listed = [
+        case("sphere", Setting(5, 20, horizon, 1.0, 1.0), sphere, shown=True) for horizon in (100, longest // 10, longest)
+    ]
+    clicks = case("Bernoulli rewards", Setting(3, 10, longest // 4, 0.5, 1.0, 2.0), problem("kveton", dim=3, arms=10))
     copies = problem("adversarial-duplicates", dim=3, arms=1000, centres=3, noise=0.3)
-    cases.append(case("near-copies", Setting(3, 1000, longest // 8, 0.3, 1.0), copies))
-    tests = len(cases) + 1
-    regrets, ratios = play(ID, cases, seed, tests), in_rounds(scale, seed, tests)
-    drawn = bound_against_regret("LinPHE, d = 5, K = 20", cases, regrets)
-
-    def judged(f: float) -> Outcome:
-        return replace(weakest([judge(cases, regrets, f, tests), of_rounds(ratios, f, tests)]), figure=drawn)
-
-    return judged
+    return [*listed, clicks, case("near-copies", Setting(3, 1000, longest // 8, 0.3, 1.0), copies)]
 
 
 def case(name: str, setting: Setting, world: Problem | Family, shown: bool = False) -> Case:
@@ -51,13 +41,7 @@ def case(name: str, setting: Setting, world: Problem | Family, shown: bool = Fal
     return Case(f"{name}, d = {setting.dim}", recipe, world, setting, recipe.guarantee(setting), shown)
 
 
-def in_rounds(scale: Scale, seed: int, tests: int, strength: float = 1.0) -> FloatArray:
-    """The largest regret of a round over its bound in each run, perturbations multiplied by `strength`: [runs]."""
-    runs = scale.choose(1, 4, 40) * runs_to_decide(GOOD, tests)
-    return np.array(replicates(partial(largest_ratio, strength, seed), runs))
-
-
-def largest_ratio(strength: float, seed: int, part: int) -> float:
+def ratio(strength: float, seed: int, part: int) -> float:
     """regret_t / (gamma |X_t| + (2 gamma/p) E|X_t|), p = p_N / 2, at most over a run on the timid problem.
 
     With two arms the probability of each is a Gaussian tail, so that the expectation is exact.
@@ -81,16 +65,7 @@ def largest_ratio(strength: float, seed: int, part: int) -> float:
     return float(largest)
 
 
-def of_rounds(ratios: FloatArray, f: float, tests: int) -> Outcome:
-    detail = f"regret of a round at most {f * ratios.max():.2g} of its bound in {ratios.size} runs"
-    kept = int((f * ratios <= 1.0).sum())
-    return probability_at_least(kept, ratios.size, GOOD, detail, CLAIM_ALARM / tests)
-
-
-def weaken(scale: Scale, seed: int) -> Judge:
-    """Round by round, with weaker perturbations."""
-    return lambda f: of_rounds(in_rounds(scale, seed, 1, 1.0 / f), 1.0, 1)
-
+IN_ROUNDS = Rounds(ratio, GOOD)
 
 CLAIM = Claim(
     id=ID,
@@ -102,8 +77,11 @@ CLAIM = Claim(
     section=Section.HISTORY,
     assumptions=("arms of norm <= 1, |theta*| <= S", "sigma-subGaussian noise", "lam >= 1, Gaussian laws at beta_T"),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the bounds divided by f", measure), Fault("the perturbations divided by f", weaken)),
-    broken=Broken("perturbations at a hundredth of the scale", lambda scale, seed: weaken(scale, seed)(100.0)),
+    faults=(
+        Fault("the bounds divided by f", sum_and_rounds(ID, cases, IN_ROUNDS, "LinPHE, d = 5, K = 20")),
+        IN_ROUNDS.weakened(),
+    ),
+    broken=Broken("perturbations at a hundredth of the scale", lambda scale, seed: IN_ROUNDS.weaken(scale, seed)(100.0)),
     note="Half of Theorem 1's bound, and as far above the regret: no regret at these horizons could exceed it. The inequality "
     "of a round could: with two arms the expected width is known exactly, and LinPHE with perturbations that are too weak "
     "breaks it.",

@@ -1,21 +1,17 @@
 """Theorem 1: the regret of linear ensemble sampling."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
-from ensample.claims.evidence import CLAIM_ALARM, probability_at_least, weakest
-from ensample.claims.regrets import Case, bound_against_regret, judge, play, runs_to_decide
-from ensample.claims.rounds import TIMID, largest_ratio
-from ensample.claims.watched import replicates
+from ensample.claims.claim import Broken, Claim, Cost, Fault, Kind, Scale, Section
+from ensample.claims.regrets import Case
+from ensample.claims.rounds import TIMID, Rounds, largest_ratio, sum_and_rounds
 from ensample.perturbations import P_N
 from ensample.policies import EnsembleSampling
 from ensample.problems import Family, LinearProblem, Problem, problem
 from ensample.theory import Guarantee, Setting, estimator_radius, sharp_bound, sharp_size
-from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]
 
@@ -26,28 +22,13 @@ LINE = LinearProblem(FiniteArms(np.array([[-1.0], [1.0]])), [1.0], 0.0)
 SHARE = 0.12  # of optimistic members in the case where the bound says something
 
 
-def measure(scale: Scale, seed: int) -> Judge:
-    """Regret at the theorem's constants, its m members evaluated lazily, against B(gamma_T, p_N / 4), and round by round."""
-    cases = [case(name, setting, world) for name, setting, world in settings(scale)]
-    cases.append(informative())
-    tests = len(cases) + 1
-    regrets, ratios = play(ID, cases, seed, tests), in_rounds(scale, seed, tests)
-    drawn = bound_against_regret("Theorem 1, d = 5, K = 20", cases, regrets)
-
-    def judged(f: float) -> Outcome:
-        return replace(weakest([judge(cases, regrets, f, tests), of_rounds(ratios, f, tests)]), figure=drawn)
-
-    return judged
-
-
-def settings(scale: Scale) -> list[tuple[str, Setting, Problem | Family]]:
+def cases(scale: Scale) -> list[Case]:
+    """The theorem's constants, its m members evaluated lazily, and one case where the bound says something."""
     longest = scale.choose(4000, 100_000, 1_000_000)
     sphere = problem("sphere", dim=5, arms=20, noise=1.0)
-    listed: list[tuple[str, Setting, Problem | Family]] = [
-        ("sphere", Setting(5, 20, horizon, 1.0, 1.0), sphere) for horizon in (100, longest // 10, longest)
-    ]
-    listed.append(("Bernoulli rewards", Setting(3, 10, longest // 4, 0.5, 1.0, 2.0), problem("kveton", dim=3, arms=10)))
-    return listed
+    listed = [case("sphere", Setting(5, 20, horizon, 1.0, 1.0), sphere) for horizon in (100, longest // 10, longest)]
+    clicks = case("Bernoulli rewards", Setting(3, 10, longest // 4, 0.5, 1.0, 2.0), problem("kveton", dim=3, arms=10))
+    return [*listed, clicks, informative()]
 
 
 def case(name: str, setting: Setting, world: Problem | Family) -> Case:
@@ -63,25 +44,13 @@ def informative() -> Case:
     return Case(f"a line without noise (share {SHARE}, m = {recipe.size:,})", recipe, LINE, setting, guarantee)
 
 
-def in_rounds(scale: Scale, seed: int, tests: int, strength: float = 1.0) -> FloatArray:
-    """The largest regret of a round over its bound in each run, perturbations multiplied by `strength`: [runs]."""
-    runs = scale.choose(1, 4, 40) * runs_to_decide(GOOD, tests)
-    theorem = EnsembleSampling.from_theorem(ROUNDS)
-    recipe = EnsembleSampling(sharp_size(ROUNDS), strength * theorem.unit_scale)
-    one = partial(largest_ratio, recipe, TIMID, ROUNDS, estimator_radius(ROUNDS), P_N / 4.0, seed, ID)
-    return np.array(replicates(one, runs))
+def ratio(strength: float, seed: int, part: int) -> float:
+    """With all members of the sharper size kept."""
+    recipe = EnsembleSampling(sharp_size(ROUNDS), strength * EnsembleSampling.from_theorem(ROUNDS).unit_scale)
+    return largest_ratio(recipe, TIMID, ROUNDS, estimator_radius(ROUNDS), P_N / 4.0, seed, ID, part)
 
 
-def of_rounds(ratios: FloatArray, f: float, tests: int) -> Outcome:
-    detail = f"regret of a round at most {f * ratios.max():.2g} of its bound in {ratios.size} runs"
-    kept = int((f * ratios <= 1.0).sum())
-    return probability_at_least(kept, ratios.size, GOOD, detail, CLAIM_ALARM / tests)
-
-
-def weaken(scale: Scale, seed: int) -> Judge:
-    """Round by round, with weaker perturbations."""
-    return lambda f: of_rounds(in_rounds(scale, seed, 1, 1.0 / f), 1.0, 1)
-
+IN_ROUNDS = Rounds(ratio, GOOD)
 
 CLAIM = Claim(
     id=ID,
@@ -97,8 +66,11 @@ CLAIM = Claim(
         "lam >= 1, uniform members, Gaussian laws at beta_T",
     ),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the bounds divided by f", measure), Fault("the perturbations divided by f", weaken)),
-    broken=Broken("perturbations at a hundredth of the scale", lambda scale, seed: weaken(scale, seed)(100.0)),
+    faults=(
+        Fault("the bounds divided by f", sum_and_rounds(ID, cases, IN_ROUNDS, "Theorem 1, d = 5, K = 20")),
+        IN_ROUNDS.weakened(),
+    ),
+    broken=Broken("perturbations at a hundredth of the scale", lambda scale, seed: IN_ROUNDS.weaken(scale, seed)(100.0)),
     note="The bound is true with room to spare: it exceeds the trivial 2ST until T = 1.5e9 at d = 2, sigma = S = lam = "
     "1. So the check also looks at the inequality that the proof sums up, that the regret of a round is at "
     "most gamma |X_t| + (2 gamma/p) times the mean of |x^j| over members, in the norm of V^-1, in every round of runs "

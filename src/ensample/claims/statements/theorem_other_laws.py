@@ -1,19 +1,12 @@
 """Theorem 1 for perturbations that are not Gaussian: the regret, and the share of optimistic members."""
 
-from functools import partial
-
-import numpy as np
-
-from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
-from ensample.claims.evidence import CLAIM_ALARM, probability_at_least, weakest
-from ensample.claims.regrets import Case, judge, play, runs_to_decide
-from ensample.claims.rounds import largest_ratio, timid
-from ensample.claims.watched import replicates
+from ensample.claims.claim import Broken, Claim, Cost, Fault, Kind, Scale, Section
+from ensample.claims.regrets import Case
+from ensample.claims.rounds import Rounds, largest_ratio, sum_and_rounds, timid
 from ensample.perturbations import CenteredBinomial, Perturbation, Rademacher, Uniform
 from ensample.policies import EnsembleSampling
 from ensample.problems import problem
 from ensample.theory import Setting, estimator_radius
-from ensample.types import FloatArray
 
 __all__ = ["CLAIM"]
 
@@ -25,38 +18,25 @@ MEMBERS = 200  # that are kept in the rounds looked at: the theorem's own would 
 SHARE = 0.01 / 4.0
 
 
-def measure(scale: Scale, seed: int) -> Judge:
-    """Regret at the appendix's constants against B(gamma_T, 0.01 / 4), and round by round with signs."""
-    cases, tests = [case(law, scale) for law in LAWS], len(LAWS) + 1
-    regrets, ratios = play(ID, cases, seed, tests), in_rounds(scale, seed, tests)
-    return lambda f: weakest([judge(cases, regrets, f, tests), of_rounds(ratios, f, tests)])
-
-
-def case(law: Perturbation, scale: Scale) -> Case:
+def cases(scale: Scale) -> list[Case]:
+    """Each law at the appendix's constants."""
     setting = Setting(5, 20, scale.choose(1000, 30_000, 300_000), 1.0, 1.0)
+    return [case(law, setting) for law in LAWS]
+
+
+def case(law: Perturbation, setting: Setting) -> Case:
     recipe, world = EnsembleSampling.from_theorem(setting, law), problem("sphere", dim=5, arms=20, noise=1.0)
     return Case(f"{type(law).__name__} (m = {recipe.size:,})", recipe, world, setting, recipe.guarantee(setting))
 
 
-def in_rounds(scale: Scale, seed: int, tests: int, strength: float = 1.0) -> FloatArray:
-    """The largest regret of a round over its bound in each run with signs, multiplied by `strength`: [runs]."""
-    runs = scale.choose(1, 4, 40) * runs_to_decide(GOOD, tests)
+def ratio(strength: float, seed: int, part: int) -> float:
+    """With signs."""
     law = Rademacher(strength * EnsembleSampling.from_theorem(ROUNDS, Rademacher()).unit_scale)
     recipe = EnsembleSampling(MEMBERS, law.scale, initial=law, reward=law)
-    one = partial(largest_ratio, recipe, timid(1e-7), ROUNDS, estimator_radius(ROUNDS, Rademacher()), SHARE, seed, ID)
-    return np.array(replicates(one, runs))
+    return largest_ratio(recipe, timid(1e-7), ROUNDS, estimator_radius(ROUNDS, Rademacher()), SHARE, seed, ID, part)
 
 
-def of_rounds(ratios: FloatArray, f: float, tests: int) -> Outcome:
-    detail = f"regret of a round with signs at most {f * ratios.max():.2g} of its bound in {ratios.size} runs"
-    kept = int((f * ratios <= 1.0).sum())
-    return probability_at_least(kept, ratios.size, GOOD, detail, CLAIM_ALARM / tests)
-
-
-def weaken(scale: Scale, seed: int) -> Judge:
-    """Round by round, with weaker perturbations."""
-    return lambda f: of_rounds(in_rounds(scale, seed, 1, 1.0 / f), 1.0, 1)
-
+IN_ROUNDS = Rounds(ratio, GOOD, "of a round with signs")
 
 CLAIM = Claim(
     id=ID,
@@ -72,8 +52,8 @@ CLAIM = Claim(
         "m = (8 / 0.01^2) (K log T + log 1/delta)",
     ),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the bounds divided by f", measure), Fault("the perturbations divided by f", weaken, 1000.0)),
-    broken=Broken("signs at a thousandth of the scale", lambda scale, seed: weaken(scale, seed)(1000.0)),
+    faults=(Fault("the bounds divided by f", sum_and_rounds(ID, cases, IN_ROUNDS)), IN_ROUNDS.weakened(1000.0)),
+    broken=Broken("signs at a thousandth of the scale", lambda scale, seed: IN_ROUNDS.weaken(scale, seed)(1000.0)),
     note="The constants are sixteen times those of Gaussian perturbations and the bound as much larger, so that no "
     "regret could refute it; in single rounds signs that are too small do. Rounds are looked at with 200 members: "
     "with more the inequality is no easier to break.",
