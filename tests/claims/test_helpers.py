@@ -119,6 +119,20 @@ def test_one_draw_answers_for_ensembles_of_every_size() -> None:
     assert (stacks.least_shares_found(0.5, 2.0, 5) >= shares).all(), "no adversary beats all histories"
 
 
+def test_stacks_in_steps_are_stacks_of_which_some_sums_are_kept() -> None:
+    """Looked at in units of a step; and drawn so, the sums have the variance of what is left out."""
+    world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8]])), [0.5, 0.4], 1.0)
+    whole = draw_stacks(world, 2.0, 10, 9, np.random.default_rng(3))
+    steps = replace(whole, sums=whole.sums[:, ::3], every=3)
+    for one, other in zip(steps.look(np.array([[1, 2], [3, 0]])), whole.look(np.array([[3, 6], [9, 0]])), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    long = draw_stacks(world, 2.0, 10_001, 4000, np.random.default_rng(4), every=5000)
+    assert long.sums.shape == (2, 3, 4000) and long.every == 5000
+    scaled = long.sums[:, 2].ravel() / 100.0
+    assert holds(stats.kstest(scaled, "norm").pvalue)
+    assert not holds(stats.kstest(1.2 * scaled, "norm").pvalue), "negative control"
+
+
 def test_a_watched_round_is_what_the_definitions_say() -> None:
     world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8], [0.1, 0.0]])), [0.5, 0.4], 1.0)
     recipe = es.EnsembleSampling(7, 1.0)

@@ -36,16 +36,18 @@ class Stacks:
     best: FloatArray  # x*, [d]
     lam: float
     W: FloatArray  # [m, d]
-    sums: FloatArray  # G_k^j(n), [K, T, m]
+    sums: FloatArray  # G_k^j(n every), [K, 1 + (T - 1) / every, m]
+    every: int = 1  # an arm is pulled so many times in a row
 
     @property
     def size(self) -> int:
         return len(self.W)
 
     def look(self, counts: IntArray) -> tuple[FloatArray, FloatArray]:
-        """(U'Z^j / |U|, |theta~^j|_V) of every member at vectors of counts [C, K]: ([C, m], [C, m])."""
+        """(U'Z^j / |U|, |theta~^j|_V) of every member at vectors of counts [C, K], in units of `every`: ([C, m], [C, m])."""
         d = self.arms.shape[1]
-        gram = self.lam * np.eye(d) + np.einsum("ck,ki,kj->cij", counts, self.arms, self.arms, optimize=True)
+        pulls = self.every * counts
+        gram = self.lam * np.eye(d) + np.einsum("ck,ki,kj->cij", pulls, self.arms, self.arms, optimize=True)
         roots = np.linalg.inv(np.linalg.cholesky(gram))  # L^-1, with V = LL'
         base = np.broadcast_to(self.W.T, (len(counts), d, self.size))
         drawn = np.concatenate([base, self.sums[np.arange(len(self.arms)), counts]], axis=1)  # W, G_1, ..., G_K: [C, d + K, m]
@@ -102,14 +104,20 @@ def draw_stacks(
     rng: Generator,
     reward: Perturbation = GAUSSIAN,
     initial: InitialLaw = GAUSSIAN,
+    every: int = 1,
 ) -> Stacks:
-    """Stacks of `rounds` - 1 numbers of a law at scale 1 for the arms of a problem."""
+    """Stacks of `rounds` - 1 numbers of a law at scale 1 for the arms of a problem, of which only each `every`th sum is kept.
+
+    With Gaussian laws and others whose sums are known, long horizons then cost no more than short ones.
+    """
     assert isinstance(problem.arms, FiniteArms)
     K, d = problem.arms.features.shape
-    sums = np.zeros((K, rounds, size))
-    np.cumsum(reward.draw(rng, (K, rounds - 1, size)), axis=1, out=sums[:, 1:])
+    shape = K, (rounds - 1) // every, size
+    sums = np.zeros((K, 1 + shape[1], size))
+    drawn = reward.draw(rng, shape) if every == 1 else reward.draw_sum(rng, np.full(shape, every))
+    np.cumsum(drawn, axis=1, out=sums[:, 1:])
     W = math.sqrt(lam) * initial.draw_vectors(rng, size, d)
-    return Stacks(problem.arms.features, problem.arms.best(problem.theta)[1], lam, W, sums)
+    return Stacks(problem.arms.features, problem.arms.best(problem.theta)[1], lam, W, sums, every)
 
 
 def count_vectors(arms: int, rounds: int) -> IntArray:

@@ -1,8 +1,9 @@
 """Where the paper says it: numbers and names of what its labels label.
 
-Lemmas, theorems, propositions and remarks are counted apart, in the order of the source, appendices by letters. The numbers are
-worked out from the source, whose style files are not with it: the paper sets up a counter of its own for its remarks, and the
-others are taken to be counted likewise. The label stands beside every number.
+Lemmas, theorems, propositions and remarks are counted apart, in the order of the source, appendices by letters. Numbers were
+worked out by counting environments in the source, whose style files are not with it. The paper sets up a counter of its own for
+its remarks, which the journal's stock style would refuse, as that defines remarks itself and lets all kinds share one counter;
+so the others are taken to have counters of their own too. This is an inference: the label stands beside every number.
 """
 
 __all__ = ["PLACES", "cited", "place"]

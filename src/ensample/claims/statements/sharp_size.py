@@ -19,6 +19,7 @@ __all__ = ["CLAIM"]
 
 ID = "sharp-size"
 BOUND = P_N / 4.0
+STEPS = 12  # of the adversary
 
 
 def measure(scale: Scale, seed: int) -> Judge:
@@ -31,8 +32,9 @@ def measure(scale: Scale, seed: int) -> Judge:
     found = [
         (setting, of_all_histories(setting, sharp_size(setting), runs, seed, f"{ID} {n}")) for n, setting in enumerate(small)
     ]
-    large = Setting(3, 10, scale.choose(100, 1000, 10_000), 1.0, 1.0, 1.0, delta)
-    attacked = np.array(replicates(partial(under_attack, large, seed), runs))
+    dim, arms, horizon, fewer = scale.choose((3, 10, 100, runs), (5, 20, 10_000, 320), (5, 20, 10_000, 3000))
+    large = Setting(dim, arms, horizon, 1.0, 1.0, 1.0, delta)
+    attacked = np.array(replicates(partial(under_attack, large, seed), fewer))
     found.append((large, attacked))
     drawn = figure(*found[0])
     half = ", ".join(f"{(least[:, least.shape[1] // 2 - 1] < BOUND).mean():.1%}" for _, least in found)
@@ -56,8 +58,9 @@ def judged(setting: Setting, least: FloatArray, f: float, tests: int) -> Outcome
 def under_attack(setting: Setting, seed: int, part: int) -> FloatArray:
     """The least share of the first n members that an adversary finds who knows all perturbations: [m]."""
     world, rng, gamma = drawn_problem(setting, seed, ID, part), generator(seed, ID, part), perturbation_radius(setting)
-    stacks = draw_stacks(world, setting.regularization, setting.horizon, sharp_size(setting), rng)
-    return stacks.least_shares_found(1.0, gamma / radius(setting), 12)
+    every = (setting.horizon - 1) // STEPS
+    stacks = draw_stacks(world, setting.regularization, setting.horizon, sharp_size(setting), rng, every=every)
+    return stacks.least_shares_found(1.0, gamma / radius(setting), STEPS)
 
 
 def figure(setting: Setting, least: FloatArray) -> Figure:
