@@ -30,7 +30,7 @@ def page(findings: Sequence[Finding], scale: Scale, seed: int) -> str:
         findings=findings,
         paper=prose.PAPER,
         about=with_formulas(prose.ABOUT),
-        reading=[with_formulas(text) for text in prose.READING],
+        reading=[with_formulas(text) for text in (prose.PROOF, *prose.READING)],
         scale=scale,
         seed=seed,
         counts=say.counted([finding.outcome for finding in findings]),

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ensample.claims import Section
 
-__all__ = ["ABOUT", "INTRODUCTIONS", "NOTATION", "PAPER", "READING", "Symbol"]
+__all__ = ["ABOUT", "INTRODUCTIONS", "NOTATION", "PAPER", "PROOF", "READING", "Symbol"]
 
 PAPER = "Harin Lee and Min-hwan Oh, “Improved Regret of Linear Ensemble Sampling”"
 
@@ -13,6 +13,17 @@ ABOUT = (
     "its own added, and acting in every round as one of them believes. The paper proves that an ensemble that grows with the "
     r"logarithm of the horizon is enough for a regret of order $d^{3/2}\sqrt{T}$. Below, each statement on the way is a "
     "program that could refute it, with what that program measured."
+)
+
+PROOF = (
+    "The proof in short. Call a round optimistic if the model that acts promises at least what the best arm really pays. In "
+    "such a round the regret is at most the model's error on the arm that is played, and playing the arm makes that error "
+    r"smaller: errors can add up to little more than $\sqrt{T}$. So it is enough that models are never far from the truth, and "
+    "that a round is optimistic with some fixed probability, whatever happened before. Perturbations see to both: they are too small "
+    "to lead a member far away, and large enough that each member has a fair chance of being optimistic. The difficulty is "
+    "that an ensemble is drawn once, and that its own choices might make all of its members pessimistic at the same time. The "
+    "paper counts what can happen to an ensemble, finds it to be little, and takes enough members that none of it is likely to "
+    "leave too few optimists."
 )
 
 READING = (
@@ -54,6 +65,33 @@ NOTATION = (
     Symbol(r"\tilde\gamma_T,\ \gamma_T", "radii of $\\tilde\\theta$ and of a member's whole error"),
     Symbol(r"\delta", "the probability that is given up"),
     Symbol(r"p_N", "$0.1587$, the probability that a standard Gaussian exceeds $1$"),
+    Symbol(
+        r"\mathcal{P}_I,\ \mathcal{P}_R,\ \mathcal{J}_t",
+        "laws of $W^j$ and of $Z_t^j$, and of the member that acts in round $t$",
+    ),
+    Symbol(r"\mathcal{F}_{t-1}", "all that has happened before round $t$ begins"),
+    Symbol(
+        r"\Phi_t,\ \mathbf{Z}_{t+1}^j",
+        "the arms played in $t$ rounds as columns, after $\\sqrt\\lambda I$, and member $j$'s perturbations in the same order: "
+        "$\\tilde\\theta_t^j = V_t^{-1}\\Phi_t \\mathbf{Z}_{t+1}^j$",
+    ),
+    Symbol(
+        "U_t",
+        "the direction along which a perturbation must be large for optimism: "
+        "$U_t^\\top \\mathbf{Z}_{t+1}^j = x^{*\\top}\\tilde\\theta_t^j$",
+    ),
+    Symbol(
+        r"B(\gamma, p)",
+        "the general bound on the regret of models within $\\gamma$ of the truth and optimistic with probability $p$: "
+        "the right side of the general theorem, below",
+    ),
+    Symbol(r"\sigma\text{-subGaussian}", "with tails no heavier than those of $\\mathcal{N}(0, \\sigma^2)$"),
+    Symbol(
+        r"\mathrm{KL}(s\|q)",
+        "how unlikely it is that a coin which falls heads with probability $q$ does so in a share $s$ of $m$ throws, or "
+        "in fewer: at most "
+        "$e^{-m\\,\\mathrm{KL}(s\\|q)}$",
+    ),
 )
 
 INTRODUCTIONS = {
@@ -118,6 +156,7 @@ INTRODUCTIONS = {
         "the ensemble thirty times smaller for the same bound. If the member that promises most is played, in place of one "
         "drawn at random, then it is enough that one member is optimistic rather than a fixed share of them: fewer do, and "
         r"the factor $1 + 8/p_N \approx 51$ of the theorem becomes 1. The price is that all members are looked at in every "
-        "round and that choices are no longer random."
+        "round and that choices are no longer random. A policy can also add up what the proof says of each round that it has "
+        "played, at the arms that it has met, which comes to far less than a bound for all sequences of arms: its certificate."
     ),
 }
