@@ -19,9 +19,9 @@ PROOF = (
     "The proof in short. Call a round optimistic if the model that acts promises at least what the best arm really pays. In "
     "such a round the regret is at most the model's error on the arm that is played, and playing the arm makes that error "
     r"smaller: errors can add up to little more than $\sqrt{T}$. So it is enough that models are never far from the truth, and "
-    "that a round is optimistic with some fixed probability, whatever happened before. Perturbations see to both: they are too small "
-    "to lead a member far away, and large enough that each member has a fair chance of being optimistic. The difficulty is "
-    "that an ensemble is drawn once, and that its own choices might make all of its members pessimistic at the same time. The "
+    "that a round is optimistic with some fixed probability, whatever happened before. Perturbations see to both: they are too "
+    "small to lead a member far away, and large enough that each member has a fair chance of being optimistic. The difficulty "
+    "is that an ensemble is drawn once, and that its own choices might make all of its members pessimistic at the same time. The "
     "paper counts what can happen to an ensemble, finds it to be little, and takes enough members that none of it is likely to "
     "leave too few optimists."
 )
