@@ -21,9 +21,9 @@ PROOF = (
     r"smaller: errors can add up to little more than $\sqrt{T}$. So it is enough that models are never far from the truth, and "
     "that a round is optimistic with some fixed probability, whatever happened before. Perturbations see to both: they are too "
     "small to lead a member far away, and large enough that each member has a fair chance of being optimistic. The difficulty "
-    "is that an ensemble is drawn once, and that its own choices might make all of its members pessimistic at the same time. The "
-    "paper counts what can happen to an ensemble, finds it to be little, and takes enough members that none of it is likely to "
-    "leave too few optimists."
+    "is that an ensemble is drawn once, and that its own choices might make all of its members pessimistic at the same time. "
+    "The paper counts what can happen to an ensemble, finds it to be little, and takes enough members that none of it is likely "
+    "to leave too few optimists."
 )
 
 READING = (
