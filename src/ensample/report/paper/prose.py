@@ -22,8 +22,8 @@ PROOF = (
     "that a round is optimistic with some fixed probability, whatever happened before. Perturbations see to both: they are too "
     "small to lead a member far away, and large enough that each member has a fair chance of being optimistic. The difficulty "
     "is that an ensemble is drawn once, and that its own choices might make all of its members pessimistic at the same time. "
-    "The paper counts what can happen to an ensemble, finds it to be little, and takes enough members that none of it is likely "
-    "to leave too few optimists."
+    "The paper counts what can happen to an ensemble, finds it to be little, and takes enough members that none of it is "
+    "likely to leave too few optimists."
 )
 
 READING = (
