@@ -16,6 +16,7 @@ from ensample.errors import FeatureCapWarning as FeatureCapWarning
 from ensample.errors import InvalidArgument as InvalidArgument
 from ensample.errors import LiveSimulationWarning as LiveSimulationWarning
 from ensample.errors import PropensityError as PropensityError
+from ensample.errors import ServiceError as ServiceError
 from ensample.errors import SnapshotError as SnapshotError
 from ensample.errors import StorageError as StorageError
 from ensample.errors import StudyError as StudyError

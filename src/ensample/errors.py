@@ -8,9 +8,10 @@
     ├── AssumptionError     (also ValueError) a theorem called outside its assumptions
     ├── PropensityError     a propensity that is not known exactly
     ├── SnapshotError       (also ValueError) a snapshot that is damaged, foreign, too new or cannot be
+    ├── ServiceError        what `ensample.client` was refused, or had no answer to
     └── StorageError        (also OSError)    a file that the system does not take: a full disk, no permission
 
-A call that raises one of these has changed nothing. And what it warns of:
+A call that raises one of these has changed nothing; where a service gave no answer, nobody knows. And what it warns of:
 
     LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
     FeatureCapWarning       (a UserWarning) an experiment that has seen more features than it may have columns
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidArgument",
     "LiveSimulationWarning",
     "PropensityError",
+    "ServiceError",
     "SnapshotError",
     "StorageError",
     "StudyError",
@@ -159,6 +161,25 @@ class StorageError(EnsampleError, OSError):
 
     def __str__(self) -> str:
         return f"path = {self.filename!r}: expected a place to write to ({self.strerror})"
+
+
+class ServiceError(EnsampleError):
+    """The decision service refused a call, or did not answer it.
+
+    `status` is that of HTTP, None where there was no answer; `code` is for programs: conflict, paused, unreachable, ...
+
+    >>> raise ServiceError(409, "paused", "the experiment is paused")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.ServiceError: paused (409): the experiment is paused
+    """
+
+    def __init__(self, status: int | None, code: str, message: str, argument: str | None = None) -> None:
+        super().__init__(status, code, message, argument)
+        self.status, self.code, self.message, self.argument = status, code, message, argument
+
+    def __str__(self) -> str:
+        return f"{self.code}{'' if self.status is None else f' ({self.status})'}: {self.message}"
 
 
 class LiveSimulationWarning(UserWarning):

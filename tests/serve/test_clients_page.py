@@ -2,20 +2,16 @@
 
 from typing import Any
 
-import httpx
 import pytest
 from openfeature import api
 
 from serve.live import Live
 from serve.pages import blocks
 
-ROUTER = {"actions": ["small", "large"], "recipe": {"kind": "EnsembleSampling", "size": 10}}
-
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the page leaves its clients open, as pages do
 def test_the_lines_in_python_run(live: Live) -> None:
     key = live.key("admin")
-    httpx.put(f"{live.url}/v1/experiments/router", json=ROUTER, headers={"x-api-key": key})
     names: dict[str, Any] = {}
     try:
         for lines in blocks("clients.md", "python", live.url, key):
@@ -25,5 +21,7 @@ def test_the_lines_in_python_run(live: Live) -> None:
         names["client"].close()
     own = live.experiment(f"personalizer-{key.split('_')[1]}")
     assert own.decisions == own.version == 1 and names["show"] in ("pasta", "salad")
-    assert names["model"] in ("small", "large")
-    assert live.experiment("router").decision(names["decision"]).action == names["model"]
+    router = live.experiment("router")
+    assert names["outcome"] == "applied" and {names["chosen"], names["model"]} <= {"small", "large"}
+    assert router.decision(names["decision"]).action == names["model"]
+    assert router.decisions == 3 and router.log()["reward"].to_list() == [0.8, None, 0.9]

@@ -73,3 +73,23 @@ def test_openfeature(live: Live) -> None:
     assert first == "SPLIT true true" and again.startswith("true sticky-")
     assert wrong == ["small ERROR FLAG_NOT_FOUND", "small ERROR TARGETING_KEY_MISSING", "small ERROR INVALID_CONTEXT"]
     assert live.experiment("router").decisions == 1
+
+
+def test_openfeature_with_rewards(live: Live) -> None:
+    httpx.put(f"{live.url}/v1/experiments/router", json=ROUTER)
+    (lines,) = blocks("clients.md", "provider.mjs", live.url, live.key("decide"))
+    more = """
+    console.log(model);
+    flags.track("looked", request);
+    provider.rewards.rated = ["nobody"];
+    flags.track("rated", request);
+    """
+    lines = lines.replace("new EnsampleProvider", "globalThis.provider = new EnsampleProvider")
+    assert node(lines + more).strip() in ("small", "large")
+    router = live.experiment("router")
+    assert router.decisions == 1 and router.log()["reward"].to_list() == [0.9]
+
+
+def test_the_subclass_is_short() -> None:
+    (lines,) = blocks("clients.md", "provider.mjs", "", "")
+    assert lines.partition("class EnsampleProvider")[2].partition("\n}\n")[0].count("\n") + 2 <= 15
