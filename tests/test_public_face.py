@@ -26,7 +26,7 @@ NAMES = {
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Estimate Evaluation evaluate read_dsjson",
     "Linear RewardModel GeneralizedLinear Logistic ConvergenceWarning",
-    "Clicks EVILL Evill LogisticBandit LogisticProblem ContextualLogisticProblem",
+    "Clicks EVILL EvillInstances LogisticBandit LogisticProblem ContextualLogisticProblem",
     "Classification Neural NetworkRewards Quadratic Ratings Wheel",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
@@ -49,6 +49,8 @@ def test_the_public_names_are_these() -> None:
     assert set(es.theory.__all__) == words(THEORY)
     assert all(hasattr(es, name) for name in es.__all__)
     assert all(hasattr(es.theory, name) for name in es.theory.__all__)
+    classes = [name for name in es.__all__ if name[0].isupper()]
+    assert len({name.lower() for name in classes}) == len(classes), "two classes differ by case only"
 
 
 def imported_by(code: str) -> set[str]:

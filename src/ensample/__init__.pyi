@@ -86,7 +86,7 @@ from ensample.policies.thompson_sampling import ThompsonSampling as ThompsonSamp
 from ensample.problems.bernoulli_arms import BernoulliArms as BernoulliArms
 from ensample.problems.classification import Classification as Classification
 from ensample.problems.clicks import Clicks as Clicks
-from ensample.problems.clicks import Evill as Evill
+from ensample.problems.clicks import EvillInstances as EvillInstances
 from ensample.problems.clicks import LogisticBandit as LogisticBandit
 from ensample.problems.drift import Drift as Drift
 from ensample.problems.families import AdversarialDuplicates as AdversarialDuplicates

@@ -1,5 +1,8 @@
 """Propensities are exact."""
 
+import json
+import pickle
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -185,3 +188,37 @@ def test_there_are_none_for_infinite_arms_and_linphe() -> None:
         es.EnsembleSampling(3).start(es.UnitBall(2)).propensities()
     with pytest.raises(es.PropensityError, match="closed form"):
         es.PerturbedHistory().start(es.FiniteArms(np.eye(2))).propensities()
+
+
+class Uneven(es.MemberRule):
+    """Any weights at all."""
+
+    def choose(self, round, size, address, promises):
+        return 0
+
+    def weights(self, round, size, promises):
+        return np.random.default_rng(round).random(size)
+
+
+def test_a_propensity_is_never_above_1() -> None:
+    """The sum of some weights, divided by the same sum in another order."""
+    policy = es.EnsembleSampling(size=24, member=Uneven()).start(es.FiniteArms([[1.0]]))
+    weights = [Uneven().weights(round, 24, None) for round in range(50)]
+    above = [np.bincount(np.zeros(24, int), each)[0] / each.sum() > 1.0 for each in weights]
+    assert any(above), "rounding exceeds 1 in some of these rounds"
+    for _ in range(50):
+        decision = policy.decide(propensity=True)
+        assert decision.propensity <= 1.0 and policy.propensities().max() <= 1.0
+        assert es.Decision.from_dict(json.loads(json.dumps(decision.to_dict()))) == decision
+        assert pickle.loads(pickle.dumps(decision)) == decision
+
+
+def test_propensities_of_earlier_snapshots_come_down_to_1(tmp_path) -> None:
+    """They were saved before that was seen to: they load, and their log can be replayed."""
+    policy = es.EnsembleSampling(size=3, scale=0.5).start(es.FiniteArms([[1.0]]))
+    for _ in range(2):
+        policy.decide(propensity=True)._propensity = 1.0 + 2.0**-52
+    policy.update(policy.open_decisions[0], 1.0)
+    policy.save(tmp_path / "policy")
+    loaded = es.load(tmp_path / "policy", verify=True)
+    assert loaded.log().propensity.tolist() == [1.0] and loaded.open_decisions[0].propensity == 1.0

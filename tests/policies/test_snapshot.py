@@ -437,15 +437,6 @@ def test_late_rounds_survive(tmp_path: Path) -> None:
     assert fingerprint(es.load(tmp_path / "late")) == fingerprint(policy)
 
 
-def test_shares_that_round_to_more_than_one_survive(tmp_path: Path) -> None:
-    """A rule of one's own may have any weights, and sums of them round."""
-    policy = start("ensemble", "finite")
-    decision = policy.decide()
-    decision._propensity = 1.0 + 2**-52
-    policy.save(tmp_path / "rounded")
-    assert es.load(tmp_path / "rounded").open_decisions[0].propensity == decision._propensity
-
-
 @pytest.mark.parametrize("size", [1e-150, 1e-6, 1e6, 1e99])
 @pytest.mark.parametrize("recipe", ["ensemble", "LinPHE", "Thompson sampling", "LinUCB, watched norm", "ensemble, refreshed"])
 def test_features_and_rewards_of_any_size_survive(tmp_path: Path, recipe: str, size: float) -> None:

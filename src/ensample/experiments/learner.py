@@ -61,7 +61,7 @@ class Learner:
         member, arm, _ = self.policy._choose(round, offer)
         assert arm is not None
         try:
-            weights = self.policy._weights(round, offer).tolist()
+            weights = self.policy._shares(round, offer).tolist()
         except PropensityError:
             weights = None
         return Advice(member, arm, weights)

@@ -5,12 +5,20 @@ between two of these steps, an error or Ctrl-C, once or again while it is being 
 pending entries and the model's own count of observations: it carries the update to its end if the model has learned it, and
 puts back what there was before if not. Both may be done any number of times. So an update has happened whole or not at all.
 
+A function that is given the log gets every observation that was learned, in the order of the fold, at least once. They wait in
+a queue, which is part of the books: what an interrupt kept from it is handed over by the next look at the ledger, what it
+refused by the next update, before anything is learned. So the queue is never longer than one update.
+
 One lock: several threads may use a policy, and each call is done before the next begins.
 """
 
+import sys
 import threading
 from array import array
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +29,7 @@ from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
 from ensample.types import FloatArray
 
-__all__ = ["Entry", "Ledger", "LogSink", "Observation"]
+__all__ = ["Entry", "Ledger", "LogSink", "Observation", "checked_sink"]
 
 
 class Entry(NamedTuple):
@@ -38,7 +46,7 @@ Observation = tuple[int, int, FloatArray, float, float]
 """The fields of an entry. Naming them takes a twentieth of a round, so it is done for those who are given entries."""
 
 LogSink = Callable[[Entry], None]
-"""Is given every observation once it is learned, where a policy keeps no log of its own."""
+"""Is given every observation once it is learned, where a policy keeps no log of its own: at least once, in order."""
 
 
 class Batch(NamedTuple):
@@ -47,6 +55,10 @@ class Batch(NamedTuple):
     version: int  # what the model's count was before them
     entries: Sequence[Observation]
     backup: dict[str, NDArray[np.generic]] | None  # the model's arrays before them; None where one call learns them
+
+
+HANDING = Batch(0, (), None)
+"""Pending where all is in the books and some of it is still to be handed over."""
 
 
 class Ledger:
@@ -62,6 +74,7 @@ class Ledger:
         self.open: dict[int, Decision] = {}
         self.keeps_log = log is True
         self.sink = checked_sink(log)
+        self.undelivered: deque[Observation] = deque()  # learned, and not yet taken by the sink
         self.rounds = array("q")
         self.arms = array("q")
         self.others = array("d")  # features of unnumbered arms, one after the other
@@ -92,13 +105,15 @@ class Ledger:
             model.learn(round, arm, x, y)
             model.settle()
             self._enter(observation)
+            if self.sink is not None:
+                self._queue((observation,))
             self.version += 1
-            self._pending = None
+            self._pending = HANDING if self.undelivered else None
         except BaseException:
-            self.settle()
+            self._finish()
             raise
-        if self.sink is not None:
-            self.sink(Entry(*observation))
+        if self.undelivered:
+            self.hand_over()
 
     def learn_all(self, entries: Sequence[Observation]) -> None:
         """Take in observations in this order: all of them or, on any error, none."""
@@ -109,31 +124,75 @@ class Ledger:
             for round, arm, x, y, _ in entries:
                 self.model.learn(round, arm, x, y)
                 self.model.settle()
-            self.settle()
+            self._finish()
         except BaseException:
-            self.settle()
+            self._finish()
             raise
-        if self.sink is not None:
-            for entry in entries:
-                self.sink(Entry(*entry))
+        if self.undelivered:
+            self.hand_over()
 
     def settle(self) -> None:
         """Bring an update that was cut short to its end, or undo it. Costs nothing where there is none."""
+        if self._pending is None:
+            return
+        self._finish()
+        with suppress(Exception):  # what the sink refuses now it is given again by the next update, which says so
+            self.hand_over()
+
+    def make_way(self) -> None:
+        """`settle` before an update or a snapshot, which do not go on while the sink refuses what it is given."""
+        self._finish()
+        self.hand_over()
+
+    def hand_over(self) -> None:
+        """Give the sink what it has not taken, in order. What it raises comes out, and it is given the same again next time."""
+        if self.sink is None or self._is_handing():
+            return
+        try:
+            while self.undelivered:
+                self.sink(Entry(*self.undelivered[0]))
+                self.undelivered.popleft()  # after the call: Ctrl-C between the two gives an observation twice, not never
+            self._pending = None
+        except Exception:
+            self._finish()
+            self._pending = None
+            raise
+
+    def _is_handing(self) -> bool:
+        """Whether a sink that is being called looks at its own ledger. Asked of the stack, as Ctrl-C leaves flags behind."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code is Ledger.hand_over.__code__ and frame.f_locals["self"] is self:
+                return True
+            frame = frame.f_back
+        return False
+
+    def _queue(self, entries: Sequence[Observation]) -> None:
+        """Let entries wait for the sink. Doing it twice changes nothing."""
+        if not self.undelivered or self.undelivered[-1] is not entries[-1]:
+            self.undelivered.extend(entries)
+
+    def _finish(self) -> None:
+        """Bring the books in step with the model."""
         pending = self._pending
         if pending is None:
             return
         batch = pending if isinstance(pending, Batch) else Batch(self.version, (pending,), None)
         version, entries, backup = batch
+        if not entries:
+            return
         if self.model.count == version + len(entries):
             self.model.settle()
             self._cut(version)
             for entry in entries:
                 self._enter(entry)
+            if self.sink is not None:
+                self._queue(entries)
             self.version = version + len(entries)
         elif backup is not None:
             for name, values in self.model.arrays().items():
                 values[...] = backup[name]
-        self._pending = None
+        self._pending = HANDING if self.undelivered else None
 
     def _enter(self, observation: Observation) -> None:
         """Write an observation into the books."""
@@ -154,6 +213,14 @@ class Ledger:
         for column in (self.rounds, self.arms, self.rewards, self.propensities):
             del column[version:]
         del self.others[self.dim * self.arms.count(UNNUMBERED) :]
+
+    def log_to(self, log: "LogSink | bool | None") -> None:
+        """From now on: what `start` calls `log`. Without one what was kept so far is dropped."""
+        self.sink = checked_sink(log)
+        if log is not True and self.keeps_log:
+            self.keeps_log = False
+            for column in self.columns().values():
+                del column[:]
 
     def log(self) -> Log:
         """All observations so far, in the order of the fold."""

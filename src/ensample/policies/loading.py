@@ -11,6 +11,7 @@ from ensample.checks import boolean, instance, whole
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, show
 from ensample.policies.decision import Decision
 from ensample.policies.describe import describe, rebuild, wherever
+from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.snapshot import NO_ARM, read
@@ -28,7 +29,12 @@ Layout = dict[str, tuple[np.dtype[Any], tuple[int | None, ...]]]
 
 
 def load(
-    path: str | os.PathLike[str], *, recipe: Recipe | None = None, arms: Arms | None = None, verify: bool = False
+    path: str | os.PathLike[str],
+    *,
+    recipe: Recipe | None = None,
+    arms: Arms | None = None,
+    verify: bool = False,
+    log: LogSink | bool | None = True,
 ) -> Policy:
     """The policy of a snapshot: it goes on bit for bit as the saved one would have.
 
@@ -40,6 +46,9 @@ def load(
     doing harm; it does not tell who wrote a file, and numbers that could be are believed. With `verify` the log is replayed,
     which takes as long as learning it did, and every bit of the learned state must come out as it was saved; this asks for the
     versions of ensample and NumPy that saved it. Recipe, arms, seed, log and open decisions are the file's word in any case.
+
+    `log` as in `start`: True goes on with the log that the file has, if it has one; None drops it; a function is given what is
+    learned from now on, and the file's is dropped.
     """
     boolean("verify", verify)
     try:
@@ -47,6 +56,7 @@ def load(
             policy = restored(*read(path), recipe, arms)
         if verify:
             check_replay(policy)
+        policy._log_to(log)
         return policy
     except SnapshotError as error:
         error.args = (f"{os.fspath(path)}: {error}",)
@@ -72,7 +82,8 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
     for name, values in ledger.model.arrays().items():
         values[...] = tensors[f"state.{name}"]
     for name, column in ledger.columns().items() if log else ():
-        column.frombytes(log[name].tobytes())
+        values = np.minimum(log[name], 1.0) if name == "propensities" else log[name]  # as those of open decisions
+        column.frombytes(values.tobytes())
     ledger.round, ledger.version = round, version
     check_state(policy)
     for row in range(len(waiting["round"])):
@@ -200,7 +211,7 @@ def open_decision(waiting: Tensors, row: int, origin: str) -> Decision:
         features=features,
         member=int(waiting["member"][row]),
         version=int(waiting["version"][row]),
-        propensity=None if np.isnan(propensity) else propensity,
+        propensity=None if np.isnan(propensity) else min(propensity, 1.0),  # earlier releases let rounding exceed it
         standing=bool(waiting["standing"][row]),
         origin=origin,
     )

@@ -110,9 +110,12 @@ class PerturbedHistory(PerturbationRecipe):
             return (FollowedLeader if self.model.fit == EXACT else StreamLeader)(self, arms, address)
         return HistoryModel(self, arms, self.initial_law, self.reward_law, address)
 
-    def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
+    def check_log(self, arms: Arms, log: LogSink | bool | None) -> None:
+        super().check_log(arms, log)
         if log is not True and not isinstance(self.reward_law, Gaussian):
             raise InvalidArgument("log", log, f"True: {self.reward_law!r} perturbs what is in the log")
+
+    def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
         policy = super().start(arms, seed, log=log)
         model = policy.model
         if isinstance(model, HistoryModel):

@@ -17,7 +17,7 @@ from ensample.members import MemberRule, Promises, no_promises
 from ensample.models.model import Model
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
-from ensample.policies.ledger import Ledger, LogSink, Observation
+from ensample.policies.ledger import Ledger, LogSink, Observation, checked_sink
 from ensample.randomness import Address
 from ensample.theory import Setting
 from ensample.types import ArrayLike, FloatArray, IntArray
@@ -124,7 +124,7 @@ class Policy:
                 ledger.settle()
             round = ledger.round
             member, arm, x = self._choose(round, offer)
-            known = float(self._weights(round, offer)[arm]) if asked else None
+            known = float(self._shares(round, offer)[arm]) if asked else None
             decision = Decision(round, arm, x, member, ledger.version, known, features is None, self._origin)
             if features is not None:
                 self._offers[round] = offer
@@ -142,8 +142,8 @@ class Policy:
         y = as_reward("reward", reward)
         ledger = self._ledger
         with ledger.lock:
-            if ledger._pending is not None:
-                ledger.settle()
+            if ledger._pending is not None or ledger.undelivered:
+                ledger.make_way()
             if round is not None:
                 if decision is not None:
                     raise InvalidArgument("round", round, "None where a decision or an arm is given")
@@ -158,8 +158,9 @@ class Policy:
         ys = as_rewards("rewards", rewards)
         if len(ys) != len(items):
             raise InvalidArgument("rewards", rewards, f"{len(items)} numbers, one a decision")
-        with self._ledger.lock:
-            ledger = self._steady()
+        ledger = self._ledger
+        with ledger.lock:
+            ledger.make_way()
             observations: dict[int, Observation] = {}
             fresh = ledger.round
             for decision, y in zip(items, ys, strict=True):
@@ -181,7 +182,7 @@ class Policy:
         """The exact probability of each arm in the next round: [K]."""
         offer = self.arms if features is None else self._offer(features)
         with self._ledger.lock:
-            return self._weights(self.round, offer).copy()
+            return self._shares(self.round, offer)
 
     def propensity(self, decision: Decision) -> float:
         """The exact probability with which a decision of this policy was taken: known until the next update.
@@ -201,7 +202,7 @@ class Policy:
                     f"the policy has learned since {decision!r}, or its round's own arms were not saved: ask for its "
                     "propensity before the next update, or use decide(propensity=True)"
                 )
-            return float(self._weights(known.round, offer)[known.arm])
+            return float(self._shares(known.round, offer)[known.arm])
 
     def votes(self) -> IntArray | None:
         """Each member's greedy arm: [m]; None for policies and arms without members or numbers."""
@@ -217,11 +218,14 @@ class Policy:
             return self._steady().log()
 
     def save(self, path: str | PathLike[str], *, log: bool = True) -> None:
-        """Write a snapshot for `ensample.load`: complete or not at all. Without its log it is as large as what was learned."""
+        """Write a snapshot for `ensample.load`: complete or not at all. Without its log it is as large as what was learned.
+
+        A function that is given the log has taken all of it before, or its error comes out: a snapshot has nothing undelivered.
+        """
         from ensample.policies.snapshot import save  # safetensors are needed by those who save
 
         with self._ledger.lock:
-            self._steady()
+            self._ledger.make_way()
             save(self, path, boolean("log", log))
 
     def certificate(self) -> "Certificate":
@@ -236,6 +240,19 @@ class Policy:
         """What the analysis watches; with the true parameter also the paper's events. See `Diagnostics`."""
         with self._ledger.lock:
             return diagnose(self, theta_star, setting)
+
+    def _log_to(self, log: LogSink | bool | None) -> None:
+        """From now on: what `start` calls `log`. Raise where what was learned so far needs the log that would be dropped."""
+        if log is True:
+            return
+        self.recipe.check_log(self.arms, log)
+        checked_sink(log)
+        kept, self.model.history = self.model.history, None
+        fault = self.model.fault()
+        if fault is not None:
+            self.model.history = kept
+            raise InvalidArgument("log", log, f"True: there are {fault}")
+        self._ledger.log_to(log)
 
     def _steady(self) -> Ledger:
         """The ledger, with no update cut short."""
@@ -260,8 +277,12 @@ class Policy:
         arm, x = model.best(member, offer)
         return member, arm, x
 
+    def _shares(self, round: int, offer: Offer) -> FloatArray:
+        """The probability of each arm on offer in a round, at most 1 also where rounding says more: [K]."""
+        return np.minimum(self._weights(round, offer), 1.0)
+
     def _weights(self, round: int, offer: Offer) -> FloatArray:
-        """The probability of each arm on offer in a round: [K]."""
+        """The probability of each arm on offer in a round, but for rounding: [K]."""
         size = self._ledger.model.size
         if size is None:
             name = type(self.recipe).__name__

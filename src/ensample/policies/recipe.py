@@ -114,25 +114,44 @@ class Recipe(ABC):
     def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
         """A live policy on these arms.
 
-        `log`: whether it keeps every observation in memory (True) or none (None); a function is given each one instead.
+        `log`: whether it keeps every observation in memory (True) or none (None); a function is given each one instead, in
+        the order in which they were learned and at least once: after Ctrl-C or an error of its own it may be given one again,
+        known by its round, and never skips one. Its error comes out of the update that has been learned; later updates, and
+        `save`, first give it what it has not taken, and do nothing while it refuses.
+
+        >>> import ensample as es
+        >>> seen = []
+        >>> policy = es.EnsembleSampling(5).start(es.FiniteArms([[1.0]]), log=seen.append)
+        >>> policy.update(policy.decide(), 0.5)
+        >>> [(entry.round, entry.arm, entry.y) for entry in seen]
+        [(0, 0, 0.5)]
         """
         self.check(arms)
-        if log is not True and self.model.needs_log(arms):
-            raise InvalidArgument("log", log, f"True on arms without numbers: {self.model!r} looks at all of it")
+        self.check_log(arms, log)
         address = Address(seed)
         return self.policy_type(self, arms, address, self.build(arms, address), self.rule, log)
 
-    def replay(self, arms: Arms, log: "Log | Table", seed: int = 0, *, round: int | None = None) -> Policy:
+    def replay(
+        self,
+        arms: Arms,
+        log: "Log | Table",
+        seed: int = 0,
+        *,
+        round: int | None = None,
+        onward: LogSink | bool | None = True,
+    ) -> Policy:
         """The policy whose log this is, with the same learned state to the last bit.
 
         `log` may also be a frame of pandas or polars: see `Log`. Rounds go on after the last one in the log; where later ones
-        were begun and never rewarded, say with which `round`.
+        were begun and never rewarded, say with which `round`. `onward` is what `start` calls `log`, for what comes after this
+        one: unless it is True nothing of this one is kept, and a function is given what is new.
         """
         policy = self.start(arms, seed)
         ledger = policy._ledger
         ledger.learn_all(logged(log, arms))
         if round is not None:
             ledger.round = whole("round", round, ledger.round, LAST_ROUND)
+        policy._log_to(onward)
         return policy
 
     def check(self, arms: Arms) -> None:
@@ -149,6 +168,11 @@ class Recipe(ABC):
         if self.theorem_counts_arms and (arms.rows is None or len(arms.rows) > (setting.arms or 0)):
             raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
         self.check_norm(arms.largest_norm)
+
+    def check_log(self, arms: Arms, log: LogSink | bool | None) -> None:
+        """Raise where the log is to be left out and the recipe looks at it."""
+        if log is not True and self.model.needs_log(arms):
+            raise InvalidArgument("log", log, f"True on arms without numbers: {self.model!r} looks at all of it")
 
     def check_norm(self, largest: float | None) -> None:
         """Raise where the longest arm is too long for the theorem that the recipe follows."""

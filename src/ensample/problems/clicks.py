@@ -16,7 +16,7 @@ from ensample.problems.family import Family
 from ensample.problems.logistic import ContextualLogisticProblem, LogisticProblem
 from ensample.types import FloatArray
 
-__all__ = ["Clicks", "Evill", "LogisticBandit"]
+__all__ = ["Clicks", "EvillInstances", "LogisticBandit"]
 
 FEATURES = ("uniform", "sphere")
 VALUES = {"high": 1.5, "low": 4.0}  # the largest linear predictor of the instance, by the variance of its best arm
@@ -58,7 +58,7 @@ class LogisticBandit(Family):
 
 
 @dataclass(frozen=True)
-class Evill(Family):
+class EvillInstances(Family):
     """`evill`: 120 arms with three ones among ten features, theta_i = (c1 / (c2 + i))^2; the first 120 rounds are random.
 
     c1 and c2 are such that linear predictors go from .1 to 1.5 (`variance="high"`) or to 4 (`"low"`: the best arms hardly

@@ -84,6 +84,6 @@ def shares_of(policy: Policy, decision: Decision, features: FloatArray | None) -
     """The propensities of a decision's round; None where the recipe does not know them."""
     offer = policy.arms if features is None else policy.arms.offer(features)
     try:
-        return [float(share) for share in policy._weights(decision.round, offer)]
+        return [float(share) for share in policy._shares(decision.round, offer)]
     except PropensityError:
         return None
