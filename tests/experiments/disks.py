@@ -119,6 +119,34 @@ class SmallFile(apsw.VFSFile):
         super().xWrite(data, offset)
 
 
+class Failing(apsw.VFS):
+    """A disk that fails to write, or to sync, while it is told to."""
+
+    def __init__(self) -> None:
+        self.name = f"failing-{next(NUMBERS)}"
+        super().__init__(self.name, "")
+        self.fails = ""  # or "write" or "sync"
+
+    def xOpen(self, name: Any, flags: list[int]) -> "FailingFile":  # noqa: N802
+        return FailingFile(self, name, flags)
+
+
+class FailingFile(apsw.VFSFile):
+    def __init__(self, disk: Failing, name: Any, flags: list[int]) -> None:
+        super().__init__("", name, flags)
+        self.disk = disk
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+        if self.disk.fails == "write":
+            raise apsw.IOError("it does not write")
+        super().xWrite(data, offset)
+
+    def xSync(self, flags: int) -> bool:  # noqa: N802
+        if self.disk.fails == "sync":
+            raise apsw.IOError("it does not sync")
+        return super().xSync(flags)
+
+
 @contextmanager
 def disk(kind: type[Any]) -> Iterator[Any]:
     """A file system that SQLite knows by its name as long as this lasts."""

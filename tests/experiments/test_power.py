@@ -29,8 +29,8 @@ class AnswersFirst(SQLiteStorage):
 
     def batch(self) -> Any:
         self.batches += 1
-        if not self.closed and self._connection.in_transaction and self.batches % 5 == 0:
-            self._connection.execute("COMMIT")
+        if not self.closed and self.batches % 5 == 0:
+            self._commit()
         return nullcontext()
 
 

@@ -1,5 +1,6 @@
 """The rows of the benchmark: what was measured beside what is to be reached."""
 
+import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from ensample.bench.engines import bare, studied
 from ensample.bench.experiments import bare_policy, durable, in_memory, synced
 from ensample.bench.floor import build_floor
 from ensample.bench.peers import PEERS
+from ensample.bench.service import Measured, measured_service
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
 from ensample.extras import has
 from ensample.models import Logistic
@@ -167,6 +169,32 @@ def experiments(turns: int, step: Step) -> Iterator[Ratio]:
     yield Ratio(name, 1e6 / median(times, "ours"), 2_000.0, True, note)
 
 
+def service(turns: int, step: Step) -> Iterator[Ratio]:
+    """Durable decisions over HTTP (10 actions, d=20, m=32) against the framework's hello-world, both with 32 clients."""
+    if not (has("starlette") and has("uvicorn") and has("apsw") and has("msgspec")):
+        yield Ratio("durable decide / hello-world", None, 0.3, True, "not installed: pip install 'ensample[serve]'")
+        return
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        found = []
+        for turn in measured_service(Path(folder), turns):
+            step()
+            found.append(turn)
+    note = f"{between(found, lambda t: t.hello.calls / t.hello.seconds):.0f} greetings a second"
+    rates = between(found, lambda t: (t.decide.calls / t.decide.seconds) / (t.hello.calls / t.hello.seconds))
+    yield Ratio("durable decisions / greetings a second, 32 clients", rates, 0.3, True, note)
+    note = f"{between(found, lambda t: t.decide.at(0.99)):.3g} ms over {between(found, lambda t: t.hello.at(0.99)):.3g} ms"
+    yield Ratio("99% of them, decide / hello", between(found, lambda t: t.decide.at(0.99) / t.hello.at(0.99)), 4.0, False, note)
+    note = f"{between(found, lambda t: t.alone.at(0.5)):.3g} ms less {between(found, lambda t: t.sync):.3g} ms"
+    yield Ratio(
+        "one client: half of them less a sync, ms", between(found, lambda t: t.alone.at(0.5) - t.sync), 0.7, False, note
+    )
+
+
+def between(found: list[Measured], number: Callable[[Measured], float]) -> float:
+    """The median over the turns."""
+    return statistics.median(number(turn) for turn in found)
+
+
 GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "simulated": against_others,
     "scaling": scaling,
@@ -175,6 +203,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "logistic": logistic,
     "engines": engines,
     "experiments": experiments,
+    "service": service,
     "peers": peers,
 }
 

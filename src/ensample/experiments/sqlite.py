@@ -33,6 +33,7 @@ CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL, content BLO
 WHOLE_SNAPSHOTS = 2  # the last ones, of which the content is kept
 WHOLE_EVERY = 10  # and of each tenth one before them: an old decision is explained from there
 CACHE = 32_000  # KiB
+INSERTS = {size: f"INSERT INTO events VALUES {', '.join(['(?, ?, ?)'] * size)}" for size in (64, 16, 4, 1)}
 
 
 class SQLiteStorage:
@@ -47,6 +48,7 @@ class SQLiteStorage:
         self._lock = WriterLock(path)
         try:
             self._connection = self._opened(vfs, synchronous)
+            self._pending: list[tuple[int, str | None, str]] = []  # of this batch, to be written together
             self._count = self._counted()
         except BaseException:
             self._lock.release()
@@ -99,9 +101,8 @@ class SQLiteStorage:
             raise StorageError(errno.EBADF, "it was closed", os.fspath(self.path))
         try:
             yield
-            if not self.closed and self._connection.in_transaction:
-                with self._errors():
-                    self._connection.execute("COMMIT")
+            if not self.closed:
+                self._commit()
         except BaseException:
             if not self.closed:
                 self._undo()
@@ -109,6 +110,7 @@ class SQLiteStorage:
 
     def _undo(self) -> None:
         """Back to what is kept: after an error the transaction may be over already, one way or the other."""
+        self._pending = []
         with self._errors():
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -119,21 +121,41 @@ class SQLiteStorage:
             self._connection.execute("BEGIN IMMEDIATE")
 
     def append(self, event: Event) -> None:
-        with self._errors():
-            self._begin()
-            values = self._count, getattr(event, "id", None), to_json(event)
-            self._connection.execute("INSERT INTO events VALUES (?, ?, ?)", values)
+        self._pending.append((self._count, getattr(event, "id", None), to_json(event)))
         self._count += 1
 
-    def take_back(self, count: int) -> None:
+    def _write(self) -> None:
+        """What is pending, many rows a statement: each statement lets go of the interpreter, and must wait for it again."""
+        rows, start = self._pending, 0
+        if rows:
+            with self._errors():
+                self._begin()
+                while start < len(rows):
+                    size = next(size for size in INSERTS if size <= len(rows) - start)
+                    values = [value for row in rows[start : start + size] for value in row]
+                    self._connection.execute(INSERTS[size], values)
+                    start += size
+            self._pending = []
+
+    def _commit(self) -> None:
+        self._write()
         with self._errors():
-            self._begin()
-            self._connection.execute("DELETE FROM events WHERE seq >= ?", (count,))
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
+
+    def take_back(self, count: int) -> None:
+        written = self._count - len(self._pending)
+        self._pending = self._pending[: max(0, count - written)]
+        if count < written:
+            with self._errors():
+                self._begin()
+                self._connection.execute("DELETE FROM events WHERE seq >= ?", (count,))
         self._count = count
 
     def read(self, start: int = 0) -> Iterator[Event]:
         """In chunks, so that nothing is held between two of them."""
         while True:
+            self._write()
             with self._errors():
                 found = self._connection.execute(
                     "SELECT event FROM events WHERE seq >= ? ORDER BY seq LIMIT ?", (start, CHUNK)
@@ -147,7 +169,10 @@ class SQLiteStorage:
     def history(self, id: str) -> list[Event]:
         with self._errors():
             found = self._connection.execute("SELECT event FROM events WHERE id = ? ORDER BY seq", (id,)).fetchall()
-        return [from_json(text) for (text,) in found]
+        texts = [text for (text,) in found]
+        if self._pending:
+            texts += [text for _, own, text in self._pending if own == id]
+        return [from_json(text) for text in texts]
 
     def keep(self, snapshot: Snapshot) -> None:
         with self._errors():
@@ -182,9 +207,8 @@ class SQLiteStorage:
     def close(self) -> None:
         """Once; the write-ahead log is folded into the database, and its file goes."""
         if not self.closed:
+            self._commit()  # others' answers of this batch: they are given out after this
             with self._errors():
-                if self._connection.in_transaction:  # others' answers of this batch: they are given out after this
-                    self._connection.execute("COMMIT")
                 self.closed = True
                 self._connection.close()
             self._lock.release()

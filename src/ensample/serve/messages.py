@@ -83,6 +83,7 @@ class ExperimentView(Struct):
     outcomes: dict[str, int]
     events: Count
     paused: bool
+    hash: str | None = None
 
 
 class Listed(Struct):

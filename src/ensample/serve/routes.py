@@ -31,6 +31,27 @@ ONE = "/v1/experiments/{experiment}"
 FORMAT = Query("format", logs.WORDS, "jsonl, parquet or dsjson")
 
 ROUTES: tuple[Route, ...] = (
+    # those that are called most come first: the table is walked from its top
+    Route(
+        "POST",
+        f"{ONE}/decide",
+        "decide",
+        decisions.decide,
+        "Choose an action, or several for an array of questions. An id makes it safe to ask again.",
+        takes=DecideCall | list[DecideCall],
+        gives=Each(Decision, alone=True),
+        others=(404, 409),
+    ),
+    Route(
+        "POST",
+        f"{ONE}/decisions/{{id:path}}/reward",
+        "decide",
+        decisions.reward,
+        "The reward of a decision, and what became of it.",
+        takes=RewardCall,
+        gives=OutcomeAnswer,
+        others=(404,),
+    ),
     Route("GET", "/healthz", None, operations.healthz, "Whether the service lives.", gives=Status),
     Route(
         "GET", "/readyz", None, operations.readyz, "Whether everything can be kept at the moment.", gives=Status, others=(503,)
@@ -60,16 +81,15 @@ ROUTES: tuple[Route, ...] = (
         gives=ExperimentView,
         others=(201, 409),
     ),
-    Route("GET", ONE, "read", experiments.experiment, "An experiment as it is now.", gives=ExperimentView, others=(404,)),
     Route(
-        "POST",
-        f"{ONE}/decide",
-        "decide",
-        decisions.decide,
-        "Choose an action, or several for an array of questions. An id makes it safe to ask again.",
-        takes=DecideCall | list[DecideCall],
-        gives=Each(Decision, alone=True),
-        others=(404, 409),
+        "GET",
+        ONE,
+        "read",
+        experiments.experiment,
+        "An experiment as it is now.",
+        gives=ExperimentView,
+        others=(404,),
+        query=(Query("hash", ("no", "yes"), "whether to compute the hash of its state"),),
     ),
     Route(
         "GET",
@@ -78,16 +98,6 @@ ROUTES: tuple[Route, ...] = (
         decisions.explain,
         "How a decision came about.",
         gives=Explained,
-        others=(404,),
-    ),
-    Route(
-        "POST",
-        f"{ONE}/decisions/{{id:path}}/reward",
-        "decide",
-        decisions.reward,
-        "The reward of a decision, and what became of it.",
-        takes=RewardCall,
-        gives=OutcomeAnswer,
         others=(404,),
     ),
     Route(

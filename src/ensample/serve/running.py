@@ -1,6 +1,7 @@
 """From settings to a service that listens."""
 
 import socket
+import sys
 from collections.abc import Callable
 
 import uvicorn
@@ -14,6 +15,7 @@ from ensample.serve.store import Store
 
 __all__ = ["address_of", "check_safe", "listening", "run"]
 
+SWITCH = 0.0005  # seconds that a thread may keep the interpreter from another: the loop and the workers wait for each other
 BACKLOG, CALLS, GRACE = 2_048, 2_000, 30  # connections that wait, calls at once, seconds for those under way when it stops
 
 
@@ -34,7 +36,8 @@ def listening(settings: ServiceSettings) -> socket.socket:
     """A socket at the address; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        found = socket.socket(family)
+        # asyncio sends at once (TCP_NODELAY) only where it is told that this is TCP; else an answer waits 40 ms for its end
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((settings.host, settings.port))
     except OSError as error:
@@ -50,6 +53,7 @@ def address_of(listener: socket.socket) -> str:
 
 def run(settings: ServiceSettings, listener: socket.socket) -> None:
     """Until it is told to stop: then calls under way are answered, and the files closed."""
+    sys.setswitchinterval(SWITCH)
     journal = Journal(settings.log_level)
     config = uvicorn.Config(
         application(Service(settings, journal)),

@@ -15,7 +15,7 @@ def hosted(call: Call) -> Hosted:
     return call.service.catalog[call.path("experiment")]
 
 
-def view(name: str, found: Hosted) -> ExperimentView:
+def view(name: str, found: Hosted, hashed: bool = False) -> ExperimentView:
     experiment = found.experiment
     return ExperimentView(
         name,
@@ -27,6 +27,7 @@ def view(name: str, found: Hosted) -> ExperimentView:
         experiment.counts,
         experiment.events,
         found.paused,
+        experiment.hash if hashed else None,
     )
 
 
@@ -37,8 +38,8 @@ async def experiments(call: Call) -> Listed:
 
 async def experiment(call: Call) -> ExperimentView:
     found = hosted(call)
-    name = call.path("experiment")
-    return await found.worker.ask(lambda: view(name, found))
+    name, hashed = call.path("experiment"), call.query("hash", ("no", "yes")) == "yes"
+    return await found.worker.ask(lambda: view(name, found, hashed))
 
 
 async def put_experiment(call: Call) -> Answer:

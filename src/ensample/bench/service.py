@@ -1,0 +1,140 @@
+"""Durable decisions over HTTP beside the framework's own hello-world, and one client beside the disk."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from ensample.bench.load import Load, load, request
+
+__all__ = ["Measured", "measured_service", "served"]
+
+CLIENTS, SECONDS = 32, 3.0
+ACTIONS = [f"action {number}" for number in range(10)]
+EXPERIMENT = {
+    "actions": ACTIONS,
+    "features": {"kind": "Hashing", "dim": 20},
+    "recipe": {"kind": "EnsembleSampling", "size": 32},
+}
+HELLO = """
+import sys, uvicorn
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+async def hello(request):
+    return JSONResponse({"hello": "world"})
+
+app = Starlette(routes=[Route("/", hello)])
+uvicorn.run(app, port=int(sys.argv[1]), log_config=None, access_log=False)
+"""
+
+
+class Measured(NamedTuple):
+    """One turn."""
+
+    hello: Load
+    decide: Load
+    alone: Load  # one client
+    sync: float  # milliseconds for a page to be on the disk, the median
+
+
+@contextmanager
+def served(data: Path, **environment: str) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
+    """`ensample serve` in a process of its own, and its port."""
+    command = [sys.executable, "-m", "ensample", "serve", "--data", str(data), "--port", "0"]
+    said = data.with_name(f"{data.name}.log")
+    with said.open("w") as log:
+        server = subprocess.Popen(command, stderr=log, env={**os.environ, **environment})
+    try:
+        yield awake(address(said, server), "/readyz"), server
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def address(said: Path, server: "subprocess.Popen[bytes]") -> int:
+    """The port that a service says it listens at."""
+    while server.poll() is None:
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", said.read_text())
+        if found:
+            return int(found[1])
+        time.sleep(0.05)
+    raise RuntimeError(f"the service ended before it listened: {said.read_text()}")
+
+
+@contextmanager
+def greeting() -> Iterator[int]:
+    """The hello-world."""
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen([sys.executable, "-c", HELLO, str(port)])
+    try:
+        yield awake(port, "/")
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def awake(port: int, path: str) -> int:
+    """The port, once somebody answers there."""
+    for _ in range(600):
+        try:
+            if load(port, iter([request("GET", path)]), 1, 5.0).calls:
+                return port
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("nobody answers")
+
+
+def questions() -> Iterator[bytes]:
+    """Each with a context of its own; 20 columns in all."""
+    numbers = count()
+    return (request("POST", "/v1/experiments/bench/decide", body(next(numbers))) for _ in numbers)
+
+
+def body(number: int) -> bytes:
+    context = {"age": number % 50 / 50, "device": ("phone", "tablet")[number % 2], "new": number % 3 == 0}
+    return json.dumps({"context": context}).encode()
+
+
+def synced(folder: Path, times: int = 100) -> float:
+    """Milliseconds."""
+    found = []
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for _ in range(times):
+            start = time.perf_counter()
+            os.write(file.fileno(), bytes(4_096))
+            os.fdatasync(file.fileno())
+            found.append(time.perf_counter() - start)
+    return statistics.median(found) * 1e3
+
+
+def measured_service(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Measured]:
+    """Turn by turn, after one to warm up."""
+    with served(folder / "data") as (port, _), greeting() as hello:
+        made = load(port, iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]), 1, 60.0)
+        assert made.calls == 1
+        asked, greetings = questions(), iter(lambda: request("GET", "/"), None)
+        for turn in range(turns + 1):
+            found = Measured(
+                load(hello, greetings, CLIENTS, seconds),
+                load(port, asked, CLIENTS, seconds),
+                load(port, asked, 1, seconds / 2),
+                synced(folder),
+            )
+            assert found.hello.refused == found.decide.refused == found.alone.refused == 0
+            if turn:
+                yield found
