@@ -3,10 +3,13 @@
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import uvicorn
 
 from ensample.errors import InvalidArgument
+from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage import Storage
 from ensample.serve.app import application
 from ensample.serve.journal import Journal
 from ensample.serve.service import Service
@@ -51,12 +54,12 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run(settings: ServiceSettings, listener: socket.socket) -> None:
+def run(settings: ServiceSettings, listener: socket.socket, storage_of: Callable[[Path], Storage] = SQLiteStorage) -> None:
     """Until it is told to stop: then calls under way are answered, and the files closed."""
     sys.setswitchinterval(SWITCH)
     journal = Journal(settings.log_level)
     config = uvicorn.Config(
-        application(Service(settings, journal)),
+        application(Service(settings, journal, storage_of)),
         log_config=None,
         access_log=False,
         server_header=False,
