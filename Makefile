@@ -13,7 +13,7 @@ ATTACKS := tests/experiments/test_kills.py tests/experiments/test_power.py tests
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-lowest attack lint format bench docs clean warm
+.PHONY: help run serve-demo test test-lowest attack lint format bench docs clean warm
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ format: .venv/develops  ## put the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+serve-demo: .venv/serves  ## the decision service with simulated visitors for 30 s, and the address to look at
+	$(BIN)/python -m ensample.serve.demo
+
 bench: .venv/develops  ## speed as ratios, measured side by side
 	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench
 
@@ -69,6 +72,10 @@ clean:  ## remove the environment and everything compiled
 	$(PIP) --editable '.[lab]'
 	@touch $@
 
+.venv/serves: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[serve]'
+	@touch $@
+
 .venv/develops: .venv/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
-	@touch $@ .venv/runs
+	@touch $@ .venv/runs .venv/serves

@@ -144,3 +144,51 @@ def test_addresses_that_are_none_say_so(serve: Serve) -> None:
     assert client.get("/nowhere").json()["error"]["code"] == "not_found"
     assert client.post("/healthz").json()["error"]["code"] == "method_not_allowed"
     assert client.get(ONE).status_code == 404 and client.post(f"{ONE}/decide", json={}).status_code == 404
+
+
+HOSTILE = [
+    b"{",
+    b"}",
+    b"[",
+    b"nul",
+    b"'single'",
+    b'{"a": NaN}',
+    b'{"value": Infinity}',
+    b'{"value": -Infinity}',
+    b'{"value": 1e400}',
+    b'{"value": 1, "value": 2}',
+    b'{"add": ["x"], "add": ["y"]}',
+    b"\xff\xfe{\x00}\x00",
+    b'{"id": "\xc3\x28"}',
+    b'{"id": "\\ud83d"}',
+    b'{"a":' * 50_000,
+    b"[" * 500_000,
+    b'[{"a":1},' * 40 + b"]",
+    b'{"__proto__": {"admin": true}}',
+    b'{"$where": "1"}',
+    b'{"value": "' + b"A" * 900_000 + b'"}',
+    b'{"value": 1}\x00',
+    b"\x1f\x8b\x08\x00\x00\x00\x00\x00",
+    b"<?xml version='1.0'?><!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><a>&b;</a>",
+    b'{"value": 0x10}',
+    b'{"value": 1,}',
+]
+
+
+def test_200_hostile_bodies_change_nothing(shop: Served) -> None:
+    """Each of them at each route that takes JSON."""
+    from ensample.serve.routes import ROUTES
+
+    shop.post(f"{ONE}/decide", json={"id": "q1"})
+    before, tried = shop.get(f"{ONE}?hash=yes").json(), 0
+    for route in ROUTES:
+        if route.takes is None or route.raw:
+            continue
+        path = route.path.replace("{experiment}", "shop").replace("{id:path}", "q1")
+        for body in HOSTILE:
+            found = shop.request(route.method, path, content=body)
+            assert 400 <= found.status_code < 500, (route.title, body[:40], found.text)
+            assert len(found.content) < 2_000 and "Traceback" not in found.text
+            tried += 1
+    print(f"\n{tried} bodies")
+    assert tried >= 200 and shop.get(f"{ONE}?hash=yes").json() == before

@@ -38,12 +38,15 @@ def check_safe(settings: ServiceSettings) -> None:
 def listening(settings: ServiceSettings) -> socket.socket:
     """A socket at the address; port 0 is any that is free."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found: socket.socket | None = None
     try:
         # asyncio sends at once (TCP_NODELAY) only where it is told that this is TCP; else an answer waits 40 ms for its end
         found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((settings.host, settings.port))
     except OSError as error:
+        if found is not None:
+            found.close()
         expected = f"an address of this machine that is free ({error.strerror or error})"
         raise InvalidArgument("host:port", f"{settings.host}:{settings.port}", expected) from None
     return found
