@@ -57,7 +57,11 @@ def stopped_under_load(data: Path) -> dict[str, int]:
         os.kill(child, signal.SIGTERM)
         await asyncio.gather(*tasks)
 
-    asyncio.run(play())
+    try:
+        asyncio.run(play())
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        raise
     _, status = os.waitpid(child, 0)
     return {"status": status, "answers": sum(len(client.answers) for client in clients)}
 

@@ -88,6 +88,7 @@ def started(data: Path, kind: type[SQLiteStorage]) -> tuple[int, int]:
     listener = listening(settings)
     child = os.fork()
     if child == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever reads what this prints must not wait for its forks
         try:
             run(settings, listener, kind)
         finally:
@@ -113,7 +114,7 @@ async def loaded(port: int, child: int, clients: list[Client], seconds: float) -
 
 
 async def connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    for _ in range(1_000):
+    for _ in range(20_000):
         try:
             return await asyncio.open_connection("127.0.0.1", port)
         except ConnectionRefusedError:
@@ -165,8 +166,11 @@ def main() -> None:
         if number % RESTART == 0:
             clients = [Client(each, found) for each in range(CLIENTS)]
         child, port = started(data, kind)
-        asyncio.run(loaded(port, child, clients, rng.random() * 0.1))
-        os.waitpid(child, 0)
+        try:
+            asyncio.run(loaded(port, child, clients, rng.random() * 0.1))
+        finally:
+            os.kill(child, signal.SIGKILL)  # a second time does no harm: it is not waited for yet
+            os.waitpid(child, 0)
         found["kills"] += 1
         if (number + 1) % RESTART == 0 or number + 1 == kills:
             child, port = started(data, SQLiteStorage)
