@@ -155,3 +155,12 @@ def test_too_many_calls_at_once_are_told_to_come_back(serve: Serve, monkeypatch:
     monkeypatch.setattr(client.service.catalog["shop"].worker, "most", 0)
     refused = client.post(f"{ONE}/decide", json={})
     assert refused.status_code == 503 and "retry-after" in refused.headers
+
+
+def test_a_file_that_was_only_begun_is_no_experiment(serve: Serve, tmp_path: Path) -> None:
+    """A kill between the file and its first event: nobody was told of it, so it can still become anything."""
+    (tmp_path / "data" / "experiments").mkdir(parents=True)
+    SQLiteStorage(tmp_path / "data" / "experiments" / "shop.db").close()
+    client = serve()
+    assert client.get("/readyz").status_code == 200 and client.get(ONE).status_code == 404
+    assert client.put(ONE, json=SHOP).status_code == 201 and client.post(f"{ONE}/decide", json={}).status_code == 200

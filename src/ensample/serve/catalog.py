@@ -63,7 +63,9 @@ class Catalog:
             raise StorageError(error.errno, error.strerror or str(error), str(self.folder)) from error
         for name, path in experiment_files(self.settings.data).items():
             try:
-                self._open(name, path, {})
+                self._open(name, path, None)
+            except Refusal:
+                continue  # nobody was told that there is such an experiment
             except EnsampleError as error:
                 self.broken[name] = str(error)
 
@@ -89,12 +91,15 @@ class Catalog:
             raise Refusal(409, "there is an experiment whose name differs in capitals only")
         return self._open(name, self.folder / f"{name}{SUFFIX}", given), True
 
-    def _open(self, name: str, path: Path, given: dict[str, Any]) -> Hosted:
-        if not path.exists():
+    def _open(self, name: str, path: Path, given: dict[str, Any] | None) -> Hosted:
+        """With `given`, which may be empty, it is made if it is not there."""
+        if given is not None:
             Experiment(name, **given)  # refuses what does not fit together before there is a file
         storage = self.storage_of(path)
         try:
-            experiment = begun(storage, {"name": name}, given)
+            if storage.count == 0 and given is None:
+                raise Refusal(404, "a file was begun, and what it should be was never kept")
+            experiment = begun(storage, {"name": name}, given or {})
         except BaseException:
             storage.close()
             raise
