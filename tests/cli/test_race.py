@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 import ensample as es
+from ensample.cli.contenders import usual_race
 from ensample.cli.fields import parts
-from ensample.cli.policies import POLICIES
+from ensample.cli.policies import POLICIES, USUAL
+from ensample.cli.preparing import prepare
 from ensample.cli.recipes import RECIPES
 from ensample.problems import families_by_name
 from ensample.report.race import figure as report
@@ -57,7 +59,7 @@ def test_for_programs(everyone: dict[str, Any]) -> None:
     assert everyone["problem"] == {"name": "sphere", "dim": 4, "arms": 8, "noise": 0.3}
     assert (everyone["horizon"], everyone["runs"], everyone["seed"], everyone["skipped"]) == (200, 4, 0, {})
     policies = {policy["policy"]: policy for policy in everyone["policies"]}
-    assert set(policies) == set(POLICIES)
+    assert set(policies) == set(USUAL)
     means = [policy["mean"] for policy in everyone["policies"]]
     assert means == sorted(means) and means[0] > 0
     assert policies["theorem"]["evaluation"] == "lazy"
@@ -138,6 +140,36 @@ def test_the_list(tmp_path: Path) -> None:
     ):
         assert name in shown.stdout, name
     assert max(map(len, shown.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("problem", "suited", "others", "most"),
+    [
+        ("sphere", {"auto", "theorem"}, {"linucb"}, 10_000),
+        ("logistic", {"logistic", "glm-tsl", "glm-fpl", "ucb-glm"}, {"auto", "epsilon"}, 10_000),
+        ("evill", {"logistic", "glm-tsl"}, {"auto"}, 10_000),
+        ("clicks", {"logistic", "thompson-logistic"}, {"auto", "LinUCB"}, 10_000),
+        ("neural", {"networks", "epsilon-network"}, {"auto", "epsilon"}, 1_000),
+        ("wheel", {"networks", "greedy-network"}, {"auto", "LinUCB"}, 1_000),
+        ("quadratic", {"networks"}, {"auto"}, 1_000),
+    ],
+)
+def test_contenders_suit_the_rewards(problem: str, suited: set[str], others: set[str], most: int) -> None:
+    """And every one of them can play it."""
+    family = es.problem(problem)
+    usual = usual_race(family)
+    assert suited | others <= set(usual.policies) and usual.horizon == most
+    recipes, skipped = prepare(",".join(usual.policies), family, usual.horizon)
+    assert list(recipes) == list(usual.policies) and not skipped
+
+
+def test_networks_race_unless_others_are_named(tmp_path: Path) -> None:
+    short = ("--problem", "neural", "--dim", "3", "--arms", "4", "--horizon", "12", "--runs", "1", "--json")
+    shown = run(*short, folder=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    raced = {policy["policy"] for policy in json.loads(shown.stdout)["policies"]}
+    assert raced == set(usual_race(es.problem("neural")).policies)
+    assert without_compiling(shown.stderr) == "", "that no kernel plays networks is no news"
 
 
 def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:

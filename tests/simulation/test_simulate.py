@@ -126,6 +126,15 @@ def test_a_replicate_does_not_depend_on_those_before_it() -> None:
             np.testing.assert_array_equal(done.pulls, many.pulls[r])
 
 
+def test_rounds_are_told_of_on_the_way() -> None:
+    """By the live policy before its run is over, so that a bar moves; by kernels after each run."""
+    for evaluation, least in (("live", 100), ("auto", 3)):
+        told: list[int] = []
+        es.simulate(es.Greedy(), FAMILY, 250, 3, evaluation=evaluation, threads=1, rounds=told.append)
+        assert told == sorted(told) and told[-1] == 750 and len(told) >= least
+        assert {250, 500} <= set(told)
+
+
 def test_progress_is_told() -> None:
     told: list[int] = []
     es.simulate(es.Greedy(), FAMILY, 10, 5, progress=told.append)
@@ -185,6 +194,7 @@ def test_ctrl_c_stops_within_a_second(runs: int, after: float) -> None:
         *(({"threads": value}, "threads") for value in (0, -1, "all")),
         *(({"cell": value}, "cell") for value in (-1, "a")),
         *(({"progress": value}, "progress") for value in (3, "bar")),
+        ({"rounds": 3}, "rounds"),
     ],
 )
 def test_bad_arguments_are_named(change: dict, argument: str) -> None:

@@ -12,7 +12,7 @@ from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
 from ensample.errors import InvalidArgument
 from ensample.registry import known
 
-__all__ = ["POLICIES", "Contender", "contender", "split"]
+__all__ = ["POLICIES", "USUAL", "Contender", "contender", "split"]
 
 
 class Contender(NamedTuple):
@@ -45,6 +45,22 @@ POLICIES: dict[str, Contender] = {
     "thompson": Contender("Thompson sampling", lambda setting: es.ThompsonSampling(setting.noise)),
     "linucb": Contender("LinUCB", lambda setting: es.LinUCB(2.0 * setting.noise)),
     "greedy": Contender("greedy", lambda setting: es.Greedy(1.0)),
+}
+USUAL = tuple(POLICIES)  # who races unless somebody is named, where rewards are linear
+
+# Models bring the kernels, which take their time: they are looked up when one of these is raced. None is told anything.
+POLICIES |= {
+    "epsilon": Contender("epsilon-greedy", lambda setting: es.EpsilonGreedy()),
+    "logistic": Contender("ES, logistic", lambda setting: es.EnsembleSampling(model=es.Logistic())),
+    "glm-tsl": Contender("GLM-TSL", lambda setting: es.ThompsonSampling(model=es.Logistic("exact"))),
+    "glm-fpl": Contender("GLM-FPL", lambda setting: es.PerturbedHistory(model=es.Logistic("exact"))),
+    "ucb-glm": Contender("UCB-GLM", lambda setting: es.LinUCB(model=es.Logistic("exact"))),
+    "thompson-logistic": Contender("Thompson sampling, logistic", lambda setting: es.ThompsonSampling(model=es.Logistic())),
+    "greedy-logistic": Contender("greedy, logistic", lambda setting: es.Greedy(model=es.Logistic())),
+    "networks": Contender("ES, 30 networks", lambda setting: es.EnsembleSampling(30, model=es.Neural())),
+    "networks-3": Contender("ES, 3 networks", lambda setting: es.EnsembleSampling(3, model=es.Neural())),
+    "epsilon-network": Contender("epsilon-greedy, a network", lambda setting: es.EpsilonGreedy(model=es.Neural())),
+    "greedy-network": Contender("greedy, a network", lambda setting: es.Greedy(model=es.Neural())),
 }
 ANY_SIZE = re.compile(r"es-(0|[1-9][0-9]{0,19})")
 OPENING, CLOSING, QUOTES = "([{", ")]}", "\"'"

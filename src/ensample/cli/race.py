@@ -15,9 +15,10 @@ from ensample.checks import whole
 from ensample.cli import complete
 from ensample.cli.compiling import compiled_ahead
 from ensample.cli.console import output, progress, warnings_shown
+from ensample.cli.contenders import CLICKS, CURVED, LINEAR, usual_race
 from ensample.cli.fields import find_here
 from ensample.cli.listing import show_names
-from ensample.cli.policies import POLICIES, contender
+from ensample.cli.policies import contender
 from ensample.cli.preparing import prepare
 from ensample.errors import InvalidArgument
 from ensample.extras import has, require
@@ -25,7 +26,7 @@ from ensample.files import check_folder
 from ensample.lab.parts import build_problem
 from ensample.numerals import terminal
 from ensample.policies import Recipe
-from ensample.problems import Family, Problem, families_by_name
+from ensample.problems import Family, Problem, example_of, families_by_name
 from ensample.problems import problem as family_named
 from ensample.simulation import Runs, simulate
 from ensample.simulation.tasks import needed
@@ -44,14 +45,23 @@ def race(
     dim: Annotated[int | None, typer.Option(help="d, the number of features", show_default="the problem's own")] = None,
     arms: Annotated[int | None, typer.Option(help="K, the number of arms", show_default="the problem's own")] = None,
     noise: Annotated[float | None, typer.Option(help="sigma of the rewards", show_default="the problem's own")] = None,
-    horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 10_000,
-    runs: Annotated[int, typer.Option(help="replicates, each with a problem and noise of its own")] = 100,
+    horizon: Annotated[
+        int | None,
+        typer.Option(help="T, the number of rounds", show_default=f"{LINEAR.horizon}; {CURVED.horizon} with networks"),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            help="replicates, each with a problem and noise of its own",
+            show_default=f"{LINEAR.runs}; {CLICKS.runs} on clicks, {CURVED.runs} with networks",
+        ),
+    ] = None,
     policies: Annotated[
         list[str] | None,
         typer.Option(
             help="names (es-37 is an ensemble of 37) or recipes such as EnsembleSampling(size=20,scale=2*noise) and "
             "mymodule:MyRecipe, with commas between them; may be given again; see --list",
-            show_default=f"the {len(POLICIES)} short names of --list",
+            show_default=f"{', '.join(LINEAR.policies)}; others where rewards are clicks, or curved",
             autocompletion=complete.policies,
         ),
     ] = None,
@@ -65,11 +75,14 @@ def race(
 ) -> None:
     """Race policies on one problem: a table of their regret and a figure.
 
-    Every policy faces the same problems and the same noise, so differences are the policies' own.
+    Every policy faces the same problems and the same noise, so differences are the policies' own. Without --policies those race
+    that suit the problem's rewards, beside some that do not.
 
     Example: `ensample race --problem ball --dim 10 --policies es-10,es-100,linphe`
 
     Example: `ensample race --policies "es-37,EnsembleSampling(size=20,scale=2*noise),mymodule:MyRecipe(size=3)"`
+
+    Example: `ensample race --problem wheel`
 
     Example: `ensample race --problem mymodule:MyProblems --dim 5 --policies es-100`
 
@@ -78,13 +91,13 @@ def race(
     if list_only:
         show_names()
         return
-    whole("horizon", horizon, 1)
-    whole("runs", runs, 1)
-    whole("seed", seed, 0)
-    if threads is not None:
-        whole("threads", threads, 1)
+    for option, value, least in (("horizon", horizon, 1), ("runs", runs, 1), ("seed", seed, 0), ("threads", threads, 1)):
+        if value is not None:
+            whole(option, value, least)
     family = problem_named(problem, given(dim=dim, arms=arms, noise=noise))
-    recipes, skipped = prepare(",".join(policies or POLICIES), family, horizon)
+    usual = usual_race(family)
+    horizon, runs = horizon or usual.horizon, runs or usual.runs
+    recipes, skipped = prepare(",".join(policies or usual.policies), family, horizon)
     drawn = not as_json or out is not None or has("matplotlib")
     if drawn:  # say what is missing now rather than when the work is done
         check_folder("out", out or FOLDER)
@@ -132,18 +145,19 @@ def run(
 ) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
+    way = "auto" if example_of(family).linear else "live"  # no kernel knows rewards that are curved: nobody needs to be warned
     compiled_ahead([needed(recipe, family) for recipe in recipes.values()])
     with warnings_shown(), progress() as bars:
         tasks = {name: bars.add_task(escape(name), total=runs, start=False) for name in recipes}
         for name, task in tasks.items():
 
-            def advance(done: int, task: TaskID = task) -> None:
-                bars.update(task, completed=done)
+            def advance(rounds: int, task: TaskID = task) -> None:
+                bars.update(task, completed=rounds / horizon)  # runs, in fractions: one of networks takes its time
 
-            simulate(recipes[name], family, horizon=1)  # load, or compile, so that the clock sees rounds only
+            simulate(recipes[name], family, horizon=1, evaluation=way)  # load, or compile, so that the clock sees rounds only
             bars.start_task(task)
             results[name] = simulate(
-                recipes[name], family, horizon, runs, seed, checkpoints=CHECKPOINTS, threads=threads, progress=advance
+                recipes[name], family, horizon, runs, seed, way, checkpoints=CHECKPOINTS, threads=threads, rounds=advance
             )
     return results
 

@@ -19,9 +19,18 @@ Watch = Callable[[int, Policy, Problem, FloatArray | None, Decision, float], Non
 
 
 def run_live(
-    recipe: Recipe, problem: Problem, marks: IntArray, rngs: RunGenerators, stop: IntArray, watch: Watch | None = None
+    recipe: Recipe,
+    problem: Problem,
+    marks: IntArray,
+    rngs: RunGenerators,
+    stop: IntArray,
+    watch: Watch | None = None,
+    played: Callable[[int], None] | None = None,
 ) -> tuple[FloatArray, IntArray | None]:
-    """(regret at the checkpoints, pulls); the policy's seed comes from the perturbations' stream."""
+    """(regret at the checkpoints, pulls); the policy's seed comes from the perturbations' stream.
+
+    `played` is told of rounds that were played since it was told last: a hundred times in a run.
+    """
     policy = recipe.start(problem.arms, int(rngs.perturbation.integers(1 << 62)))
     pulls = np.zeros(len(problem.arms), np.int64) if isinstance(problem.arms, FiniteArms) else None
     opening: list[int] = []
@@ -30,7 +39,8 @@ def run_live(
         for number, x in problem.numbered_warmup():
             policy.update(x if number is None else number, problem.reward(x, rngs.noise))
     regret, record, place = 0.0, np.full(marks.size, np.nan), 0
-    for t in range(int(marks[-1])):
+    horizon, told = int(marks[-1]), 0
+    for t in range(horizon):
         if stop[0]:
             break
         now = problem.at(t)
@@ -52,4 +62,7 @@ def run_live(
         if t + 1 == marks[place]:
             record[place] = regret
             place += 1
+        if played is not None and (t + 1 == horizon or t + 1 - told >= horizon // 100 + 1):
+            played(t + 1 - told)
+            told = t + 1
     return record, pulls

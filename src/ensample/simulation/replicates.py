@@ -1,7 +1,7 @@
 """Replicates of one recipe on one problem, one after the other: the loop that `simulate` and studies share."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ class Job(NamedTuple):
     seed: int
     cell: int
     log: RunLog | None = None  # where decisions are written; the live policy plays then
+    played: Callable[[int], None] | None = None  # is told of rounds as they are played
 
 
 class Replicate(NamedTuple):
@@ -97,10 +98,12 @@ def run(
     """(evaluation used, regret at the checkpoints, pulls)."""
     recipe, place = job.recipe, stage.place
     if stage.kernel is None or place is None:
-        return Evaluation.LIVE.value, *run_live(recipe, stage.problem, job.checkpoints, rngs, stop, watch)
+        return Evaluation.LIVE.value, *run_live(recipe, stage.problem, job.checkpoints, rngs, stop, watch, job.played)
     lam = recipe.model.strength(recipe.regularization, stage.problem.arms)
     track = new_track(stage.room, lam, job.checkpoints, stop, stage.unknown, recipe.rate)
     stage.kernel.run(recipe, place, track, rngs)
+    if job.played is not None:
+        job.played(int(job.checkpoints[-1]))
     return stage.kernel.way.value, track.regret, pulls_of(place, track)
 
 

@@ -39,6 +39,7 @@ def simulate(
     *,
     cell: int = 0,
     log: str | PathLike[str] | None = None,
+    rounds: Callable[[int], None] | None = None,
 ) -> Runs:
     """Play a recipe on a problem `runs` times for `horizon` rounds and record the regret.
 
@@ -46,9 +47,10 @@ def simulate(
     all members up to date, "live" runs the live policy in Python; "auto" takes the fastest that there is, and warns
     (`LiveSimulationWarning`) where that is the live policy. A family draws a
     problem of its own for each replicate. Replicate r faces the same problem and the same noise under every recipe, and gives
-    the same bits whatever the threads and the order. `progress` is called with the number of finished runs. `cell` numbers the
-    cells of a study, so that their random numbers differ. `log` is a Parquet file for the decisions of all runs, with their
-    propensities, as `Experiment.log` has them; the live policies play then, and regret is theirs.
+    the same bits whatever the threads and the order. `progress` is called with the number of finished runs; `rounds` with the
+    number of rounds played so far, by the threads that play them: after each run, and on the way where the live policy plays.
+    `cell` numbers the cells of a study, so that their random numbers differ. `log` is a Parquet file for the decisions of all
+    runs, with their propensities, as `Experiment.log` has them; the live policies play then, and regret is theirs.
 
     >>> import ensample as es
     >>> runs = simulate(es.EnsembleSampling(size=10**6, scale=0.3), es.problem("sphere", dim=5), horizon=500, runs=4)
@@ -60,15 +62,17 @@ def simulate(
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
     horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
     cell = whole("cell", cell, 0)
-    if progress is not None and not callable(progress):
-        raise WrongType("progress", progress, "a function of the number of finished runs, or None")
+    for told, function, what in (("progress", progress, "finished runs"), ("rounds", rounds, "rounds played")):
+        if function is not None and not callable(function):
+            raise WrongType(told, function, f"a function of the number of {what}, or None")
     if not isinstance(evaluation, str) or evaluation not in EVALUATIONS:
         raise InvalidArgument("evaluation", evaluation, f"one of {', '.join(EVALUATIONS)}")
     marks = checkpoint_rounds(horizon, whole("checkpoints", checkpoints, 1))
     if log is not None:
         check_log(log, evaluation)
     book = None if log is None else RunLog(getattr(problem, "name", type(problem).__name__))
-    job = Job(recipe, problem, marks, evaluation if book is None else "live", seed, cell, book)
+    played = None if rounds is None else Tally(rounds).add
+    job = Job(recipe, problem, marks, evaluation if book is None else "live", seed, cell, book, played)
     workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
     regret, seconds = np.full((runs, marks.size), np.nan), np.zeros(runs)
@@ -99,6 +103,18 @@ def check_log(log: str | PathLike[str], evaluation: str) -> None:
     if evaluation not in ("auto", "live"):
         raise InvalidArgument("evaluation", evaluation, '"live" with a log: kernels count no votes')
     check_file("log", file_path("log", log))
+
+
+class Tally:
+    """Adds up the rounds of all threads, and tells of the sum."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self.tell, self.sum, self.lock = tell, 0, threading.Lock()
+
+    def add(self, rounds: int) -> None:
+        with self.lock:
+            self.sum += rounds
+            self.tell(self.sum)
 
 
 class Counts:
