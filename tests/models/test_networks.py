@@ -5,7 +5,7 @@ import pytest
 
 import ensample as es
 from conformance.policies import FEATURES
-from ensample.kernels.networks import adam, sgd
+from ensample.kernels.networks import Pull, adam, sgd
 from ensample.models.networks import ACTIVATIONS, Networks
 from ensample.randomness import Address, Stream
 from naive.networks import NaiveEnsemble, SingleNetwork
@@ -44,7 +44,7 @@ def test_training_together_is_training_one_by_one(
     nets = Networks(dim, hidden, activation, size)
     state = np.zeros((3 if optimizer is adam else 1, nets.count))
     state[0] = anchor = nets.draw(rng)
-    anchor, pull = anchor.copy(), 0.3
+    anchor, pull, ends = anchor.copy(), 0.3, np.array([3, nets.count])
     singles = [SingleNetwork(nets, anchor, member, activation) for member in range(size)]
     for number in range(1, 21):
         rows, target = rng.standard_normal((6, dim)), rng.standard_normal((6, size))
@@ -52,7 +52,7 @@ def test_training_together_is_training_one_by_one(
         by_one = [nets.member(state[0], j, rows) for j in range(size)]
         np.testing.assert_allclose(outputs, np.transpose(by_one), rtol=1e-12, atol=1e-12)
         gradient = nets.gradient(state[0], rows, tape, outputs - target)
-        optimizer(state, state, gradient, anchor, np.full(nets.count, pull), 0.05, number)
+        optimizer(state, state, gradient, anchor, Pull(ends, np.array([pull, pull])), 0.05, number)
         for j, single in enumerate(singles):
             gradients = [single.gradient(x, single.output(x) - y) for x, y in zip(rows, target[:, j], strict=True)]
             total = [sum(parts) for parts in zip(*gradients, strict=True)]

@@ -10,6 +10,7 @@ from ensample.bench.contestants import ARMS, DIM, HORIZON, SCALE, floored, live,
 from ensample.bench.engines import bare, studied
 from ensample.bench.experiments import bare_policy, durable, in_memory, synced
 from ensample.bench.floor import build_floor
+from ensample.bench.networks import MEMBERS, network_products, network_rounds
 from ensample.bench.peers import PEERS
 from ensample.bench.service import Measured, measured_service
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
@@ -24,7 +25,7 @@ __all__ = ["GROUPS", "Ratio", "measure"]
 SIZES = {100: 1_000, 1_000: 500, 29_000: 100}  # members: rounds of the textbook, whose cost a round is the same in all of them
 FASTER = {100: 40.0, 1_000: 90.0, 29_000: 2_000.0}
 FLOOR = 1.05
-LIVE_ROUNDS, PEER_ROUNDS = 2_000, 20
+LIVE_ROUNDS, PEER_ROUNDS, NETWORK_ROUNDS = 2_000, 20, 50
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,12 @@ def logistic(turns: int, step: Step) -> Iterator[Ratio]:
     yield compared("logistic / linear, live, m=100", *alive, 2.5, False, turns, step)
 
 
+def neural(turns: int, step: Step) -> Iterator[Ratio]:
+    """A round of networks, which decides, learns and keeps what it was, against the matrix products of its step alone."""
+    name = f"network round / its bare products, {MEMBERS} members, 50-50, batch 64"
+    yield compared(name, network_rounds(NETWORK_ROUNDS), network_products(NETWORK_ROUNDS), 1.3, False, turns, step)
+
+
 def engines(turns: int, step: Step) -> Iterator[Ratio]:
     """A study on one thread against the bare kernels."""
     try:
@@ -201,6 +208,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "live": live_policies,
     "calibration": calibration,
     "logistic": logistic,
+    "neural": neural,
     "engines": engines,
     "experiments": experiments,
     "service": service,

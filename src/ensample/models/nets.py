@@ -29,13 +29,17 @@ class Nets(ABC):
     def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
         """What one member gives for each row of features [B, d]: [B]."""
 
+    def room(self) -> Any:
+        """What `forward` and `gradient` may write to when they are given it; one at a time."""
+        return None
+
     @abstractmethod
-    def forward(self, weights: FloatArray, rows: FloatArray) -> tuple[Any, FloatArray]:
+    def forward(self, weights: FloatArray, rows: FloatArray, room: Any = None) -> tuple[Any, FloatArray]:
         """(what `gradient` needs to know, what each member gives for each row [B, d]: [B, m])."""
 
     @abstractmethod
-    def gradient(self, weights: FloatArray, rows: FloatArray, tape: Any, delta: FloatArray) -> FloatArray:
-        """Of a loss whose derivatives by the outputs of `forward` are `delta` [B, m]: [n]."""
+    def gradient(self, weights: FloatArray, rows: FloatArray, tape: Any, delta: FloatArray, room: Any = None) -> FloatArray:
+        """Of a loss whose derivatives by the outputs of `forward` are `delta` [B, m]: [n], until the room is used again."""
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
         """What each member gives for each row [B, d]: [B, m]."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.kernels.networks import adam, sgd
+from ensample.kernels.networks import Pull, adam, sgd
 from ensample.models.loss import Loss
 from ensample.models.model import Model
 from ensample.models.nets import Nets
@@ -55,8 +55,17 @@ class State(NamedTuple):
     kept: IntArray  # [2] its round, and its place in memory
 
 
+class Minibatch(NamedTuple):
+    """Observations to learn from."""
+
+    seen: FloatArray  # [1 + B, d] as networks see them, after the newest one
+    rewards: FloatArray  # [B]
+    z: FloatArray  # [B, m] perturbations
+    prior: FloatArray | None  # [B, m] what prior networks say
+
+
 class NetworkEnsemble(Model):
-    """Member j minimises sum_i loss(f^j(x_i) + prior p^j(x_i), y_i + Z_i^j) + lam |(w^j - W^j) / s|^2, one minibatch at a time.
+    """Member j minimises sum_i loss(f^j(x_i) + prior p^j(x_i), y_i + Z_i^j) + lam/2 |(w^j - W^j) / s|^2 by minibatches.
 
     W^j are its initial weights, drawn with standard deviations s, and p^j is a network that is never trained. Everything
     is in the units of `models.units`.
@@ -68,15 +77,18 @@ class NetworkEnsemble(Model):
     def __init__(self, nets: Nets, training: Training, law: Perturbation, address: Address, rows: FloatArray | None) -> None:
         """`rows`: the standing arms, from which the units of features follow; None where there are none."""
         self.nets, self.training, self.address = nets, training, address
-        self.size, self.standing = nets.size, rows is not None
+        self.size, self.standing, self.rows = nets.size, rows is not None, rows
         self.anchor = nets.draw(address.generator(Stream.INITIAL, 0))
-        self.pulls = 1.0 / np.square(nets.spreads())
+        self._variances = runs(np.square(nets.spreads()))
         prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
         self.recall = Recall(nets, prior, law, address, training.memory)
         self.memory: Memory = new_memory(training.memory, nets.dim)
         weights = np.zeros((3 if training.adam else 1, nets.count))
         weights[0] = self.anchor
-        self._spare = np.empty_like(weights), weights
+        self._spare = np.zeros_like(weights), weights
+        self._room = nets.room()
+        self._seen_rows: FloatArray | None = None  # of the standing arms, and what prior networks say of them, as it is asked
+        self._prior_rows: dict[int, FloatArray] = {}
         self.state = State(
             weights,
             new_feature_units(rows, nets.dim),
@@ -97,11 +109,28 @@ class NetworkEnsemble(Model):
         return self.state.rewards.sigma(self.count)
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
-        seen = in_units(rows, self.state.features.sizes)
+        seen = self._seen(rows)
         outputs = self.nets.member(self.state.weights[0], member, seen)
         if self.recall.prior is not None:
-            outputs = outputs + self.training.prior * self.nets.member(self.recall.prior, member, seen)
+            outputs = outputs + self.training.prior * self._prior_scores(member, rows, seen)
         return self.training.loss.rewards(outputs, *self._reward_units())
+
+    def _seen(self, rows: FloatArray) -> FloatArray:
+        """Rows as networks see them. Standing arms have fixed units and are kept."""
+        if rows is not self.rows:
+            return in_units(rows, self.state.features.sizes)
+        if self._seen_rows is None:
+            self._seen_rows = in_units(rows, self.state.features.sizes)
+        return self._seen_rows
+
+    def _prior_scores(self, member: int, rows: FloatArray, seen: FloatArray) -> FloatArray:
+        """What a member's prior network says; of standing arms it says the same for ever, and that is kept."""
+        assert self.recall.prior is not None
+        if rows is not self.rows:
+            return self.nets.member(self.recall.prior, member, seen)
+        if member not in self._prior_rows:
+            self._prior_rows[member] = self.nets.member(self.recall.prior, member, seen)
+        return self._prior_rows[member]
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         _, x = super().best(member, offer)
@@ -121,7 +150,7 @@ class NetworkEnsemble(Model):
 
     def all_scores(self, rows: FloatArray) -> FloatArray:
         """What every member expects of every row: [K, m]."""
-        seen = in_units(rows, self.state.features.sizes)
+        seen = self._seen(rows)
         outputs = self.nets.outputs(self.state.weights[0], seen)
         if self.recall.prior is not None:
             outputs += self.training.prior * self.nets.outputs(self.recall.prior, seen)
@@ -134,60 +163,83 @@ class NetworkEnsemble(Model):
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.training.loss.check(y)
         before, count = self.state, self.count + 1
-        features = before.features.after(x, count, self.standing)
-        rewards = before.rewards.after(y, count, y - float(self.all_scores(x[None]).mean()))
-        place = reservoir_place(self.address, round, count, self.memory.capacity)
         steps = self._steps(count)
         after = State(
             self._spare[self._spare[0] is before.weights],
-            features,
-            rewards,
+            before.features.after(x, count, self.standing),
+            before.rewards,  # until it is known by how much they were missed
             np.array([count]),
             before.trained + steps,
             np.append(x, y),
-            np.array([round, place]),
+            np.array([round, reservoir_place(self.address, round, count, self.memory.capacity)]),
         )
-        self._train(before, after, steps)
-        self.state = after
+        self.state = self._trained(before, after)
 
     def _steps(self, count: int) -> int:
         """More minibatches in the first rounds, where they are small and all is new."""
         training = self.training
         return max(training.steps, min(MOST, EARLY * training.batch // count))
 
-    def _train(self, before: State, after: State, steps: int) -> None:
-        """The round's minibatches, from the weights of one state to those of the other."""
+    def _trained(self, before: State, after: State) -> State:
+        """The state after the round's minibatches, whose weights go from one array to the other.
+
+        The newest observation comes before each of them, in its first pass to tell what members expected of it: it is taught
+        there only if it was drawn.
+        """
         training, count, round = self.training, int(after.observed[0]), int(after.kept[0])
-        filled = min(count, self.memory.capacity)
-        spread, sigma = after.rewards.spread(count), after.rewards.sigma(count)
-        scale = training.loss.scale(spread, sigma, training.boldness)
-        lam = training.loss.pull(spread, sigma) if training.pull is None else training.pull
-        pulls = self.pulls * (lam / count)
+        steps, filled = int(after.trained[0] - before.trained[0]), min(count, self.memory.capacity)
         old, descend = before.weights, adam if training.adam else sgd
         with np.errstate(all="ignore"):  # what diverges is refused below
-            for step, places in enumerate(drawn_places(self.address, round, steps, training.batch, filled)):
-                gradient = self._gradient(old[0], after, places, spread, scale)
-                number = int(before.trained[0]) + step + 1
-                descend(old, after.weights, gradient, self.anchor, pulls, training.rate, number)
+            for step, places in enumerate(drawn_places(self.address, round, steps, training.batch, filled), 1):
+                batch = self._minibatch(places, before, after)
+                tape, outputs = self.nets.forward(old[0], batch.seen, self._room)
+                if step == 1:
+                    after = after._replace(rewards=self._missed(before, after, batch.seen[0], outputs[0]))
+                delta = self._delta(outputs, batch, after)
+                gradient = self.nets.gradient(old[0], batch.seen, tape, delta, self._room)
+                number = int(before.trained[0]) + step
+                descend(old, after.weights, gradient, self.anchor, self._pull(after), training.rate, number)
                 old = after.weights
         if not np.isfinite(after.weights[0].sum()):
             raise InvalidArgument("rate", training.rate, "a smaller one: the weights do not stay finite")
+        return after
 
-    def _gradient(self, weights: FloatArray, after: State, places: IntArray, spread: float, scale: float) -> FloatArray:
-        """Of the mean loss of a minibatch."""
-        training, memory = self.training, self.memory
-        x, y = after.newest[:-1], float(after.newest[-1])
+    def _minibatch(self, places: IntArray, before: State, after: State) -> Minibatch:
+        """What is in these places of the memory once the newest observation is, which also comes first."""
+        memory, sizes = self.memory, after.features.sizes
         rows, rewards, rounds = memory.features[places], memory.rewards[places], memory.rounds[places]
         fresh = places == after.kept[1]
-        rows[fresh], rewards[fresh], rounds[fresh] = x, y, after.kept[0]
-        seen = in_units(rows, after.features.sizes)
-        z, prior = self.recall.rows(places, rounds, seen, after.features.sizes)
-        tape, outputs = self.nets.forward(weights, seen)
-        if prior is not None:
-            outputs += training.prior * prior
-        standard = (rewards - after.rewards.mean[0]) / spread
-        delta = training.loss.slope(outputs, standard, rewards, scale, z)
-        return self.nets.gradient(weights, seen, tape, delta / len(places))
+        rows[fresh], rewards[fresh], rounds[fresh] = after.newest[:-1], after.newest[-1], after.kept[0]
+        seen = in_units(rows, sizes)
+        newest = in_units(after.newest[None, :-1], before.features.sizes)
+        return Minibatch(np.concatenate([newest, seen]), rewards, *self.recall.rows(places, rounds, seen, sizes))
+
+    def _missed(self, before: State, after: State, seen: FloatArray, outputs: FloatArray) -> RewardUnits:
+        """Units of the rewards after the newest, of which members gave these outputs [m] before they learned it."""
+        count, y = int(after.observed[0]), float(after.newest[-1])
+        if self.recall.prior is not None:
+            outputs = outputs + self.training.prior * self.recall.outputs(seen)
+        units = before.rewards
+        expected = self.training.loss.rewards(outputs, float(units.mean[0]), units.spread(count - 1))
+        return units.after(y, count, y - float(expected.mean()))
+
+    def _delta(self, outputs: FloatArray, batch: Minibatch, after: State) -> FloatArray:
+        """The derivative of the minibatch's mean loss by outputs [1 + B, m]: 0 for the newest, which only came to be seen."""
+        training, units, count = self.training, after.rewards, int(after.observed[0])
+        given, spread = outputs[1:], units.spread(count)
+        if batch.prior is not None:
+            given = given + training.prior * batch.prior
+        scale = training.loss.scale(spread, units.sigma(count), training.boldness)
+        standard = (batch.rewards - units.mean[0]) / spread
+        delta = np.zeros_like(outputs)
+        delta[1:] = training.loss.slope(given, standard, batch.rewards, scale, batch.z) / len(given)
+        return delta
+
+    def _pull(self, after: State) -> Pull:
+        """To the initial weights, in a loss that is a mean: lam / n times the inverse of their variances."""
+        count, given = int(after.observed[0]), self.training.pull
+        lam = self.training.loss.pull(after.rewards.spread(count), after.rewards.sigma(count)) if given is None else given
+        return Pull(self._variances.ends, (lam / count) / self._variances.strengths)
 
     def settle(self) -> None:
         round, place = self.state.kept.tolist()
@@ -234,3 +286,9 @@ class NetworkEnsemble(Model):
 def first_equal(rows: FloatArray, x: FloatArray) -> int:
     """The lowest index of a row: products of matrices may give equal rows scores that differ in their last digit."""
     return int(np.argmax((rows == x).all(axis=1)))
+
+
+def runs(values: FloatArray) -> Pull:
+    """Equal neighbours [n] as one."""
+    ends = np.append(np.flatnonzero(np.diff(values)) + 1, values.size)
+    return Pull(ends, values[ends - 1])

@@ -6,6 +6,7 @@ members see the same rows it is one product with a [d, m h] matrix. The others a
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,6 +29,24 @@ class Layer(NamedTuple):
     bias: FloatArray  # [m, out]
 
 
+class Room:
+    """What training writes to, over and over: fresh megabytes each time would have to be cleared by the system first."""
+
+    def __init__(self, nets: "Networks") -> None:
+        self.nets = nets
+        self._units = [np.empty((0, nets.size * width)) for width in (*nets.widths[1:], *nets.widths[1:-1])]
+
+    def units(self, place: int, rows: int) -> FloatArray:
+        """Hidden units, or outputs, of layer `place` for so many rows; past the last layer the errors of the hidden ones."""
+        if len(self._units[place]) < rows:
+            self._units[place] = np.empty((rows, self._units[place].shape[1]))
+        return self._units[place][:rows]
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        return np.empty(self.nets.count)
+
+
 class Networks(Nets):
     """m networks x -> R with hidden layers of the given widths: the arithmetic, and no state of its own.
 
@@ -44,6 +63,9 @@ class Networks(Nets):
         for place, (width, after) in enumerate(pairwise(self.widths)):
             self.shapes += [(size, width, after) if place else (width, size, after), (size, after)]
         self.count = sum(math.prod(shape) for shape in self.shapes)
+
+    def room(self) -> Room:
+        return Room(self)
 
     def layers(self, weights: FloatArray) -> list[Layer]:
         """Views of a vector [count]."""
@@ -75,34 +97,41 @@ class Networks(Nets):
             units = units @ layer.matrix[member]
         return np.asarray(units[:, 0] + layers[-1].bias[member])
 
-    def forward(self, weights: FloatArray, rows: FloatArray) -> tuple[list[FloatArray], FloatArray]:
+    def forward(self, weights: FloatArray, rows: FloatArray, room: Room | None = None) -> tuple[list[FloatArray], FloatArray]:
         """(hidden units [B, m h] of each layer, outputs [B, m])."""
-        layers, B = self.layers(weights), len(rows)
-        hidden, units = [], rows @ layers[0].matrix.reshape(self.dim, -1)
-        for before, layer in pairwise(layers):
+        layers, room, B = self.layers(weights), room or Room(self), len(rows)
+        hidden, units = [], room.units(0, B)
+        np.matmul(rows, layers[0].matrix.reshape(self.dim, -1), out=units)
+        for place, (before, layer) in enumerate(pairwise(layers), 1):
             activate(units, before.bias.ravel(), self.kind)
             hidden.append(units)
-            units = np.empty((B, layer.bias.size))
+            units = room.units(place, B)
             np.matmul(self.by_member(hidden[-1]), layer.matrix, out=self.by_member(units))
         return hidden, units + layers[-1].bias[:, 0]
 
-    def gradient(self, weights: FloatArray, rows: FloatArray, hidden: list[FloatArray], delta: FloatArray) -> FloatArray:
+    def gradient(
+        self,
+        weights: FloatArray,
+        rows: FloatArray,
+        hidden: list[FloatArray],
+        delta: FloatArray,
+        room: Room | None = None,
+    ) -> FloatArray:
         """Of a loss whose derivative by the outputs is `delta` [B, m]: [count]."""
-        layers, found = self.layers(weights), np.empty(self.count)
-        parts, B = self.layers(found), len(rows)
+        layers, room, B = self.layers(weights), room or Room(self), len(rows)
+        parts, last = self.layers(room.gradient), len(layers) - 1
         np.matmul(self.by_member(hidden[-1]).mT, self.by_member(delta), out=parts[-1].matrix)
         np.sum(delta, axis=0, out=parts[-1].bias[:, 0])
-        errors = np.empty_like(hidden[-1])
-        spread_error(delta, layers[-1].matrix[:, :, 0], errors)
-        gate(errors, hidden[-1], self.kind, parts[-2].bias.ravel())
-        for k in range(len(layers) - 2, 0, -1):
+        errors = room.units(2 * last, B)
+        spread_error(delta, layers[-1].matrix[:, :, 0], hidden[-1], self.kind, errors, parts[-2].bias.ravel())
+        for k in range(last - 1, 0, -1):
             np.matmul(self.by_member(hidden[k - 1]).mT, self.by_member(errors), out=parts[k].matrix)
-            further = np.empty((B, self.size * self.widths[k]))
+            further = room.units(last + k, B)
             np.matmul(self.by_member(errors), layers[k].matrix.mT, out=self.by_member(further))
             gate(further, hidden[k - 1], self.kind, parts[k - 1].bias.ravel())
             errors = further
         np.matmul(rows.T, errors, out=parts[0].matrix.reshape(self.dim, -1))
-        return found
+        return room.gradient
 
     def by_member(self, units: FloatArray) -> FloatArray:
         """[B, m h] as [m, B, h], a view."""

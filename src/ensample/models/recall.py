@@ -15,6 +15,8 @@ from ensample.types import FloatArray, IntArray
 
 __all__ = ["Recall"]
 
+KEPT = 1024  # rows whose outputs are kept beside those of the memory: arms that stand are played again and again
+
 
 class Recall:
     """Perturbations Z_i^j, and prior outputs p^j(x_i), of what is in memory."""
@@ -25,6 +27,8 @@ class Recall:
         self._sizes = np.zeros(nets.dim)  # the units that they were computed in
         self._z = np.empty((capacity, nets.size))
         self._outputs = np.empty((capacity, nets.size)) if prior is not None else None
+        self._told: dict[bytes, FloatArray] = {}  # outputs by row, of those that were asked for last
+        self._room = nets.room()
 
     def rows(
         self, places: IntArray, rounds: IntArray, seen: FloatArray, sizes: FloatArray
@@ -41,8 +45,18 @@ class Recall:
         self._rounds[place] = EMPTY  # until both are there
         self._z[place] = self.perturbations(round)
         if self._outputs is not None and self.prior is not None:
-            self._outputs[place] = self.nets.outputs(self.prior, x[None])[0]
+            self._outputs[place] = self.outputs(x)
         self._rounds[place] = round
+
+    def outputs(self, x: FloatArray) -> FloatArray:
+        """What prior networks say of one row, as networks see it [d]: [m]."""
+        assert self.prior is not None
+        row = x.tobytes()
+        if row not in self._told:
+            if len(self._told) >= KEPT:
+                self._told.clear()
+            self._told[row] = self.nets.forward(self.prior, x[None], self._room)[1][0]
+        return self._told[row]
 
     def perturbations(self, round: int) -> FloatArray:
         """Z_round^1..m."""
