@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python 3.11+ and make:
 #   make run     create .venv, install, run the main job and show its result
 #   make test    create .venv, install, run linters, types, import rules, doctests and all tests
+# With EXTRAS=dev,neural also torch, for the tests of TorchModel, which say so and are skipped without it.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -10,6 +11,7 @@ OLDEST ?= $(shell for p in $(BIN)/python python3.11 python3; do \
 LOWEST := build/lowest
 ATTACKS := tests/experiments/test_kills.py tests/experiments/test_power.py tests/experiments/test_machine.py \
 	tests/evaluation/test_sequences.py tests/evaluation/test_coverage.py
+EXTRAS ?= dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 .DEFAULT_GOAL := help
@@ -77,5 +79,5 @@ clean:  ## remove the environment and everything compiled
 	@touch $@
 
 .venv/develops: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[$(EXTRAS)]'
 	@touch $@ .venv/runs .venv/serves

@@ -23,6 +23,7 @@ EXTRAS = (
     "tomli_w",
     "latex2mathml",
     "markdown_it",
+    "torch",
 )
 SMALL = "--dim 2 --arms 3 --horizon 20 --runs 2 --policies greedy"
 
@@ -70,6 +71,12 @@ def test_a_race_for_programs_needs_no_figure(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stderr == "" and not list(tmp_path.iterdir())
     answer = json.loads(done.stdout)
     assert answer["figures"] == [] and [policy["policy"] for policy in answer["policies"]] == ["greedy"]
+
+
+def test_networks_of_ones_own_say_what_they_need(tmp_path: Path) -> None:
+    code = "import ensample as es; es.EnsembleSampling(3, model=es.TorchModel(print)).start(es.FiniteArms([[1.0]]))"
+    done = without_extras(code, folder=tmp_path)
+    assert "InvalidArgument: torch = None: expected the package torch: pip install 'ensample[neural]'" in done.stderr
 
 
 @pytest.mark.parametrize(

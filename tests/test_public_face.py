@@ -27,7 +27,7 @@ NAMES = {
     "Estimate Evaluation evaluate read_dsjson",
     "Linear RewardModel GeneralizedLinear Logistic ConvergenceWarning",
     "Clicks EVILL EvillInstances LogisticBandit LogisticProblem ContextualLogisticProblem",
-    "Classification Neural NetworkRewards Quadratic Ratings Wheel",
+    "Classification Neural NetworkRewards Quadratic Ratings TorchModel Wheel",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
     "FeatureCapWarning read_log read_movielens read_open_bandit open_experiment ServiceError",

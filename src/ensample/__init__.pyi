@@ -54,6 +54,7 @@ from ensample.models.generalized import GeneralizedLinear as GeneralizedLinear
 from ensample.models.logistic import Logistic as Logistic
 from ensample.models.model import Model as Model
 from ensample.models.neural import Neural as Neural
+from ensample.models.torch_model import TorchModel as TorchModel
 from ensample.perturbations.centered_binomial import CenteredBinomial as CenteredBinomial
 from ensample.perturbations.gaussian import Gaussian as Gaussian
 from ensample.perturbations.law import InitialLaw as InitialLaw

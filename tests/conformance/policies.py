@@ -1,10 +1,12 @@
 """Every kind of live policy, for tests that walk them all."""
 
 import math
+from importlib.util import find_spec
 
 import numpy as np
 
 import ensample as es
+from ensample.models.neural import Trained
 
 FEATURES = np.random.default_rng(0).standard_normal((7, 3)) / 2
 FEATURES[5] = FEATURES[2]  # equal arms
@@ -91,6 +93,19 @@ RECIPES = {
         model=es.Neural((4,), "tanh", optimizer="sgd", memory=9),
     ),
 }
+
+
+def module(d: int):  # type: ignore[no-untyped-def]
+    import torch
+
+    return torch.nn.Sequential(torch.nn.Linear(d, 4), torch.nn.GELU(), torch.nn.Linear(4, 1))
+
+
+# `make test` without torch leaves these out: `make test EXTRAS=dev,neural` has them. A module is in no snapshot.
+MODULES = (
+    {"networks, torch": es.EnsembleSampling(5, model=es.TorchModel(module, batch=8, memory=20))} if find_spec("torch") else {}
+)
+ALL_RECIPES = RECIPES | MODULES
 ENUMERATED = {  # recipes that do not take all arms
     "LinUCB": ("finite", "changing", "ball"),
     "LinUCB, watched norm": ("finite", "changing", "ball"),
@@ -111,13 +126,15 @@ ENUMERATED = {  # recipes that do not take all arms
     "multiplier bootstrap": ("finite",),
     "networks": ("finite", "changing"),
     "networks, optimistic": ("finite", "changing"),
+    "networks, torch": ("finite", "changing"),
 }
 EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
+ALL = [*EVERY, *((recipe, arms) for recipe in MODULES for arms in ENUMERATED[recipe])]
 STANDING = ("Kveton's LinPHE", "logistic PHE", "SupLinUCB", "multiplier bootstrap")
-MIXING = [recipe for recipe in RECIPES if recipe not in STANDING]  # take features besides standing arms
+MIXING = [recipe for recipe in ALL_RECIPES if recipe not in STANDING]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
 LOGISTIC = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Logistic)]
-NETWORKS = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Neural)]  # no theta, no V
+NETWORKS = [name for name, recipe in ALL_RECIPES.items() if isinstance(recipe.model, Trained)]  # no theta, no V
 CERTAIN = [
     name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy | es.SupLinUCB)
 ]  # nothing is random
@@ -128,7 +145,7 @@ def best_row(theta: np.ndarray) -> np.ndarray:
 
 
 def start(recipe: str, arms: str, seed: int = 0) -> es.Policy:
-    return RECIPES[recipe].start(ARMS[arms](), seed)
+    return ALL_RECIPES[recipe].start(ARMS[arms](), seed)
 
 
 def offered(policy: es.Policy, t: int) -> np.ndarray | None:
@@ -160,7 +177,7 @@ def possible(policy: es.Policy, y: float) -> float:
 
 def asked(policy: es.Policy) -> list[np.ndarray]:
     """All that one may ask of what was learned."""
-    if isinstance(policy.recipe.model, es.Neural):
+    if isinstance(policy.recipe.model, Trained):
         offer = policy.arms.offer(FEATURES)
         return [*policy.log(), *policy.model.votes(offer), policy.model.scores(1, FEATURES), policy.propensities(FEATURES)]
     return [*policy.log(), policy.estimates, policy.mean, policy.gram]
@@ -168,7 +185,7 @@ def asked(policy: es.Policy) -> list[np.ndarray]:
 
 def centre(policy: es.Policy) -> np.ndarray:
     """What every observation changes."""
-    return policy.model.scores(0, FEATURES) if isinstance(policy.recipe.model, es.Neural) else policy.mean
+    return policy.model.scores(0, FEATURES) if isinstance(policy.recipe.model, Trained) else policy.mean
 
 
 def learned(policy: es.Policy, features: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,15 +8,16 @@ import pytest
 import ensample as es
 from conformance.interrupts import interrupted
 from conformance.policies import (
+    ALL,
+    ALL_RECIPES,
     ARMS,
     CERTAIN,
-    EVERY,
     FEATURES,
     FORGETTING,
     LOGISTIC,
     MIXING,
+    MODULES,
     NETWORKS,
-    RECIPES,
     asked,
     centre,
     fingerprint,
@@ -28,7 +29,7 @@ from conformance.policies import (
 )
 from ensample import compiling
 
-every_policy = pytest.mark.parametrize(("recipe", "arms"), EVERY)
+every_policy = pytest.mark.parametrize(("recipe", "arms"), ALL)
 
 
 @every_policy
@@ -58,7 +59,7 @@ def test_looking_changes_nothing(recipe: str, arms: str) -> None:
 def test_replay_is_bit_identical(recipe: str, arms: str) -> None:
     policy = start(recipe, arms, 3)
     play(policy, 40)
-    again = RECIPES[recipe].replay(policy.arms, policy.log(), seed=3)
+    again = ALL_RECIPES[recipe].replay(policy.arms, policy.log(), seed=3)
     assert fingerprint(again) == fingerprint(policy)
     assert play(again, 20, 40) == play(policy, 20, 40)
     assert fingerprint(again) == fingerprint(policy)
@@ -71,7 +72,8 @@ def test_save_and_load_are_bit_identical(recipe: str, arms: str, tmp_path) -> No
     early = policy.decide(offered(policy, 25))
     policy.decide(offered(policy, 26))
     policy.save(tmp_path / "policy.safetensors")
-    loaded = es.load(tmp_path / "policy.safetensors", arms=policy.arms if arms == "oracle" else None)
+    given = {"arms": policy.arms if arms == "oracle" else None, "recipe": policy.recipe if recipe in MODULES else None}
+    loaded = es.load(tmp_path / "policy.safetensors", **given)
     assert type(loaded) is type(policy) and loaded.recipe == policy.recipe and loaded.seed == 4
     assert fingerprint(loaded) == fingerprint(policy)
     for one in (policy, loaded):
@@ -103,7 +105,7 @@ def test_late_rewards_in_any_order_give_the_same_model(recipe: str, arms: str) -
         np.testing.assert_allclose(shuffled.estimates, policy.estimates, atol=1e-12)
     # The fold goes in the order of the updates: the log says so, and replaying it gives the same bits.
     assert shuffled.log().round.tolist() == order.tolist()
-    again = RECIPES[recipe].replay(policy.arms, shuffled.log(), seed=5)
+    again = ALL_RECIPES[recipe].replay(policy.arms, shuffled.log(), seed=5)
     assert fingerprint(again) == fingerprint(shuffled)
 
 
@@ -151,7 +153,7 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
         policy.update(decision, reward(policy, t, decision))
 
 
-@pytest.mark.parametrize(("recipe", "arms"), [kind for kind in EVERY if kind[0] in MIXING])
+@pytest.mark.parametrize(("recipe", "arms"), [kind for kind in ALL if kind[0] in MIXING])
 def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
     policy = start(recipe, arms)
     decisions = play(policy, 10)
@@ -184,7 +186,7 @@ def test_what_is_returned_is_the_callers(recipe: str, arms: str) -> None:
     assert fingerprint(policy) == before
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", ALL_RECIPES)
 def test_an_arm_number_rewards_the_oldest_open_decision(recipe: str) -> None:
     by_decision, by_number = start(recipe, "finite"), start(recipe, "finite")
     for t in range(30):
@@ -195,7 +197,7 @@ def test_an_arm_number_rewards_the_oldest_open_decision(recipe: str) -> None:
     assert fingerprint(by_decision) == fingerprint(by_number)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", ALL_RECIPES)
 def test_an_arm_number_without_a_decision_is_a_round_of_its_own(recipe: str) -> None:
     policy = start(recipe, "finite")
     policy.update(3, 1.0)
@@ -210,11 +212,11 @@ def test_standing_arms_and_others_may_mix(recipe: str) -> None:
     for t in range(30):
         decision = policy.decide() if t % 2 else policy.decide(np.random.default_rng(t).standard_normal((3, 3)))
         policy.update(decision, reward(policy, t, decision))
-    again = RECIPES[recipe].replay(ARMS["finite"](), policy.log(), seed=6)
+    again = ALL_RECIPES[recipe].replay(ARMS["finite"](), policy.log(), seed=6)
     assert fingerprint(again) == fingerprint(policy)
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", ALL_RECIPES)
 def test_forgotten_decisions_take_no_reward(recipe: str) -> None:
     policy = start(recipe, "finite")
     decision = policy.decide()
@@ -225,9 +227,9 @@ def test_forgotten_decisions_take_no_reward(recipe: str) -> None:
             call()
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", ALL_RECIPES)
 def test_of_two_open_decisions_for_an_arm_the_older_is_rewarded(recipe: str) -> None:
-    policy = RECIPES[recipe].start(es.FiniteArms([[0.3, 0.2, 0.1]]))
+    policy = ALL_RECIPES[recipe].start(es.FiniteArms([[0.3, 0.2, 0.1]]))
     first, second = policy.decide(), policy.decide()
     policy.update(0, 1.0)
     assert policy.open_decisions == [second]
@@ -251,8 +253,8 @@ def test_replay_goes_on_where_it_is_told(recipe: str, arms: str) -> None:
     policy.forget(policy.decide(offered(policy, 5)))
     policy.decide(offered(policy, 6))
     log = policy.log()
-    assert RECIPES[recipe].replay(policy.arms, log, seed=7).round == 5
-    again = RECIPES[recipe].replay(policy.arms, log, seed=7, round=7)
+    assert ALL_RECIPES[recipe].replay(policy.arms, log, seed=7).round == 5
+    again = ALL_RECIPES[recipe].replay(policy.arms, log, seed=7, round=7)
     assert again.decide(offered(policy, 7)) == policy.decide(offered(policy, 7))
 
 

@@ -1,7 +1,7 @@
 """What an ensemble asks of its networks, whoever computes them."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -16,6 +16,8 @@ class Nets(ABC):
     dim: int
     size: int  # m
     count: int  # n, the number of weights of all members
+    gain: float = 1.0  # the standard deviation of outputs before the first observation, about
+    keeps_draws: ClassVar[bool] = False  # whether snapshots hold what was drawn, as it could come out otherwise elsewhere
 
     @abstractmethod
     def draw(self, rng: Generator) -> FloatArray:

@@ -280,6 +280,8 @@ class NetworkEnsemble(Model):
         parts |= {f"features.{name}": values for name, values in state.features._asdict().items()}
         parts |= {f"rewards.{name}": values for name, values in state.rewards._asdict().items()}
         parts |= {"observed": state.observed, "trained": state.trained, "newest": state.newest, "kept": state.kept}
+        if self.nets.keeps_draws:
+            parts |= {"anchor": self.anchor} | ({} if self.recall.prior is None else {"prior": self.recall.prior})
         return parts | {f"memory.{name}": values for name, values in memory._asdict().items()}
 
 

@@ -26,7 +26,7 @@ WIDEST, DEEPEST = 4096, 8
 
 
 class Trained(RewardModel):
-    """Networks, whoever computes them, and how they are trained. See `Neural`."""
+    """Networks, whoever computes them, and how they are trained: `Neural` and `TorchModel`."""
 
     loss: str
     prior: float
@@ -89,6 +89,7 @@ class Trained(RewardModel):
         if arms.rows is None and not isinstance(arms, ChangingArms):
             expected = f"FiniteArms or ChangingArms: {type(self).__name__} scores arms one by one"
             raise InvalidArgument("arms", arms, expected)
+        nets = self.nets(arms.dim, size, address)
         training = Training(
             LOSSES[self.loss],
             self.optimizer == "adam",
@@ -96,11 +97,11 @@ class Trained(RewardModel):
             self.batch,
             self.steps,
             self.memory,
-            prior,
+            prior / nets.gain,
             pull,
             boldness,
         )
-        return NetworkEnsemble(self.nets(arms.dim, size, address), training, law, address, arms.rows)
+        return NetworkEnsemble(nets, training, law, address, arms.rows)
 
 
 @dataclass(frozen=True)
