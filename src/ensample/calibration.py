@@ -47,7 +47,7 @@ class Calibration:
     sigma: float  # of the noise; 1 before the first reward that is not 0
     tau: float  # of the parameter
     lam: float  # the regularization, sigma^2 / tau^2
-    effective: float  # gamma, the effective number of parameters, the intercept not counted
+    effective: float | None  # gamma, the effective number of parameters, the intercept not counted; None of networks
     count: int  # observations when this was computed
     sizes: FloatArray  # the root mean squares by which features are divided [d]
 

@@ -98,3 +98,20 @@ def test_changing_arms_have_no_best_arm() -> None:
     assert policy.diagnostics().condition == 1.0
     with pytest.raises(es.InvalidArgument, match=r"^theta_star = "):
         policy.diagnostics(THETA)
+
+
+@pytest.mark.parametrize("arms", [es.FiniteArms(np.eye(3)), es.ChangingArms(3)], ids=["finite", "changing"])
+def test_networks_have_disagreement_and_no_parameter(arms: es.Arms) -> None:
+    policy = es.EnsembleSampling(8, model=es.Neural((4,))).start(arms, seed=0)
+    for t in range(5):
+        policy.update(policy.decide(None if isinstance(arms, es.FiniteArms) else np.eye(3)), float(t % 2))
+    measured = policy.diagnostics()
+    assert measured.round == 5 and measured.perturbation_norms is None and measured.condition is None
+    if isinstance(arms, es.FiniteArms):
+        shares = np.bincount(policy.votes(), minlength=3) / 8
+        assert measured.disagreement == pytest.approx(-sum(p * np.log(p) for p in shares if p > 0))
+    else:
+        assert measured.disagreement is None, "no arms stand to be voted for"
+    assert policy.calibration.effective is None and policy.calibration.sigma > 0.0
+    with pytest.raises(es.InvalidArgument, match=r"^theta_star = .*no parameter"):
+        policy.diagnostics(THETA)

@@ -276,3 +276,18 @@ def test_equal_arms_and_their_warm_up_count_as_one_for_kvetons_phe() -> None:
     for way in ("eager", "live"):
         with pytest.raises(es.InvalidArgument, match="standing arm"):
             es.simulate(es.KvetonPHE(), es.problem("trap"), 20, 1, evaluation=way)
+
+
+@pytest.mark.parametrize(
+    "recipe", [es.EnsembleSampling(5, model=es.Logistic()), es.ThompsonSampling(model=es.Logistic("exact"))]
+)
+def test_rewards_that_a_model_is_not_for_are_refused(recipe: es.Recipe) -> None:
+    """As the live policy refuses them: no kernel plays where they might come."""
+    outside = es.LinearProblem(es.FiniteArms(np.eye(2)), [3.0, 2.0], 0.1)
+    with pytest.warns(es.LiveSimulationWarning), pytest.raises(es.InvalidArgument, match=r"^reward = .*0.*1"):
+        es.simulate(recipe, outside, 20)
+    with pytest.raises(es.InvalidArgument, match=r"^evaluation = 'eager'"):
+        es.simulate(recipe, outside, 20, evaluation="eager")
+    inside = es.LinearProblem(es.FiniteArms(np.eye(2)), [0.6, 0.4], es.RademacherNoise(0.1))
+    assert es.simulate(recipe, inside, 20, evaluation="live").evaluation == "live"
+    assert es.simulate(recipe, es.problem("logistic", dim=2, arms=3), 20).evaluation != "live"

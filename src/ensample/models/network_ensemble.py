@@ -4,7 +4,6 @@ An update is worked out beside the state it starts from and takes its place in o
 error or Ctrl-C, has changed nothing. Then `settle` keeps the newest observation in memory.
 """
 
-import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -252,7 +251,7 @@ class NetworkEnsemble(Model):
         if self.training.boldness is None:
             return None
         spread, sigma = self.state.rewards.spread(self.count), self.sigma
-        return Calibration(sigma, spread, (sigma / spread) ** 2, math.nan, self.count, self.state.features.sizes.copy())
+        return Calibration(sigma, spread, (sigma / spread) ** 2, None, self.count, self.state.features.sizes.copy())
 
     def fault(self) -> str | None:
         """What no training leaves behind: squares below 0, places in memory that are not filled in order, or filled twice."""

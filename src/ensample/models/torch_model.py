@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ensample.errors import WrongType
 from ensample.extras import package, require
+from ensample.models.nets import Nets
 from ensample.models.neural import Trained
 from ensample.randomness import Address, Stream
-
-if TYPE_CHECKING:
-    from ensample.models.torch_nets import TorchNets
 
 __all__ = ["TorchModel"]
 
@@ -57,9 +55,9 @@ class TorchModel(Trained):
             raise WrongType("module_factory", self.module_factory, "a function of the number of features that makes a module")
         self.check_training()
 
-    def nets(self, dim: int, size: int, address: Address) -> "TorchNets":
+    def nets(self, dim: int, size: int, address: Address) -> Nets:
         require("torch", extra=EXTRA)
-        made: TorchNets = package("ensample.models.torch_nets", EXTRA).TorchNets(
+        made: Nets = package("ensample.models.torch_nets", EXTRA).TorchNets(
             self.module_factory, dim, size, address.generator(Stream.INITIAL, 2)
         )
         return made

@@ -23,15 +23,17 @@ __all__ = ["Diagnostics", "diagnose"]
 class Diagnostics:
     """The state before the next round, in the paper's terms. The last four need the true parameter.
 
+    Models without a theta, such as networks, have neither norms nor a condition: both are None.
+
     With an intercept the true parameter has d + 1 entries, the constant last. The events are judged by beta_t and gamma~_T of a
     setting: the one given, else that of `from_theorem`. Where none is known, beta is the recipe's own scale, and gamma~ follows
     from its perturbations' scale, the rounds so far and delta = 0.05.
     """
 
     round: int
-    perturbation_norms: FloatArray  # |theta~^j|_V of each member [m]
+    perturbation_norms: FloatArray | None  # |theta~^j|_V of each member [m]
     disagreement: float | None  # entropy of the members' votes in nats; None where there are none to count
-    condition: float  # of V
+    condition: float | None  # of V
     ridge_error: float | None = None  # |theta_hat - theta*|_V
     e_hat: bool | None = None  # E^: ridge_error <= beta_t
     e_1: BoolArray | None = None  # E~1, were j drawn: |theta~^j|_V <= gamma~ [m]
@@ -44,6 +46,10 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
         instance("setting", setting, Setting, "a Setting")
         if setting.dim != policy.arms.dim:
             raise InvalidArgument("setting", setting, f"a Setting of dim {policy.arms.dim}")
+    if not has_parameter(policy):
+        if theta_star is not None:
+            raise InvalidArgument("theta_star", theta_star, f"None: {policy.recipe.model!r} has no parameter to compare with")
+        return Diagnostics(policy.round, None, vote_entropy(policy.votes()), None)
     V, theta_hat = policy.gram, policy.mean
     truth = None if theta_star is None else vector("theta_star", theta_star, theta_hat.size)
     theta_tilde = policy.estimates - theta_hat
@@ -72,6 +78,14 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
         e_1=concentrated,
         optimism_share=float(np.mean((theta_tilde @ best >= beta * width) & concentrated)),
     )
+
+
+def has_parameter(policy: "Policy") -> bool:
+    """Whether its model is one of theta: of networks, and of some models of users' own, there is none."""
+    try:
+        return policy.model.gram is not None
+    except AttributeError:
+        return False
 
 
 def radii(policy: "Policy", setting: Setting | None) -> tuple[float, float]:

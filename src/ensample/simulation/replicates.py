@@ -1,5 +1,6 @@
 """Replicates of one recipe on one problem, one after the other: the loop that `simulate` and studies share."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from ensample.kernels.scene import Scene
 from ensample.kernels.track import Room, Track, new_track
 from ensample.kernels.world import World, with_constant
 from ensample.policies.recipe import Recipe
-from ensample.problems import Family, LinearProblem, Problem
+from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
 from ensample.randomness import RunGenerators
 from ensample.simulation import algorithms as algorithms  # which fills the registry
 from ensample.simulation.live import Watch, run_live
@@ -77,13 +78,18 @@ def staged(job: Job, problem: Problem) -> Stage:
     recipe, horizon = job.recipe, int(job.checkpoints[-1])
     check_length(problem, horizon)
     recipe.check(problem.arms)
-    place = problem.place(horizon)
+    place = problem.place(horizon) if can_be_learned(recipe, problem) else None
     kernel = kernel_for(recipe, problem, place, job.evaluation)
     if recipe.intercept and isinstance(place, World):
         place = with_constant(place)
     prior = None if kernel is None else recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
     return Stage(problem, kernel, place, room_for(place, problem.arms.dim + recipe.intercept), unknown)
+
+
+def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
+    """Whether all rewards are such as the model is for. Kernels look at none; live policies refuse the others."""
+    return recipe.model.reward_range == (-math.inf, math.inf) or isinstance(problem.noise, BernoulliNoise)
 
 
 def room_for(place: World | Scene | None, dim: int) -> Room:

@@ -1,5 +1,6 @@
 """What there is to compile: every simulation that has a kernel and every live policy, each small enough to be over at once."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -82,8 +83,9 @@ def tasks() -> dict[str, Callable[[], object]]:
 
 
 def simulations() -> Iterator[tuple[str, Callable[[], object]]]:
-    for family in (problem("sphere", dim=2, arms=3), problem("contextual", dim=2, arms=3)):
+    for of_numbers, of_clicks in (("sphere", "logistic"), ("contextual", "clicks")):
         for recipe in recipes():
+            family = problem(of_numbers if recipe.model.reward_range[1] == math.inf else of_clicks, dim=2, arms=3)
             for name, way in ways(recipe, family).items():
                 yield name, partial(simulate, recipe, family, horizon=1, threads=1, evaluation=way)
 
