@@ -68,6 +68,17 @@ def test_a_reward_out_of_range_changes_nothing(shop: Served) -> None:
     assert shop.post(f"{ONE}/decisions/q1/reward", json={"value": True}).json()["outcome"] == "applied"
 
 
+def test_value_may_be_called_reward(shop: Served) -> None:
+    for name, expected in (("q1", 0.25), ("q2", 1.0)):
+        shop.post(f"{ONE}/decide", json={"id": name})
+        body = {"reward": expected} if name == "q1" else {}
+        assert shop.post(f"{ONE}/decisions/{name}/reward", json=body).json()["outcome"] == "applied"
+    rows = [json.loads(line) for line in shop.get(f"{ONE}/log?format=jsonl").text.splitlines()]
+    assert [row["reward"] for row in rows] == [0.25, 1.0]
+    both = shop.post(f"{ONE}/decisions/q1/reward", json={"reward": 0.5, "value": 0.25})
+    assert both.status_code == 422 and "one of value and reward" in both.text
+
+
 def test_a_batch_is_one_commit_and_a_bad_item_spoils_no_other(shop: Served) -> None:
     asked = [{"id": "q1"}, {"id": "q2", "actions": ["z"]}, {"id": "q3", "dry_run": True}, {"context": {"age": 3}}]
     found = shop.post(f"{ONE}/decide", json=asked).json()

@@ -117,20 +117,27 @@ class Decision(Struct):
 
 
 class RewardCall(Call):
-    """`action`: the one that was shown, if it may be another. `key`: makes rewards that are added up safe to send again."""
+    """`action`: the one that was shown, if it may be another. `key`: makes rewards that are added up safe to send again.
+
+    `reward` is another name of `value`.
+    """
 
     value: float | bool = 1.0
     action: Text | None = None
     key: Text | None = None
+    reward: float | bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.reward is not None:
+            if self.value not in (1.0, self.reward):
+                raise ValueError("expected one of value and reward")
+            self.value = self.reward
 
 
-class RewardItem(Call):
+class RewardItem(RewardCall, kw_only=True):
     """A reward within a batch."""
 
     id: Text
-    value: float | bool = 1.0
-    action: Text | None = None
-    key: Text | None = None
 
 
 class Activation(Call):

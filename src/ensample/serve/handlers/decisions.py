@@ -105,7 +105,7 @@ def refused(error: Exception) -> Refused:
 
 async def reward(call: Call) -> OutcomeAnswer:
     body: RewardCall = call.body
-    item = RewardItem(call.path("id"), body.value, body.action, body.key)
+    item = RewardItem(id=call.path("id"), value=body.value, action=body.action, key=body.key)
     return await rewarded(call, hosted(call), item)
 
 

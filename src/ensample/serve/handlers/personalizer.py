@@ -49,7 +49,7 @@ async def reward_event(call: Call) -> Response:
     call.noted["experiment"] = name
     if own and not is_there(call, name):
         return done("unknown")
-    answer = await rewarded(call, call.service.catalog[name], RewardItem(call.path("id"), body.value))
+    answer = await rewarded(call, call.service.catalog[name], RewardItem(id=call.path("id"), value=body.value))
     return done(answer.outcome)
 
 
