@@ -8,7 +8,19 @@ from ensample.registry import known
 
 __all__ = ["BUNDLED", "bundled"]
 
-BUNDLED = ("ensemble-size", "rates", "arms", "perturbations", "scale", "anchors", "members", "calibration", "forgetting")
+BUNDLED = (
+    "ensemble-size",
+    "rates",
+    "arms",
+    "perturbations",
+    "scale",
+    "anchors",
+    "members",
+    "calibration",
+    "forgetting",
+    "clicks",
+    "neural",
+)
 
 
 def bundled(name: str, scale: str = "") -> Study:
