@@ -12,7 +12,7 @@ from ensample.serve.sizes import check_offer
 
 __all__ = ["activate_event", "rank", "reward_event"]
 
-OWN = {"features": Hashing(256), "reward": Reward(-1, 1, wait="10 min", default=0)}
+OWN = {"features": Hashing(128), "reward": Reward(-1, 1, wait="10 min", default=0)}
 """What the experiment of a key is that is bound to none: actions come and go with each call, so nothing may grow with them."""
 
 
