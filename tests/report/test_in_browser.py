@@ -1,56 +1,24 @@
 """The page in a real browser: headless Chromium, from Debian's packages."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browsing import as_rgb, browser, contrast, visit
 from ensample.claims import CLAIMS, Scale
 from ensample.report.drawing.style import variables
 from ensample.report.paper import page
 from report.test_paper_page import FINDINGS
 
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
-PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver"}  # program: Debian package
+__all__ = ["browser"]
 NAMES = ("sizes", "grid", "members", "one", "hostile", "evaluation")
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="the package selenium is missing: pip install 'ensample[dev]'")
-    programs = {program: shutil.which(program) for program in PACKAGES}
-    missing = [PACKAGES[program] for program, path in programs.items() if path is None]
-    if missing:
-        pytest.skip(f"Debian packages missing: {' '.join(missing)} (apt-get install {' '.join(missing)})")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=programs["chromedriver"]))
-    try:
-        yield driver
-    finally:
-        driver.quit()
-
-
-def visit(browser: Any, page: Path, width: int = 1400, scheme: str = "light") -> None:
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    browser.get(page.as_uri())
 
 
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_are_seen_and_nothing_sticks_out(name: str, width: int, browser: Any, pages: dict[str, Path]) -> None:
-    visit(browser, pages[name], width)
+    visit(browser, pages[name].as_uri(), width)
     complaints = browser.get_log("browser")
     assert complaints == []
     boxes = browser.execute_script(
@@ -67,7 +35,7 @@ def test_figures_are_seen_and_nothing_sticks_out(name: str, width: int, browser:
 def test_formulas_of_the_paper_are_drawn_and_nothing_sticks_out(width: int, browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "paper.html"
     path.write_text(page(FINDINGS, Scale.QUICK, 0), encoding="utf-8")
-    visit(browser, path, width)
+    visit(browser, path.as_uri(), width)
     assert browser.get_log("browser") == []
     drawn = browser.execute_script(
         "return [...document.querySelectorAll('math')].map(math => {const b = math.getBoundingClientRect();"
@@ -86,7 +54,7 @@ def test_formulas_of_the_paper_are_drawn_and_nothing_sticks_out(width: int, brow
 
 @pytest.mark.parametrize("name", ["sizes", "hostile", "evaluation"])
 def test_text_in_figures_stays_inside_them(name: str, browser: Any, pages: dict[str, Path]) -> None:
-    visit(browser, pages[name])
+    visit(browser, pages[name].as_uri())
     outside = browser.execute_script(
         "return [...document.querySelectorAll('figure svg text')].filter(t => {const a = t.getBoundingClientRect();"
         "const b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 2 || a.right > b.right + 8 ||"
@@ -103,7 +71,7 @@ def test_dark_pages_have_other_colours(browser: Any, pages: dict[str, Path]) -> 
     )
     seen = {}
     for scheme in ("light", "dark"):
-        visit(browser, pages["sizes"], scheme=scheme)
+        visit(browser, pages["sizes"].as_uri(), scheme=scheme)
         seen[scheme] = browser.execute_script(script)
     for scheme, colours in seen.items():
         expected = [as_rgb(getattr(variables()[name], scheme)) for name in ("--paper", "--ink", "--ink", "--r0")]
@@ -122,25 +90,10 @@ def test_colours_are_told_from_the_page(scheme: str) -> None:
 
 
 def test_what_is_folded_is_printed(browser: Any, pages: dict[str, Path]) -> None:
-    visit(browser, pages["sizes"])
+    visit(browser, pages["sizes"].as_uri())
     seen = "return document.querySelector('#asked pre').checkVisibility()"
     assert browser.execute_script(seen) is False
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert browser.execute_script(seen) is True
     pdf = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
     assert len(pdf) > 10_000
-
-
-def as_rgb(colour: str) -> str:
-    return f"rgb({', '.join(str(int(colour[place : place + 2], 16)) for place in (1, 3, 5))})"
-
-
-def contrast(one: str, other: str) -> float:
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-def luminance(colour: str) -> float:
-    parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

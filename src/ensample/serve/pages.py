@@ -7,8 +7,9 @@ from typing import Any
 from starlette.responses import Response
 
 from ensample.extras import package
+from ensample.palette import sheet
 
-__all__ = ["page", "static"]
+__all__ = ["page", "shortened", "static"]
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
@@ -18,7 +19,17 @@ def environment() -> Any:
     """Everything is escaped, and a name that is not there is an error."""
     jinja2 = package("jinja2", "serve")
     loader = jinja2.PackageLoader("ensample.serve")
-    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    found = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    found.filters["shortened"] = shortened
+    return found
+
+
+def shortened(name: str, most: int = 60) -> str:
+    """
+    >>> shortened("a" * 70, most=5)
+    'aaaa…'
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def page(template: str, status: int = 200, **given: Any) -> Response:
@@ -30,7 +41,7 @@ def page(template: str, status: int = 200, **given: Any) -> Response:
 def known() -> dict[str, bytes]:
     """By name: nothing that is asked for becomes a path."""
     folder = files("ensample.serve") / "static"
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()} | {"colours.css": sheet().encode()}
 
 
 def static(name: str) -> Response | None:

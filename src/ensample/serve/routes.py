@@ -3,7 +3,7 @@
 from ensample.serve.calls import Each, Query, Route
 from ensample.serve.dialects.ofrep import OFREP, BulkEvaluated, EvaluationCall, FlagEvaluated
 from ensample.serve.dialects.personalizer import PERSONALIZER, RankCall, Ranked, RewardValue
-from ensample.serve.handlers import decisions, documentation, experiments, logs, ofrep, operations, personalizer
+from ensample.serve.handlers import dashboard, decisions, documentation, experiments, logs, ofrep, operations, personalizer
 from ensample.serve.messages import (
     ActionsChange,
     Activation,
@@ -59,6 +59,19 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/metrics", "read", operations.metrics, "Numbers for Prometheus.", gives="text/plain", bound=True),
     Route("GET", "/openapi.json", "read", documentation.openapi, "This document.", gives=dict, bound=True),
     Route("GET", "/docs", "read", documentation.docs, "This document as a page.", gives="text/html", page=True, bound=True),
+    Route(
+        "GET", "/", "read", dashboard.experiments_page, "All experiments, for people.", gives="text/html", page=True, bound=True
+    ),
+    Route(
+        "GET",
+        "/experiments/{experiment}",
+        "read",
+        dashboard.experiment_page,
+        "An experiment, for people: lift, rewards, shares, votes, calibration.",
+        gives="text/html",
+        others=(404,),
+        page=True,
+    ),
     Route(
         "GET",
         "/static/{name}",

@@ -1,0 +1,65 @@
+"""Pages for people: all experiments, and one of them."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from ensample.numerals import signed
+from ensample.serve.calls import Call
+from ensample.serve.dashboard.counting import counted, known
+from ensample.serve.dashboard.latency import commit_latency
+from ensample.serve.dashboard.present import present
+from ensample.serve.dashboard.view import looks, scale, view_of
+from ensample.serve.handlers.experiments import hosted
+from ensample.serve.pages import page
+
+__all__ = ["experiment_page", "experiments_page"]
+
+
+async def experiments_page(call: Call) -> Response:
+    """All that the key may see. Nothing is counted for it: the lift is what was known when somebody looked."""
+    catalog, key = call.service.catalog, call.key
+    mine = [name for name in sorted(catalog.hosted) if key is None or key.experiment in (None, name)]
+    broken = {name: why for name, why in catalog.broken.items() if key is None or key.experiment in (None, name)}
+    rows = [row_of(name, catalog.hosted[name]) for name in mine]
+    return page("experiments.html", rows=rows, broken=broken, host=call.request.headers.get("host", "localhost:8000"))
+
+
+def row_of(name: str, found: Any) -> dict[str, Any]:
+    experiment = found.experiment
+    return {
+        "name": name,
+        "paused": found.paused,
+        "actions": len(experiment.actions),
+        "decisions": experiment.decisions,
+        "version": experiment.version,
+        "waiting": experiment.waiting,
+        "lift": lift_of(experiment),
+    }
+
+
+def lift_of(experiment: Any) -> str:
+    """Unless it is being counted at the moment."""
+    found = known(experiment)
+    if not found.lock.acquire(blocking=False):
+        return ""
+    try:
+        path, width = looks(found.summary), scale(found.summary)
+    finally:
+        found.lock.release()
+    return f"{signed(width * path[-1].low)} to {signed(width * path[-1].high)}" if path else ""
+
+
+async def experiment_page(call: Call) -> Response:
+    """Counted in a thread of its own for a second at most; what is not counted by then is said to be."""
+    found, name, service = hosted(call), call.path("experiment"), call.service
+    summary, recent = await service.aside(counted, found.experiment)
+    now = await found.worker.ask(lambda: present(found.experiment, recent))
+    host = call.request.headers.get("host", "localhost:8000")
+
+    def drawn() -> Response:
+        with summary.lock:
+            view = view_of(name, found.paused, summary, now, commit_latency(service.metrics, name))
+        return page("experiment.html", view=view, host=host)
+
+    return await service.aside(drawn)
