@@ -237,6 +237,38 @@ def played(recipe: es.Recipe) -> es.Policy:
     return policy
 
 
+def test_a_model_of_standing_arms_is_given_no_others(own: SimpleNamespace) -> None:
+    policy = played(own.MeanSampling(4))
+    log, before = policy.log(), {name: values.copy() for name, values in policy.model.arrays().items()}
+    for argument, call in (
+        ("arm", lambda: policy.update([0.0, 0.5, 0.5], 100.0)),
+        ("arm", lambda: policy.update_many([0, [0.0, 0.0, 1.0]], [1.0, 1.0])),
+        ("features", lambda: policy.decide(np.eye(3)[:2])),
+        ("features", lambda: policy.decide(np.ones((5, 3)), propensity=True)),
+        ("features", lambda: policy.propensities(np.eye(3)[:2])),
+        ("arms", lambda: own.MeanSampling(4).start(es.UnitBall(3))),
+        ("arms", lambda: own.MeanSampling(4).start(es.ChangingArms(3))),
+        ("log.arm", lambda: own.MeanSampling(4).replay(policy.arms, log[:3])),
+    ):
+        with pytest.raises(es.InvalidArgument, match=rf"^{argument} = .*MeanSampling, which knows .* by standing arm"):
+            call()
+    assert policy.version == 12 and policy.round == 12 and not policy.open_decisions
+    assert all(np.array_equal(values, before[name]) for name, values in policy.model.arrays().items())
+    assert own.MeanSampling(4).replay(policy.arms, log, seed=1).version == 12
+
+
+def test_scores_of_other_arms_than_those_on_offer_are_refused(own: SimpleNamespace) -> None:
+    class Forgetful(own.MeanSampling):
+        standing_only = False
+
+    policy = played(Forgetful(4))
+    for rows in (np.eye(3)[:2], np.ones((5, 3))):
+        for call in (policy.decide, policy.propensities):
+            with pytest.raises(es.InvalidArgument, match=r"^scores = .* a number for each of . rows .* ArmMeans.scores"):
+                call(rows)
+    assert policy.round == 12 and not policy.open_decisions
+
+
 def test_snapshots_know_them_where_their_modules_are_imported(own: SimpleNamespace, tmp_path: Path) -> None:
     for place, recipe in enumerate((own.MeanSampling(4, own.Triangular(0.5)), es.PerturbedHistory(reward=own.Triangular(0.5)))):
         policy = played(recipe)

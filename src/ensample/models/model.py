@@ -20,7 +20,8 @@ class Model(ABC):
 
     What was learned is in `arrays()`, named and of fixed shapes, and nowhere else: they are what snapshots store and what is
     put back where learning was cut short. `count` says how many observations are in them and is the last thing that `learn`
-    changes. A model of your own defines `scores`, `learn`, `arrays` and `count`; the rest follows.
+    changes. A model of your own defines `scores`, `learn`, `arrays` and `count`; the rest follows. One that knows
+    observations by the numbers of their arms alone goes with a recipe that says `standing_only = True`.
     """
 
     size: int | None = 1
@@ -45,7 +46,8 @@ class Model(ABC):
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         """Take in the reward y of features x [d], or raise and change nothing.
 
-        `arm` is the number of a standing arm, or -1. What is drawn for it may depend on the round, not on the order.
+        `arm` is the number of a standing arm, or -1 for features that are none's (never for a `standing_only` recipe). What is
+        drawn for it may depend on the round, not on the order.
         """
 
     @abstractmethod
@@ -59,11 +61,19 @@ class Model(ABC):
         """What is impossible about `arrays()`, if anything is: asked when they come from a file."""
         return None
 
+    def _scored(self, member: int, rows: FloatArray) -> FloatArray:
+        """`scores`, which may be somebody else's: one for each row."""
+        scores = np.asarray(self.scores(member, rows))
+        if scores.shape != (len(rows),):
+            name = type(self).__name__
+            raise InvalidArgument("scores", scores, f"a number for each of {len(rows)} rows of features from {name}.scores")
+        return scores
+
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         """(arm, features) that a member likes best, the lowest number on ties."""
         if offer.rows is None:
             raise InvalidArgument("arms", offer, f"arms that are listed: {type(self).__name__} scores them one by one")
-        arm = int(np.argmax(self.scores(member, offer.rows)))
+        arm = int(np.argmax(self._scored(member, offer.rows)))
         return arm, offer.rows[arm]
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
@@ -72,7 +82,7 @@ class Model(ABC):
             raise PropensityError(f"{type(self).__name__} has no standing members: their votes cannot be counted")
         if offer.rows is None:
             raise PropensityError(f"votes need finitely many arms, here {offer!r}; give the features of the round")
-        scores = np.array([self.scores(member, offer.rows) for member in range(self.size)])
+        scores = np.array([self._scored(member, offer.rows) for member in range(self.size)])
         return scores.argmax(axis=1), scores.max(axis=1)
 
     @property

@@ -13,7 +13,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ensample.arms import Arms, Offer
-from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble
 from ensample.kernels.pseudo_rewards import unplayed
 from ensample.kernels.ridge import rotate, times, triangle
@@ -21,7 +20,6 @@ from ensample.kernels.rows import add_rows
 from ensample.models import DrawnModel, GeneralizedLinear, LinearModel
 from ensample.models.exact import ExactFit, Seen, fitted
 from ensample.models.streamed import Streamed
-from ensample.policies.decision import UNNUMBERED
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
@@ -169,11 +167,6 @@ class PseudoClicks(ExactDraw):
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         arm = unplayed(self.basis, self.arm_counts.astype(np.int64), member)
         return (arm, self.rows[arm]) if arm >= 0 else super().best(member, offer)
-
-    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        if arm == UNNUMBERED:
-            raise InvalidArgument("arm", x, "a decision or the number of a standing arm for KvetonPHE")
-        super().learn(round, arm, x, y)
 
     def drawn(self, rng: Generator) -> FloatArray:
         rows, counts, totals = self.centre.seen

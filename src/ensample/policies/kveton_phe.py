@@ -9,30 +9,19 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms, Offer
 from ensample.checks import number
-from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble, ridge
 from ensample.kernels.learning import count_arm
 from ensample.kernels.pseudo_rewards import mixed_inverse, unplayed
 from ensample.kernels.rows import add_rows
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
-from ensample.policies.decision import UNNUMBERED
 from ensample.policies.generalized import PseudoClicks
-from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
-from ensample.types import ArrayLike, FloatArray, IntArray
+from ensample.types import FloatArray, IntArray
 
-__all__ = ["KvetonPHE", "PseudoRewardModel", "StandingPolicy"]
+__all__ = ["KvetonPHE", "PseudoRewardModel", "independent_rows"]
 
 INDEPENDENT = 1e-9  # the part of a row that the rows before it must leave over
-
-
-class StandingPolicy(Policy):
-    """A policy for standing arms only."""
-
-    def _offer(self, features: ArrayLike) -> Offer:
-        name = type(self.recipe).__name__
-        raise InvalidArgument("features", features, f"None for {name}, which knows its observations by standing arm")
 
 
 @dataclass(frozen=True)
@@ -70,7 +59,7 @@ class KvetonPHE(Recipe):
     a: float = 0.5
     regularization: float = 1.0
     model: RewardModel = field(default=LINEAR, kw_only=True)
-    policy_type: ClassVar[type[Policy]] = StandingPolicy
+    standing_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", number("a", self.a, most=1e6, above=0.0))
@@ -81,11 +70,6 @@ class KvetonPHE(Recipe):
     def scale(self) -> float:  # type: ignore[override]
         """The standard deviation of what a reward's pseudo-rewards add to it, for whole a: sqrt(a) / (2 (a + 1))."""
         return math.sqrt(self.a) / (2.0 * (self.a + 1.0))
-
-    def check(self, arms: Arms) -> None:
-        super().check(arms)
-        if arms.rows is None:
-            raise InvalidArgument("arms", arms, "FiniteArms for KvetonPHE, which counts pseudo-rewards by arm")
 
     def build(self, arms: Arms, address: Address) -> DrawnModel:
         assert arms.rows is not None  # as `check` has seen
@@ -111,8 +95,6 @@ class PseudoRewardModel(DrawnModel):
         return (arm, self.rows[arm]) if arm >= 0 else super().best(member, offer)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        if arm == UNNUMBERED:
-            raise InvalidArgument("arm", x, "a decision or the number of a standing arm for KvetonPHE")
         count_arm(self.state, self.pulls, arm, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

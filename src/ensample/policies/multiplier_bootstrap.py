@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms, Offer
 from ensample.checks import number, whole
-from ensample.errors import InvalidArgument
 from ensample.kernels import ensemble
 from ensample.kernels.multipliers import learn_weighted, weighted_estimate
 from ensample.kernels.pseudo_rewards import unplayed
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.models import LinearModel
-from ensample.policies.decision import UNNUMBERED
-from ensample.policies.kveton_phe import StandingPolicy, independent_rows
+from ensample.policies.kveton_phe import independent_rows
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
@@ -25,7 +23,7 @@ from ensample.types import FloatArray, IntArray
 __all__ = ["MultiplierBootstrap", "MultiplierPolicy", "ReweighedModel"]
 
 
-class MultiplierPolicy(StandingPolicy):
+class MultiplierPolicy(Policy):
     """Plays a basis of arms first."""
 
     def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
@@ -73,6 +71,7 @@ class MultiplierBootstrap(Recipe):
     pseudo: float = 0.5  # the paper's lambda
     regularization: float = 1.0
     policy_type: ClassVar[type[Policy]] = MultiplierPolicy
+    standing_only: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole("size", self.size, 1, 1 << 20))
@@ -88,11 +87,6 @@ class MultiplierBootstrap(Recipe):
     @property
     def rule(self) -> MemberRule:
         return UNIFORM_MEMBER
-
-    def check(self, arms: Arms) -> None:
-        super().check(arms)
-        if arms.rows is None:
-            raise InvalidArgument("arms", arms, "FiniteArms for MultiplierBootstrap, which plays a basis of arms first")
 
     def build(self, arms: Arms, address: Address) -> "ReweighedModel":
         assert arms.rows is not None  # as `check` has seen
@@ -129,8 +123,6 @@ class ReweighedModel(LinearModel):
         return ensemble.votes(np.ascontiguousarray(self.estimates(0).T), offer.by_coordinate)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        if arm == UNNUMBERED:
-            raise InvalidArgument("arm", x, "a decision or the number of a standing arm for MultiplierBootstrap")
         learn_weighted(self.state, self.grams, self.targets, self.pulls, self.weights(round), self.pseudo, arm, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

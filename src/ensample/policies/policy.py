@@ -309,6 +309,8 @@ class Policy:
     def _offer(self, features: ArrayLike) -> Offer:
         """The features of a round, as an offer."""
         recipe = self.recipe
+        if recipe.standing_only:
+            raise InvalidArgument("features", features, f"None for {recipe.standing_rule}")
         if recipe.setting is None:
             return self.arms.offer(features)
         if not recipe.theorem_lets_arms_change:
@@ -350,6 +352,8 @@ class Policy:
                     return self._observation(waiting, y, fresh, taken)
             return fresh, arm, rows[arm], y, NOT_KNOWN
         if is_listed(decision):
+            if self.recipe.standing_only:
+                raise InvalidArgument("arm", decision, f"a decision or the number of an arm for {self.recipe.standing_rule}")
             x = vector("arm", decision, self.arms.dim)
             x.setflags(write=False)  # as those of arms and decisions: kernels are compiled for one kind
             return fresh, UNNUMBERED, x, y, NOT_KNOWN

@@ -42,6 +42,7 @@ class Recipe(ABC):
     half_life: float | None = None  # observations after which one counts half as much; None: nothing is forgotten
     model: RewardModel = LINEAR  # how a reward depends on features
     policy_type: ClassVar[type[Policy]] = Policy
+    standing_only: ClassVar[bool] = False  # whether it knows observations by the numbers of standing arms, and takes no others
     theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
     theorem_lets_arms_change: ClassVar[bool] = False  # whether it holds for sets of arms that change, predictably
 
@@ -148,15 +149,20 @@ class Recipe(ABC):
         """
         policy = self.start(arms, seed)
         ledger = policy._ledger
-        ledger.learn_all(logged(log, arms))
+        entries = logged(log, arms)
+        if self.standing_only and any(entry.arm == UNNUMBERED for entry in entries):
+            raise InvalidArgument("log.arm", UNNUMBERED, f"standing arms for {self.standing_rule}")
+        ledger.learn_all(entries)
         if round is not None:
             ledger.round = whole("round", round, ledger.round, LAST_ROUND)
         policy._log_to(onward)
         return policy
 
     def check(self, arms: Arms) -> None:
-        """Raise unless the arms fit the theorem that the recipe follows."""
+        """Raise unless the arms fit the recipe, and the theorem that it follows."""
         instance("arms", arms, Arms, "arms such as FiniteArms(features)")
+        if self.standing_only and arms.rows is None:
+            raise InvalidArgument("arms", arms, f"FiniteArms for {self.standing_rule}")
         setting = self.setting
         if setting is None:
             return
@@ -168,6 +174,11 @@ class Recipe(ABC):
         if self.theorem_counts_arms and (arms.rows is None or len(arms.rows) > (setting.arms or 0)):
             raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
         self.check_norm(arms.largest_norm)
+
+    @property
+    def standing_rule(self) -> str:
+        """What an error says where `standing_only` is not kept to."""
+        return f"{type(self).__name__}, which knows its observations by standing arm"
 
     def check_log(self, arms: Arms, log: LogSink | bool | None) -> None:
         """Raise where the log is to be left out and the recipe looks at it."""

@@ -8,7 +8,6 @@ from ensample.checks import LARGEST, LARGEST_REWARD
 from ensample.errors import EnsampleError, SnapshotError
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED
 from ensample.policies.information_directed import InformationDirectedPolicy
-from ensample.policies.kveton_phe import StandingPolicy
 from ensample.policies.policy import Policy
 from ensample.policies.snapshot import NO_ARM
 from ensample.policies.tensor_file import Tensors
@@ -53,7 +52,7 @@ def check_arms(policy: Policy, arms: IntArray) -> None:
     """Numbers of standing arms."""
     count = len(standing_features(policy))
     named = (arms >= 0) & (arms < count)
-    if not isinstance(policy, StandingPolicy):
+    if not policy.recipe.standing_only:
         named |= arms == UNNUMBERED
     require("log.arms", arms, named, f"one of {count} standing arms, or {UNNUMBERED} for others")
 

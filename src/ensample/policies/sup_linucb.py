@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms, Offer
 from ensample.checks import instance, number, whole
-from ensample.errors import InvalidArgument
 from ensample.kernels.stages import learn_staged, staged_arm
 from ensample.models import LinearModel
-from ensample.policies.decision import LAST_ROUND, UNNUMBERED
-from ensample.policies.kveton_phe import StandingPolicy
-from ensample.policies.policy import Policy
+from ensample.policies.decision import LAST_ROUND
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address
 from ensample.theory import Setting
@@ -61,7 +58,7 @@ class SupLinUCB(Recipe):
     regularization: float = 1.0
     setting: Setting | None = field(default=None, kw_only=True)
     scale = 0.0
-    policy_type: ClassVar[type[Policy]] = StandingPolicy
+    standing_only: ClassVar[bool] = True
     theorem_counts_arms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -90,11 +87,6 @@ class SupLinUCB(Recipe):
     def stages(self) -> int:
         """S = ceil(log T), at least 1: after as many a width of 2^-S is below 1/sqrt(T)."""
         return max(1, math.ceil(math.log(self.horizon)))
-
-    def check(self, arms: Arms) -> None:
-        super().check(arms)
-        if arms.rows is None:
-            raise InvalidArgument("arms", arms, "FiniteArms for SupLinUCB, which knows stages by standing arm")
 
     def build(self, arms: Arms, address: Address) -> "StagedModel":
         return StagedModel(self, arms)
@@ -132,8 +124,6 @@ class StagedModel(LinearModel):
         return arm, offer.rows[arm]
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        if arm == UNNUMBERED:
-            raise InvalidArgument("arm", x, "a decision or the number of a standing arm for SupLinUCB")
         stages = self.grams, self.inverses, self.targets, self.means
         learn_staged(self.state, *stages, self.by_coordinate, arm, x, y, self.radius, self.floor)
 
