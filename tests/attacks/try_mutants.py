@@ -15,6 +15,10 @@ import numpy as np
 import ensample as es
 from attacks.mutants import BASES, mutated
 from conformance.policies import ARMS, fingerprint, offered, reward
+from ensample.kernels.ridge import views
+from ensample.policies.generalized import StreamPosterior
+from ensample.policies.multiplier_bootstrap import ReweighedModel
+from ensample.policies.sup_linucb import StagedModel
 
 MEMORY = 12 << 30  # of addresses; a policy of these tests takes a few kilobytes
 
@@ -32,7 +36,7 @@ def main(first: int, last: int, folder: Path) -> None:
 
 
 def judged(path: Path, arms: str, folder: Path) -> str:
-    """'refused', 'equal', or what is wrong."""
+    """'refused', 'equal', 'close', 'believed', or what is wrong."""
     given = ARMS[arms]() if arms == "oracle" else None
     try:
         with warnings.catch_warnings():
@@ -46,9 +50,66 @@ def judged(path: Path, arms: str, folder: Path) -> str:
         return f"load: {type(error).__name__}: {error}"[:300]
     try:
         go_on(es.load(path, arms=given))  # at once, before saving may stumble over what learning would
-        return as_if_saved(policy, given, folder)
+        replayed = against_replay(policy, path, given)
+        outcome = as_if_saved(policy, given, folder)
+        return replayed if outcome == "equal" else outcome
     except BaseException:
         return "after load: " + traceback.format_exc(limit=-3)[-600:]
+
+
+BELIEVED = {  # what was drawn or trained, which only a replay can tell; also what follows from it, or from past moments
+    "sums",
+    "directions",
+    "weights",
+    "rewards.misses",
+    "features.sizes",
+    "scales",
+    "last",
+    "largest",
+}
+
+
+def against_replay(policy: es.Policy, path: Path, given: es.Arms | None) -> str:
+    """Whether the log gives the state: 'equal' to the last bit, 'close', 'believed' where it was drawn, or what is wrong.
+
+    With `verify` nothing but the first is loaded.
+    """
+    again = policy.recipe.replay(policy.arms, policy.log(), policy.seed)
+    states = {name: (values, again.model.arrays()[name]) for name, values in policy.model.arrays().items()}
+    different = [name for name, (values, expected) in states.items() if values.tobytes() != expected.tobytes()]
+    try:
+        es.load(path, arms=given, verify=True)
+        verified = True
+    except es.SnapshotError:
+        verified = False
+    if verified == bool(different):
+        return f"verify: {'loads' if verified else 'refused'}, and {different} are not what the log gives"
+    far = [name for name in different if not is_close(name, *states[name])]
+    told = [name for name in far if name not in BELIEVED and not is_drawn(policy, name)]
+    if told:
+        return f"lies: {told} are not what the log gives"
+    return "equal" if not different else "believed" if far else "close"
+
+
+def is_drawn(policy: es.Policy, name: str) -> bool:
+    """Whether an array depends on draws, or on scales and weights that were learned on the way."""
+    model = policy.model
+    if name == "ridge":
+        return model.unknown is not None or model.weighted
+    if name == "root":
+        return isinstance(model, StreamPosterior)
+    return name in ("grams", "targets", "inverses", "means") and isinstance(model, ReweighedModel | StagedModel)
+
+
+def is_close(name: str, values: np.ndarray, expected: np.ndarray) -> bool:
+    """To two digits of the largest; of a ridge regression, in each part that anything is computed from."""
+    if name != "ridge":
+        return bool((np.abs(values - expected) <= 1e-2 * np.abs(expected).max(initial=1e-300)).all())
+    own, theirs = views(values), views(expected)
+    used = ("gram", "inverse", "target", "mean", "prior", "lengths")
+    pairs = [(getattr(own, part), getattr(theirs, part)) for part in used]
+    pairs += [(getattr(own, part).ravel()[:1], getattr(theirs, part).ravel()[:1]) for part in ("seen", "information", "rate")]
+    return all((np.abs(one - other) <= 1e-2 * np.abs(other).max(initial=1e-300)).all() for one, other in pairs)
 
 
 def as_if_saved(policy: es.Policy, given: es.Arms | None, folder: Path) -> str:

@@ -6,6 +6,7 @@ import math
 import os
 import stat
 import struct
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,9 @@ from safetensors.numpy import load_file, save_file
 
 import ensample as es
 from attacks.mutants import Mutant
-from conformance.policies import fingerprint, offered, play, start
+from conformance.policies import EVERY, fingerprint, offered, play, start
 from ensample.policies.snapshot import VERSION
+from ensample.policies.sound_arrays import checks_of
 from naive.stored import StoredRows
 
 
@@ -390,6 +392,58 @@ def test_what_cannot_be_is_refused_by_name(crafted, change, message: str) -> Non
         ("Thompson sampling", "ball", entry("state.rewards", 2, -1.0), r"state.rewards\[2\] = -1.0"),
         ("LinUCB", "ball", entry("state.largest", 0, -1.0), r"state.largest\[0\] = -1.0"),
         ("ensemble, refreshed", "ball", entry("state.last", 1, 0.5), r"state.last\[1\] = 0.5"),
+        ("LinUCB", "ball", entry("state.largest", 0, 99.0), r"state.largest\[0\] = 99.0: expected a norm that theta_hat can"),
+        ("logistic PHE", "finite", entry("state.arm_counts", 0, -5.0), r"state.arm_counts\[0\] = -5.0: expected how often"),
+        (
+            "logistic PHE",
+            "finite",
+            entry("state.arm_counts", 0, 7.5),
+            r"state.arm_counts\[0\] = 7.5: expected how",
+        ),
+        ("logistic PHE", "finite", entry("state.arm_totals", 0, 99.0), r"state.arm_totals\[0\] = 99.0"),
+        ("GLM-TSL", "changing", entry("state.other_count", 0, 1e200), r"state.other_count\[0\] = 1e\+200"),
+        ("ensemble, exact logistic", "finite", entry("state.other_count", 0, 1.0), r"state.other_count\[0\] = 1.0"),
+        ("ensemble, intercept", "finite", entry("state.ridge", 14 * 4, 9.0), r"state.ridge: theta_hat\[0\] = 9.0"),
+        ("ensemble, intercept", "finite", entry("state.ridge", 8 * 4, 9.0), r"state.ridge: V\^-1\[0, 0\] = 9.0"),
+        ("ensemble, intercept, fixed scale", "ball", entry("state.ridge", 11 * 4 + 3, 9.0), r"V\^-1\[3, 3\] = 9.0"),
+        ("ensemble", "finite", entry("state.sums", 0, 1e4), r"state.sums\[0, 0\] = 10000.0: expected a sum of draws"),
+        ("ensemble, symmetrized", "ball", entry("state.sums", 0, 0.25), r"state.sums\[0, 0\] = 0.25: expected the second half"),
+        ("Ensemble++", "ball", entry("state.directions", 0, 1e4), r"state.directions\[0, 0\] = 10000.0"),
+        ("Thompson sampling", "ball", entry("state.root", 0, 99.0), r"state.root\[0, 0\] = 99.0: expected a root of"),
+        ("Thompson sampling", "ball", entry("state.rewards", 1, 0.1), r"state.rewards\[1\] = 0.1: expected the mean"),
+        ("LinPHE, logistic", "ball", entry("state.root", 0, 99.0), r"state.root\[0, 0\] = 99.0: expected a root of"),
+        ("SupLinUCB", "finite", entry("state.grams", 0, -1.0), r"state.grams\[0, 0, 0\] = -1.0: expected diagonals"),
+        ("SupLinUCB", "finite", entry("state.grams", 1, 0.5), r"state.grams\[0, 0, 1\] = 0.5: expected symmetric"),
+        (
+            "SupLinUCB",
+            "finite",
+            entry("state.inverses", 0, -1.0),
+            r"state.inverses\[0, 0, 0\] = -1.0: expected diagonals",
+        ),
+        (
+            "SupLinUCB",
+            "finite",
+            entry("state.inverses", 0, 0.01),
+            r"state.inverses\[0, 0, 0\] = 0.01: expected the inverse",
+        ),
+        ("SupLinUCB", "finite", entry("state.targets", 0, 99.0), r"state.targets\[0, 0\] = 99.0"),
+        ("SupLinUCB", "finite", entry("state.means", 0, 99.0), r"state.means\[0, 0\] = 99.0: expected V\^-1 b"),
+        ("multiplier bootstrap", "finite", entry("state.grams", 0, -1.0), r"state.grams\[0, 0, 0\] = -1.0"),
+        ("multiplier bootstrap", "finite", entry("state.targets", 0, 1e5), r"state.targets\[0, 0\] = 100000.0"),
+        ("networks", "finite", entry("state.trained", 0, 999), r"state.trained\[0\] = 999: expected .* minibatches"),
+        (
+            "networks",
+            "finite",
+            entry("state.features.sizes", 0, 2.0),
+            r"state.features.sizes\[0\] = 2.0: expected the st",
+        ),
+        ("networks", "changing", entry("state.features.seen", 0, 2.0), r"state.features.seen\[0\] = 2.0: expected how often"),
+        (
+            "networks",
+            "changing",
+            entry("state.memory.rewards", 2, 9.0),
+            r"state.memory.rewards\[2\] = 9.0: expected",
+        ),
         ("information-directed", "finite", entry("open.member", 0, 1), r"open.member\[0\] = 1: expected a member, 0 to 0"),
         ("epsilon-greedy", "finite", described("arms.kind", "Box"), r"arms = \['features'\]: expected the arrays of Box"),
         ("LinUCB", "ball", described("arms.dim", 1 << 20), r"state = .*: expected one of at least 1099511627776"),
@@ -399,6 +453,33 @@ def test_every_model_has_states_that_cannot_be(crafted, recipe: str, arms: str, 
     crafted(lambda mutant: None, recipe, arms, verify=True)
     with pytest.raises(es.SnapshotError, match=message):
         crafted(change, recipe, arms)
+
+
+def test_every_array_of_every_model_has_a_check() -> None:
+    for recipe, arms in EVERY:
+        model = start(recipe, arms).model
+        assert set(model.arrays()) <= set(checks_of(model)), (recipe, arms)
+
+
+def test_every_check_can_fail(tmp_path: Path) -> None:
+    """An absurd number at the first place of any array, with the log and without.
+
+    Weights are believed, whatever they are; without a log so is what only that says.
+    """
+    seen = ("newest", "memory.features", "origin", "root of LinPHE, logistic")
+    for recipe, arms in {type(start(*kind).model): kind for kind in reversed(EVERY)}.values():
+        policy = start(recipe, arms)
+        play(policy, 20)
+        for name, log in product(policy.model.arrays(), (True, False)):
+            if name != "weights" and (log or not {name, f"{name} of {recipe}"} & set(seen)):
+                policy.save(tmp_path / "honest", log=log)
+                mutant = Mutant((tmp_path / "honest").read_bytes())
+                if mutant.values(f"state.{name}") is None:
+                    continue
+                entry(f"state.{name}", 0, -5 if policy.model.arrays()[name].dtype.kind == "i" else -1e6)(mutant)
+                (tmp_path / "crafted").write_bytes(mutant.file())
+                with pytest.raises(es.SnapshotError):
+                    pytest.fail(f"{recipe} on {arms}: {name} = {es.load(tmp_path / 'crafted').model.arrays()[name]}")
 
 
 def test_a_refusal_warns_of_nothing(crafted) -> None:
