@@ -87,5 +87,5 @@ CLAIM = Claim(
     "thousands of rounds instead of billions: the cases shown include some in which linear regret would exceed it, and greedy "
     "does. In a single round on a line, where half of all ensembles choose the wrong arm, the bound is five times the regret. "
     "The price: all members are looked at in every round, and the choice is not random given the past.",
-    costs={Scale.QUICK: Cost(1.7), Scale.STANDARD: Cost(14), Scale.PAPER: Cost(200)},
+    costs={Scale.QUICK: Cost(2.5), Scale.STANDARD: Cost(14), Scale.PAPER: Cost(200)},
 )
