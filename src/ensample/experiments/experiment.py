@@ -1,7 +1,6 @@
 """An experiment: named actions, contexts, rewards that come late or never, and one log."""
 
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -10,7 +9,7 @@ from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
 from ensample.compiling import listen
-from ensample.errors import DecisionError, FeatureCapWarning, StorageError
+from ensample.errors import DecisionError, StorageError
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.core import (
     Asked,
@@ -26,6 +25,7 @@ from ensample.experiments.decision import NamedDecision, decision_of
 from ensample.experiments.events import Created, Event, Expired, Learned
 from ensample.experiments.explaining import Explanation, explained
 from ensample.experiments.exports import Exports
+from ensample.experiments.facts import Facts
 from ensample.experiments.features import Encoder, Features, as_features
 from ensample.experiments.folding import folded, verified
 from ensample.experiments.group import Group
@@ -50,7 +50,7 @@ READ = 10_000  # events read at once
 T = TypeVar("T")
 
 
-class Experiment(Exports):
+class Experiment(Facts, Exports):
     """Decides between named actions in contexts, learns from the rewards, and logs everything that evaluation needs.
 
     >>> import ensample as es
@@ -103,7 +103,6 @@ class Experiment(Exports):
         self._ids = random_id if ids is None else as_function("ids", ids, "a new id")
         self._lock = threading.RLock()
         self._uniforms = Uniforms(settings.seed)
-        self._warned = False
         self.snapshot_every = SNAPSHOT_EVERY
         if storage.count == 0:
             state = State(settings)  # refuses what does not fit together, before anything is kept
@@ -120,51 +119,6 @@ class Experiment(Exports):
         experiment = cls.__new__(cls)
         experiment._begin(settings, storage, clock, ids)
         return experiment
-
-    def __repr__(self) -> str:
-        state = self._state
-        return (
-            f"Experiment({self.name!r}, {len(state.actions)} actions, {state.round} decisions, {state.learner.version} rewards)"
-        )
-
-    @property
-    def name(self) -> str:
-        return self.settings.name
-
-    @property
-    def actions(self) -> list[str]:
-        """The names of the standing actions."""
-        return list(self._state.standing)
-
-    @property
-    def version(self) -> int:
-        """The number of rewards learned."""
-        return self._state.learner.version
-
-    @property
-    def columns(self) -> list[str]:
-        """The features that have a column of x of their own, in order; none where names are hashed."""
-        return list(self._state.featuriser.seen.columns)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many rewards had which outcome; also how many decisions got the default or expired without a reward."""
-        return dict(self._state.counts)
-
-    @property
-    def events(self) -> int:
-        """The number of events that are kept."""
-        return self._storage.count
-
-    @property
-    def decisions(self) -> int:
-        """The number of decisions taken, and of rewards from elsewhere."""
-        return self._state.round
-
-    @property
-    def waiting(self) -> int:
-        """The number of decisions that wait for their reward."""
-        return len(self._state.open)
 
     def decide(
         self,
@@ -442,15 +396,3 @@ class Experiment(Exports):
 
     def _now(self, time: Moment | None) -> int:
         return microseconds_of("time", self._clock() if time is None else time)
-
-    def _watch_cap(self) -> None:
-        if not self._warned and self._state.grows and self._state.featuriser.seen.full:
-            self._warned = True
-            count, cap = len(self._state.featuriser.seen.columns), self.settings.features.cap
-            warnings.warn(
-                f"{self.name}: {count} features have been seen, and x has {cap} columns: what is new from now on shares a few. "
-                "Give features=Hashing(256), fewer context columns (Crosses(Columns('age', ...))), or a larger cap "
-                "(Crosses(cap=1024)); learning costs the square of it",
-                FeatureCapWarning,
-                stacklevel=5,
-            )

@@ -1,0 +1,76 @@
+"""What can be seen of an experiment at once, without asking its events."""
+
+import warnings
+
+from ensample.errors import FeatureCapWarning
+from ensample.experiments.settings import Settings
+from ensample.experiments.state import State
+from ensample.experiments.storage import Storage
+
+__all__ = ["Facts"]
+
+
+class Facts:
+    """Of its state."""
+
+    settings: Settings
+    _state: State
+    _storage: Storage
+    _warned = False  # of the cap
+
+    def __repr__(self) -> str:
+        state = self._state
+        return (
+            f"Experiment({self.name!r}, {len(state.actions)} actions, {state.round} decisions, {state.learner.version} rewards)"
+        )
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    @property
+    def actions(self) -> list[str]:
+        """The names of the standing actions."""
+        return list(self._state.standing)
+
+    @property
+    def version(self) -> int:
+        """The number of rewards learned."""
+        return self._state.learner.version
+
+    @property
+    def columns(self) -> list[str]:
+        """The features that have a column of x of their own, in order; none where names are hashed."""
+        return list(self._state.featuriser.seen.columns)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rewards had which outcome; also how many decisions got the default or expired without a reward."""
+        return dict(self._state.counts)
+
+    @property
+    def events(self) -> int:
+        """The number of events that are kept."""
+        return self._storage.count
+
+    @property
+    def decisions(self) -> int:
+        """The number of decisions taken, and of rewards from elsewhere."""
+        return self._state.round
+
+    @property
+    def waiting(self) -> int:
+        """The number of decisions that wait for their reward."""
+        return len(self._state.open)
+
+    def _watch_cap(self) -> None:
+        if not self._warned and self._state.grows and self._state.featuriser.seen.full:
+            self._warned = True
+            count, cap = len(self._state.featuriser.seen.columns), self.settings.features.cap
+            warnings.warn(
+                f"{self.name}: {count} features have been seen, and x has {cap} columns: what is new from now on shares a few. "
+                "Give features=Hashing(256), fewer context columns (Crosses(Columns('age', ...))), or a larger cap "
+                "(Crosses(cap=1024)); learning costs the square of it",
+                FeatureCapWarning,
+                stacklevel=5,
+            )
