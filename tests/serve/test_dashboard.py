@@ -5,6 +5,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,22 @@ def test_a_look_counts_for_a_while_and_goes_on_the_next_time(shop: Served, monke
     traffic(shop, 10)
     monkeypatch.setattr(counting, "BUDGET", 0.0)
     assert counting.known(experiment) is found
+
+
+def test_several_who_look_at_once_count_once(shop: Served) -> None:
+    traffic(shop)
+    experiment = shop.service.catalog["shop"].experiment
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: counting.counted(experiment)[0], range(8)))
+    assert len(set(map(id, found))) == 1 and found[0].summary.chosen == summary_of(experiment).chosen
+
+
+def test_what_cannot_be_kept_is_told(shop: Served) -> None:
+    shop.service.catalog.broken["attic"] = "SnapshotError"
+    assert "Cannot be kept at the moment: attic" in shop.get("/").text
+    bound = made(shop, "read", "shop")
+    assert "attic" not in shop.get("/", auth=("", bound)).text
+    shop.service.catalog.broken.clear()
 
 
 def test_the_last_hash_is_computed_again(serve: Serve, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_figures_are_drawn_in_their_colours_and_their_words_stay_inside(width: i
         "return [...document.querySelectorAll('figure svg')].map(svg => {const b = svg.getBoundingClientRect();"
         "return [b.width, b.height, b.left, b.right, svg.getAttribute('aria-label')]})"
     )
-    assert len(boxes) == 4 and all(
+    assert len(boxes) == 5 and all(
         w > 250 and h > 90 and 0 <= left < right <= width and said for w, h, left, right, said in boxes
     )
     outside = browser.execute_script(

@@ -13,7 +13,17 @@ from ensample.serve.dashboard.svg import Frame, element, number_label, points, r
 from ensample.serve.dashboard.timeline import Stretch, Width
 from ensample.serve.pages import shortened
 
-__all__ = ["Band", "bar", "bound_strip", "delay_chart", "lift_chart", "reward_chart", "share_chart"]
+__all__ = [
+    "Band",
+    "bar",
+    "bound_strip",
+    "brief",
+    "delay_chart",
+    "disagreement_chart",
+    "lift_chart",
+    "reward_chart",
+    "share_chart",
+]
 
 LAST = 90  # stretches that are drawn
 EARLY = 0.08  # of the looks, in which bounds are too wide to be drawn whole
@@ -117,6 +127,20 @@ def share_chart(stretches: Stretches, width: Width, bands: Sequence[Band], label
             below += share
         said.append((start, start + width.seconds, ", ".join(words)))
     return frame.drawing(label, frame.axes(time_labels(*span(shown, width)), percent_label), drawn, frame.spots(said))
+
+
+def disagreement_chart(stretches: Stretches, width: Width, label: str) -> Markup | None:
+    """The mean disagreement of the decisions of each stretch; None where it is not known of two."""
+    shown = [(start, stretch.disagreement / stretch.known) for start, stretch in stretches if stretch.known][-LAST:]
+    if len(shown) < 2:
+        return None
+    frame = Frame((float(shown[0][0]), float(shown[-1][0] + width.seconds)), (0.0, 1.0), 140.0)
+    half = width.seconds / 2
+    lines = [[(frame.x(start + half), frame.y(mean)) for start, mean in run] for run in runs(shown, width.seconds)]
+    drawn = [element("polyline", points=points(line), class_="s0 line") for line in lines]
+    said = [(start, start + width.seconds, f"{moment(start, width)}: {percent(mean)}") for start, mean in shown]
+    below = time_labels(frame.low_x, frame.high_x)
+    return frame.drawing(label, frame.axes(below, percent_label), drawn, frame.spots(said))
 
 
 def percent_label(share: float) -> str:

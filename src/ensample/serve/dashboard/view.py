@@ -1,41 +1,44 @@
 """What an experiment's page says, as words and figures: the template only puts them in their places."""
 
-import math
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ensample.numerals import NOTHING, aligned, decimals, numeral, percent, signed
+from ensample.numerals import decimals, numeral, percent, signed
 from ensample.serve.dashboard.charts import (
     Band,
     bar,
     bound_strip,
     brief,
     delay_chart,
+    disagreement_chart,
     lift_chart,
     reward_chart,
     share_chart,
 )
 from ensample.serve.dashboard.counting import Counted, Verified
+from ensample.serve.dashboard.facts import (
+    Fact,
+    exploring_facts,
+    facts_of,
+    inside_facts,
+    join_facts,
+    looks,
+    outcome_facts,
+    scale,
+)
 from ensample.serve.dashboard.latency import Latency
 from ensample.serve.dashboard.lift import Checkpoint
 from ensample.serve.dashboard.present import Present
 from ensample.serve.dashboard.summary import Summary
 from ensample.serve.pages import shortened
 
-__all__ = ["Fact", "View", "lift_words", "view_of"]
+__all__ = ["View", "view_of"]
 
 BANDS = 8  # actions that have a colour of their own
 ROWS = 12  # actions in a list
 WORDS = {"baseline": "the holdout", "floor": "the floor", "policy": "the policy"}
-
-
-class Fact(NamedTuple):
-    """A number with its name, and what it is beside others."""
-
-    name: str
-    value: str
-    note: str = ""
 
 
 class Row(NamedTuple):
@@ -61,7 +64,9 @@ class View(NamedTuple):
     why_no_lift: str
     reward: Markup | None
     has_holdout: bool
-    waits: bool  # whether decisions wait for a while only
+    leaves_out: bool  # whether decisions without a reward are
+    time: str
+    disagreement: Markup | None
     every: str  # how long a stretch of time is
     shares: Markup | None
     bands: list[Band]
@@ -104,7 +109,9 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
         why_no_lift=why_no_lift(summary),
         reward=reward_chart(stretches, width, f"Mean reward by {width.says}") if summary.rewarded else None,
         has_holdout=settings.baseline is not None,
-        waits=settings.reward.wait is not None,
+        leaves_out=settings.reward.default is None,
+        time=f"{datetime.now(UTC):%d %b %Y, %H:%M:%S} UTC",
+        disagreement=disagreement_chart(stretches, width, f"Disagreement by {width.says}"),
         every=width.says,
         shares=share_chart(stretches, width, bands, f"Shares of actions by {width.says}") if summary.decisions else None,
         bands=bands,
@@ -127,18 +134,6 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
     )
 
 
-def scale(summary: Summary) -> float:
-    return summary.settings.reward.high - summary.settings.reward.low
-
-
-def looks(summary: Summary) -> list[Checkpoint]:
-    """Those that are kept, and the present one."""
-    lift = summary.lift
-    if not lift.lower.count:
-        return []
-    return [*(look for look in lift.path if look.rows < lift.lower.count), lift.now()]
-
-
 def description(summary: Summary, now: Present) -> str:
     settings = summary.settings
     rules = settings.reward
@@ -153,22 +148,6 @@ def description(summary: Summary, now: Present) -> str:
     if settings.baseline is not None:
         parts.append(f"{percent(settings.baseline[1])} held out for {shortened(settings.baseline[0])}")
     return " · ".join(parts)
-
-
-def facts_of(summary: Summary, now: Present, path: list[Checkpoint]) -> list[Fact]:
-    mean = aligned(summary.total / summary.rewarded) if summary.rewarded else NOTHING
-    rate = summary.joining.rate
-    found = [
-        Fact("Decisions", f"{now.decisions:,}"),
-        Fact("Rewards learned", f"{now.version:,}", "the version of the model"),
-        Fact("Mean reward", mean),
-        Fact("Join rate", NOTHING if rate is None else percent(rate)),
-        Fact("Disagreement", NOTHING if now.disagreement is None else percent(now.disagreement)),
-    ]
-    if path:
-        width, last = scale(summary), path[-1]
-        found.insert(2, Fact("Lift", signed(width * last.value), f"{signed(width * last.low)} to {signed(width * last.high)}"))
-    return found
 
 
 def reference_of(summary: Summary) -> str:
@@ -247,65 +226,3 @@ def signed_count(difference: float) -> str:
     ('0.0', '+2.3')
     """
     return ("+" if difference >= 0.05 else "") + decimals(difference if abs(difference) >= 0.05 else 0.0, 1)
-
-
-def join_facts(summary: Summary) -> list[Fact]:
-    joining, delays = summary.joining, summary.joining.delays
-    median, slow = delays.quantile(0.5), delays.quantile(0.9)
-    waits = summary.settings.reward.wait is not None
-    return [
-        Fact(
-            "Join rate",
-            NOTHING if joining.rate is None else percent(joining.rate),
-            "of decisions whose wait is over" if waits else "of all shown",
-        ),
-        Fact("Waiting", f"{joining.waiting:,}"),
-        Fact("Half came within", NOTHING if median is None else brief(median)),
-        Fact("9 in 10 within", NOTHING if slow is None else brief(slow)),
-    ]
-
-
-def outcome_facts(now: Present) -> list[Fact]:
-    says = {
-        "applied": "counted",
-        "duplicate": "sent again",
-        "late": "after the wait",
-        "unknown": "no such decision",
-        "not_shown": "for another action, or never activated",
-        "default": "no reward came: the default",
-        "expired": "no reward came: left out",
-    }
-    return [Fact(name.replace("_", " "), f"{now.counts.get(name, 0):,}", note) for name, note in says.items()]
-
-
-def exploring_facts(summary: Summary) -> list[Fact]:
-    rows = summary.decisions - summary.unknown
-    size = f"{percent(summary.effective / rows)} of {rows:,}" if rows else ""
-    return [
-        Fact("Floor hits", f"{summary.drawn['floor']:,}", share_of(summary.drawn["floor"], summary.decisions)),
-        Fact("Held out", f"{summary.drawn['baseline']:,}", share_of(summary.drawn["baseline"], summary.decisions)),
-        Fact("Effective sample", f"{summary.effective:,.0f}" if rows else NOTHING, size),
-    ]
-
-
-def share_of(count: int, total: int) -> str:
-    return f"{percent(count / total)} of decisions" if total else ""
-
-
-def inside_facts(now: Present, latency: Latency, counted: Counted) -> list[Fact]:
-    found = [
-        Fact("Version", f"{now.version:,}", "rewards learned"),
-        Fact("Events", f"{now.events:,}", "in the ledger"),
-        Fact("Commit, median", seconds(latency.median), f"of {latency.commits:,} since the start"),
-        Fact("Commit, 99 in 100", seconds(latency.slowest)),
-    ]
-    if counted.verified is not None:
-        said = "the snapshot fits it" if counted.verified.fits else "the snapshot does NOT fit it"
-        found.append(Fact("Last verified hash", counted.verified.hash[:16], f"after {counted.verified.seq:,} events; {said}"))
-    else:
-        found.append(Fact("Last verified hash", NOTHING, "no snapshot yet"))
-    return found
-
-
-def seconds(found: float | None) -> str:
-    return NOTHING if found is None else "over 4 s" if math.isinf(found) else f"≤ {brief(found)}"

@@ -7,9 +7,10 @@ from starlette.responses import Response
 from ensample.numerals import signed
 from ensample.serve.calls import Call
 from ensample.serve.dashboard.counting import counted, known
+from ensample.serve.dashboard.facts import looks, scale
 from ensample.serve.dashboard.latency import commit_latency
 from ensample.serve.dashboard.present import present
-from ensample.serve.dashboard.view import looks, scale, view_of
+from ensample.serve.dashboard.view import view_of
 from ensample.serve.handlers.experiments import hosted
 from ensample.serve.pages import page
 
@@ -21,8 +22,12 @@ async def experiments_page(call: Call) -> Response:
     catalog, key = call.service.catalog, call.key
     mine = [name for name in sorted(catalog.hosted) if key is None or key.experiment in (None, name)]
     broken = {name: why for name, why in catalog.broken.items() if key is None or key.experiment in (None, name)}
-    rows = [row_of(name, catalog.hosted[name]) for name in mine]
-    return page("experiments.html", rows=rows, broken=broken, host=call.request.headers.get("host", "localhost:8000"))
+    host = call.request.headers.get("host", "localhost:8000")
+
+    def drawn() -> Response:
+        return page("experiments.html", rows=[row_of(name, catalog.hosted[name]) for name in mine], broken=broken, host=host)
+
+    return await call.service.aside(drawn)
 
 
 def row_of(name: str, found: Any) -> dict[str, Any]:
