@@ -9,6 +9,17 @@ from ensample.compiling import LISTENERS
 COMPILED = "compiled"
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL with our tables."""
+    from databases import postgresql
+    from ensample.experiments.postgres import prepared_database
+
+    with postgresql() as address:
+        prepared_database(address)
+        yield address
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes seconds; begun first, so that in the end no process waits for another's")
 

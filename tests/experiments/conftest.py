@@ -8,9 +8,9 @@ import pytest
 from experiments.places import News, Place
 
 
-@pytest.fixture(params=["memory", "disk"])
+@pytest.fixture(params=["memory", "disk", "postgres"])
 def news(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[News]:
     monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 7)  # so that each test meets some
-    place = Place(request.param, tmp_path)
+    place = Place(request.param, tmp_path, request.getfixturevalue("postgres") if request.param == "postgres" else "")
     yield place.news
     place.check()

@@ -1,11 +1,13 @@
-"""Where experiments of the tests live: every test of what they do is run in memory and on a disk."""
+"""Where experiments of the tests live: every test of what they do is run in memory, on a disk and in PostgreSQL."""
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import ensample as es
 from ensample.experiments.opening import begun
+from ensample.experiments.postgres import PostgresStorage
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import MemoryStorage, Storage
 from experiments.ticking import Ticking, counted
@@ -19,13 +21,16 @@ News = Callable[..., es.Experiment]
 class Place:
     """Makes experiments, and knows how to leave and find them again."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
-        self.kind, self.folder = kind, folder
+    def __init__(self, kind: str, folder: Path, address: str = "") -> None:
+        self.kind, self.folder, self.address = kind, folder, address
+        self.name = secrets.token_hex(6)
         self.made: list[es.Experiment] = []
 
     def storage(self) -> Storage:
         if self.kind == "memory":
             return MemoryStorage()
+        if self.kind == "postgres":
+            return PostgresStorage(self.address, f"{self.name}-{len(self.made)}")
         return SQLiteStorage(self.folder / f"{len(self.made)}.db", synchronous="OFF")  # what it does, not whether it lasts
 
     def news(self, clock: Ticking | None = None, **settings: Any) -> es.Experiment:
@@ -42,4 +47,9 @@ class Place:
             if self.kind == "disk":
                 recipe = experiment.settings.recipe
                 with es.open_experiment(self.folder / f"{place}.db", recipe=recipe, verify=True) as again:
+                    assert again.hash == hash and again.log().equals(log)
+            if self.kind == "postgres":
+                storage = PostgresStorage(self.address, f"{self.name}-{place}")
+                with begun(storage, {}, {"recipe": experiment.settings.recipe}) as again:
+                    again.verify()
                     assert again.hash == hash and again.log().equals(log)

@@ -14,7 +14,7 @@ from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.serve.keys import new_key
 from ensample.serve.service_settings import read_settings
-from ensample.serve.store import Store
+from ensample.serve.store import Keeping, store_of
 
 __all__ = ["key"]
 
@@ -32,6 +32,7 @@ def key(
         str | None, typer.Option(help="of a new key: decide (and reward), read (and evaluate), or admin (everything)")
     ] = None,
     experiment: Annotated[str | None, typer.Option(help="the only one that a new key is good for")] = None,
+    database: Annotated[str | None, typer.Option(metavar="ADDRESS", help="of the service, where it has one")] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="of the service", show_default="ensample-data")] = None,
 ) -> None:
     """Make, list or revoke keys of the service. It may be running. A new key is shown once: what is kept is its hash.
@@ -41,14 +42,14 @@ def key(
     Example: `ensample key revoke 0f3a5c7e9b1d --data here`
     """
     require("apsw", extra="serve")
-    store = Store(read_settings({"data": data}).data)
+    store = store_of(read_settings({"data": data, "database": database}))
     try:
         {Doing.NEW: new, Doing.LIST: show, Doing.REVOKE: revoke}[doing](store, id, role, experiment)
     finally:
         store.close()
 
 
-def new(store: Store, id: str | None, role: str | None, experiment: str | None) -> None:
+def new(store: Keeping, id: str | None, role: str | None, experiment: str | None) -> None:
     if role is None:
         raise InvalidArgument("role", None, "--role decide, read or admin")
     text, made = new_key(role, experiment)
@@ -57,14 +58,14 @@ def new(store: Store, id: str | None, role: str | None, experiment: str | None) 
     typer.echo(f"a key of role {role}{for_what}, shown this once: {text}")
 
 
-def show(store: Store, id: str | None, role: str | None, experiment: str | None) -> None:
+def show(store: Keeping, id: str | None, role: str | None, experiment: str | None) -> None:
     table = Table("id", "role", "experiment", "created", "revoked")
     for found in store.known().values():
         table.add_row(found.id, found.role, label(found.experiment or ""), day(found.created), day(found.revoked))
     output.print(table)
 
 
-def revoke(store: Store, id: str | None, role: str | None, experiment: str | None) -> None:
+def revoke(store: Keeping, id: str | None, role: str | None, experiment: str | None) -> None:
     if id is None or id not in store.known():
         raise InvalidArgument("id", id, "the id of a key, as `ensample key list` shows it")
     store.revoke(id, int(time.time()))

@@ -1,6 +1,5 @@
 """`ensample replay`: what a service's events come to."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +15,7 @@ DIFFERS = 1  # the exit code
 
 
 def replay(
-    data: Annotated[Path, typer.Argument(metavar="DIR", help="of the service, which may be running")],
+    data: Annotated[str, typer.Argument(metavar="DIR", help="of the service, which may be running; or postgresql://...")],
     verify: Annotated[bool, typer.Option("--verify", help="fold from the first event, and compare every kept hash")] = False,
 ) -> None:
     """Fold the events of a service's experiments again, and compare the hashes.

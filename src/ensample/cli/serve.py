@@ -15,6 +15,10 @@ def serve(
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="where everything is kept", show_default="ensample-data")
     ] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="postgresql://...: several servers share it", show_default="files in DIR"),
+    ] = None,
     host: Annotated[
         str | None, typer.Option(help="other than this machine's own: needs a key", show_default="127.0.0.1")
     ] = None,
@@ -34,9 +38,10 @@ def serve(
     from ensample.serve.running import address_of, check_safe, listening, run
     from ensample.serve.service_settings import read_settings
 
-    given = {"data": data, "host": host, "port": port, "log_level": log_level}
+    given = {"data": data, "database": database, "host": host, "port": port, "log_level": log_level}
     settings = read_settings(given, file=config)
     check_safe(settings)
     listener = listening(settings)
-    errors.print(f"{address_of(listener)}/docs  data in {settings.data}  Ctrl-C stops", markup=False, highlight=False)
+    where = "PostgreSQL" if settings.database else settings.data
+    errors.print(f"{address_of(listener)}/docs  data in {where}  Ctrl-C stops", markup=False, highlight=False)
     run(settings, listener)

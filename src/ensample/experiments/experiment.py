@@ -104,10 +104,12 @@ class Experiment(Facts, Exports):
         self._lock = threading.RLock()
         self._uniforms = Uniforms(settings.seed)
         self.snapshot_every = SNAPSHOT_EVERY
+        self._undone = storage.rollbacks
         if storage.count == 0:
             state = State(settings)  # refuses what does not fit together, before anything is kept
             with storage.batch():
-                storage.append(Created(self._now(None), settings.described(), NUMBERS))
+                if storage.count == 0:  # else another server was a moment earlier
+                    storage.append(Created(self._now(None), settings.described(), NUMBERS))
             state.apply(next(iter(storage.read())))
             self._state = state
         else:
@@ -322,7 +324,10 @@ class Experiment(Facts, Exports):
     def close(self) -> None:
         """Let go of the file, if it has one: no further question is answered. Twice does no harm."""
         if not self._storage.closed:
-            self._do(self._storage.close)
+            try:
+                self._do(self._storage.close)
+            except StorageError:  # what could not be kept was not answered
+                self._storage.close()
 
     def reader(self) -> Reading:
         """The events that are kept so far, for another thread to read while this experiment goes on; close it afterwards."""
@@ -359,7 +364,12 @@ class Experiment(Facts, Exports):
 
     def _steady(self) -> None:
         """Whatever cut the last call short, the state is what the events come to."""
-        if not self._state.is_steady or self._state.seq != self._storage.count:
+        storage, state = self._storage, self._state
+        undone, self._undone = storage.rollbacks != self._undone, storage.rollbacks
+        if state.is_steady and not undone and state.seq < storage.count:  # others have added events
+            for event in storage.read(state.seq):
+                state.apply(event)
+        elif not state.is_steady or undone or state.seq != storage.count:
             self._state = self._folded()
             self._kept = next((item.seq for item in self._storage.snapshots()), 0)  # one of a lost batch is lost too
 

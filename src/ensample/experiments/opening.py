@@ -99,6 +99,9 @@ def begun(
     if storage.count == 0:
         told = defaults | said
         settings = Settings.checked(told.pop("name"), told.pop("actions", None), **told)
+        made = Experiment._of(settings, storage, clock, ids)
+        Settings.rebuilt(creation(storage).settings, said)  # where another server was a moment earlier, it made the same
+        return made
     else:
         settings = Settings.rebuilt(creation(storage).settings, said)
     return Experiment._of(settings, storage, clock, ids)

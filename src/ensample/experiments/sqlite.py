@@ -40,6 +40,7 @@ class SQLiteStorage:
     """The events of one experiment in one file. `vfs` and `synchronous` are for tests of what a disk may do."""
 
     slow = True
+    rollbacks = 0  # there is one writer: a count that differs tells
 
     def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
         self.path = path

@@ -48,6 +48,10 @@ class Storage(Protocol):
         """Whether it was closed."""
 
     @property
+    def rollbacks(self) -> int:
+        """How many batches were undone, where `count` alone does not tell: others may have added as many events since."""
+
+    @property
     def count(self) -> int:
         """The number of events, with those of a batch that is not over yet."""
 
@@ -84,6 +88,7 @@ class MemoryStorage:
 
     slow = False
     closed = False
+    rollbacks = 0
 
     def __init__(self) -> None:
         self.events: list[Event] = []

@@ -9,7 +9,7 @@ from ensample.errors import InvalidArgument
 from ensample.experiments.sqlite_reader import refused
 from ensample.extras import package
 from ensample.files import check_file, write_whole
-from ensample.serve.catalog import experiment_files
+from ensample.serve.places import experiment_files
 from ensample.serve.store import FILE
 
 __all__ = ["backed_up"]

@@ -1,73 +1,63 @@
-"""The experiments of a service: a file each, in the folder `experiments` of its data."""
+"""The experiments of a service: each is open as long as it runs, with a worker of its own."""
 
-import re
+import contextlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from ensample.errors import EnsampleError, InvalidArgument, StorageError
+from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments import Experiment
 from ensample.experiments.opening import begun
-from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
+from ensample.serve.places import Place, is_name
 from ensample.serve.refusals import Refusal, unavailable
 from ensample.serve.service_settings import ServiceSettings
-from ensample.serve.store import Store
+from ensample.serve.store import Keeping
 from ensample.serve.worker import Batch, Worker
 
-__all__ = ["Catalog", "Hosted", "experiment_files", "is_name"]
+__all__ = ["Catalog", "Hosted"]
 
-NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
-FOLDER, SUFFIX = "experiments", ".db"
 Watch = Callable[[str, Batch], None]
 
 
-def is_name(name: str) -> bool:
-    """Whether an experiment may be called so: its name is part of addresses and of a file's name."""
-    return NAME.fullmatch(name) is not None
-
-
-def experiment_files(data: Path) -> dict[str, Path]:
-    """The file of each experiment, by name."""
-    found = sorted((data / FOLDER).glob(f"*{SUFFIX}"))
-    return {path.name.removesuffix(SUFFIX): path for path in found if is_name(path.name.removesuffix(SUFFIX))}
+class Unmade(Exception):
+    """A place was begun, and what it should hold was never kept: nobody was told that there is such an experiment."""
 
 
 class Hosted:
     """An experiment with its worker."""
 
-    def __init__(self, experiment: Experiment, storage: Storage, worker: Worker, paused: bool) -> None:
-        self.experiment, self.storage, self.worker, self.paused = experiment, storage, worker, paused
+    def __init__(self, name: str, experiment: Experiment, storage: Storage, worker: Worker, store: Keeping) -> None:
+        self.name, self.experiment, self.storage, self.worker, self._store = name, experiment, storage, worker, store
+
+    @property
+    def paused(self) -> bool:
+        return self.name in self._store.paused()
 
 
 class Catalog:
-    """All of them; each is open as long as the service runs."""
+    """All of them."""
 
-    def __init__(
-        self,
-        settings: ServiceSettings,
-        store: Store,
-        watch: Watch = lambda *_: None,
-        storage_of: Callable[[Path], Storage] = SQLiteStorage,
-    ) -> None:
-        self.settings, self.store, self.watch, self.storage_of = settings, store, watch, storage_of
+    def __init__(self, settings: ServiceSettings, store: Keeping, place: Place, watch: Watch = lambda *_: None) -> None:
+        self.settings, self.store, self.place, self.watch = settings, store, place, watch
         self.hosted: dict[str, Hosted] = {}
         self.broken: dict[str, str] = {}  # why an experiment cannot be opened, or kept at the moment
-        self.folder = settings.data / FOLDER
 
     def open_all(self) -> None:
         """Those that cannot be opened are known as broken, and the others work."""
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(error.errno, error.strerror or str(error), str(self.folder)) from error
-        for name, path in experiment_files(self.settings.data).items():
-            try:
-                self._open(name, path, None)
-            except Refusal:
-                continue  # nobody was told that there is such an experiment
-            except EnsampleError as error:
-                self.broken[name] = str(error)
+        self.place.prepare()
+        self.open_new()
+
+    def open_new(self) -> None:
+        """Those that are not open yet: other servers may have made some."""
+        for name in self.place.names():
+            if name not in self.hosted:
+                try:
+                    self._open(name, None)
+                    self.broken.pop(name, None)
+                except Unmade:
+                    continue
+                except EnsampleError as error:
+                    self.broken[name] = str(error)
 
     def __getitem__(self, name: str) -> Hosted:
         found = self.hosted.get(name)
@@ -89,23 +79,27 @@ class Catalog:
             raise Refusal(409, f"there are {self.settings.experiments} experiments already", code="too_many_experiments")
         if any(other.lower() == name.lower() for other in (*self.hosted, *self.broken)):
             raise Refusal(409, "there is an experiment whose name differs in capitals only")
-        return self._open(name, self.folder / f"{name}{SUFFIX}", given), True
+        if name in self.place.names():  # of another server, it may be
+            with contextlib.suppress(Unmade):
+                found = self._open(name, None)
+                check_same(found.experiment, given)
+                return found, False
+        Experiment(name, **given)  # refuses what does not fit together before anything is there
+        return self._open(name, given), True
 
-    def _open(self, name: str, path: Path, given: dict[str, Any] | None) -> Hosted:
+    def _open(self, name: str, given: dict[str, Any] | None) -> Hosted:
         """With `given`, which may be empty, it is made if it is not there."""
-        if given is not None:
-            Experiment(name, **given)  # refuses what does not fit together before there is a file
-        storage = self.storage_of(path)
+        storage = self.place.storage(name)
         try:
             if storage.count == 0 and given is None:
-                raise Refusal(404, "a file was begun, and what it should be was never kept")
+                raise Unmade
             experiment = begun(storage, {"name": name}, given or {})
         except BaseException:
             storage.close()
             raise
         experiment.snapshot_every = self.settings.snapshot_every
         worker = Worker(experiment, self.settings.queue, lambda batch: self._observe(name, batch))
-        self.hosted[name] = Hosted(experiment, storage, worker, name in self.store.paused())
+        self.hosted[name] = Hosted(name, experiment, storage, worker, self.store)
         return self.hosted[name]
 
     def _observe(self, name: str, batch: Batch) -> None:
@@ -118,7 +112,6 @@ class Catalog:
     def pause(self, name: str, paused: bool) -> Hosted:
         found = self[name]
         self.store.pause(name, paused)
-        found.paused = paused
         return found
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 from ensample.serve.keys import GRANTS, Key, accepted
 from ensample.serve.refusals import Refusal
 from ensample.serve.service_settings import ServiceSettings, is_loopback
-from ensample.serve.store import Store
+from ensample.serve.store import Keeping
 
 __all__ = ["Gate", "presented"]
 
@@ -21,7 +21,7 @@ NAME = re.compile(r"\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+")
 class Gate:
     """A role for each route; without any key made, whoever is on this machine may do everything."""
 
-    def __init__(self, settings: ServiceSettings, store: Store) -> None:
+    def __init__(self, settings: ServiceSettings, store: Keeping) -> None:
         self.settings, self.store = settings, store
         self.open = is_loopback(settings.host)  # to others it is closed as long as there is no key
         self.origins = frozenset(settings.cors)

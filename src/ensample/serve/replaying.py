@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments.folding import folded, replayed
 from ensample.experiments.opening import creation
+from ensample.experiments.postgres import PostgresReader, is_address, stream_names
 from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import state_hash
 from ensample.experiments.sqlite_reader import SQLiteReader
-from ensample.serve.catalog import experiment_files
+from ensample.experiments.storage import Reading
+from ensample.serve.places import experiment_files
 
-__all__ = ["Replayed", "replayed_experiments"]
+__all__ = ["Replayed", "replayed_events", "replayed_experiments"]
 
 
 class Replayed(NamedTuple):
@@ -23,22 +26,29 @@ class Replayed(NamedTuple):
 
 
 def replayed_experiments(
-    data: Path, verify: bool, progress: Callable[[], object] = lambda: None
+    data: Path | str, verify: bool, progress: Callable[[], object] = lambda: None
 ) -> Iterator[tuple[str, Replayed | EnsampleError]]:
-    """Each experiment of a folder, or what is wrong with it."""
-    if not data.is_dir():
-        raise InvalidArgument("data", str(data), "the folder of a service")
-    for name, path in experiment_files(data).items():
+    """Each experiment of a folder, or of a PostgreSQL by its address; or what is wrong with it."""
+    for name, reader in readers(data).items():
         try:
-            yield name, replayed_file(path, verify, progress)
+            with closing(reader()) as events:
+                yield name, replayed_events(events, verify, progress)
         except EnsampleError as error:
             yield name, error
 
 
-def replayed_file(path: Path, verify: bool, progress: Callable[[], object] = lambda: None) -> Replayed:
-    with closing(SQLiteReader(path)) as events:
-        settings = Settings.rebuilt(creation(events).settings)
-        if not verify:
-            return Replayed(events.count, 0, state_hash(folded(settings, events)))
-        state = replayed(settings, events, progress)
-        return Replayed(events.count, sum(1 for _ in events.snapshots()), state_hash(state))
+def readers(data: Path | str) -> dict[str, Callable[[], Reading]]:
+    """How the events of each experiment are read."""
+    if isinstance(data, str) and is_address(data):
+        return {name: partial(PostgresReader, data, name) for name in stream_names(data)}
+    if not Path(data).is_dir():
+        raise InvalidArgument("data", str(data), "the folder of a service")
+    return {name: partial(SQLiteReader, path) for name, path in experiment_files(Path(data)).items()}
+
+
+def replayed_events(events: Reading, verify: bool, progress: Callable[[], object] = lambda: None) -> Replayed:
+    settings = Settings.rebuilt(creation(events).settings)
+    if not verify:
+        return Replayed(events.count, 0, state_hash(folded(settings, events)))
+    state = replayed(settings, events, progress)
+    return Replayed(events.count, sum(1 for _ in events.snapshots()), state_hash(state))

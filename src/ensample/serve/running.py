@@ -14,7 +14,7 @@ from ensample.serve.app import application
 from ensample.serve.journal import Journal
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
-from ensample.serve.store import Store
+from ensample.serve.store import store_of
 
 __all__ = ["address_of", "check_safe", "listening", "run"]
 
@@ -26,10 +26,11 @@ def check_safe(settings: ServiceSettings) -> None:
     """Raise where others could call and nobody asks them for a key."""
     if is_loopback(settings.host):
         return
-    store = Store(settings.data)
+    store = store_of(settings)
     try:
         if not any(key.revoked is None for key in store.known().values()):
-            command = f"ensample key new --role admin --data {settings.data}"
+            where = "--database ..." if settings.database else f"--data {settings.data}"
+            command = f"ensample key new --role admin {where}"
             raise InvalidArgument("host", settings.host, f"127.0.0.1 as long as there is no key: {command}")
     finally:
         store.close()

@@ -15,9 +15,10 @@ from ensample.serve.catalog import Catalog
 from ensample.serve.gate import Gate
 from ensample.serve.journal import Journal
 from ensample.serve.metrics import Metrics
+from ensample.serve.places import Database, Files, Place
 from ensample.serve.refusals import Refusal
 from ensample.serve.service_settings import ServiceSettings
-from ensample.serve.store import Store
+from ensample.serve.store import store_of
 
 __all__ = ["Service"]
 
@@ -38,9 +39,10 @@ class Service:
         self.settings = settings
         self.journal = Journal(settings.log_level) if journal is None else journal
         self.metrics = Metrics()
-        self.store = Store(settings.data)
+        self.store = store_of(settings)
         self.gate = Gate(settings, self.store)
-        self.catalog = Catalog(settings, self.store, self.metrics.batch, storage_of)
+        place: Place = Database(settings.database) if settings.database else Files(settings.data, storage_of)
+        self.catalog = Catalog(settings, self.store, place, self.metrics.batch)
         self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._probing: asyncio.Task[None] | None = None
@@ -68,9 +70,13 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._aside, work, *arguments)
 
     async def _probe(self) -> None:
-        """Where something could not be kept, look now and then whether it can be again."""
+        """Where something could not be kept, look now and then whether it can be again; and what other servers have made."""
         while True:
             await asyncio.sleep(PROBE)
+            if self.catalog.place.shared:
+                with contextlib.suppress(EnsampleError):
+                    async with self.creating:
+                        await self.aside(self.catalog.open_new)
             for name in list(self.catalog.broken):
                 found = self.catalog.hosted.get(name)
                 probe = getattr(found.storage, "probe", None) if found is not None else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from ensample.checks import whole
 from ensample.errors import InvalidArgument
+from ensample.experiments.postgres import is_address
 from ensample.experiments.reward import microseconds
 
 __all__ = ["FILE", "ServiceSettings", "is_loopback", "read_settings"]
@@ -32,6 +33,7 @@ class ServiceSettings:
     """
 
     data: Path = Path("ensample-data")
+    database: str = ""  # the address of a PostgreSQL, where several servers share everything
     host: str = "127.0.0.1"
     port: int = 8000
     hosts: tuple[str, ...] = ()  # names by which it may be called, beside its own
@@ -61,6 +63,8 @@ class ServiceSettings:
                 object.__setattr__(self, item.name, names(item.name, getattr(self, item.name)))
         if not isinstance(self.host, str) or not self.host:
             raise InvalidArgument("host", self.host, "a name or an address of this machine")
+        if not isinstance(self.database, str) or not (self.database == "" or is_address(self.database)):
+            raise InvalidArgument("database", "...", "postgresql://user:password@host/name")
         if self.log_level not in LEVELS:
             raise InvalidArgument("log_level", self.log_level, f"one of {', '.join(LEVELS)}")
         microseconds("sticky", self.sticky)

@@ -6,17 +6,19 @@ at most: looking takes as long as answering.
 
 import errno
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ensample.errors import StorageError
 from ensample.extras import package
 from ensample.serve.keys import Key
+from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["Store"]
+__all__ = ["Keeping", "Store", "store_of"]
 
 FILE = "service.db"
 LOOK = 0.01  # seconds
@@ -26,6 +28,32 @@ CREATE TABLE IF NOT EXISTS keys (
 ) STRICT;
 CREATE TABLE IF NOT EXISTS paused (experiment TEXT PRIMARY KEY) STRICT;
 """
+
+
+class Keeping(Protocol):
+    """What is asked of it, wherever it is kept."""
+
+    def known(self) -> dict[str, Key]:
+        """All keys that were ever made, by their ids."""
+
+    def paused(self) -> set[str]:
+        """The experiments that are paused."""
+
+    def add(self, key: Key) -> None: ...
+
+    def revoke(self, id: str, time: int) -> None: ...
+
+    def pause(self, experiment: str, paused: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def store_of(settings: ServiceSettings) -> Keeping:
+    if settings.database:
+        from ensample.serve.postgres_store import PostgresStore
+
+        return PostgresStore(settings.database)
+    return Store(settings.data)
 
 
 class Store:
@@ -43,10 +71,16 @@ class Store:
             with self._connection:
                 self._connection.execute(SCHEMA)
         self._seen, self._looked = -1, 0.0
+        self._lock = threading.Lock()  # the event loop, and workers
         self._keys: dict[str, Key] = {}
+        self._paused: set[str] = set()
 
     def known(self) -> dict[str, Key]:
         """All keys that were ever made, by their ids; read again when the file has changed, which is looked at now and then."""
+        with self._lock:
+            return self._read()
+
+    def _read(self) -> dict[str, Key]:
         now = time.monotonic()
         if self._seen >= 0 and now - self._looked < LOOK:
             return self._keys
@@ -58,6 +92,7 @@ class Store:
                     "SELECT id, role, hash, experiment, created, revoked FROM keys ORDER BY created"
                 )
                 self._keys = {row[0]: Key(*row) for row in rows.fetchall()}
+                self._paused = {name for (name,) in self._connection.execute("SELECT experiment FROM paused").fetchall()}
                 self._seen = version
         return self._keys
 
@@ -68,15 +103,15 @@ class Store:
         self._change("UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", (time, id))
 
     def paused(self) -> set[str]:
-        with self._errors():
-            return {name for (name,) in self._connection.execute("SELECT experiment FROM paused").fetchall()}
+        self.known()
+        return self._paused
 
     def pause(self, experiment: str, paused: bool) -> None:
         change = "INSERT OR IGNORE INTO paused VALUES (?)" if paused else "DELETE FROM paused WHERE experiment = ?"
         self._change(change, (experiment,))
 
     def _change(self, statement: str, values: tuple[Any, ...]) -> None:
-        with self._errors(), self._connection:
+        with self._lock, self._errors(), self._connection:
             self._connection.execute(statement, values)
         self._seen = -1  # the version is another one to other connections only
 
