@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ensample.errors import EnsampleError
+from ensample.errors import EnsampleError, StorageError
 from ensample.experiments import Experiment
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
@@ -82,8 +83,17 @@ class Service:
                 probe = getattr(found.storage, "probe", None) if found is not None else None
                 if found is not None and probe is not None:
                     with contextlib.suppress(EnsampleError, Refusal):
-                        await found.worker.ask(probe)
-                        self.catalog.broken.pop(name, None)
+                        if await found.worker.ask(partial(succeeds, probe)):
+                            self.catalog.broken.pop(name, None)
+
+
+def succeeds(probe: Callable[[], None]) -> bool:
+    """Whether something can be kept; that it cannot is no business of the questions that are answered together with this."""
+    try:
+        probe()
+    except StorageError:
+        return False
+    return True
 
 
 def warm() -> None:
