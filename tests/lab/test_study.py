@@ -1,5 +1,6 @@
 """What a study file says, and how it complains."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -207,3 +208,11 @@ def test_a_theorem_that_does_not_apply_is_refused_before_anything_runs() -> None
 def test_python_objects_are_no_study(changes: dict[str, Any]) -> None:
     with pytest.raises(es.StudyError):
         small(**changes)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a system with /dev/zero")
+def test_a_device_is_no_file(tmp_path: Path) -> None:
+    """It would be read for ever."""
+    for path in ("/dev/zero", str(tmp_path)):
+        with pytest.raises(es.StudyError, match="a TOML file one can read"):
+            es.Study.read(path)

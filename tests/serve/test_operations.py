@@ -119,7 +119,7 @@ def test_replay_and_backup_while_it_runs(serve: Serve, tmp_path: Path) -> None:
         client.post(f"{ONE}/decide", json={"id": f"q{number}"})
         client.post(f"{ONE}/decisions/q{number}/reward", json={"value": number % 2})
     data, hash = client.service.settings.data, client.get(f"{ONE}?hash=yes").json()["hash"]
-    done = prompt.ensample("replay", data, "--verify")
+    done = prompt.ensample("replay", data, "--verify", COLUMNS=160)
     assert done.returncode == 0 and hash in done.stdout and " 41 " in done.stdout and " 4 " in done.stdout
     copy, folder = tmp_path / "monday.tar", tmp_path / "back"
     assert prompt.ensample("backup", data, copy).returncode == 0
@@ -145,7 +145,7 @@ def test_replay_tells_a_state_that_is_not_what_its_events_come_to(serve: Serve) 
     data = client.service.settings.data
     with apsw.Connection(str(data / "experiments" / "shop.db")) as file:
         file.execute("UPDATE events SET event = replace(event, '\"value\":1.0', '\"value\":0.0') WHERE seq = 4")
-    done = prompt.ensample("replay", data, "--verify")
+    done = prompt.ensample("replay", data, "--verify", COLUMNS=160)
     assert done.returncode == 1 and "is not the one that was kept" in done.stderr
 
 

@@ -27,7 +27,8 @@ def replay(
     require("apsw", extra="serve")
     from ensample.serve.replaying import replayed_experiments
 
-    table = Table("experiment", "events", "hashes", "state")
+    table = Table("experiment", "events", "hashes")
+    table.add_column("state", overflow="fold")  # a hash of which a part is missing is of no use
     wrong = []
     with progress() as bars:
         task = bars.add_task("events", total=None)

@@ -109,6 +109,8 @@ class Study:
         """From a TOML file, at one of its [scales] where one is named."""
         file = file_path("path", path)
         try:
+            if file.exists() and not file.is_file():  # a device or a pipe may never end
+                raise OSError("it is no file")
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise StudyError(str(file), "file", str(file), f"a TOML file one can read ({error})") from None
