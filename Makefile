@@ -27,7 +27,7 @@ run: .venv/runs  ## what the theory prescribes, then race the policies: a table,
 
 test: .venv/develops  ## linters, types, import rules, doctests and all tests
 	$(MAKE) --jobs 2 lint warm
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
 
 warm: .venv/develops  # so that no test waits for a compiler
 	$(BIN)/ensample warm-up

@@ -43,7 +43,7 @@ def test_two_servers_are_one_service(serve: Serve, postgres: str, one: str) -> N
     assert first.post(f"{one}/pause", json={}).json()["paused"]
     assert until(lambda: second.post(f"{one}/decide", json={"dry_run": True}).status_code == 409)
     assert until(lambda: second.post(f"{one}/pause", json={"paused": False}).status_code == 200)
-    done = prompt.ensample("replay", postgres, "--verify")
+    done = prompt.ensample("replay", postgres, "--verify", COLUMNS=160)
     assert done.returncode == 0 and views[0]["hash"] in done.stdout
     assert first.get(f"{one}/log?format=jsonl").text.count("\n") == 12
     assert first.get(f"{one}/decisions/q1").json()["action"] == second.get(f"{one}/decisions/q1").json()["action"]
