@@ -11,6 +11,7 @@ it in an earlier one is fenced, and keeps nothing.
 """
 
 import errno
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -76,7 +77,7 @@ def stream_names(address: str) -> list[str]:
     return [name for (name,) in found]
 
 
-class Reads:
+class Reads(ABC):
     """What reader and writer have in common."""
 
     address: str
@@ -84,8 +85,9 @@ class Reads:
     _connection: Any
 
     @property
+    @abstractmethod
     def count(self) -> int:
-        raise NotImplementedError
+        """The number of events that are seen."""
 
     def read(self, start: int = 0) -> Iterator[Event]:
         """In chunks, so that nothing is held between two of them."""
