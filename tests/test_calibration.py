@@ -60,6 +60,20 @@ def test_the_fixed_point_is_the_slow_one(n: int, noise: float) -> None:
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-8 * yy)
 
 
+def test_collinear_features_are_no_division_by_zero() -> None:
+    """What is left of them is rounding, then rounding of rounding, whose squares are 0: 7 of these were NaN."""
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        dim, n, rank = int(rng.integers(12, 25)), int(rng.integers(5, 60)), int(rng.integers(1, 5))
+        X = rng.integers(0, 2, (n, rank)) @ rng.integers(-2, 3, (rank, dim)) * np.exp(3.0 * rng.standard_normal(dim))
+        X = X / np.where((X != 0.0).any(axis=0), np.sqrt((X**2).mean(axis=0)), 1.0)
+        y = np.ones(n)
+        G, b = X.T @ X, X.T @ y
+        if X.any():
+            found = evidence(G.copy(), b.copy(), float(n), float(n), np.trace(G) / n, 1.0, 1.0, 0.0)
+            assert found[:2] == pytest.approx(fixed_point(G, b, float(n), n, 1.0, 1.0)[:2], rel=1e-8)
+
+
 @pytest.mark.parametrize(("n", "dim", "noise"), [(30, 3, 0.3), (30, 3, 3.0), (8, 12, 0.5), (200, 10, 1.0)])
 def test_the_fixed_point_is_the_most_likely(n: int, dim: int, noise: float) -> None:
     """Iterated to its end, without the bound on tau^2."""

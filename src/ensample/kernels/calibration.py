@@ -4,6 +4,7 @@ Features are divided by their sizes s, so that G = sum x x' / (s s') and b = sum
 coordinates makes G tridiagonal, O(d^3) once, after which a step of the fixed point is O(d).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -234,7 +235,7 @@ def evidence(
             theta = (right[i] - beside[i] * theta) / pivots[i]
             entry = diagonal[i] + strength
             below = max(entry - beside[i] * beside[i] / below, strength)
-            trace += 1.0 / (pivots[i] + below - entry)
+            trace += 1.0 / max(pivots[i] + below - entry, strength)
             norm += theta * theta
             fit += theta * b[i]
         effective = max(d - strength * trace, 0.0)
@@ -254,16 +255,19 @@ def tridiagonal(A: FloatArray, b: FloatArray, diagonal: FloatArray, beside: Floa
     for k in range(d - 2):
         tail = d - k - 1
         mirror, image = np.empty(tail), np.empty(tail)
-        first, rest = A[k + 1, k], 0.0
+        unit = power_above(A[k + 1 :, k])  # where features are collinear what is left is rounding of rounding: 1e-170, 1e-320
+        first, rest = A[k + 1, k] / unit, 0.0
         for i in range(1, tail):
-            mirror[i] = A[k + 1 + i, k]
+            mirror[i] = A[k + 1 + i, k] / unit
             rest += mirror[i] * mirror[i]
         if not rest > 0.0:
-            beside[k] = first
+            beside[k] = A[k + 1, k]
             continue
         length = np.sqrt(first * first + rest)
-        beside[k] = -length if first > 0.0 else length
-        mirror[0] = first - beside[k]
+        if first > 0.0:
+            length = -length
+        beside[k] = length * unit
+        mirror[0] = first - length
         weight = 2.0 / (mirror[0] * mirror[0] + rest)
         block = A[k + 1 :, k + 1 :].copy()
         sum_rows(image, block, mirror)
@@ -279,3 +283,12 @@ def tridiagonal(A: FloatArray, b: FloatArray, diagonal: FloatArray, beside: Floa
         diagonal[i] = A[i, i]
     if d > 1:
         beside[d - 2] = A[d - 1, d - 2]
+
+
+@borrowing
+def power_above(column: FloatArray) -> float:
+    """A power of two that is about as large as the largest entry: to divide by it costs no digit. 1 where all are 0."""
+    largest = 0.0
+    for i in range(column.size):
+        largest = max(largest, abs(column[i]))
+    return math.ldexp(1.0, min(max(math.frexp(largest)[1], -1000), 1000)) if largest > 0.0 else 1.0
