@@ -54,6 +54,26 @@ def test_rows_without_a_reward_are_left_out_and_said():
     assert any("100 rows without a reward" in warning for warning in found.warnings)
 
 
+def test_the_log_of_an_experiment_says_what_rewards_may_be():
+    """Nothing but ones in it: that every reward is 1 is no conclusion."""
+    experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(low=-1, high=3))
+    for _ in range(20):
+        experiment.reward(experiment.decide({}), 1)
+    found = es.evaluate(experiment.log(), "uniform")
+    assert (found.low, found.high) == (-1.0, 3.0) and not any("give low" in warning for warning in found.warnings)
+    assert found["ips"].low < 0.0 and found["ips"].value == pytest.approx(1.0, abs=0.5)
+    given = es.evaluate(experiment.log(), "uniform", low=0, high=1)
+    assert (given.low, given.high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("rewards", "bounds"), [([1.0], (0.0, 1.0)), ([0.2, 0.3], (0.0, 1.0)), ([2.0, 5.0], (2.0, 5.0))])
+def test_of_other_logs_rewards_are_guessed_and_it_is_said(rewards: list[float], bounds: tuple[float, float]):
+    log = {"action": ["a"] * 10, "propensity": [0.5] * 10, "reward": (rewards * 10)[:10]}
+    found = es.evaluate(pl.DataFrame(log), "uniform")
+    assert (found.low, found.high) == bounds
+    assert any("give low and high" in warning for warning in found.warnings)
+
+
 def test_a_log_without_support_says_so_and_its_bounds_still_hold():
     """Action c is never logged: the target's half of it could earn anything from 0 to 1."""
     rows = PLAIN | {"offer": [["a", "b", "c"]] * 200, "propensities": [[0.5, 0.5, 0.0]] * 200}

@@ -70,6 +70,8 @@ class Book:
             "duplicate": 0,
             "late": 0,
             "not_shown": 0,
+            "reward_low": self.settings.reward.low if self.settings.reward.rule == "first" else None,
+            "reward_high": self.settings.reward.high if self.settings.reward.rule == "first" else None,
         }
 
     def rewarded(self, event: Rewarded) -> None:

@@ -42,7 +42,8 @@ def evaluate(
     `target`: "uniform", "logged", "action:NAME", a function of (contexts, names of actions) that gives probabilities, an
     `Experiment` or a `Policy` as it is, or a recipe, with a `question`: "progressive" or "replay"
     (`ensample.evaluation.learners`).
-    Rewards lie in [low, high]; where these are not given they are those of the rewards seen, which an `Evaluation` warns of.
+    Rewards lie in [low, high]; where these are not given they are what the log says (`reward_low`, `reward_high`: one of an
+    experiment does), else [0, 1] or, where rewards beyond it were seen, as far as these go, which an `Evaluation` warns of.
 
     Where decisions still wait for their rewards (`outcome` is "waiting"), the log ends at the first of them: what comes later
     is rewarded in part, clicks first. `waiting="drop"` leaves out only the decisions that wait.

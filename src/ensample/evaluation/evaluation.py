@@ -91,7 +91,7 @@ class Evaluation(Mapping[str, Estimate]):
         if self.waiting:
             found.append(f"the last {self.waiting:,} rows were left out, from the first decision that waits for its reward")
         if self.assumed:
-            found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}], those seen: give low and high")
+            found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high")
         if self.unsupported > UNSUPPORTED:
             found.append(
                 f"{self.unsupported:.1%} of the target's choices were never made by the logged policy: "

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoggedData", "Rows", "Waiting", "reading", "scan"]
 
+BOUNDS = ("reward_low", "reward_high")
 NEEDED = "action", "propensity", "reward"
 CHECKS = {
     "propensity": "probabilities in (0, 1] of the actions chosen, none below 1e-9",
@@ -103,6 +104,7 @@ class LoggedData:
             before = ' before the first that waits for its reward (waiting="drop" looks beyond it)' if self.waiting else ""
             raise InvalidArgument("log", log, f"at least one row with a reward{before}")
         self.check(seen)
+        low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
         self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
         self.names = self.actions()
         self.contexts = ContextColumns([])
@@ -169,11 +171,25 @@ class LoggedData:
             raise InvalidArgument("log.action", len(found), f"at most {MOST_ACTIONS:,} actions")
         return sorted(found)
 
+    def said_range(self) -> tuple[float | None, float | None]:
+        """What the log itself says that rewards lie in: the widest of its rows', None where some row says nothing."""
+        if not set(BOUNDS) <= set(self.columns):
+            return None, None
+        polars = package("polars")
+        low, high = (polars.col(name).cast(polars.Float64) for name in BOUNDS)
+        known = (low.is_not_null() & high.is_not_null()).all().alias("known")
+        found = self.source.select(low.min(), high.max(), known).collect(engine="streaming").row(0)
+        return (found[0], found[1]) if found[2] else (None, None)
+
     @staticmethod
     def range(least: float, most: float, low: float | None, high: float | None) -> tuple[float, float, bool]:
-        """(low, high, whether it was taken from the rewards seen)."""
-        bottom = least if low is None else number("low", low)
-        top = most if high is None else number("high", high)
+        """(low, high, whether nobody said so): those of the rewards seen, and at least 0 to 1 where these are in between.
+
+        A log of clicks with nothing but ones says nothing of rewards below 1.
+        """
+        shares = least >= 0.0 and most <= 1.0
+        bottom = (0.0 if shares else least) if low is None else number("low", low)
+        top = (1.0 if shares else most) if high is None else number("high", high)
         if top < bottom:
             raise InvalidArgument("high", top, f"a number above low = {bottom:g}")
         if bottom > least or top < most:

@@ -56,6 +56,7 @@ def decided_row(settings: Settings, actions: Actions, event: Decided) -> Row:
     moment = event.features or {}
     features = {name: merged(actions.get(name), moment.get(name)) for name in names}
     held = baseline if baseline is not None and baseline[0] in names else None
+    bounds = (settings.reward.low, settings.reward.high) if settings.reward.rule == "first" else (None, None)
     return {
         "log_version": LOG_VERSION,
         "id": event.id,
@@ -74,4 +75,6 @@ def decided_row(settings: Settings, actions: Actions, event: Decided) -> Row:
         "floor": settings.floor,
         "baseline": None if held is None else held[0],
         "share": 0.0 if held is None else held[1],
+        "reward_low": bounds[0],
+        "reward_high": bounds[1],
     }

@@ -177,6 +177,8 @@ def as_row(event: dict[str, Any]) -> Row:
         "duplicate": 0,
         "late": 0,
         "not_shown": 0,
+        "reward_low": None,
+        "reward_high": None,
     }
 
 

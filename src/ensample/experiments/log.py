@@ -72,6 +72,8 @@ def log_schema() -> "dict[str, Any]":
         "duplicate": pl.Int32,
         "late": pl.Int32,
         "not_shown": pl.Int32,
+        "reward_low": pl.Float64,
+        "reward_high": pl.Float64,
     }
 
 

@@ -73,6 +73,8 @@ class RunLog:
             "duplicate": 0,
             "late": 0,
             "not_shown": 0,
+            "reward_low": None,
+            "reward_high": None,
         }
 
     def write(self, path: str | PathLike[str]) -> None:
