@@ -1,7 +1,7 @@
 """Crafted and damaged snapshots: each is refused by an error of ours, or is a policy that could have been saved.
 
-It is compared with what its log gives. `load` believes numbers that were drawn where chance may have come to them, and digits
-that rounding may have decided; `load(verify=True)` believes nothing.
+What is loaded is compared with what its log gives: they are the same to the last bit. `load(verify=False)` believes numbers
+that were drawn where chance may have come to them, and digits that rounding may have decided: then it goes on without harm.
 """
 
 import json
@@ -27,11 +27,11 @@ PATIENCE = 120  # seconds without a word: a loop without end
 def test_mutated_files_are_refused_or_could_have_been_saved(tmp_path: Path) -> None:
     outcomes = tried(MUTANTS, tmp_path)
     counts = Counter(outcome.split(":")[0] for _, outcome in outcomes)
-    fine = ("refused", "equal", "close", "believed")
+    fine = ("refused", "found", "equal", "mended")
     wrong = [f"{what} -> {outcome}" for what, outcome in outcomes if outcome not in fine]
     print(
-        f"\n{len(outcomes):,} mutated files: {counts['refused']:,} refused; of those that load {counts['equal']:,} are what "
-        f"their log gives, {counts['close']:,} but for digits, {counts['believed']:,} but for draws; "
+        f"\n{len(outcomes):,} mutated files: {counts['refused']:,} refused at sight, {counts['found']:,} by a replay; "
+        f"what loads is what its log gives, {counts['equal']:,} as they were, {counts['mended']:,} with the replay's digits; "
         f"{counts['crash']:,} crashes, {len(wrong) - counts['crash']:,} other failures {dict(counts)}"
     )
     assert len(outcomes) == MUTANTS

@@ -36,12 +36,42 @@ def main(first: int, last: int, folder: Path) -> None:
 
 
 def judged(path: Path, arms: str, folder: Path) -> str:
-    """'refused', 'equal', 'close', 'believed', or what is wrong."""
+    """'refused', 'equal', 'found' (by the replay), 'mended' (digits taken from it), or what is wrong."""
     given = ARMS[arms]() if arms == "oracle" else None
+    outcome = believed(path, given, folder)
+    if outcome not in ("refused", "equal", "close", "believed"):
+        return outcome
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # looking at a file warns of nothing
-            policy = es.load(path, arms=given)
+        policy = loaded(path, given, None)
+    except es.SnapshotError:
+        kept_out = {"refused": "refused", "close": "found", "believed": "found"}
+        return kept_out.get(outcome, "refused, though it is what its log gives")
+    except es.InvalidArgument:  # of arms that were handed in
+        return outcome if outcome == "refused" else "refused for its arms"
+    except BaseException as error:
+        return f"load: {type(error).__name__}: {error}"[:300]
+    if outcome == "refused":
+        return "loads, though what is asked of every file refuses it"
+    if differing(policy):
+        return f"lies: {differing(policy)} are not what the log gives"
+    if outcome == "equal":
+        return outcome
+    try:  # a policy that could have been saved: that of its log
+        return "mended" if as_if_saved(policy, given, folder) == "equal" else "another policy than that of its log"
+    except BaseException:
+        return "after load: " + traceback.format_exc(limit=-3)[-600:]
+
+
+def loaded(path: Path, given: es.Arms | None, verify: bool | None) -> es.Policy:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # looking at a file warns of nothing
+        return es.load(path, arms=given, verify=verify)
+
+
+def believed(path: Path, given: es.Arms | None, folder: Path) -> str:
+    """Without a replay: 'refused', 'equal', 'close', 'believed', or what is wrong."""
+    try:
+        policy = loaded(path, given, False)
     except es.SnapshotError:
         return "refused"
     except es.InvalidArgument as error:  # of arms that were handed in
@@ -49,12 +79,18 @@ def judged(path: Path, arms: str, folder: Path) -> str:
     except BaseException as error:
         return f"load: {type(error).__name__}: {error}"[:300]
     try:
-        go_on(es.load(path, arms=given))  # at once, before saving may stumble over what learning would
+        go_on(es.load(path, arms=given, verify=False))  # at once, before saving may stumble over what learning would
         replayed = against_replay(policy, path, given)
-        outcome = as_if_saved(policy, given, folder)
+        outcome = as_if_saved(policy, given, folder, verify=False)
         return replayed if outcome == "equal" else outcome
     except BaseException:
         return "after load: " + traceback.format_exc(limit=-3)[-600:]
+
+
+def differing(policy: es.Policy) -> list[str]:
+    """The arrays that are not what the log gives, to the last bit."""
+    again = policy.recipe.replay(policy.arms, policy.log(), policy.seed).model.arrays()
+    return [name for name, values in policy.model.arrays().items() if values.tobytes() != again[name].tobytes()]
 
 
 BELIEVED = {  # what was drawn or trained, which only a replay can tell; also what follows from it, or from past moments
@@ -112,17 +148,17 @@ def is_close(name: str, values: np.ndarray, expected: np.ndarray) -> bool:
     return all((np.abs(one - other) <= 1e-2 * np.abs(other).max(initial=1e-300)).all() for one, other in pairs)
 
 
-def as_if_saved(policy: es.Policy, given: es.Arms | None, folder: Path) -> str:
+def as_if_saved(policy: es.Policy, given: es.Arms | None, folder: Path, verify: bool | None = None) -> str:
     """Whether a policy could have been saved: it saves, loads, decides, learns and saves again as its twin does."""
     policy.save(folder / "again")
-    twin = es.load(folder / "again", arms=given)
+    twin = es.load(folder / "again", arms=given, verify=verify)
     if not same(policy, twin):
         return "another policy after saving and loading"
     answers = [go_on(one) for one in (policy, twin)]
     if answers[0] != answers[1] or not same(policy, twin):
         return "goes on otherwise after saving and loading"
     policy.save(folder / "later")
-    return "equal" if same(policy, es.load(folder / "later", arms=given)) else "another policy after going on"
+    return "equal" if same(policy, es.load(folder / "later", arms=given, verify=verify)) else "another policy after going on"
 
 
 def go_on(policy: es.Policy) -> list[str]:

@@ -19,6 +19,7 @@ from attacks.mutants import Mutant
 from conformance.policies import EVERY, fingerprint, offered, play, start
 from ensample.policies.snapshot import VERSION
 from ensample.policies.sound_arrays import checks_of
+from ensample.policies.sound_replay import is_short
 from naive.stored import StoredRows
 
 
@@ -493,13 +494,53 @@ def test_a_refusal_warns_of_nothing(crafted) -> None:
         crafted(signalling)
 
 
-def test_numbers_that_could_be_are_believed_unless_the_log_is_replayed(crafted) -> None:
-    for change in (entry("state.sums", 0, 0.125), described("seed", 1), described("recipe.scale", 0.75)):
-        crafted(change)
+COULD_BE = [entry("state.sums", 0, 0.125), described("seed", 1), described("recipe.scale", 0.75)]
+
+
+@pytest.mark.parametrize("verify", [None, True])
+def test_a_state_that_its_log_does_not_give_is_refused(crafted, verify: bool | None) -> None:
+    for change in COULD_BE:
         with pytest.raises(es.SnapshotError, match=r"state.sums = .*: expected what replaying the log gives"):
-            crafted(change, verify=True)
+            crafted(change, verify=verify)
     with pytest.raises(es.WrongType, match=r"^verify = 1"):
         crafted(lambda mutant: None, verify=1)
+
+
+def test_digits_that_rounding_decides_are_taken_from_the_log(crafted, tmp_path: Path) -> None:
+    """As of a file that another processor wrote: what is loaded is what the log gives, to the last bit."""
+
+    def rounded(mutant: Mutant) -> None:
+        mutant.values("state.sums")[...] *= 1.0 + 1e-12
+
+    honest, other = crafted(lambda mutant: None), crafted(rounded)
+    assert fingerprint(other) == fingerprint(honest) != fingerprint(crafted(rounded, verify=False))
+    with pytest.raises(es.SnapshotError, match=r"state.sums = .*: expected what replaying the log gives"):
+        crafted(rounded, verify=True)
+
+
+def test_what_was_drawn_is_believed_where_it_is_asked_for_and_where_a_replay_takes_long(crafted, monkeypatch) -> None:
+    for change in COULD_BE:
+        crafted(change, verify=False)
+    monkeypatch.setattr("ensample.policies.sound_replay.SHORT", 1e-6)
+    for change in COULD_BE:
+        crafted(change)
+    with pytest.raises(es.SnapshotError, match=r"V\[0, 0\] = .*: expected its prior \+ sum x x' over the log"):
+        crafted(entry("log.arms", 0, 6))
+
+
+class Sluggish(es.Gaussian):
+    """A law of somebody's own: nobody knows how long a draw takes."""
+
+
+def test_a_recipe_of_ones_own_is_not_replayed_unasked(tmp_path: Path) -> None:
+    for law, short in ((es.Gaussian(0.5), True), (Sluggish(0.5), False)):
+        policy = es.EnsembleSampling(size=5, scale=0.5, reward=law).start(es.FiniteArms(np.eye(3)), seed=1)
+        play(policy, 5)
+        assert is_short(policy) is short
+        policy.save(tmp_path / "own")
+        for verify in (None, True):
+            again = es.load(tmp_path / "own", recipe=policy.recipe, verify=verify)
+            assert fingerprint(again) == fingerprint(policy)
 
 
 def test_a_policy_without_observations_survives(tmp_path: Path) -> None:

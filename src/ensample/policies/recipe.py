@@ -302,18 +302,19 @@ def logged(log: object, arms: Arms) -> list[Entry]:
     dim, count = arms.dim, len(rewards)
     features = matrix("log.features", log[1], dim) if count else np.zeros((len(np.atleast_1d(log[1])), dim))
     features.setflags(write=False)
-    numbers, known = log[3:] if len(log) == 5 else ([UNNUMBERED] * count, [math.nan] * count)
+    named, known = log[3:] if len(log) == 5 else ([UNNUMBERED] * count, [math.nan] * count)
     last = UNNUMBERED if arms.rows is None else len(arms.rows) - 1
-    chosen = [whole("log.arm", item, UNNUMBERED, last) for item in sequence("log.arm", numbers, "whole numbers")]
+    chosen = [whole("log.arm", item, UNNUMBERED, last) for item in sequence("log.arm", named, "whole numbers")]
     propensities = [probability(item) for item in sequence("log.propensity", known, "numbers")]
     lengths = len(rounds), len(features), count, len(chosen), len(propensities)
     if len(set(lengths)) != 1:
         raise InvalidArgument("log", lengths, "columns of the same length")
     if len(set(rounds)) != count:
         raise InvalidArgument("log.round", log[0], "each round at most once")
-    for arm, x in zip(chosen, features, strict=True):
-        if arm != UNNUMBERED and arms.rows is not None and not np.array_equal(arms.rows[arm], x):
-            raise InvalidArgument("log.features", x, f"the features of arm {arm}")
+    if arms.rows is not None:
+        numbers = np.array(chosen, np.int64)
+        for place in np.flatnonzero((numbers != UNNUMBERED) & (arms.rows[numbers] != features).any(axis=1)):
+            raise InvalidArgument("log.features", features[place], f"the features of arm {chosen[place]}")
     return list(map(Entry, rounds, chosen, features, rewards, propensities))
 
 

@@ -1,6 +1,6 @@
 """Whether a learned state could be that of a policy with this log.
 
-What follows from the log in one step is compared with it; what only a replay can tell is believed if it is finite.
+What follows from the log in one step is compared with it; what only a replay can tell is left to `sound_replay`.
 """
 
 import math
