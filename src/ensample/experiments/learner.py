@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ensample.arms import ChangingArms, Rows
-from ensample.errors import PropensityError
+from ensample.errors import InvalidArgument, PropensityError
 from ensample.members import UniformMember
 from ensample.models import LinearEnsemble
 from ensample.policies.decision import UNNUMBERED
@@ -38,12 +38,26 @@ class Advice(NamedTuple):
     weights: list[float] | None  # the probability of each arm, where it is known
 
 
+def started(recipe: Recipe, dim: int, seed: int) -> Policy:
+    """A policy on features that change with every context; it keeps no log, the experiment does."""
+    try:
+        return recipe.start(ChangingArms(dim), seed, log=None)
+    except InvalidArgument as error:
+        if error.argument == "log":
+            fit = "one that looks at no history, such as Logistic(fit='stream')"
+        elif error.argument == "arms":
+            fit = "one for features that change with the context, such as EnsembleSampling()"
+        else:
+            raise
+        raise InvalidArgument("recipe", recipe, fit) from None
+
+
 class Learner:
     """A recipe at work on rows of `dim` features."""
 
     def __init__(self, recipe: Recipe, dim: int, seed: int) -> None:
         self.recipe, self.dim, self.seed = recipe, dim, seed
-        self.policy = recipe.start(ChangingArms(dim), seed, log=None)
+        self.policy = started(recipe, dim, seed)
         self._ledger = self.policy._ledger
         plain = type(self.policy) is Policy and isinstance(self.policy._rule, UniformMember)
         self._counts = plain and type(self.policy.model) is LinearEnsemble  # whether votes are all there is to know
