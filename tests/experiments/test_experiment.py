@@ -368,10 +368,9 @@ def test_bad_input_names_what_is_wrong(news: News, call: Any, message: str) -> N
 
 @pytest.mark.parametrize("recipe", [es.EVILL(), es.SupLinUCB(), es.KvetonPHE(), es.MultiplierBootstrap()])
 def test_recipes_that_are_for_something_else_are_refused_by_name(recipe: es.Recipe) -> None:
-    with pytest.raises(
-        es.InvalidArgument, match=rf"recipe = {type(recipe).__name__}.*: expected one (for features|that looks)"
-    ):
+    with pytest.raises(es.InvalidArgument, match=r"expected one (for features|that looks)") as caught:
         es.Experiment("news", actions=["a", "b"], recipe=recipe)
+    assert caught.value.argument == "recipe"
 
 
 def test_threads_share_an_experiment(news: News) -> None:
