@@ -20,10 +20,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: .venv/runs  ## what the theory prescribes, then race the policies: a table, and a figure in race/
-	$(BIN)/ensample warm-up --only race
-	$(BIN)/ensample plan
+run: .venv/runs  ## race the policies, then an experiment on real data and what its log says: tables, and pictures in race/ and demo/
 	$(BIN)/ensample race
+	$(BIN)/ensample demo
 
 test: .venv/develops  ## linters, types, import rules, doctests and all tests
 	$(MAKE) --jobs 2 lint warm

@@ -10,6 +10,8 @@ import ensample as es
 from ensample.bench import choosers, real_data
 from ensample.bench.data_sets import DATA_SETS, data_set
 from ensample.cli import bench, bench_data
+from ensample.extras import package
+from ensample.problems.digits import digits
 
 
 @pytest.mark.parametrize("name", DATA_SETS)
@@ -68,3 +70,10 @@ def test_data_is_measured_by_itself_and_into_a_page_with_marks(quick: None, tmp_
     (tmp_path / "data.md").write_text("no marks")
     with pytest.raises(es.InvalidArgument, match="a page with the lines"):
         bench.bench(["data"], 1, None, 30, tmp_path / "data.md")
+
+
+def test_the_digits_are_those_of_everybody() -> None:
+    theirs = package("sklearn.datasets").load_digits()
+    images, labels = digits()
+    np.testing.assert_array_equal(16.0 * images, theirs.data)
+    np.testing.assert_array_equal(labels, theirs.target)

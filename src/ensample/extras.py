@@ -5,7 +5,7 @@ from typing import Any
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["has", "package", "require"]
+__all__ = ["has", "package", "pandas_package", "require"]
 
 
 def package(name: str, extra: str = "lab") -> Any:
@@ -15,6 +15,14 @@ def package(name: str, extra: str = "lab") -> Any:
     except ImportError as error:
         missing = (error.name or name).partition(".")[0]
         raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[{extra}]'") from None
+
+
+def pandas_package() -> Any:
+    """pandas, which no extra brings: those who ask for its frames have it."""
+    try:
+        return import_module("pandas")
+    except ImportError:
+        raise InvalidArgument("pandas", None, "the package pandas: pip install pandas") from None
 
 
 def require(*packages: str, extra: str = "lab") -> None:

@@ -4,14 +4,19 @@ A column of numbers or booleans is an array of doubles, one of lists of them a m
 missing, is an error that says so.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ensample.errors import InvalidArgument, WrongType
+from ensample.extras import pandas_package
 
-__all__ = ["NUMERIC", "column_array", "columns_of", "frame_array", "is_column", "is_frame"]
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+__all__ = ["NUMERIC", "as_pandas", "column_array", "columns_of", "frame_array", "is_column", "is_frame"]
 
 NUMERIC = "biuf"
 """The kinds of dtype that are numbers to us: booleans, whole numbers, floating-point numbers."""
@@ -71,3 +76,36 @@ def frame_array(argument: str, frame: Any, expected: str) -> NDArray[Any]:
     """The columns of a frame side by side, whatever their dtypes: [rows, columns]."""
     columns = [column_array(argument, column, expected, name) for name, column in columns_of(frame)]
     return np.column_stack(columns) if columns else np.zeros(frame.shape)
+
+
+WHOLE = {"Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"}
+
+
+def as_pandas(frame: "polars.DataFrame") -> "pandas.DataFrame":
+    """A frame of polars as one of pandas, column by column: `frame.to_pandas()` would ask for pyarrow.
+
+    Whole numbers and booleans stay what they are where some are missing: as pandas' Int64 and boolean. Times keep their zones.
+
+    >>> import polars as pl
+    >>> as_pandas(pl.DataFrame({"arm": [0, None], "seen": [True, False]})).dtypes.astype(str).to_dict()
+    {'arm': 'Int64', 'seen': 'bool'}
+    """
+    package = pandas_package()
+    columns = {column.name: pandas_column(package, column) for column in frame.get_columns()}
+    made: pandas.DataFrame = package.DataFrame(columns, columns=frame.columns)
+    return made
+
+
+def pandas_column(pandas: Any, column: "polars.Series") -> Any:
+    kind, full = str(column.dtype), column.null_count() == 0
+    if kind in WHOLE | {"Boolean"}:
+        return column.to_numpy() if full else pandas.array(column.to_list(), dtype=kind.replace("Boolean", "boolean"))
+    if kind in ("Float32", "Float64"):
+        return column.to_numpy()
+    if kind.startswith("Datetime"):
+        zone = getattr(column.dtype, "time_zone", None)
+        if zone is None:
+            return pandas.Series(column.to_numpy())
+        moments = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return pandas.Series(moments.to_numpy()).dt.tz_localize("UTC").dt.tz_convert(zone)
+    return pandas.Series(column.to_list(), dtype=None if kind == "String" else object)

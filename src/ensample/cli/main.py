@@ -19,6 +19,7 @@ class Ours(Commands):
     """Each command is a function of its name; the sentence is the first of what it says of itself."""
 
     later = (
+        Later("demo", "ensample.cli.demo", "An experiment on handwritten digits, and what its log says of other policies."),
         Later("race", "ensample.cli.race", "Race policies on one problem: a table of their regret and a figure."),
         Later(
             "plan",

@@ -333,6 +333,16 @@ class Experiment(Facts, Exports):
         """The events that are kept so far, for another thread to read while this experiment goes on; close it afterwards."""
         return self._do(self._storage.reader)
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from ensample.experiments.showing import LATEST, experiment_html
+
+        try:
+            latest = self._do(lambda: list(self._storage.read(max(0, self._storage.count - LATEST))))
+        except StorageError:  # closed: what is known at once can still be seen
+            latest = []
+        return experiment_html(self, latest)
+
     def __enter__(self) -> "Experiment":
         return self
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from ensample.experiments.events import Event
 from ensample.experiments.settings import Settings
 from ensample.extras import package
+from ensample.frames import as_pandas
 
 if TYPE_CHECKING:
+    import pandas
     import polars
 
 __all__ = ["Exports"]
@@ -38,6 +40,10 @@ class Exports(ABC):
         """One row for each decision, with its reward: see docs/log.md."""
         frame: polars.DataFrame = package("polars").concat(self._frames())
         return frame
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The log as a frame of pandas; pyarrow is not needed."""
+        return as_pandas(self.log())
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the log as Parquet: complete or not at all. It may be larger than memory."""

@@ -11,7 +11,8 @@ import numpy as np
 
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument
-from ensample.extras import require
+from ensample.extras import package, require
+from ensample.frames import as_pandas
 from ensample.lab.bounds import guarantee_of
 from ensample.lab.cell import Cell
 from ensample.lab.cell_file import CellFile, read
@@ -19,16 +20,19 @@ from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured, published_in
 from ensample.lab.store import Store
 from ensample.lab.study import Study
-from ensample.numerals import numeral
+from ensample.markup import table as rows_table
 from ensample.registry import known
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    import pandas
     import polars
+    from matplotlib.figure import Figure
 
 __all__ = ["Outcome", "Results"]
 
 NOTEBOOK_ROWS = 20
+FRAMES = ["cells", "final", "curves", "pulls", "differences", "published", "slopes"]
 
 
 class Outcome(NamedTuple):
@@ -73,7 +77,7 @@ class Results:
         more = len(self.outcomes) - len(shown)
         state = f"{len(self.outcomes):,} of {len(self.study.cells):,} cells finished"
         said = f"<p><strong>{escape(self.study.name)}</strong>: {state}, {self.study.runs:,} runs each</p>"
-        table = as_html(["policy", "problem", "horizon", *axes, "mean regret", "95% from", "to"], shown) if shown else ""
+        table = rows_table(["policy", "problem", "horizon", *axes, "mean regret", "95% from", "to"], shown) if shown else ""
         return said + table + (f"<p>and {more:,} more cells: see <code>.cells</code></p>" if more else "")
 
     @property
@@ -167,6 +171,24 @@ class Results:
                     rows.append({"axis": axis, **others, "points": len(x), "slope": slope, "low": low, "high": high})
         return self._frame(rows, ("axis", "points", "slope", "low", "high"))
 
+    def plot(self, *, log: bool = False) -> "Figure":
+        """Regret over the rounds, a panel a problem, on linear or logarithmic axes: the first figure of the report.
+
+        Notebooks show it. Needs matplotlib: `pip install 'ensample[lab]'`.
+        """
+        figure: Figure = package("ensample.report.study").plot_results(self, log)
+        return figure
+
+    def to_pandas(self, frame: str = "cells") -> "pandas.DataFrame":
+        """One of the frames as one of pandas, by its name: cells, final, curves, pulls, differences, published or slopes.
+
+        pyarrow is not needed.
+        """
+        if frame not in FRAMES:
+            raise InvalidArgument("frame", frame, known(str(frame), FRAMES))
+        found = getattr(self, frame)
+        return as_pandas(found() if callable(found) else found)
+
     def _along(self, axis: str) -> list[list[Outcome]]:
         """Groups of cells that differ in this axis only, three or more values of it."""
         groups: dict[Any, list[Outcome]] = {}
@@ -224,22 +246,6 @@ class Results:
         found = list(rows)
         names = list(self._address(self.study.cells[0])) + list(columns)
         return polars.DataFrame(found or None, schema=None if found else names, infer_schema_length=None, strict=False)
-
-
-def as_html(columns: list[str], rows: list[list[Any]]) -> str:
-    """A table for a notebook; numbers on the right."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    lines = (
-        "".join(f'<td style="text-align:{"left" if isinstance(item, str) else "right"}">{as_text(item)}</td>' for item in row)
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>"
-
-
-def as_text(item: Any) -> str:
-    if isinstance(item, float):
-        return "" if math.isnan(item) else numeral(item, 4)
-    return numeral(item) if isinstance(item, int) else escape(str(item))
 
 
 def outcome_of(cell: Cell, file: CellFile, runs: int, seconds: float) -> Outcome:

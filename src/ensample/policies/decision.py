@@ -1,12 +1,16 @@
 """What a policy answers, and what it remembers."""
 
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from ensample.checks import boolean, instance, number, vector, whole
 from ensample.errors import InvalidArgument
+from ensample.extras import pandas_package
 from ensample.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["LAST_ROUND", "UNNUMBERED", "Decision", "Log"]
 
@@ -26,6 +30,19 @@ class Log(NamedTuple):
     reward: FloatArray  # [n]
     arm: IntArray  # [n] the standing arm that was decided, -1 where it was none
     propensity: FloatArray  # [n] the probability of what was decided, NaN where it was not asked for
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """As a frame of pandas, with features as one column of lists; `recipe.replay` takes it as it takes the log.
+
+        >>> import ensample as es
+        >>> policy = es.EnsembleSampling(10).start(es.FiniteArms([[1.0], [2.0]]))
+        >>> policy.update(policy.decide(), 0.5)
+        >>> policy.log().to_pandas()[["round", "arm", "reward"]].values.tolist()
+        [[0.0, 0.0, 0.5]]
+        """
+        columns = self._asdict() | {"features": list(self.features)}
+        frame: pandas.DataFrame = pandas_package().DataFrame(columns)
+        return frame
 
 
 class Decision:

@@ -64,6 +64,12 @@ class Policy:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.recipe!r}, {self.arms!r}, seed={self.seed}, round={self.round})"
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from ensample.policies.showing import policy_html
+
+        return policy_html(self)
+
     @property
     def seed(self) -> int:
         return self._address.seed

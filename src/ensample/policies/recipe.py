@@ -103,6 +103,12 @@ class Recipe(ABC):
             sizes = np.append(sizes, 1.0)
         return Unknown(sizes, lam, self.intercept)
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        from ensample.policies.showing import recipe_html
+
+        return recipe_html(self)
+
     @abstractmethod
     def build(self, arms: Arms, address: Address) -> Model:
         """The model that it acts on, before the first observation."""

@@ -2,19 +2,21 @@
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ensample.checks import number
-from ensample.errors import InvalidArgument
-from ensample.numerals import numeral
+from ensample.extras import package, pandas_package
+from ensample.markup import brief, sparkline, table
 from ensample.policies.recipe import Recipe
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    import pandas
     import polars
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["Runs"]
 
@@ -39,29 +41,9 @@ class Runs:
     def _repr_html_(self) -> str:
         """The summary and, beside it, mean regret over the rounds in a band from the 10th to the 90th percentile."""
         summary = {name.replace("_", " "): x for name, x in self.summary().items()}
-        head = "".join(f"<th>{name}</th>" for name in summary)
-        shown = ("" if math.isnan(x) else numeral(x, 4) for x in summary.values())
-        body = "".join(f'<td style="text-align:right">{text}</td>' for text in shown)
-        return (
-            f"<p><code>{escape(repr(self.recipe))}</code>, {self.horizon:,} rounds</p>"
-            f"<table><thead><tr>{head}<th>regret over the rounds</th></tr></thead>"
-            f"<tbody><tr>{body}<td>{self._sparkline()}</td></tr></tbody></table>"
-        )
-
-    def _sparkline(self, width: int = 160, height: int = 36) -> str:
-        low, high = self.quantile(0.1), self.quantile(0.9)
-        top = max(float(high.max()), float(self.mean.max())) or 1.0
-
-        def points(heights: FloatArray) -> list[str]:
-            x, y = self.checkpoints / self.horizon * width, height * (1.0 - heights / top)
-            return [f"{a:.1f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-
-        band = " ".join(points(low) + points(high)[::-1])
-        return (
-            f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" aria-label="mean regret">'
-            f'<polygon points="{band}" fill="currentColor" fill-opacity="0.2"/>'
-            f'<polyline points="{" ".join(points(self.mean))}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'
-        )
+        drawn = sparkline(self.checkpoints, self.mean, "mean regret", (self.quantile(0.1), self.quantile(0.9)), base=0.0)
+        shown = table([*summary, "regret over the rounds"], [[*summary.values(), drawn]])
+        return f"<p>{brief(self.recipe)}, {self.horizon:,} rounds</p>{shown}"
 
     @property
     def mean(self) -> FloatArray:
@@ -96,17 +78,28 @@ class Runs:
             "rounds_per_second": 1.0 / self.seconds_per_round,
         }
 
+    def plot(self, axes: "Axes | None" = None) -> "Figure":
+        """Regret over the rounds, run by run, with the mean and a band from the 10th to the 90th percentile.
+
+        On `axes` of your own, or in a figure that notebooks show. Needs matplotlib: `pip install 'ensample[lab]'`.
+        """
+        figure: Figure = package("ensample.report.race").plot_runs(self, axes)
+        return figure
+
     def to_frame(self) -> "polars.DataFrame":
         """One row a run and checkpoint: run, round, regret."""
-        try:
-            import polars
-        except ImportError:
-            raise InvalidArgument("polars", None, "the package polars: pip install 'ensample[lab]'") from None
+        frame: polars.DataFrame = package("polars").DataFrame(self._columns())
+        return frame
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """As `to_frame`, of pandas; neither polars nor pyarrow is needed."""
+        frame: pandas.DataFrame = pandas_package().DataFrame(self._columns())
+        return frame
+
+    def _columns(self) -> dict[str, FloatArray | IntArray]:
         runs = len(self.regret)
-        return polars.DataFrame(
-            {
-                "run": np.repeat(np.arange(runs), self.checkpoints.size),
-                "round": np.tile(self.checkpoints, runs),
-                "regret": self.regret.ravel(),
-            }
-        )
+        return {
+            "run": np.repeat(np.arange(runs), self.checkpoints.size),
+            "round": np.tile(self.checkpoints, runs),
+            "regret": self.regret.ravel(),
+        }

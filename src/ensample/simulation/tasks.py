@@ -21,7 +21,7 @@ from ensample.registry import kinds
 from ensample.simulation.registry import KERNELS, Evaluation
 from ensample.simulation.simulate import simulate
 
-__all__ = ["do", "names", "needed", "waiting"]
+__all__ = ["do", "live_name", "names", "needed", "waiting"]
 
 SIZE = 3
 OTHERS: tuple[Recipe, ...] = (

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ensample.report.drawing.shown import ShownFigure
 from ensample.report.drawing.style import ON_A_PAGE, Look, house_style
 from ensample.report.drawing.svg import inline
 from ensample.report.study.figures.arrange import Panel
@@ -16,6 +17,7 @@ from ensample.report.study.figures.arrange import Panel
 __all__ = ["Key", "Picture", "Plate", "keys_of", "shared_legend"]
 
 WIDTH, HEIGHT = 4.2, 2.75  # inches of a panel
+BELOW: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.12, -0.22), "ncols": 2}  # never over the lines
 LEGEND = 14  # entries that a shared legend may have
 
 
@@ -73,13 +75,13 @@ class Plate:
             columns = min(3, len(self.pictures))
             rows = math.ceil(len(self.pictures) / columns)
             height = max(picture.height for picture in self.pictures) + 0.3
-            figure = Figure(figsize=(0.9 * WIDTH * columns, 0.95 * height * rows + 0.5), layout="constrained")
+            figure = ShownFigure(figsize=(0.9 * WIDTH * columns, 0.95 * height * rows + 0.5), layout="constrained")
             grid = figure.subplots(rows, columns, squeeze=False).ravel()
             for axes, picture in zip(grid, self.pictures, strict=False):
                 picture.draw(axes)
                 axes.set_title(picture.title, loc="left", wrap=True)
                 if not self.legend and picture.legend:
-                    axes.legend(handles=handles(picture.legend), fontsize=7.0)
+                    axes.legend(handles=handles(picture.legend), fontsize=7.0, **BELOW)
             for axes in grid[len(self.pictures) :]:
                 axes.set_visible(False)
             figure.suptitle(self.title, x=0.01, ha="left")

@@ -1,5 +1,6 @@
 """The figures about regret: over the rounds, at the end, against each axis of numbers."""
 
+from dataclasses import replace
 from typing import Any
 
 from ensample.lab.results import Results
@@ -20,7 +21,7 @@ from ensample.report.study.figures.series import (
 )
 from ensample.report.study.words import listed, value
 
-__all__ = ["axis_plates", "category_plates", "curve_plates", "final_plate"]
+__all__ = ["axis_plates", "category_plates", "curve_plate", "curve_plates", "final_plate"]
 
 BESIDE = 2  # up to so many panels are drawn on linear and on logarithmic axes
 CURVES = "Regret over the rounds"
@@ -29,19 +30,23 @@ PANELS, STEPS = 12, 7
 
 def curve_plates(results: Results, looks: Looks) -> list[Plate]:
     """Regret over the rounds: on both kinds of axes side by side for few panels, else one kind after the other where needed."""
-    arrangement = arrange(at_last_horizon(singles(results)), looks)
-    panels = arrangement.panels
-    linear, logarithmic = ([curve_picture(panel, log) for panel in panels] for log in (False, True))
-    band = [] if results.study.runs == 1 else ["Mean of the runs; bands are 95% intervals of it."]
-    caption = " ".join(band + arrangement.notes)
+    panels = arrange(at_last_horizon(singles(results)), looks).panels
+    linear = curve_plate(results, looks, log=False)
+    logarithmic = curve_plate(results, looks, log=True)
     if len(panels) <= BESIDE:
-        pictures = [picture for pair in zip(linear, logarithmic, strict=True) for picture in pair]
-        return [Plate("curves", CURVES, pictures, shared_legend(pictures), caption)]
-    plates = [Plate("curves", CURVES, linear, shared_legend(linear), caption)]
+        pictures = [picture for pair in zip(linear.pictures, logarithmic.pictures, strict=True) for picture in pair]
+        return [replace(linear, pictures=pictures, legend=shared_legend(pictures))]
     if any(draw.far(panel.lines) for panel in panels):
-        same = "The same on logarithmic axes"
-        plates.append(Plate("curves-log", same, logarithmic, shared_legend(logarithmic), " ".join(band)))
-    return plates
+        return [linear, replace(logarithmic, name="curves-log", title="The same on logarithmic axes")]
+    return [linear]
+
+
+def curve_plate(results: Results, looks: Looks, log: bool) -> Plate:
+    """Regret over the rounds on one kind of axes."""
+    arrangement = arrange(at_last_horizon(singles(results)), looks)
+    pictures = [curve_picture(panel, log) for panel in arrangement.panels]
+    band = [] if results.study.runs == 1 else ["Mean of the runs; bands are 95% intervals of it."]
+    return Plate("curves", CURVES, pictures, shared_legend(pictures), " ".join(band + arrangement.notes))
 
 
 def curve_picture(panel: Panel, log: bool) -> Picture:

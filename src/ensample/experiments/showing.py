@@ -1,0 +1,79 @@
+"""An experiment as notebooks show it: what it is, how far it is, and what its last decisions earned."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ensample.experiments.events import Activated, Decided, Event
+from ensample.experiments.facts import Facts
+from ensample.experiments.fates import Fates
+from ensample.markup import and_more, bar, brief, facts, in_windows, sparkline, table
+
+__all__ = ["LATEST", "experiment_html"]
+
+LATEST = 20_000  # events that are looked at, so that a page never waits for a long log
+SHOWN = 8  # actions
+
+
+class Earned(NamedTuple):
+    """A decision that was shown, and its reward where it has one."""
+
+    action: str
+    reward: float | None
+
+
+def experiment_html(experiment: Facts, latest: Sequence[Event]) -> str:
+    """Facts, and the actions that were chosen most in its `latest` events."""
+    settings = experiment.settings
+    said: dict[str, Any] = {
+        "experiment": settings.name,
+        "recipe": brief(settings.recipe),
+        "features": brief(settings.features),
+        "decisions": experiment.decisions,
+        "rewards learned": experiment.version,
+        "waiting for a reward": experiment.waiting,
+    }
+    shown = earned(experiment, latest)
+    rewards = np.array([one.reward for one in shown if one.reward is not None])
+    if rewards.size:
+        said["mean reward"] = float(rewards.mean())
+        said["mean reward over time"] = sparkline(*in_windows(rewards), "mean reward over time")
+    whole = experiment.events <= len(latest)
+    over = "" if whole else f"<p>Rewards and actions of the last {len(latest):,} of {experiment.events:,} events.</p>"
+    return facts(said) + over + (actions_table(experiment.actions, shown) if shown else "")
+
+
+def earned(experiment: Facts, latest: Iterable[Event]) -> list[Earned]:
+    """The decisions among these events, in order."""
+    fates, actions = Fates(experiment.settings), []
+    for event in latest:
+        if isinstance(event, Activated) and event.id not in fates.numbers:
+            continue  # of a decision before them
+        fates.enter(event)
+        if isinstance(event, Decided):
+            actions.append(event.action)
+    return [Earned(action, fates[number].reward) for number, action in enumerate(actions) if fates[number].active]
+
+
+def actions_table(standing: list[str], shown: list[Earned]) -> str:
+    """The actions by how often they were chosen; those that are gone are marked."""
+    groups: dict[str, list[float | None]] = {name: [] for name in standing}
+    for one in shown:
+        groups.setdefault(one.action, []).append(one.reward)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    rows = [
+        [
+            name if name in standing else f"{name} (not on offer now)",
+            len(rewards),
+            bar(len(rewards) / len(shown)),
+            mean_of([x for x in rewards if x is not None]),
+        ]
+        for name, rewards in ordered[:SHOWN]
+    ]
+    shown_table = table(["action", "decisions", "share", "mean reward"], rows)
+    return shown_table + and_more(len(ordered) - len(rows), "action")
+
+
+def mean_of(rewards: list[float]) -> float:
+    return float(np.mean(rewards)) if rewards else float("nan")

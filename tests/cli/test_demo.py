@@ -1,0 +1,70 @@
+"""`ensample demo`: an experiment on the digits that come with the package."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import ensample as es
+from ensample.cli import demo as command
+from ensample.cli.demonstration import Played, half_truth, judge, parts_of, play
+
+
+@pytest.fixture(scope="module")
+def played() -> Played:
+    return play(es.EnsembleSampling(20), 100, 0, lambda: None)
+
+
+def test_an_image_is_shown_once_and_the_log_knows_no_labels(played: Played) -> None:
+    log = played.experiment.log()
+    assert log["reward"].to_list() == played.right.tolist() and len(log) == 100
+    right = [int(action) == label for action, label in zip(log["action"], played.labels.tolist(), strict=True)]
+    assert right == played.right.astype(bool).tolist()
+    assert len({tuple(row) for row in played.images.tolist()}) == 100
+    assert played.half.version == 50 and played.experiment.version == 100
+
+
+def test_the_parts_cover_all_decisions() -> None:
+    parts = parts_of(np.arange(100.0))
+    assert [first for first, _, _ in parts[1:]] == [last + 1 for _, last, _ in parts[:-1]] and parts[-1][1] == 100
+    assert sum((last - first + 1) * share for first, last, share in parts) == pytest.approx(sum(range(100)))
+
+
+def test_truths_are_what_the_policies_would_earn(played: Played) -> None:
+    """Against the shares of the labels, and against the frozen experiment's own decisions, drawn many times."""
+    steps: list[int] = []
+    uniform, always, half = judge(played, played.experiment.log(), lambda: steps.append(1))
+    assert uniform.truth == 0.1 and always.truth == np.mean(played.labels == 3) and len(steps) == 3
+    assert half.found.rows == 50 and half.found["dr"].low <= half.truth <= half.found["dr"].high
+    image, label = played.images[60:61], played.labels[60:61]
+    known = played.half.decide(image[0].tolist(), dry_run=True).propensities
+    assert known is not None and half_truth(played.half, image, label) == known[str(label[0])]
+
+
+def test_files_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command.demo(100, "LinUCB()", 0, tmp_path, False)
+    said = capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"experiment.png", "experiment.svg", "evaluation.html", "log.parquet"}
+    assert "84 to 100" in said and "by the log alone" in said and str(tmp_path / "log.parquet") in said
+    assert len(pl.read_parquet(tmp_path / "log.parquet")) == 100
+
+
+def test_programs_get_numbers_and_no_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    command.demo(100, "EnsembleSampling(20)", 1, None, True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["decisions"] == 100 and found["files"] == [] and not list(tmp_path.iterdir())
+    assert [one["policy"] for one in found["judged"]][:2] == ["any digit at random", "always 3"]
+    assert all(one["low"] <= one["value"] <= one["high"] for one in found["judged"])
+
+
+@pytest.mark.parametrize(
+    ("rounds", "policy", "argument"),
+    [(99, "LinUCB()", "rounds"), (1798, "LinUCB()", "rounds"), (100, "PerturbedHistory()", "policy"), (100, "Nobody()", "")],
+)
+def test_what_cannot_be_is_said_and_leaves_nothing(rounds: int, policy: str, argument: str, tmp_path: Path) -> None:
+    with pytest.raises(es.InvalidArgument, match=f"^{argument}"):
+        command.demo(rounds, policy, 0, tmp_path / "here", False)
+    assert not (tmp_path / "here").exists()
