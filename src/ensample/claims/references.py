@@ -3,7 +3,8 @@
 Lemmas, theorems, propositions and remarks are counted apart, in the order of the source, appendices by letters. Numbers were
 worked out by counting environments in the source, whose style files are not with it. The paper sets up a counter of its own for
 its remarks, which the journal's stock style would refuse, as that defines remarks itself and lets all kinds share one counter;
-so the others are taken to have counters of their own too. This is an inference: the label stands beside every number.
+so the others are taken to have counters of their own too. This is an inference: were lemmas, propositions and corollaries
+counted with the theorems, these would keep their numbers, and Lemma 1 would be Lemma 3. The label stands beside every number.
 """
 
 __all__ = ["PLACES", "cited", "place"]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ensample.claims import Section
 
-__all__ = ["ABOUT", "INTRODUCTIONS", "NOTATION", "PAPER", "PROOF", "READING", "Symbol"]
+__all__ = ["ABOUT", "INTRODUCTIONS", "NOTATION", "NUMBERING", "PAPER", "PROOF", "READING", "Symbol"]
 
 PAPER = "Harin Lee and Min-hwan Oh, “Improved Regret of Linear Ensemble Sampling”"
 
@@ -38,6 +38,13 @@ READING = (
     "on, as each claim says; the table has the smallest. A power near $1$ means that a small error is noticed. A claim that "
     "would still hold with a tenfold fault in what it claims says so: it holds, but was not tested sharply, most often because "
     "a bound is far above all that happens.",
+)
+
+NUMBERING = (
+    "Numbers of lemmas, theorems, propositions, corollaries and remarks were obtained by counting in the paper's source, each "
+    "kind apart and in the order of the source; appendices have letters. The source sets up the counter of remarks itself and "
+    "leaves the others to style files that are not with it. Where a printed version lets all but remarks share the counter of "
+    "theorems, the theorems keep their numbers and Lemma $1$ is its Lemma $3$; the label beside a number is the same in both."
 )
 
 

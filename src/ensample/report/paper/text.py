@@ -67,7 +67,7 @@ def opening(findings: Sequence[Finding], scale: Scale, seed: int) -> list[str]:
     )
     return [
         f"{prose.PAPER}, as {len(findings)} claims: {counted([finding.outcome for finding in findings])}.",
-        *(with_formulas(text) for text in (prose.ABOUT, prose.PROOF, *prose.READING)),
+        *(with_formulas(text) for text in (prose.ABOUT, prose.PROOF, *prose.READING, prose.NUMBERING)),
         run,
     ]
 
