@@ -12,7 +12,7 @@ import pytest
 
 import ensample as es
 from ensample import theory
-from ensample.cli.main import Ours
+from ensample.cli.main import OurCommands
 from ensample.cli.measure import BEGIN, END, POLICIES
 from ensample.registry import kinds
 from prompt import PLAIN, ensample
@@ -120,7 +120,7 @@ def test_help_has_examples() -> None:
     assert "plan" in shown and "race" in shown
 
 
-@pytest.mark.parametrize("arguments", [(), *((command.name,) for command in Ours.later)], ids=str)
+@pytest.mark.parametrize("arguments", [(), *((command.name,) for command in OurCommands.later)], ids=str)
 def test_flags_show_as_flags(arguments: tuple[str, ...]) -> None:
     shown = run(*arguments, "--help")
     assert shown.returncode == 0 and shown.stderr == ""
@@ -130,7 +130,7 @@ def test_flags_show_as_flags(arguments: tuple[str, ...]) -> None:
 
 def test_each_command_is_announced_by_its_first_sentence() -> None:
     shown = run("--help").stdout
-    for command in Ours.later:
+    for command in OurCommands.later:
         function = getattr(importlib.import_module(command.module), command.name.replace("-", "_"))
         first = " ".join(inspect.getdoc(function).partition("\n\n")[0].split())
         assert first.startswith(command.help) and command.help.endswith("."), command.name

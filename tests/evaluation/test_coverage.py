@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from attempts import attempts
-from ensample.evaluation.reward_model import RewardModel
+from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.sequences import RATES, LowerBound
-from ensample.evaluation.tally import Tally, Track, Weighed
+from ensample.evaluation.tally import EstimateTrack, RowSums, Weighed
 from evidence import FALSE_ALARM
 
 ALARM, LOOK, FLOOR = 0.05, 100, 0.1
@@ -49,13 +49,13 @@ def learning_logs(runs: int, rows: int, rng: np.random.Generator) -> Logs:
 class Look(NamedTuple):
     """What is known after some rows, and what is true of them."""
 
-    tally: Tally
+    tally: RowSums
     truths: dict[str, float]
 
 
 def looks(logs: Logs, run: int) -> Iterator[Look]:
     """One run, look by look; the truth of the lift is the mean over the rows, given what came before each."""
-    tally, model, expected = Tally(), RewardModel(4, 0), 0.0
+    tally, model, expected = RowSums(), ActionRidges(4, 0), 0.0
     for start in range(0, len(logs.chosen), LOOK):
         leader, chosen, reward = (part[start : start + LOOK, run].astype(np.int64) for part in logs)
         shares = np.full((len(chosen), 4), FLOOR / 4)
@@ -77,7 +77,7 @@ def is_above(bound: LowerBound, mean: float) -> bool:
 
 def misses(name: str, look: Look) -> bool:
     """Whether the sequence misses the truth; the mirrored rewards' truth is 1 less it, or minus it for the lift."""
-    track: Track = getattr(look.tally, name)
+    track: EstimateTrack = getattr(look.tally, name)
     truth = look.truths[name]
     return is_above(track.lower, truth) or is_above(track.upper, (0.0 if name == "lift" else 1.0) - truth)
 

@@ -12,7 +12,7 @@ import ensample as es
 from ensample.evaluation.estimators import doubly_robust, held_below, weights_of
 from ensample.evaluation.logged import LoggedData
 from ensample.evaluation.targets import as_target
-from ensample.evaluation.work import Work, pieces
+from ensample.evaluation.work import EvaluationWork, pieces
 from evaluation.logs import ACTIONS, World
 from naive import off_policy as naive
 
@@ -20,7 +20,7 @@ from naive import off_policy as naive
 def parts(log, target):
     """What the twins need, and the predictions that the package made on the way."""
     data = LoggedData(log, low=0.0, high=1.0)
-    work = Work(data, as_target(target), None)
+    work = EvaluationWork(data, as_target(target), None)
     found = [work.weigh(data.rows(*piece)) for piece in pieces(data.count, len(data.names))]
     propensity = np.concatenate([rows.target[np.arange(len(rows.chosen)), rows.chosen] / rows.weights for rows in found])
     joined = {name: np.concatenate([getattr(rows, name) for rows in found]) for name in found[0]._fields}

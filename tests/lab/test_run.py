@@ -16,7 +16,7 @@ import pytest
 import ensample as es
 from ensample.lab import store as store_module
 from ensample.lab.run import Progress
-from ensample.lab.store import Store
+from ensample.lab.store import StudyStore
 from lab.studies import TOML, slow, small
 
 
@@ -195,7 +195,7 @@ def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    with Store(tmp_path).opened(small()), pytest.raises(es.InvalidArgument, match="no other process"):
+    with StudyStore(tmp_path).opened(small()), pytest.raises(es.InvalidArgument, match="no other process"):
         es.run_study(small(), tmp_path)
     es.run_study(small(), tmp_path)
 

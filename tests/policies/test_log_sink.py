@@ -8,7 +8,7 @@ import pytest
 import ensample as es
 from conformance.interrupts import interrupted
 from conformance.policies import FEATURES, fingerprint
-from ensample.policies.ledger import Entry, LogSink
+from ensample.policies.ledger import LogEntry, LogSink
 
 ARMS = es.FiniteArms(FEATURES)
 LINEAR = es.EnsembleSampling(size=5, scale=0.5)  # learns in one call of a kernel
@@ -25,7 +25,7 @@ class Refusing:
     def __init__(self, *refused: int) -> None:
         self.refused, self.taken = set(refused), []
 
-    def __call__(self, entry: Entry) -> None:
+    def __call__(self, entry: LogEntry) -> None:
         if entry.round in self.refused:
             raise OSError("the disk is full")
         self.taken.append(entry.round)
@@ -37,7 +37,7 @@ def started(sink: LogSink | None, recipe: es.Recipe = LINEAR) -> es.Policy:
     return policy
 
 
-def in_order(given: list[Entry], count: int) -> bool:
+def in_order(given: list[LogEntry], count: int) -> bool:
     """Whether these are `count` observations in order, some of them perhaps twice in a row."""
     rounds = [entry.round for entry in given]
     return list(dict.fromkeys(rounds)) == list(range(count)) and rounds == sorted(rounds)
@@ -50,7 +50,7 @@ def test_an_interrupt_loses_nothing(recipe: es.Recipe, update: str, again: int |
     """Ctrl-C before any one instruction: what was learned is what was handed over, at the next look and for good."""
     repeated, learned, moment = 0, set(), 1
     while True:
-        given: list[Entry] = []
+        given: list[LogEntry] = []
         policy = started(given.append, recipe)
         if interrupted(lambda policy=policy: UPDATES[update](policy), moment, again) is None:
             break
@@ -95,7 +95,7 @@ def test_a_save_hands_over_what_an_error_left(tmp_path) -> None:
 def test_a_sink_may_look_at_its_policy_and_update_it() -> None:
     given: list[tuple[int, int]] = []
 
-    def sink(entry: Entry) -> None:
+    def sink(entry: LogEntry) -> None:
         given.append((entry.round, policy.version))
         if entry.round == 1:
             policy.update_many([2, 0], [0.0, 1.0])
@@ -114,7 +114,7 @@ def test_a_loaded_policy_goes_on_with_a_sink_or_without_a_log(kept: bool, tmp_pa
     whole = started(None) if not kept else LINEAR.start(ARMS, seed=3)
     whole.update(0, 0.5)
     whole.save(tmp_path / "policy", log=kept)
-    given: list[Entry] = []
+    given: list[LogEntry] = []
     handing, without = es.load(tmp_path / "policy", log=given.append), es.load(tmp_path / "policy", log=None)
     for policy in (whole, handing, without):
         policy.update(policy.decide(), 1.0)

@@ -61,7 +61,7 @@ def test_open_shows_the_page(studied: dict[str, es.Results], tmp_path: Path, mon
 def test_the_bar_comes_only_to_those_who_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(waiting_bar.time, "monotonic", lambda: clock[0])
-    with waiting_bar.Waiting(progress(), "figures") as waiting:
+    with waiting_bar.LateProgress(progress(), "figures") as waiting:
         started: list[bool] = []
         monkeypatch.setattr(waiting.bars, "start", lambda: started.append(True))
         waiting.show(1, 4)

@@ -30,7 +30,7 @@ class Score:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedOnce:
     """One run."""
 
     share: float
@@ -51,7 +51,7 @@ def scores(data: DataSet, runs: int, rounds: int, step: Callable[[], None]) -> I
             yield Score(data.name, name, None, None, None, None)
 
 
-def score(data: str, name: str, done: list[Played]) -> Score:
+def score(data: str, name: str, done: list[PlayedOnce]) -> Score:
     shares = [one.share for one in done]
     error = statistics.stdev(shares) / math.sqrt(len(shares)) if len(shares) > 1 else None
     decisions = [spent for one in done for spent in one.decisions]
@@ -59,7 +59,7 @@ def score(data: str, name: str, done: list[Played]) -> Score:
     return Score(data, name, statistics.mean(shares), error, statistics.median(decisions) * 1e6, statistics.mean(rewards) * 1e6)
 
 
-def played(chooser: Chooser, data: DataSet, run: int, rounds: int) -> Played:
+def played(chooser: Chooser, data: DataSet, run: int, rounds: int) -> PlayedOnce:
     """Rows in an order of their own, and in another one each time they begin again; a decision that is right pays 1."""
     right, decisions, rewards = 0, list[float](), list[float]()
     contexts, labels = data.rows.tolist(), data.labels.tolist()
@@ -74,7 +74,7 @@ def played(chooser: Chooser, data: DataSet, run: int, rounds: int) -> Played:
         decisions.append(middle - start)
         rewards.append(time.thread_time() - middle)
     settled = min(SETTLED, rounds // 2)
-    return Played(right / rounds, decisions[settled:], rewards[settled:])
+    return PlayedOnce(right / rounds, decisions[settled:], rewards[settled:])
 
 
 def order(count: int, run: int, rounds: int) -> list[int]:

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 from numpy.random import Generator
 
-from ensample.claims.claim import Fault, Judge, Outcome, Scale
+from ensample.claims.claim import Broken, Fault, Judge, Outcome, Scale
 from ensample.claims.evidence import CLAIM_ALARM, always_at_least, probability_at_least, weakest
+from ensample.perturbations import InitialLaw
 from ensample.problems.families import unit_rows
 from ensample.types import FloatArray, IntArray
 
@@ -21,8 +22,10 @@ __all__ = [
     "Tails",
     "adverse_directions",
     "anticoncentration",
+    "drawing",
     "exact_tails",
     "judge_tails",
+    "mostly_zero",
     "rarely",
     "sampled_tails",
 ]
@@ -115,3 +118,21 @@ def anticoncentration(tails: Callable[[Scale, int, float], Tails]) -> tuple[Faul
 def rarely(draws: FloatArray, rng: Generator) -> FloatArray:
     """Every entry kept with probability RARITY and 0 otherwise: independent, symmetric, subGaussian, of little variance."""
     return np.asarray(draws * (rng.random(draws.shape) < RARITY))
+
+
+def drawing(law: InitialLaw, dim: int, rare: bool) -> Callable[[Generator, int], FloatArray]:
+    """Vectors of a library's law, for `sampled_tails`; `rare`, those of its broken twin."""
+
+    def draw(rng: Generator, size: int) -> FloatArray:
+        vectors = law.draw_vectors(rng, size, dim)
+        return rarely(vectors, rng) if rare else vectors
+
+    return draw
+
+
+def mostly_zero(tails: Callable[[Scale, int, float, bool], Tails]) -> Broken:
+    """The broken twin of a law whose tails(scale, seed, reach, rare) are known."""
+    return Broken(
+        "each perturbation is 0 in 99 of 100 cases, independently: variance 0.01",
+        lambda scale, seed: judge_tails(tails(scale, seed, THRESHOLD, True), 1.0),
+    )

@@ -70,11 +70,11 @@ def demo(
 def write(played: Played, judged: list[Judged], folder: Path) -> list[Path]:
     """The figure, the page of the evaluation and the log, each whole."""
     from ensample.report import demo as figure
-    from ensample.report.demo.figure import Row
+    from ensample.report.demo.figure import DemoRow
     from ensample.report.drawing.files import keep
     from ensample.report.evaluation import page
 
-    rows = [Row(f"{one.policy} ({one.rows})", one.found["dr"], one.truth) for one in judged]
+    rows = [DemoRow(f"{one.policy} ({one.rows})", one.found["dr"], one.truth) for one in judged]
     drawn = figure.draw(played.right, 1.0 / len(ACTIONS), rows, title_of(played))
     paths = figure.save(drawn, folder, "experiment")
     paths += keep(folder, {PAGE: page([one.found for one in judged], LOG).encode()})

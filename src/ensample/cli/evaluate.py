@@ -11,7 +11,7 @@ from rich.table import Table
 import ensample as es
 from ensample.cli.console import errors, label, output, progress
 from ensample.cli.recipes import RECIPES, build
-from ensample.cli.waiting import Waiting
+from ensample.cli.waiting import LateProgress
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation
 from ensample.evaluation import evaluate as evaluate_log
@@ -102,7 +102,7 @@ def check_outputs(html: Path | None, json_file: Path | None) -> None:
 def evaluated(log: Path, policies: list[str], given: dict[str, Any]) -> list[Evaluation]:
     """One policy after the other, with a bar."""
     targets = [asked(text) for text in policies]
-    with Waiting(progress(), "rows") as waiting:
+    with LateProgress(progress(), "rows") as waiting:
         return [evaluate_log(log, target, progress=waiting.show, **given) for target in targets]
 
 

@@ -15,7 +15,7 @@ __all__ = ["app", "main"]
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 
-class Ours(Commands):
+class OurCommands(Commands):
     """Each command is a function of its name; the sentence is the first of what it says of itself."""
 
     later = (
@@ -56,7 +56,7 @@ class Ours(Commands):
 app = typer.Typer(
     name="ensample",
     help="Ensemble sampling for decisions.",
-    cls=Ours,
+    cls=OurCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     **SETTINGS,

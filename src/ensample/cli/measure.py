@@ -15,11 +15,12 @@ from ensample.cli import complete
 from ensample.cli.console import output, progress
 from ensample.cli.marked import marked_page
 from ensample.cli.preparing import prepare
+from ensample.cli.problem_options import ArmCount, Dim, Noise, ProblemName
 from ensample.cli.race import given, options_of, problem_named
 from ensample.files import write_whole
 from ensample.numerals import numeral, terminal
 from ensample.policies import Recipe
-from ensample.problems import Family, Problem, families_by_name
+from ensample.problems import Family, Problem
 from ensample.simulation.measuring import measure as measured
 from ensample.theory import Measurement
 
@@ -53,13 +54,10 @@ HEADS = ("gamma", "p", "gamma, typical", "p, typical", "bound", "regret")
 
 
 def measure(
-    problem: Annotated[
-        str,
-        typer.Option(help=f"one of {', '.join(families_by_name())}, or mymodule:my_problem", autocompletion=complete.problems),
-    ] = "sphere",
-    dim: Annotated[int | None, typer.Option(help="d, the number of features", show_default="the problem's own")] = None,
-    arms: Annotated[int | None, typer.Option(help="K, the number of arms", show_default="the problem's own")] = None,
-    noise: Annotated[float | None, typer.Option(help="sigma of the rewards", show_default="the problem's own")] = None,
+    problem: ProblemName = "sphere",
+    dim: Dim = None,
+    arms: ArmCount = None,
+    noise: Noise = None,
     horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 1000,
     runs: Annotated[int, typer.Option(help="replicates, each with a problem and noise of its own")] = 20,
     policies: Annotated[

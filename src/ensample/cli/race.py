@@ -20,13 +20,14 @@ from ensample.cli.fields import find_here
 from ensample.cli.listing import show_names
 from ensample.cli.policies import contender
 from ensample.cli.preparing import prepare
+from ensample.cli.problem_options import ArmCount, Dim, Noise, ProblemName
 from ensample.errors import InvalidArgument
 from ensample.extras import has, require
 from ensample.files import check_folder
 from ensample.lab.parts import build_problem
 from ensample.numerals import terminal
 from ensample.policies import Recipe
-from ensample.problems import Family, Problem, example_of, families_by_name
+from ensample.problems import Family, Problem, example_of
 from ensample.problems import problem as family_named
 from ensample.simulation import Runs, simulate
 from ensample.simulation.tasks import needed
@@ -38,13 +39,10 @@ FOLDER = Path("race")
 
 
 def race(
-    problem: Annotated[
-        str,
-        typer.Option(help=f"one of {', '.join(families_by_name())}, or mymodule:my_problem", autocompletion=complete.problems),
-    ] = "sphere",
-    dim: Annotated[int | None, typer.Option(help="d, the number of features", show_default="the problem's own")] = None,
-    arms: Annotated[int | None, typer.Option(help="K, the number of arms", show_default="the problem's own")] = None,
-    noise: Annotated[float | None, typer.Option(help="sigma of the rewards", show_default="the problem's own")] = None,
+    problem: ProblemName = "sphere",
+    dim: Dim = None,
+    arms: ArmCount = None,
+    noise: Noise = None,
     horizon: Annotated[
         int | None,
         typer.Option(help="T, the number of rounds", show_default=f"{LINEAR.horizon}; {CURVED.horizon} with networks"),

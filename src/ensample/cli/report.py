@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ensample.cli.console import output, progress, warnings_shown
-from ensample.cli.waiting import Waiting
+from ensample.cli.waiting import LateProgress
 from ensample.extras import require
 
 __all__ = ["report"]
@@ -36,7 +36,7 @@ def report(
 
     find_here()
     results = Results(folder)
-    with warnings_shown(), Waiting(progress(), "figures") as waiting:
+    with warnings_shown(), LateProgress(progress(), "figures") as waiting:
         paths = write_report(results, out, baseline=baseline, figures=figures, csv=csv, progress=waiting.show)
     for path in paths:
         output.print(str(path), highlight=False, soft_wrap=True, markup=False)

@@ -17,7 +17,7 @@ from ensample.lab import BUNDLED, Results, Study, bundled, run_study
 from ensample.lab import Progress as Done
 from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
-from ensample.lab.store import Store
+from ensample.lab.store import StudyStore
 from ensample.numerals import duration, terminal
 from ensample.registry import known
 from ensample.statistics import require_scipy
@@ -69,7 +69,7 @@ def run(
         with warnings_shown():
             show_plan(asked, folder, threads)
         return
-    store = Store(folder)
+    store = StudyStore(folder)
     if grow:
         show_changes(store, asked, errors, "changes to the study that the folder holds:")
     before = len(store.finished(asked))
@@ -154,8 +154,8 @@ class RoundsPerSecond(TextColumn):
 
 def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     """The grid, and time and memory."""
-    show_changes(Store(folder), study, output, "with --grow these are the changes to the study that the folder holds:")
-    held = Store(folder).held()
+    show_changes(StudyStore(folder), study, output, "with --grow these are the changes to the study that the folder holds:")
+    held = StudyStore(folder).held()
     there = {cell.number: held[digest].runs for cell, digest in zip(study.cells, study.digests, strict=True) if digest in held}
     table = Table(title=label(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"), title_justify="left")
     for column in ("cell", "policy", "problem", "horizon", "axes", "state"):
@@ -180,7 +180,7 @@ def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     )
 
 
-def show_changes(store: Store, study: Study, screen: Screen, title: str) -> None:
+def show_changes(store: StudyStore, study: Study, screen: Screen, title: str) -> None:
     """From the study that the folder holds to this one, and what that means for its cells."""
     changes = store.changes(study)
     if not changes:

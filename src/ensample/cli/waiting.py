@@ -4,12 +4,12 @@ import time
 
 from rich.progress import Progress
 
-__all__ = ["Waiting"]
+__all__ = ["LateProgress"]
 
 PATIENCE = 2.0  # seconds before it appears
 
 
-class Waiting:
+class LateProgress:
     """Shows (done, total) once some seconds have passed."""
 
     def __init__(self, bars: Progress, what: str) -> None:
@@ -22,7 +22,7 @@ class Waiting:
             self.bars.start()
         self.bars.update(self.task, completed=done, total=total)
 
-    def __enter__(self) -> "Waiting":
+    def __enter__(self) -> "LateProgress":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -20,7 +20,7 @@ from ensample.simulation.tasks import names, needed
 __all__ = ["warm_up"]
 
 
-class Part(StrEnum):
+class WarmPart(StrEnum):
     """What may be asked for."""
 
     EVERYTHING = "everything"
@@ -29,7 +29,7 @@ class Part(StrEnum):
 
 
 def warm_up(
-    only: Annotated[Part, typer.Option(help="what `ensample race` needs, or live policies")] = Part.EVERYTHING,
+    only: Annotated[WarmPart, typer.Option(help="what `ensample race` needs, or live policies")] = WarmPart.EVERYTHING,
     processes: Annotated[int | None, typer.Option(help="that compile at a time", show_default="all cores")] = None,
 ) -> None:
     """Compile ahead what would be compiled when it is first called. That is done once for each installation.
@@ -51,9 +51,9 @@ def warm_up(
     output.print(said, highlight=False)
 
 
-def tasks_of(part: Part) -> list[str]:
-    if part is Part.RACE:
+def tasks_of(part: WarmPart) -> list[str]:
+    if part is WarmPart.RACE:
         family = problem("sphere")
         recipes, _ = prepare(",".join(POLICIES), family, horizon=1000)
         return [needed(recipe, family) for recipe in recipes.values()]
-    return [name for name in names() if part is Part.EVERYTHING or name.startswith("live ")]
+    return [name for name in names() if part is WarmPart.EVERYTHING or name.startswith("live ")]

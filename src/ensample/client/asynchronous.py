@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import httpx
 
 from ensample.client import asks
-from ensample.client.binding import Settings, as_method, sent_as
+from ensample.client.binding import ClientSettings, as_method, sent_as
 from ensample.client.conversation import Found, conversation, opened, unreachable
 from ensample.files import write_whole
 
@@ -42,7 +42,7 @@ class AsyncClient:
         retries: int = 4,
         http: httpx.AsyncClient | None = None,
     ) -> None:
-        self._settings = Settings(url, key, timeout, retries)
+        self._settings = ClientSettings(url, key, timeout, retries)
         self._own = http is None
         self._http = httpx.AsyncClient() if http is None else http
 

@@ -10,10 +10,10 @@ from ensample.client.asks import Ask
 from ensample.errors import WrongType
 from ensample.version import __version__
 
-__all__ = ["Settings", "as_method", "sent_as"]
+__all__ = ["ClientSettings", "as_method", "sent_as"]
 
 
-class Settings:
+class ClientSettings:
     """Where the service is, and how it is called."""
 
     def __init__(self, url: str, key: str | None, timeout: float, retries: int) -> None:
@@ -27,7 +27,7 @@ class Settings:
             self.headers["authorization"] = f"Bearer {key}"
 
 
-def sent_as(settings: Settings, ask: Ask[Any]) -> dict[str, Any]:
+def sent_as(settings: ClientSettings, ask: Ask[Any]) -> dict[str, Any]:
     """What `request` of httpx is given."""
     body = json.dumps(ask.body, allow_nan=False).encode() if ask.body is not None else ask.content
     return {

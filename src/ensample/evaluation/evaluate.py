@@ -11,8 +11,8 @@ from ensample.evaluation.learners import Question, chosen_target
 from ensample.evaluation.logged import LoggedData, Waiting, reading
 from ensample.evaluation.reading import here, on_cluster
 from ensample.evaluation.segments import Segments
-from ensample.evaluation.tally import Interval, Tally
-from ensample.evaluation.work import Work, pieces
+from ensample.evaluation.tally import Interval, RowSums
+from ensample.evaluation.work import EvaluationWork, pieces
 
 __all__ = ["evaluate"]
 
@@ -76,8 +76,8 @@ def evaluate(
     with reading(log):
         data = LoggedData(log, columns, low, high, waiting)
         parts = Segments(segments, data)
-    work = Work(data, asked, least_propensity, reward_model)
-    tally, looks = Tally(), list[Look]()
+    work = EvaluationWork(data, asked, least_propensity, reward_model)
+    tally, looks = RowSums(), list[Look]()
     cuts = pieces(data.count, len(data.names))
     read = here(data, cuts) if cluster is None else on_cluster(data, cuts, cluster, cluster_security)
     for (_, stop), rows in read:

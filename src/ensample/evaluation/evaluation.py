@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ensample.evaluation.logged import LoggedData
-from ensample.evaluation.tally import Estimate, Interval, Tally
+from ensample.evaluation.tally import Estimate, Interval, RowSums
 
 if TYPE_CHECKING:
     import polars
@@ -36,9 +36,9 @@ class Evaluation(Mapping[str, Estimate]):
         self,
         target: str,
         data: LoggedData,
-        tally: Tally,
+        tally: RowSums,
         looks: list[Look],
-        parts: dict[str, Tally],
+        parts: dict[str, RowSums],
         segments: str | None,
         alarm: float,
         interval: Interval,
@@ -147,7 +147,7 @@ class Evaluation(Mapping[str, Estimate]):
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def missing_weight(tally: Tally) -> float:
+def missing_weight(tally: RowSums) -> float:
     """By how much the mean weight misses 1, as far as that cannot be chance: the target's mass that was never logged."""
     mean, rows = tally.weights / tally.rows, tally.rows
     error = math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)

@@ -20,7 +20,7 @@ import numpy as np
 
 from ensample.arms import FiniteArms
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.evaluation.logged import Rows
+from ensample.evaluation.logged import LogRows
 from ensample.evaluation.targets import Target, as_target
 from ensample.experiments.core import mixture_of
 from ensample.experiments.events import Learned
@@ -39,7 +39,7 @@ Question: TypeAlias = Literal["progressive", "replay"]
 LEARNED_BEFORE = "a policy that has learned from rows of this log knows their rewards: give rows that are new to it"
 
 
-class Asked(NamedTuple):
+class AskedRow(NamedTuple):
     """One row as an experiment is asked it."""
 
     context: Any
@@ -70,7 +70,7 @@ class RecipeTarget(Target):
     def name(self) -> str:
         return f"{short(self.state.settings.recipe)}, {self.question}"
 
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         found = np.zeros(rows.offered.shape)
         for place, row in enumerate(questions(rows)):
             shares = found[place]
@@ -79,7 +79,7 @@ class RecipeTarget(Target):
                 self.state.apply(Learned(0, [[row.context, row.action, feature_of(row), row.reward]]))
         return found
 
-    def shares(self, row: Asked) -> FloatArray:
+    def shares(self, row: AskedRow) -> FloatArray:
         """The probability of each action on offer."""
         by_coordinate, learner = self.state.rows(row.context, row.names, row.features)
         advice = learner.advise(self.state.round, by_coordinate)
@@ -88,7 +88,7 @@ class RecipeTarget(Target):
             raise PropensityError(f"the propensities of {self.state.settings.recipe!r} have no closed form")
         return np.array(mixture_of(self.state, row.names).propensities(advice.weights))
 
-    def agrees(self, rows: Rows, place: int, shares: FloatArray) -> bool:
+    def agrees(self, rows: LogRows, place: int, shares: FloatArray) -> bool:
         """Accept a row with probability proportional to pi/p: then its action is a draw of pi."""
         if rows.propensities is None:
             raise InvalidArgument("question", "replay", "a log with the propensities of all actions on offer")
@@ -111,7 +111,7 @@ class ExperimentTarget(Target):
     def name(self) -> str:
         return f"{self.experiment.name} after {self.experiment.version:,} rewards"
 
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         found = np.zeros(rows.offered.shape)
         for place, row in enumerate(questions(rows)):
             offer = row.names if row.features is None else {name: row.features.get(name) for name in row.names}
@@ -136,7 +136,7 @@ class PolicyTarget(Target):
     def name(self) -> str:
         return f"{type(self.policy.recipe).__name__} after {self.policy.version:,} rewards"
 
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         known = self.policy.propensities()
         if not all(name.isdecimal() and int(name) < known.size for name in rows.names):
             raise InvalidArgument("log.action", rows.names[:10], f'the numbers of arms, "0" to "{known.size - 1}"')
@@ -170,7 +170,7 @@ def chosen_target(target: Any, question: Question) -> Target:
     return PolicyTarget(target) if isinstance(target, Policy) else as_target(target)
 
 
-def questions(rows: Rows) -> Iterator[Asked]:
+def questions(rows: LogRows) -> Iterator[AskedRow]:
     """The rows one by one, with rewards in the log's own units."""
     contexts = rows.raw_contexts()
     rewards = rows.frame["reward"].to_list()
@@ -179,8 +179,10 @@ def questions(rows: Rows) -> Iterator[Asked]:
         places = np.flatnonzero(rows.offered[place]).tolist()
         names = tuple(rows.names[number] for number in places)
         moment = json.loads(own) if isinstance(own, str) else own
-        yield Asked(plain_context("log.context", context), names, places, moment, rows.names[rows.chosen[place]], float(reward))
+        yield AskedRow(
+            plain_context("log.context", context), names, places, moment, rows.names[rows.chosen[place]], float(reward)
+        )
 
 
-def feature_of(row: Asked) -> Any:
+def feature_of(row: AskedRow) -> Any:
     return None if row.features is None else row.features.get(row.action)

@@ -25,7 +25,7 @@ from ensample.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["LoggedData", "Rows", "Waiting", "reading", "scan"]
+__all__ = ["LogRows", "LoggedData", "Waiting", "reading", "scan"]
 
 BOUNDS = ("reward_low", "reward_high")
 NEEDED = "action", "propensity", "reward"
@@ -42,7 +42,7 @@ MOST_ACTIONS = 100_000
 SLACK = 1e-6  # by which probabilities may miss what they should be: some logs have floats of single precision
 
 
-class Rows(NamedTuple):
+class LogRows(NamedTuple):
     """Some rows of a log, in its order; K actions by number. Rewards are in [0, 1]."""
 
     rewards: FloatArray  # [n]
@@ -55,7 +55,7 @@ class Rows(NamedTuple):
     names: list[str]  # of the actions [K]
     places: IntArray  # in the log [n]
 
-    def between(self, start: int, stop: int) -> "Rows":
+    def between(self, start: int, stop: int) -> "LogRows":
         """Those of rows start .. stop - 1 of the log."""
         first, last = np.searchsorted(self.places, (start, stop)).tolist()
         part = slice(first, last)
@@ -196,12 +196,12 @@ class LoggedData:
             raise InvalidArgument("log.reward", [least, most], f"numbers from {bottom:g} to {top:g}, as low and high say")
         return bottom, top if top > bottom else bottom + 1.0, low is None or high is None
 
-    def rows(self, start: int, stop: int) -> Rows:
+    def rows(self, start: int, stop: int) -> LogRows:
         """Rows start .. stop - 1 of the log, those that have a reward."""
         with reading(f"rows {start} to {stop - 1}"):
             return self._rows(start, stop)
 
-    def _rows(self, start: int, stop: int) -> Rows:
+    def _rows(self, start: int, stop: int) -> LogRows:
         polars = package("polars")
         frame = self.source.slice(start, stop - start).collect()
         rewarded = frame["reward"].is_not_null()
@@ -225,7 +225,7 @@ class LoggedData:
                 wrong = frame["action"][int(np.argmin(offered[np.arange(len(chosen)), chosen]))]
                 raise InvalidArgument("log.action", wrong, "an action of its row's offer")
         contexts = self.contexts.matrix(frame["context"] if "context" in frame.columns else [None] * frame.height)
-        return Rows(rewards, chosen, propensity, propensities, offered, contexts, frame, self.names, places)
+        return LogRows(rewards, chosen, propensity, propensities, offered, contexts, frame, self.names, places)
 
 
 @contextmanager

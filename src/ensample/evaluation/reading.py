@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ensample.evaluation.logged import LoggedData, Rows
+from ensample.evaluation.logged import LoggedData, LogRows
 
 __all__ = ["Piece", "here", "on_cluster"]
 
@@ -18,7 +18,7 @@ TOGETHER = 20_000  # rows read at once, where pieces are smaller
 Piece = tuple[int, int]
 
 
-def here(data: LoggedData, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Rows]]:
+def here(data: LoggedData, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, LogRows]]:
     """Read in this process; small pieces together, since each reading has a cost of its own."""
     waiting: list[Piece] = []
     for piece in pieces:
@@ -30,7 +30,7 @@ def here(data: LoggedData, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Row
         yield from at_once(data, waiting)
 
 
-def at_once(data: LoggedData, pieces: list[Piece]) -> Iterator[tuple[Piece, Rows]]:
+def at_once(data: LoggedData, pieces: list[Piece]) -> Iterator[tuple[Piece, LogRows]]:
     """Pieces that follow each other."""
     rows = data.rows(pieces[0][0], pieces[-1][1])
     for piece in pieces:
@@ -39,7 +39,7 @@ def at_once(data: LoggedData, pieces: list[Piece]) -> Iterator[tuple[Piece, Rows
 
 def on_cluster(
     data: LoggedData, pieces: Iterable[Piece], address: str, security: str | Path | None
-) -> Iterator[tuple[Piece, Rows]]:
+) -> Iterator[tuple[Piece, LogRows]]:
     """Read on the workers of a cluster, a few pieces ahead; they see the log's file under the same path."""
     from ensample.lab.cluster import Cluster
 

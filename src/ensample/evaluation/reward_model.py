@@ -9,12 +9,12 @@ import numpy as np
 
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["RewardModel"]
+__all__ = ["ActionRidges"]
 
 STRENGTH = 1.0  # of the regularization, in observations of features of size 1
 
 
-class RewardModel:
+class ActionRidges:
     """theta_a = argmin |y - ybar - z'theta|^2 + |theta|^2 over the rows of action a, z the standardised context and a constant.
 
     Rewards are in [0, 1], and so are predictions. Before the first fit every prediction is `guess`.

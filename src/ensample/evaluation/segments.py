@@ -7,8 +7,8 @@ import numpy as np
 
 from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.contexts import flat
-from ensample.evaluation.logged import LoggedData, Rows
-from ensample.evaluation.tally import Tally, Weighed
+from ensample.evaluation.logged import LoggedData, LogRows
+from ensample.evaluation.tally import RowSums, Weighed
 from ensample.registry import known
 
 __all__ = ["Segments"]
@@ -22,7 +22,7 @@ class Segments:
     """The sums of each value of a column or field, each by itself; none where `name` is None."""
 
     def __init__(self, name: str | None, data: LoggedData) -> None:
-        self.name, self.parts = name, dict[str, Tally]()
+        self.name, self.parts = name, dict[str, RowSums]()
         if name is not None:
             self.check(name, data)
 
@@ -34,7 +34,7 @@ class Segments:
             there = [*data.columns, *fields_of(data)]
             raise InvalidArgument("segments", name, f"a column of the log, or a field of its contexts: {known(name, there)}")
 
-    def add(self, weighed: Weighed, rows: Rows) -> None:
+    def add(self, weighed: Weighed, rows: LogRows) -> None:
         """The rows of each segment to its own sums."""
         if self.name is None:
             return
@@ -42,7 +42,7 @@ class Segments:
         for value in dict.fromkeys(values.tolist()):
             if value not in self.parts and len(self.parts) >= MOST:
                 raise InvalidArgument("segments", self.name, f"at most {MOST:,} different values")
-            self.parts.setdefault(value, Tally()).add(weighed.at(np.flatnonzero(values == value)))
+            self.parts.setdefault(value, RowSums()).add(weighed.at(np.flatnonzero(values == value)))
 
 
 def fields_of(data: LoggedData) -> list[str]:
@@ -53,7 +53,7 @@ def fields_of(data: LoggedData) -> list[str]:
     return list(dict.fromkeys(field for context in contexts for field, _ in flat(context)))
 
 
-def values_of(name: str, rows: Rows) -> list[str]:
+def values_of(name: str, rows: LogRows) -> list[str]:
     """One for each row, as text."""
     if name in rows.frame.columns:
         return [str(value) for value in rows.frame[name].to_list()]

@@ -10,7 +10,7 @@ from ensample.evaluation.estimators import direct, doubly_robust, held_below
 from ensample.evaluation.sequences import LowerBound
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["WEIGHT_EDGES", "Estimate", "Interval", "Tally", "Weighed"]
+__all__ = ["WEIGHT_EDGES", "Estimate", "Interval", "RowSums", "Weighed"]
 
 Interval: TypeAlias = Literal["sequence", "normal"]
 NOTHING = math.nan
@@ -44,7 +44,7 @@ class Weighed(NamedTuple):
         return Weighed._make(part[which] for part in self)
 
 
-class Track:
+class EstimateTrack:
     """One estimate: its terms from below, those of the mirrored rewards, and the first two moments."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Track:
         return Estimate(value, min(max(low, most - 1.0), value), max(min(high, 1.0), value))
 
 
-class Tally:
+class RowSums:
     """The sums of some rows."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Tally:
         self.unsupported = 0.0  # target mass where the log has none
         self.counts = np.zeros(WEIGHT_EDGES.size + 1, np.int64)  # of weights below, between and above the edges
         self.direct = 0.0
-        self.ips, self.snips, self.dr, self.lift = Track(), Track(), Track(), Track()
+        self.ips, self.snips, self.dr, self.lift = EstimateTrack(), EstimateTrack(), EstimateTrack(), EstimateTrack()
 
     def add(self, rows: Weighed) -> None:
         """Take in rows that come after those before."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ensample.errors import InvalidArgument, WrongType
-from ensample.evaluation.logged import Rows
+from ensample.evaluation.logged import LogRows
 from ensample.types import FloatArray
 
 __all__ = ["ActionTarget", "FunctionTarget", "LoggedTarget", "Target", "UniformTarget", "as_target"]
@@ -28,10 +28,10 @@ class Target(ABC):
     """What one should know before one believes the numbers."""
 
     @abstractmethod
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         """pi(a|x) of the rows, which come in the log's order: [n, K]. It may depend on rows before, not on these rewards."""
 
-    def learn(self, rows: Rows) -> None:  # noqa: B027 (most do not)
+    def learn(self, rows: LogRows) -> None:  # noqa: B027 (most do not)
         """Take in the rewards of rows whose probabilities were given."""
 
 
@@ -43,7 +43,7 @@ class UniformTarget(Target):
     def name(self) -> str:
         return "uniform"
 
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         shares: FloatArray = rows.offered / rows.offered.sum(axis=1, keepdims=True)
         return shares
 
@@ -56,7 +56,7 @@ class LoggedTarget(Target):
     def name(self) -> str:
         return "logged"
 
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         if rows.propensities is None:
             expected = "another target: of the logged policy one must know the propensities of all actions on offer"
             raise InvalidArgument("target", self.name, expected)
@@ -73,7 +73,7 @@ class ActionTarget(Target):
     def name(self) -> str:
         return f"action:{self.action}"
 
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         if self.action not in rows.names:
             raise InvalidArgument("target", self.name, f"an action of the log: {', '.join(rows.names[:20])}")
         number = rows.names.index(self.action)
@@ -93,7 +93,7 @@ class FunctionTarget(Target):
     def name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def probabilities(self, rows: Rows) -> FloatArray:
+    def probabilities(self, rows: LogRows) -> FloatArray:
         given = np.asarray(self.function(rows.raw_contexts(), rows.names), dtype=np.float64)
         if given.shape != rows.offered.shape:
             raise InvalidArgument("target(...)", given, f"probabilities of shape {rows.offered.shape}: rows by actions")

@@ -9,20 +9,20 @@ import numpy as np
 from ensample.checks import number
 from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.estimators import weights_of
-from ensample.evaluation.logged import LoggedData, Rows
-from ensample.evaluation.reward_model import RewardModel
+from ensample.evaluation.logged import LoggedData, LogRows
+from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.tally import Weighed
 from ensample.evaluation.targets import Target
 from ensample.types import FloatArray
 
-__all__ = ["Work", "pieces"]
+__all__ = ["EvaluationWork", "pieces"]
 
 LOOK_GROWTH = 8 / 7  # of the rows between two looks, and two fits of the reward model
 FIRST_LOOK = 50
 MOST_CELLS = 1 << 20  # rows x actions held at once, some twenty numbers each
 
 
-class Work:
+class EvaluationWork:
     """The rows of a log, one piece after the other, with what the target and the model of rewards make of them."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Work:
         self.data, self.target, self.given = data, target, reward_model
         if reward_model is not None and not callable(reward_model):
             raise WrongType("reward_model", reward_model, "a function of (contexts, names of actions), or None")
-        self.model = RewardModel(len(data.names), len(data.contexts.names))
+        self.model = ActionRidges(len(data.names), len(data.contexts.names))
         self.least = None if least_propensity is None else number("least_propensity", least_propensity, 0.0, 1.0, above=0.0)
         if self.least is not None and self.least > data.rarest:
             raise InvalidArgument("least_propensity", self.least, f"at most {data.rarest:g}, a propensity of the log")
@@ -45,7 +45,7 @@ class Work:
         """Whether every propensity is known, or what it is no smaller than."""
         return self.data.has_all or self.least is not None
 
-    def weigh(self, rows: Rows) -> Weighed:
+    def weigh(self, rows: LogRows) -> Weighed:
         """What target and model make of the next rows."""
         target = self.target.probabilities(rows)
         weights = weights_of(target, rows.chosen, rows.propensity)
@@ -57,14 +57,14 @@ class Work:
             self.model.fit()
         return weighed
 
-    def told(self, rows: Rows, model: Callable[[list[Any], list[str]], Any]) -> FloatArray:
+    def told(self, rows: LogRows, model: Callable[[list[Any], list[str]], Any]) -> FloatArray:
         """What a model of the user's expects, as a share of the range of rewards."""
         given = np.asarray(model(rows.raw_contexts(), rows.names), dtype=np.float64)
         if given.shape != rows.offered.shape or not np.isfinite(given).all():
             raise InvalidArgument("reward_model(...)", given, f"finite numbers of shape {rows.offered.shape}: rows by actions")
         return np.clip((given - self.data.low) / (self.data.high - self.data.low), 0.0, 1.0)
 
-    def propensities(self, rows: Rows) -> FloatArray:
+    def propensities(self, rows: LogRows) -> FloatArray:
         """Those of all actions, or the least; nothing is known: 0, so that q has no part in the bounds."""
         if rows.propensities is not None:
             return rows.propensities

@@ -9,7 +9,7 @@ from ensample.errors import InvalidArgument, PropensityError
 from ensample.members import UniformMember
 from ensample.models import LinearEnsemble
 from ensample.policies.decision import UNNUMBERED
-from ensample.policies.ledger import Entry
+from ensample.policies.ledger import LogEntry
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.tensor_file import Tensors
@@ -18,7 +18,7 @@ from ensample.types import FloatArray
 __all__ = ["Advice", "Learner"]
 
 
-class Listed(Rows):
+class TrustedRows(Rows):
     """Rows that need no checking."""
 
     def __init__(self, by_coordinate: FloatArray) -> None:
@@ -71,7 +71,7 @@ class Learner:
         """Of the columns of [d, K]."""
         if self._counts:
             return self._counted(round, by_coordinate)
-        offer = Listed(by_coordinate)
+        offer = TrustedRows(by_coordinate)
         member, arm, _ = self.policy._choose(round, offer)
         assert arm is not None
         try:
@@ -90,13 +90,13 @@ class Learner:
 
     def scores(self, member: int, by_coordinate: FloatArray) -> list[float]:
         """What a member expects of each column of [d, K]."""
-        offer = Listed(by_coordinate)
+        offer = TrustedRows(by_coordinate)
         return [float(score) for score in self.policy.model.scores(member, offer.rows)]
 
     def learn(self, round: int, x: FloatArray, y: float) -> None:
         """The reward y of a round's features x."""
         x.setflags(write=False)
-        self._ledger.learn(Entry(round, UNNUMBERED, x, y, float("nan")))
+        self._ledger.learn(LogEntry(round, UNNUMBERED, x, y, float("nan")))
 
     def arrays(self) -> Tensors:
         """What was learned."""

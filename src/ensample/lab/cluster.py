@@ -158,7 +158,7 @@ def on_cluster(client: Any, tasks: Iterator[Task], address: str) -> Iterator[tup
 
     def submit(count: int) -> None:
         for task in itertools.islice(tasks, max(0, count)):
-            future = client.submit(pickle.loads, pickle.dumps(Call(task)), pure=False)
+            future = client.submit(pickle.loads, pickle.dumps(UnpickledCall(task)), pure=False)
             under_way[future] = task
             future.add_done_callback(finished.put)
 
@@ -241,7 +241,7 @@ def workers_of(client: Any) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Call:
+class UnpickledCall:
     """A task that is done by being unpickled.
 
     To the scheduler, and to a worker until it begins, it is bytes: neither needs this package to pass them on, and a worker

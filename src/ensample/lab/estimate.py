@@ -14,14 +14,14 @@ from ensample.lab.work import Task, play
 from ensample.problems import example_of
 from ensample.simulation.simulate import checkpoint_rounds
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["StudyEstimate", "estimate"]
 
 PILOT_ROUNDS = 500
 BUDGET = 10.0  # seconds for all pilots
 COPIES = 4  # of a cell's results in memory while it is written
 
 
-class Estimate(NamedTuple):
+class StudyEstimate(NamedTuple):
     """Of one study; `pilots` says on how many cells it rests."""
 
     seconds: float  # of one thread
@@ -30,7 +30,7 @@ class Estimate(NamedTuple):
     pilots: int
 
 
-def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[int, int] | None = None) -> Estimate:
+def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[int, int] | None = None) -> StudyEstimate:
     """Run the first rounds of cells from all over the grid until the budget is spent.
 
     `there` says how many runs of a cell are done, by its number.
@@ -51,7 +51,7 @@ def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[i
     seconds = sum(rates.get(cell.number, usual[cell.policy]) * cell.horizon * left[cell.number] for cell in cells)
     sizes = [result_bytes(study, cell) for cell in cells]
     working = max((working_bytes(cell, ways.get(cell.policy, "eager")) for cell in cells), default=0)
-    return Estimate(seconds, COPIES * max(sizes, default=0) + workers * working, sum(sizes), len(rates))
+    return StudyEstimate(seconds, COPIES * max(sizes, default=0) + workers * working, sum(sizes), len(rates))
 
 
 def spread_out(cells: list[Cell]) -> list[Cell]:

@@ -81,7 +81,7 @@ def cells_of(study: "Study", mistakes: Mistakes) -> list[Cell]:
     return list(cells.values())
 
 
-class Place(NamedTuple):
+class Arena(NamedTuple):
     """A problem and a horizon that policies are set against."""
 
     label: str
@@ -98,7 +98,7 @@ class Recipes:
         self.failures: Counter[str] = Counter()
         self.seen: set[str] = set()
 
-    def of(self, policy: Given, place: Place) -> Iterator[tuple[Table, Recipe]]:
+    def of(self, policy: Given, place: Arena) -> Iterator[tuple[Table, Recipe]]:
         """(options, recipe) for each combination that can be built."""
         self.seen.add(policy.where)
         for chosen in expand(policy.options):
@@ -116,7 +116,7 @@ class Recipes:
     def look_at(self, policy: Given) -> None:
         """At one that has met no problem, on a problem of ours."""
         if policy.where not in self.seen:
-            deque(self.of(policy, Place("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON)), maxlen=0)
+            deque(self.of(policy, Arena("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON)), maxlen=0)
 
 
 def note(mistakes: Mistakes, where: str, errors: Iterable[InvalidArgument]) -> None:
@@ -165,7 +165,7 @@ def with_horizon(study: "Study", problem: Given) -> Table:
     return {"horizon": study.horizon} | problem.options
 
 
-def places(study: "Study", problems: list[Given], mistakes: Mistakes) -> Iterator[Place]:
+def places(study: "Study", problems: list[Given], mistakes: Mistakes) -> Iterator[Arena]:
     """All that policies are set against, without those that cannot be."""
     wrong = mistakes.touch("horizon")
     for problem in problems:
@@ -181,7 +181,7 @@ def places(study: "Study", problems: list[Given], mistakes: Mistakes) -> Iterato
                 note(mistakes, problem.where, mistakes_of(build_place, chosen, "family"))
             else:
                 axes = {axis: shown(chosen[axis]) for axis in axes_of(table)}
-                yield Place(problem.label, axes, family, horizon)
+                yield Arena(problem.label, axes, family, horizon)
             if failures >= ENOUGH:
                 break
 

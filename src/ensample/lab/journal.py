@@ -12,12 +12,12 @@ from typing import Any
 
 from ensample.lab.files import open_plain, read_plain
 
-__all__ = ["Journal"]
+__all__ = ["StudyJournal"]
 
 SLOWEST = 1e6  # seconds a round; beyond it a time is a mistake
 
 
-class Journal:
+class StudyJournal:
     """`journal.jsonl`."""
 
     def __init__(self, path: Path) -> None:

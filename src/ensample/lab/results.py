@@ -18,7 +18,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.cell_file import CellFile, read
 from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured, published_in
-from ensample.lab.store import Store
+from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.markup import table as rows_table
 from ensample.registry import known
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
-__all__ = ["Outcome", "Results"]
+__all__ = ["CellOutcome", "Results"]
 
 NOTEBOOK_ROWS = 20
 FRAMES = ["cells", "final", "curves", "pulls", "differences", "published", "slopes"]
 
 
-class Outcome(NamedTuple):
+class CellOutcome(NamedTuple):
     """What one finished cell gave."""
 
     cell: Cell
@@ -55,7 +55,7 @@ class Results:
     def __init__(self, folder: str | Path, study: Study | None = None) -> None:
         require("polars")
         self.folder = file_path("folder", folder)
-        self._store = Store(self.folder)
+        self._store = StudyStore(self.folder)
         self.study = study or self._store.study()
         self.sessions = self._store.journal.sessions()
 
@@ -91,7 +91,7 @@ class Results:
         return list(dict.fromkeys(axis for cell in self.study.cells for axis in cell.axes))
 
     @cached_property
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[CellOutcome]:
         """The finished cells, by number. Damaged files are left out (and run again by `run_study`)."""
         held, costs = self._store.held(), self._store.journal.costs()
         return [
@@ -189,9 +189,9 @@ class Results:
         found = getattr(self, frame)
         return as_pandas(found() if callable(found) else found)
 
-    def _along(self, axis: str) -> list[list[Outcome]]:
+    def _along(self, axis: str) -> list[list[CellOutcome]]:
         """Groups of cells that differ in this axis only, three or more values of it."""
-        groups: dict[Any, list[Outcome]] = {}
+        groups: dict[Any, list[CellOutcome]] = {}
         for outcome in self.outcomes:
             cell = outcome.cell
             value = cell.axes.get(axis)
@@ -200,7 +200,7 @@ class Results:
                 groups.setdefault((cell.policy, cell.problem, rest), []).append(outcome)
         return [group for group in groups.values() if len(group) >= 3]
 
-    def _counterpart(self, cell: Cell, policy: str) -> Outcome | None:
+    def _counterpart(self, cell: Cell, policy: str) -> CellOutcome | None:
         """The baseline's cell on the same problem and horizon: with the same values of its own axes if there is one."""
         same = [
             outcome
@@ -213,7 +213,7 @@ class Results:
         axes = {axis: cell.axes.get(axis) for axis in self.axes}
         return {"cell": cell.number, "policy": cell.policy, "problem": cell.problem, "horizon": cell.horizon} | axes
 
-    def _summary(self, outcome: Outcome) -> dict[str, Any]:
+    def _summary(self, outcome: CellOutcome) -> dict[str, Any]:
         final = outcome.regret[:, -1]
         mean, low, high = mean_interval(final)
         guarantee = guarantee_of(outcome.cell)
@@ -232,7 +232,7 @@ class Results:
             "bound_confidence": guarantee and guarantee.probability,
         }
 
-    def _curve(self, outcome: Outcome) -> list[dict[str, Any]]:
+    def _curve(self, outcome: CellOutcome) -> list[dict[str, Any]]:
         runs = len(outcome.regret)
         error = outcome.regret.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(outcome.regret.shape[1], np.nan)
         low, high = np.quantile(outcome.regret, [0.1, 0.9], axis=0)
@@ -248,8 +248,8 @@ class Results:
         return polars.DataFrame(found or None, schema=None if found else names, infer_schema_length=None, strict=False)
 
 
-def outcome_of(cell: Cell, file: CellFile, runs: int, seconds: float) -> Outcome:
+def outcome_of(cell: Cell, file: CellFile, runs: int, seconds: float) -> CellOutcome:
     """A finished cell from its file, which may hold more runs than the study has now."""
     block, checkpoints = read(file)
     pulls = None if block.pulls is None else block.pulls[:runs]
-    return Outcome(cell, block.evaluation, checkpoints, block.regret[:runs], pulls, seconds)
+    return CellOutcome(cell, block.evaluation, checkpoints, block.regret[:runs], pulls, seconds)

@@ -18,7 +18,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.cell_file import CellFile, read
 from ensample.lab.engines import Engine, Threads
 from ensample.lab.results import Results
-from ensample.lab.store import Store
+from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.lab.work import Block, Task, tasks_of
 from ensample.simulation.simulate import checkpoint_rounds
@@ -65,7 +65,7 @@ def run_study(
         raise InvalidArgument("threads", threads, "None with a cluster")
     require("polars")  # now rather than when the first cell is finished
     folder = Path("results") / study.name if out is None else file_path("out", out)
-    store, engine = Store(folder), engine_for(threads, cluster, cluster_security)
+    store, engine = StudyStore(folder), engine_for(threads, cluster, cluster_security)
     if engine.caution:
         warnings.warn(engine.caution, stacklevel=2)
     with store.opened(study, grow):
@@ -75,7 +75,9 @@ def run_study(
     return Results(folder, study)
 
 
-def fill(study: Study, store: Store, engine: Engine, held: dict[str, CellFile], progress: Callable[[Progress], None]) -> None:
+def fill(
+    study: Study, store: StudyStore, engine: Engine, held: dict[str, CellFile], progress: Callable[[Progress], None]
+) -> None:
     """Run and keep what is missing of the cells; one that differs from another in words only is run with it."""
     count = Count(study, {digest: min(file.runs, study.runs) for digest, file in held.items()})
     missing = count.missing()

@@ -25,25 +25,25 @@ from ensample.lab.cell import Cell
 from ensample.lab.cell_file import CellFile, as_parquet, found_at, name_of
 from ensample.lab.changes import NOTHING, Changes, changes_between, outlook
 from ensample.lab.files import is_plain, open_plain, set_aside
-from ensample.lab.journal import Journal
+from ensample.lab.journal import StudyJournal
 from ensample.lab.study import Study
 from ensample.lab.work import Block
 from ensample.version import NUMBERS, __version__
 
-__all__ = ["Store"]
+__all__ = ["StudyStore"]
 
 FORMAT = 2  # of the folder; the first one knew cells by their numbers
 MADE_BY = ("ensample", "numbers", "format", "code")  # what study.json says beside the study
 WORDS = ("question", "baseline", "published")  # of a study: they change no number
 
 
-class Store:
+class StudyStore:
     """The results of one study in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.cells = folder / "cells"
-        self.journal = Journal(folder / "journal.jsonl")
+        self.journal = StudyJournal(folder / "journal.jsonl")
 
     @property
     def study_file(self) -> Path:

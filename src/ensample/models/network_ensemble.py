@@ -42,7 +42,7 @@ class Training(NamedTuple):
     boldness: float | None  # what multiplies sigma; None: perturbations are in the units of the rewards
 
 
-class State(NamedTuple):
+class NetworkState(NamedTuple):
     """What an observation changes, but for its place in memory."""
 
     weights: FloatArray  # [3, n] with the optimiser's two moments, or [1, n]
@@ -88,7 +88,7 @@ class NetworkEnsemble(Model):
         self._room = nets.room()
         self._seen_rows: FloatArray | None = None  # of the standing arms, and what prior networks say of them, as it is asked
         self._prior_rows: dict[int, FloatArray] = {}
-        self.state = State(
+        self.state = NetworkState(
             weights,
             new_feature_units(rows, nets.dim),
             new_reward_units(),
@@ -163,7 +163,7 @@ class NetworkEnsemble(Model):
         self.training.loss.check(y)
         before, count = self.state, self.count + 1
         steps = self._steps(count)
-        after = State(
+        after = NetworkState(
             self._spare[self._spare[0] is before.weights],
             before.features.after(x, count, self.standing),
             before.rewards,  # until it is known by how much they were missed
@@ -179,7 +179,7 @@ class NetworkEnsemble(Model):
         training = self.training
         return max(training.steps, min(MOST, EARLY * training.batch // count))
 
-    def _trained(self, before: State, after: State) -> State:
+    def _trained(self, before: NetworkState, after: NetworkState) -> NetworkState:
         """The state after the round's minibatches, whose weights go from one array to the other.
 
         The newest observation comes before each of them, in its first pass to tell what members expected of it: it is taught
@@ -203,7 +203,7 @@ class NetworkEnsemble(Model):
             raise InvalidArgument("rate", training.rate, "a smaller one: the weights do not stay finite")
         return after
 
-    def _minibatch(self, places: IntArray, before: State, after: State) -> Minibatch:
+    def _minibatch(self, places: IntArray, before: NetworkState, after: NetworkState) -> Minibatch:
         """What is in these places of the memory once the newest observation is, which also comes first."""
         memory, sizes = self.memory, after.features.sizes
         rows, rewards, rounds = memory.features[places], memory.rewards[places], memory.rounds[places]
@@ -213,7 +213,7 @@ class NetworkEnsemble(Model):
         newest = in_units(after.newest[None, :-1], before.features.sizes)
         return Minibatch(np.concatenate([newest, seen]), rewards, *self.recall.rows(places, rounds, seen, sizes))
 
-    def _missed(self, before: State, after: State, seen: FloatArray, outputs: FloatArray) -> RewardUnits:
+    def _missed(self, before: NetworkState, after: NetworkState, seen: FloatArray, outputs: FloatArray) -> RewardUnits:
         """Units of the rewards after the newest, of which members gave these outputs [m] before they learned it."""
         count, y = int(after.observed[0]), float(after.newest[-1])
         if self.recall.prior is not None:
@@ -222,7 +222,7 @@ class NetworkEnsemble(Model):
         expected = self.training.loss.rewards(outputs, float(units.mean[0]), units.spread(count - 1))
         return units.after(y, count, y - float(expected.mean()))
 
-    def _delta(self, outputs: FloatArray, batch: Minibatch, after: State) -> FloatArray:
+    def _delta(self, outputs: FloatArray, batch: Minibatch, after: NetworkState) -> FloatArray:
         """The derivative of the minibatch's mean loss by outputs [1 + B, m]: 0 for the newest, which only came to be seen."""
         training, units, count = self.training, after.rewards, int(after.observed[0])
         given, spread = outputs[1:], units.spread(count)
@@ -234,7 +234,7 @@ class NetworkEnsemble(Model):
         delta[1:] = training.loss.slope(given, standard, batch.rewards, scale, batch.z) / len(given)
         return delta
 
-    def _pull(self, after: State) -> Pull:
+    def _pull(self, after: NetworkState) -> Pull:
         """To the initial weights, in a loss that is a mean: lam / n times the inverse of their variances."""
         count, given = int(after.observed[0]), self.training.pull
         lam = self.training.loss.pull(after.rewards.spread(count), after.rewards.sigma(count)) if given is None else given

@@ -29,7 +29,7 @@ class Layer(NamedTuple):
     bias: FloatArray  # [m, out]
 
 
-class Room:
+class Slate:
     """What training writes to, over and over: fresh megabytes each time would have to be cleared by the system first."""
 
     def __init__(self, nets: "Networks") -> None:
@@ -64,8 +64,8 @@ class Networks(Nets):
             self.shapes += [(size, width, after) if place else (width, size, after), (size, after)]
         self.count = sum(math.prod(shape) for shape in self.shapes)
 
-    def room(self) -> Room:
-        return Room(self)
+    def room(self) -> Slate:
+        return Slate(self)
 
     def layers(self, weights: FloatArray) -> list[Layer]:
         """Views of a vector [count]."""
@@ -97,9 +97,9 @@ class Networks(Nets):
             units = units @ layer.matrix[member]
         return np.asarray(units[:, 0] + layers[-1].bias[member])
 
-    def forward(self, weights: FloatArray, rows: FloatArray, room: Room | None = None) -> tuple[list[FloatArray], FloatArray]:
+    def forward(self, weights: FloatArray, rows: FloatArray, room: Slate | None = None) -> tuple[list[FloatArray], FloatArray]:
         """(hidden units [B, m h] of each layer, outputs [B, m])."""
-        layers, room, B = self.layers(weights), room or Room(self), len(rows)
+        layers, room, B = self.layers(weights), room or Slate(self), len(rows)
         hidden, units = [], room.units(0, B)
         np.matmul(rows, layers[0].matrix.reshape(self.dim, -1), out=units)
         for place, (before, layer) in enumerate(pairwise(layers), 1):
@@ -115,10 +115,10 @@ class Networks(Nets):
         rows: FloatArray,
         hidden: list[FloatArray],
         delta: FloatArray,
-        room: Room | None = None,
+        room: Slate | None = None,
     ) -> FloatArray:
         """Of a loss whose derivative by the outputs is `delta` [B, m]: [count]."""
-        layers, room, B = self.layers(weights), room or Room(self), len(rows)
+        layers, room, B = self.layers(weights), room or Slate(self), len(rows)
         parts, last = self.layers(room.gradient), len(layers) - 1
         np.matmul(self.by_member(hidden[-1]).mT, self.by_member(delta), out=parts[-1].matrix)
         np.sum(delta, axis=0, out=parts[-1].bias[:, 0])

@@ -23,7 +23,7 @@ EXPECTED = "a function of the number of features d that makes a torch.nn.Module,
 EXAMPLES, ROWS = 16, 64  # modules, and rows of features, from which the typical sizes of parameters and outputs are taken
 
 
-class Part(NamedTuple):
+class ParameterPlace(NamedTuple):
     """A parameter of the module in the vector of all."""
 
     name: str
@@ -41,10 +41,10 @@ class TorchNets(Nets):
         self.factory, self.dim, self.size = factory, dim, size
         examples = self._made(EXAMPLES, rng)
         self.module = examples[0]
-        self.parts: list[Part] = []
+        self.parts: list[ParameterPlace] = []
         for name, parameter in self.module.named_parameters():
             begin = self.parts[-1].end if self.parts else 0
-            self.parts.append(Part(name, tuple(parameter.shape), begin, begin + size * parameter.numel()))
+            self.parts.append(ParameterPlace(name, tuple(parameter.shape), begin, begin + size * parameter.numel()))
         if not self.parts:
             raise InvalidArgument("module_factory", factory, f"{EXPECTED}, with parameters")
         self.count = self.parts[-1].end

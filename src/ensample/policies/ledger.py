@@ -29,10 +29,10 @@ from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
 from ensample.types import FloatArray
 
-__all__ = ["Entry", "Ledger", "LogSink", "Observation", "checked_sink"]
+__all__ = ["Ledger", "LogEntry", "LogSink", "Observation", "checked_sink"]
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """One observation."""
 
     round: int
@@ -45,11 +45,11 @@ class Entry(NamedTuple):
 Observation = tuple[int, int, FloatArray, float, float]
 """The fields of an entry. Naming them takes a twentieth of a round, so it is done for those who are given entries."""
 
-LogSink = Callable[[Entry], None]
+LogSink = Callable[[LogEntry], None]
 """Is given every observation once it is learned, where a policy keeps no log of its own: at least once, in order."""
 
 
-class Batch(NamedTuple):
+class Bundle(NamedTuple):
     """Observations on their way to the books together."""
 
     version: int  # what the model's count was before them
@@ -57,7 +57,7 @@ class Batch(NamedTuple):
     backup: dict[str, NDArray[np.generic]] | None  # the model's arrays before them; None where one call learns them
 
 
-HANDING = Batch(0, (), None)
+HANDING = Bundle(0, (), None)
 """Pending where all is in the books and some of it is still to be handed over."""
 
 
@@ -80,7 +80,7 @@ class Ledger:
         self.others = array("d")  # features of unnumbered arms, one after the other
         self.rewards = array("d")
         self.propensities = array("d")
-        self._pending: Observation | Batch | None = None  # one alone needs no backup: a call has learned it or has not
+        self._pending: Observation | Bundle | None = None  # one alone needs no backup: a call has learned it or has not
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "lock"}
@@ -119,7 +119,7 @@ class Ledger:
         """Take in observations in this order: all of them or, on any error, none."""
         if not entries:
             return
-        self._pending = Batch(self.version, entries, copies(self.model))
+        self._pending = Bundle(self.version, entries, copies(self.model))
         try:
             for round, arm, x, y, _ in entries:
                 self.model.learn(round, arm, x, y)
@@ -150,7 +150,7 @@ class Ledger:
             return
         try:
             while self.undelivered:
-                self.sink(Entry(*self.undelivered[0]))
+                self.sink(LogEntry(*self.undelivered[0]))
                 self.undelivered.popleft()  # after the call: Ctrl-C between the two gives an observation twice, not never
             self._pending = None
         except Exception:
@@ -177,7 +177,7 @@ class Ledger:
         pending = self._pending
         if pending is None:
             return
-        batch = pending if isinstance(pending, Batch) else Batch(self.version, (pending,), None)
+        batch = pending if isinstance(pending, Bundle) else Bundle(self.version, (pending,), None)
         version, entries, backup = batch
         if not entries:
             return

@@ -17,7 +17,7 @@ from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
 from ensample.models import LINEAR, Linear, Model, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
-from ensample.policies.ledger import Entry, LogSink
+from ensample.policies.ledger import LogEntry, LogSink
 from ensample.policies.log_frame import log_of
 from ensample.policies.policy import Policy
 from ensample.randomness import Address
@@ -297,7 +297,7 @@ def same_law(law: InitialLaw, other: InitialLaw) -> bool:
     return law.rescaled(1.0) == other.rescaled(1.0) and math.isclose(law.scale, other.scale, rel_tol=1e-12)
 
 
-def logged(log: object, arms: Arms) -> list[Entry]:
+def logged(log: object, arms: Arms) -> list[LogEntry]:
     """A log of other hands, as checked entries: a `Log`, its first three columns, or a frame with columns of these names."""
     if is_frame(log):
         log = log_of(log, arms)
@@ -321,7 +321,7 @@ def logged(log: object, arms: Arms) -> list[Entry]:
         numbers = np.array(chosen, np.int64)
         for place in np.flatnonzero((numbers != UNNUMBERED) & (arms.rows[numbers] != features).any(axis=1)):
             raise InvalidArgument("log.features", features[place], f"the features of arm {chosen[place]}")
-    return list(map(Entry, rounds, chosen, features, rewards, propensities))
+    return list(map(LogEntry, rounds, chosen, features, rewards, propensities))
 
 
 def probability(value: object) -> float:

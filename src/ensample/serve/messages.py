@@ -45,11 +45,11 @@ Described = dict[str, Any]
 """An object with its `kind` and some of its fields, such as {"kind": "EnsembleSampling", "size": 30}."""
 
 
-class Call(Struct, forbid_unknown_fields=True):
+class Sent(Struct, forbid_unknown_fields=True):
     """What is sent: a field that is not known is refused, because it would have been meant."""
 
 
-class RewardRules(Call):
+class RewardRules(Sent):
     """What counts as a reward: see `Reward` in docs/experiments.md."""
 
     low: float = 0.0
@@ -59,7 +59,7 @@ class RewardRules(Call):
     rule: Literal["first", "sum"] = "first"
 
 
-class ExperimentCall(Call):
+class ExperimentCall(Sent):
     """What an experiment is. Without actions, they come with each decision."""
 
     actions: Actions | None = None
@@ -90,7 +90,7 @@ class Listed(Struct):
     experiments: list[str]
 
 
-class DecideCall(Call):
+class DecideCall(Sent):
     """A question. With `targetingKey` a decision lasts: the same key has the same action for a while."""
 
     id: Text | None = None
@@ -116,7 +116,7 @@ class Decision(Struct):
     active: bool
 
 
-class RewardCall(Call):
+class RewardCall(Sent):
     """`action`: the one that was shown, if it may be another. `key`: makes rewards that are added up safe to send again.
 
     `reward` is another name of `value`.
@@ -140,7 +140,7 @@ class RewardItem(RewardCall, kw_only=True):
     id: Text
 
 
-class Activation(Call):
+class Activation(Sent):
     """A decision that was shown, within a batch."""
 
     id: Text
@@ -151,7 +151,7 @@ class OutcomeAnswer(Struct):
     outcome: Outcome
 
 
-class EventCall(Call):
+class EventCall(Sent):
     """Something happened to whom a targeting key stands for: the reward of its decision."""
 
     experiment: Text
@@ -166,12 +166,12 @@ class EventOutcome(Struct):
     id: str | None
 
 
-class ActionsChange(Call):
+class ActionsChange(Sent):
     add: Actions | None = None
     remove: list[Text] | None = None
 
 
-class PauseCall(Call):
+class PauseCall(Sent):
     paused: bool = True
 
 
@@ -194,7 +194,7 @@ class Imported(Struct):
     learned: Count
 
 
-class EvaluateCall(Call):
+class EvaluateCall(Sent):
     """Which policies: "uniform", "logged", "action:NAME" or a recipe."""
 
     policies: list[Text | Described] = field(default_factory=lambda: ["logged"])

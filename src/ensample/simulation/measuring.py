@@ -22,7 +22,7 @@ __all__ = ["measure"]
 ROUNDING = 1e-12  # by which a promise may miss the best mean and still be called optimistic
 
 
-class Look(NamedTuple):
+class RoundLook(NamedTuple):
     """What one round says."""
 
     error: float  # |theta_t - theta*|_V
@@ -87,7 +87,7 @@ class Watched:
 
     def __init__(self, rounds: set[int], redraws: int) -> None:
         self.rounds, self.redraws = rounds, redraws
-        self.looks: list[Look] = []
+        self.looks: list[RoundLook] = []
         self.played: list[FloatArray] = []
 
     def __call__(
@@ -97,7 +97,7 @@ class Watched:
             self.looks.append(self.look(policy, problem, offered, decision))
         self.played.append(decision.features)
 
-    def look(self, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision) -> Look:
+    def look(self, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision) -> RoundLook:
         model, round = policy.model, decision.round
         thetas = estimates(policy, round)  # [m, d], or the round's own
         acting = thetas[0 if model.size is None else decision.member]
@@ -111,7 +111,7 @@ class Watched:
             weights = np.asarray(policy._rule.weights(round, model.size, lambda: promised))
         optimistic = promised >= problem.best_mean(offered) - ROUNDING
         gap = acting - problem.theta
-        return Look(float(np.sqrt(gap @ self.gram(policy) @ gap)), float(weights @ optimistic / weights.sum()))
+        return RoundLook(float(np.sqrt(gap @ self.gram(policy) @ gap)), float(weights @ optimistic / weights.sum()))
 
     def gram(self, policy: Policy) -> FloatArray:
         try:

@@ -71,7 +71,7 @@ def simulate(
     if log is not None:
         check_log(log, evaluation)
     book = None if log is None else RunLog(getattr(problem, "name", type(problem).__name__))
-    played = None if rounds is None else Tally(rounds).add
+    played = None if rounds is None else RoundsDone(rounds).add
     job = Job(recipe, problem, marks, evaluation if book is None else "live", seed, cell, book, played)
     workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
@@ -105,7 +105,7 @@ def check_log(log: str | PathLike[str], evaluation: str) -> None:
     check_file("log", file_path("log", log))
 
 
-class Tally:
+class RoundsDone:
     """Adds up the rounds of all threads, and tells of the sum."""
 
     def __init__(self, tell: Callable[[int], None]) -> None:

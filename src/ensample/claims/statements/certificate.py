@@ -29,7 +29,7 @@ SHOWN = Setting(dim=5, arms=20, horizon=1000, noise=0.3, norm=1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class CertifiedCase:
     """A recipe at a theorem's constants, and how often all of its certificates are to hold."""
 
     name: str
@@ -47,17 +47,17 @@ class Run(NamedTuple):
     late: FloatArray  # the same if widths were measured by V after the round [rounds]
 
 
-def cases() -> list[Case]:
+def cases() -> list[CertifiedCase]:
     """The line, where a certificate is an equality, and the problem on which timidity shows, for all three rules."""
     line = LinUCB.from_theorem(Setting(1, 2, 3, 0.0, 1.0, delta=DELTA))
     setting = Setting(2, 2, 100, 1.0, GAP, delta=DELTA)
     rule = EnsembleSampling.from_theorem(setting, member=OptimisticMember(), sharp=True)
     uniform = EnsembleSampling.from_theorem(replace(setting, horizon=40), sharp=True)
     return [
-        Case("LinUCB on a line without noise", line, LINE, 1.0 - DELTA),
-        Case("LinUCB", LinUCB.from_theorem(setting), timid(1e-5), 1.0 - DELTA, times=3),
-        Case(f"the optimistic rule (m = {rule.size})", rule, timid(1e-5), 1.0 - 3.0 * DELTA),
-        Case(f"the uniform rule (m = {uniform.size})", uniform, timid(1e-5), 1.0 - 3.0 * DELTA),
+        CertifiedCase("LinUCB on a line without noise", line, LINE, 1.0 - DELTA),
+        CertifiedCase("LinUCB", LinUCB.from_theorem(setting), timid(1e-5), 1.0 - DELTA, times=3),
+        CertifiedCase(f"the optimistic rule (m = {rule.size})", rule, timid(1e-5), 1.0 - 3.0 * DELTA),
+        CertifiedCase(f"the uniform rule (m = {uniform.size})", uniform, timid(1e-5), 1.0 - 3.0 * DELTA),
     ]
 
 
@@ -77,12 +77,12 @@ def measure(scale: Scale, seed: int) -> Judge:
     return judge
 
 
-def played(case: Case, scale: Scale, seed: int, tests: int, place: int) -> list[Run]:
+def played(case: CertifiedCase, scale: Scale, seed: int, tests: int, place: int) -> list[Run]:
     runs = case.times * scale.choose(1, 4, 40) * runs_to_decide(case.probability, tests)
     return replicates(partial(one, case, seed), runs, first=place * 10**6)
 
 
-def one(case: Case, seed: int, part: int) -> Run:
+def one(case: CertifiedCase, seed: int, part: int) -> Run:
     assert case.recipe.setting is not None
     policy = case.recipe.start(case.world.arms, int(generator(seed, ID, part).integers(1 << 62)))
     regret = play(policy, case.world, case.recipe.setting.horizon, seed, part)
@@ -111,14 +111,14 @@ def square_widths(policy: Policy) -> FloatArray:
     return np.asarray(np.einsum("ti,ti->t", X, np.linalg.solve(V, X[:, :, None])[:, :, 0]))
 
 
-def largest(regret: FloatArray, bounds: FloatArray, case: Case) -> float:
+def largest(regret: FloatArray, bounds: FloatArray, case: CertifiedCase) -> float:
     """The largest regret so far over what is certified so far, over all rounds."""
     assert case.recipe.setting is not None
     certified = np.minimum(bounds, 2.0 * case.recipe.setting.norm)
     return float((np.cumsum(regret) / np.cumsum(certified)).max())
 
 
-def judged(case: Case, ratios: FloatArray, f: float, tests: int) -> Outcome:
+def judged(case: CertifiedCase, ratios: FloatArray, f: float, tests: int) -> Outcome:
     """P(regret <= certificate / f after every round) >= probability."""
     detail = f"{case.name}: regret at most {ratios.max():.3g} of what is certified"
     kept = int((f * ratios <= 1.0 + ROUNDING).sum())
@@ -148,7 +148,7 @@ def shown(seed: int) -> tuple[Figure, str]:
     """A run of LinUCB: its regret, its certificate, and the bound that is known before the first round."""
     world = problem("sphere", dim=5, arms=20, noise=0.3).draw(generator(seed, ID, 0, RunStream.PROBLEM))
     assert isinstance(world, LinearProblem)
-    run = one(Case("", LinUCB.from_theorem(SHOWN), world, 0.0), seed, 10**8)
+    run = one(CertifiedCase("", LinUCB.from_theorem(SHOWN), world, 0.0), seed, 10**8)
     certified, advance = np.cumsum(np.minimum(run.bounds, 2.0)), ucb_bound(SHOWN)
     at = np.unique(np.geomspace(1, SHOWN.horizon, 40).astype(int))
     x = tuple(at.astype(float).tolist())

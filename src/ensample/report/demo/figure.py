@@ -13,13 +13,13 @@ from ensample.report.drawing.files import save
 from ensample.report.drawing.style import INK, LOOKS, QUIET, house_style
 from ensample.types import FloatArray
 
-__all__ = ["Row", "draw", "save"]
+__all__ = ["DemoRow", "draw", "save"]
 
 SMALL: dict[str, Any] = {"color": QUIET, "fontsize": 7.5}
 WINDOW = 100  # decisions of a moving mean
 
 
-class Row(NamedTuple):
+class DemoRow(NamedTuple):
     """A policy that was judged."""
 
     label: str
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     truth: float
 
 
-def draw(right: FloatArray, chance: float, rows: Sequence[Row], title: str) -> Figure:
+def draw(right: FloatArray, chance: float, rows: Sequence[DemoRow], title: str) -> Figure:
     """Left: the share of right decisions. Right: estimates from the log, with their intervals, and the truth."""
     with house_style():
         figure = Figure(figsize=(7.6, 2.9), layout="constrained")
@@ -50,7 +50,7 @@ def learning_panel(axes: Axes, right: FloatArray, chance: float) -> None:
         axis.set_major_formatter(tick_numeral)
 
 
-def judged_panel(axes: Axes, rows: Sequence[Row]) -> None:
+def judged_panel(axes: Axes, rows: Sequence[DemoRow]) -> None:
     for place, row in enumerate(reversed(rows)):
         estimate, look = row.estimate, LOOKS[0]
         axes.hlines(place, estimate.low, estimate.high, color=look.colour, linewidth=2.0)

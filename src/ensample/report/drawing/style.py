@@ -8,7 +8,20 @@ import matplotlib
 
 from ensample.palette import COLOURS, HEAT_COLOURS, INK, QUIET, RAMP_COLOURS, RULE, Pair, variables
 
-__all__ = ["BANDS", "HEAT", "INK", "LOOKS", "ON_A_PAGE", "QUIET", "RULE", "Look", "Pair", "house_style", "ramp", "variables"]
+__all__ = [
+    "BANDS",
+    "HEAT",
+    "INK",
+    "LOOKS",
+    "ON_A_PAGE",
+    "QUIET",
+    "RULE",
+    "LineStyle",
+    "Pair",
+    "house_style",
+    "ramp",
+    "variables",
+]
 
 STYLE: dict[Any, Any] = {
     "font.size": 8.5,
@@ -29,7 +42,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-class Look(NamedTuple):
+class LineStyle(NamedTuple):
     """How a line is drawn and how the page calls its colour."""
 
     variable: str
@@ -47,11 +60,11 @@ LONG, SHORT = (0, (5, 1.5)), (0, (2.5, 1.2))
 DASHES: tuple[Any, ...] = ("-", "-", "-", "-", LONG, SHORT, "-", SHORT, LONG, SHORT)
 MARKERS = "osD^vPX<>h"
 LOOKS = tuple(
-    Look(f"--s{place}", pair.light, dashes, marker)
+    LineStyle(f"--s{place}", pair.light, dashes, marker)
     for place, (pair, dashes, marker) in enumerate(zip(COLOURS, DASHES, MARKERS, strict=True))
 )
-RAMP = tuple(Look(f"--r{place}", pair.light) for place, pair in enumerate(RAMP_COLOURS))
-HEAT = tuple(Look(f"--h{place}", pair.light) for place, pair in enumerate(HEAT_COLOURS))
+RAMP = tuple(LineStyle(f"--r{place}", pair.light) for place, pair in enumerate(RAMP_COLOURS))
+HEAT = tuple(LineStyle(f"--h{place}", pair.light) for place, pair in enumerate(HEAT_COLOURS))
 BANDS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)  # shares of the rounds between which HEAT changes
 
 # Of figures inside pages: text and axes in the page's own colours, and a dollar in a policy's name is a dollar.
@@ -60,7 +73,7 @@ ON_A_PAGE |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor",
 ON_A_PAGE |= dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), QUIET)
 
 
-def ramp(steps: int) -> list[Look]:
+def ramp(steps: int) -> list[LineStyle]:
     """Evenly spaced steps of the ramp.
 
     >>> [look.variable for look in ramp(3)]

@@ -28,7 +28,7 @@ DRAWN = (
 )
 
 
-class Part(NamedTuple):
+class PolicyPart(NamedTuple):
     """One policy as the page shows it."""
 
     name: str
@@ -56,14 +56,14 @@ def page(found: Sequence[Evaluation], log: str) -> str:
     )
 
 
-def part(found: Evaluation, name: str) -> Part:
+def part(found: Evaluation, name: str) -> PolicyPart:
     pictures = []
     for kind, title, note in DRAWN:
         figure = getattr(figures, kind)(found)
         pictures.append((title, Markup(inline(figure, f"{name}-{kind}", f"{title}: {found.target}")), note))
     rows = [(key.upper(), aligned(found[key].value), span(found[key]), MEANINGS[key]) for key in found]
     segments = [(label, each["dr"], each["lift"]) for label, each in sorted(found.segments().items())]
-    return Part(name, found, answer(found), pictures, rows, segments)
+    return PolicyPart(name, found, answer(found), pictures, rows, segments)
 
 
 def answer(found: Evaluation) -> str:

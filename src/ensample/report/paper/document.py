@@ -9,7 +9,7 @@ from ensample.files import write_whole
 from ensample.report.drawing.files import keep
 from ensample.report.paper.figures import described, for_file
 from ensample.report.paper.findings import Finding
-from ensample.report.paper.text import TITLE, Article, Part, opening, parts
+from ensample.report.paper.text import TITLE, Article, PaperPart, opening, parts
 
 __all__ = ["document", "write_document"]
 
@@ -33,7 +33,7 @@ def document(findings: Sequence[Finding], scale: Scale, seed: int, name: str) ->
     return "\n\n".join(pieces) + "\n"
 
 
-def of_part(part: Part, name: str) -> list[str]:
+def of_part(part: PaperPart, name: str) -> list[str]:
     pieces = [f"## {part.title}", part.words]
     for article in part.articles:
         pieces += of_article(article, name)

@@ -30,7 +30,7 @@ from ensample.report.paper.plain import for_markdown
 __all__ = [
     "TITLE",
     "Article",
-    "Part",
+    "PaperPart",
     "measurement",
     "opening",
     "parts",
@@ -51,7 +51,7 @@ class Article(NamedTuple):
     words: str
 
 
-class Part(NamedTuple):
+class PaperPart(NamedTuple):
     title: str
     words: str
     articles: Sequence[Article] = ()
@@ -72,13 +72,13 @@ def opening(findings: Sequence[Finding], scale: Scale, seed: int) -> list[str]:
     ]
 
 
-def parts(findings: Sequence[Finding]) -> list[Part]:
+def parts(findings: Sequence[Finding]) -> list[PaperPart]:
     """All of it, in the order of the paper."""
-    found = [Part("Summary", summary(findings)), Part("Notation", notation())]
+    found = [PaperPart("Summary", summary(findings)), PaperPart("Notation", notation())]
     for section in Section:
         articles = [article(finding) for finding in findings if finding.claim.section is section]
         if articles:
-            found.append(Part(section.value, with_formulas(prose.INTRODUCTIONS[section]), articles))
+            found.append(PaperPart(section.value, with_formulas(prose.INTRODUCTIONS[section]), articles))
     return found
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ensample.numerals import numeral
 from ensample.report.drawing.axes import logarithmic, square_root, tick_numeral
 from ensample.report.drawing.files import save
-from ensample.report.drawing.style import LOOKS, QUIET, Look, house_style
+from ensample.report.drawing.style import LOOKS, QUIET, LineStyle, house_style
 from ensample.simulation import Runs
 from ensample.types import IntArray
 
@@ -25,7 +25,7 @@ class Racer(NamedTuple):
 
     label: str
     runs: Runs
-    look: Look
+    look: LineStyle
 
     @property
     def final(self) -> float:

@@ -10,7 +10,7 @@ from ensample.lab.results import Results
 from ensample.lab.study import Study
 from ensample.problems import Family, Problem
 from ensample.registry import is_ours
-from ensample.report.study.tables import Column, Field, Group, Table
+from ensample.report.study.tables import Column, Field, RowGroup, StudyTable
 from ensample.report.study.words import listed, value
 
 __all__ = ["as_toml", "code_line", "expression", "grid_tables", "provenance"]
@@ -21,7 +21,7 @@ def as_toml(study: Study) -> str:
     return tomli_w.dumps({key: item for key, item in study.describe().items() if item not in ("", [])})
 
 
-def grid_tables(study: Study) -> list[tuple[str, Table]]:
+def grid_tables(study: Study) -> list[tuple[str, StudyTable]]:
     """Problems and policies with their options, lists as the axes that they are."""
     return [
         ("Problems", options_table(study.problems, "problem", "family")),
@@ -29,7 +29,7 @@ def grid_tables(study: Study) -> list[tuple[str, Table]]:
     ]
 
 
-def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> Table:
+def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> StudyTable:
     rows = [
         [
             Field(str(table["label"])),
@@ -39,7 +39,7 @@ def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> Table:
         for table in tables
         for name, given in [parts_of(table, kind)]
     ]
-    return Table([Column(name, False), Column(kind, False), Column("options", False, True)], [Group("", rows)])
+    return StudyTable([Column(name, False), Column(kind, False), Column("options", False, True)], [RowGroup("", rows)])
 
 
 def parts_of(table: dict[str, Any], kind: str) -> tuple[str, dict[str, Any]]:

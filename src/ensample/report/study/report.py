@@ -13,7 +13,7 @@ from ensample.lab.csv import as_csv
 from ensample.lab.results import Results
 from ensample.report.drawing.files import keep, save
 from ensample.report.pages.resources import colours, environment, resource
-from ensample.report.study.sections import Section, sections
+from ensample.report.study.sections import PageSection, sections
 from ensample.report.study.tables import missing_cells
 from ensample.report.study.words import listed
 from ensample.version import __version__
@@ -65,7 +65,7 @@ def chosen_baseline(results: Results, asked: str) -> str:
     return asked or results.study.baseline or results.study.cells[0].policy
 
 
-def render(results: Results, parts: list[Section], progress: Callable[[int, int], None]) -> str:
+def render(results: Results, parts: list[PageSection], progress: Callable[[int, int], None]) -> str:
     """The page."""
     panels = {plate.name: plate for part in parts for plate in part.plates}
     drawn: dict[str, list[Markup]] = {}

@@ -13,25 +13,25 @@ from ensample.report.study.figures.plates import Plate
 from ensample.report.study.figures.pulls import pull_plate
 from ensample.report.study.figures.regret import axis_plates, category_plates, curve_plates, final_plate
 from ensample.report.study.figures.series import split
-from ensample.report.study.tables import Table, best_table, bound_table, final_table, published_table, ratio_table
+from ensample.report.study.tables import StudyTable, best_table, bound_table, final_table, published_table, ratio_table
 
-__all__ = ["Section", "sections"]
+__all__ = ["PageSection", "sections"]
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of the page: words, figures, tables, text to unfold."""
 
     name: str  # in the page's address
     title: str
     words: list[str] = field(default_factory=list)
     plates: list[Plate] = field(default_factory=list)
-    tables: list[tuple[str, Table]] = field(default_factory=list)  # heading, rows
+    tables: list[tuple[str, StudyTable]] = field(default_factory=list)  # heading, rows
     texts: list[tuple[str, str]] = field(default_factory=list)  # heading, what it unfolds to
     facts: list[dict[str, str]] = field(default_factory=list)
 
 
-def sections(results: Results, baseline: str) -> list[Section]:
+def sections(results: Results, baseline: str) -> list[PageSection]:
     """All that these results have something to say in."""
     looks = Looks(results.study, baseline)
     parts = [asked(results)]
@@ -40,8 +40,8 @@ def sections(results: Results, baseline: str) -> list[Section]:
     return [*parts, again(results)]
 
 
-def asked(results: Results) -> Section:
-    return Section(
+def asked(results: Results) -> PageSection:
+    return PageSection(
         "asked",
         "What was asked",
         ["Every policy on every problem; a list of values is an axis of the grid, and every combination is a cell."],
@@ -50,9 +50,9 @@ def asked(results: Results) -> Section:
     )
 
 
-def measured(results: Results, looks: Looks, baseline: str) -> Iterator[Section]:
+def measured(results: Results, looks: Looks, baseline: str) -> Iterator[PageSection]:
     """From regret to cost."""
-    yield Section("curves", "Regret over the rounds", curve_words(results), plates=curve_plates(results, looks))
+    yield PageSection("curves", "Regret over the rounds", curve_words(results), plates=curve_plates(results, looks))
     yield final_section(results, looks, baseline)
     found = hindsight(results)
     if found:
@@ -61,24 +61,24 @@ def measured(results: Results, looks: Looks, baseline: str) -> Iterator[Section]
             "A ratio is a policy's mean regret over that; it is below 1 where a policy without a choice does better."
         ]
         tables = [("", ratio_table(found))]
-        yield Section("hindsight", "Against the best in hindsight", words, [hindsight_plate(found)], tables)
+        yield PageSection("hindsight", "Against the best in hindsight", words, [hindsight_plate(found)], tables)
     published = published_table(results)
     if published is not None:
         words = ["Published for these cells: ± is a standard error, the distance is in joint ones where theirs is known."]
-        yield Section("published", "Published figures beside ours", words, tables=[("", published)])
+        yield PageSection("published", "Published figures beside ours", words, tables=[("", published)])
     for axis, plate in (axis_plates(results, looks) | category_plates(results, looks)).items():
-        yield Section(plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate])
+        yield PageSection(plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate])
     table, bounds = bound_table(results), bound_plate(results, looks)
     if table is not None and bounds is not None:
-        yield Section("bounds", "The theorem's bound", bound_words(table), plates=[bounds], tables=[("", table)])
+        yield PageSection("bounds", "The theorem's bound", bound_words(table), plates=[bounds], tables=[("", table)])
     pulls = pull_plate(results, looks)
     if pulls is not None:
         words = ["Arms are ordered by their means in each run, so that the first field is the best arm of every run."]
-        yield Section("pulls", "Which arms were played", words, plates=[pulls])
+        yield PageSection("pulls", "Which arms were played", words, plates=[pulls])
     costs = cost_plates(results, looks)
     if costs:
         words = ["Time of one thread, the median of the runs, on the machine named below. A busy machine shows here."]
-        yield Section("cost", "Cost per round", words, plates=costs)
+        yield PageSection("cost", "Cost per round", words, plates=costs)
 
 
 def curve_words(results: Results) -> list[str]:
@@ -89,11 +89,11 @@ def curve_words(results: Results) -> list[str]:
     return words
 
 
-def final_section(results: Results, looks: Looks, baseline: str) -> Section:
+def final_section(results: Results, looks: Looks, baseline: str) -> PageSection:
     plate, best = final_plate(results, looks), best_table(results)
     tables = [("The lowest mean on each problem", best)] if best else []
     policies = {outcome.cell.policy for outcome in results.outcomes}
-    return Section(
+    return PageSection(
         "final",
         "Final regret",
         final_words(results, baseline if len(results.outcomes) > 1 and baseline in policies else ""),
@@ -127,7 +127,7 @@ def slope_words(plate: Plate, axis: str) -> list[str]:
     ]
 
 
-def bound_words(table: Table) -> list[str]:
+def bound_words(table: StudyTable) -> list[str]:
     vacuous = sum(row[-1].text.startswith("above") for group in table.groups for row in group.rows)
     words = ["A bound holds for all rounds up to the horizon, with the probability named beside it."]
     if vacuous:
@@ -138,13 +138,13 @@ def bound_words(table: Table) -> list[str]:
     return words
 
 
-def again(results: Results) -> Section:
+def again(results: Results) -> PageSection:
     """How to get the same numbers."""
     study = results.study
     lines = ["import ensample as es", ""]
     for cell in study.cells:
         lines += [f"# {' '.join(cell.name.split())}", code_line(study, cell)]
-    return Section(
+    return PageSection(
         "again",
         "How to reproduce it",
         [

@@ -7,7 +7,7 @@ import numpy as np
 
 from ensample.lab.intervals import mean_interval
 from ensample.lab.published import MEASURES
-from ensample.lab.results import Outcome, Results
+from ensample.lab.results import CellOutcome, Results
 from ensample.numerals import NOTHING, aligned, interval, percent, signed
 from ensample.report.study.figures.hindsight import Ratios
 from ensample.report.study.figures.series import Series, scenarios, singles
@@ -16,8 +16,8 @@ from ensample.report.study.words import assigned, value
 __all__ = [
     "Column",
     "Field",
-    "Group",
-    "Table",
+    "RowGroup",
+    "StudyTable",
     "best_table",
     "bound_table",
     "final_table",
@@ -38,21 +38,21 @@ class Field(NamedTuple):
     kind: str = ""  # lower, higher, best
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     title: str
     rows: list[list[Field]]
 
 
-class Table(NamedTuple):
+class StudyTable(NamedTuple):
     columns: list[Column]
-    groups: list[Group]
+    groups: list[RowGroup]
 
     @property
     def size(self) -> int:
         return sum(len(group.rows) for group in self.groups)
 
 
-def final_table(results: Results, baseline: str) -> Table:
+def final_table(results: Results, baseline: str) -> StudyTable:
     """A row a cell, problem by problem; columns that have nothing to say are left out."""
     differences = {row["cell"]: row for row in results.differences(baseline).to_dicts()}
     own = list(dict.fromkeys(axis for one in singles(results) for axis in one.own))
@@ -61,14 +61,14 @@ def final_table(results: Results, baseline: str) -> Table:
     for group in scenarios(singles(results)).values():
         lowest = min(one.level for one in group)
         rows = [final_row(one, own, differences.get(one.outcomes[0].cell.number), one.level == lowest) for one in group]
-        groups.append(Group(group[0].title(several), rows))
+        groups.append(RowGroup(group[0].title(several), rows))
     columns = [Column("policy", False), *(Column(axis, numeric_column(groups, place)) for place, axis in enumerate(own, 1))]
     columns += [Column(name) for name in ("mean", "95% interval", "median", "90th pct.", "worst", "best arm")]
     columns += [Column("minus baseline"), Column("95% interval"), Column("µs a round")]
-    return without_empty(Table(columns, groups))
+    return without_empty(StudyTable(columns, groups))
 
 
-def numeric_column(groups: list[Group], place: int) -> bool:
+def numeric_column(groups: list[RowGroup], place: int) -> bool:
     return all(row[place].text[:1] in "0123456789" + NOTHING or not row[place].text for group in groups for row in group.rows)
 
 
@@ -84,7 +84,7 @@ def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lo
     return [*row, Field("" if math.isnan(outcome.seconds_per_round) else aligned(1e6 * outcome.seconds_per_round))]
 
 
-def summary(outcome: Outcome) -> dict[str, float]:
+def summary(outcome: CellOutcome) -> dict[str, float]:
     """The final regret in a few numbers."""
     final = outcome.regret[:, -1]
     mean, low, high = mean_interval(final)
@@ -101,25 +101,25 @@ def compared(difference: dict[str, Any] | None) -> list[Field]:
     return [Field(signed(difference["mean"]), kind), Field("" if math.isnan(low) else interval(low, high))]
 
 
-def without_empty(table: Table) -> Table:
+def without_empty(table: StudyTable) -> StudyTable:
     """Without the columns in which no row says anything."""
     rows = [row for group in table.groups for row in group.rows]
     kept = [place for place in range(len(table.columns)) if any(row[place].text not in ("", NOTHING) for row in rows)]
-    groups = [Group(group.title, [[row[place] for place in kept] for row in group.rows]) for group in table.groups]
-    return Table([table.columns[place] for place in kept], groups)
+    groups = [RowGroup(group.title, [[row[place] for place in kept] for row in group.rows]) for group in table.groups]
+    return StudyTable([table.columns[place] for place in kept], groups)
 
 
-def ratio_table(found: list[Ratios]) -> Table:
+def ratio_table(found: list[Ratios]) -> StudyTable:
     """Ratios to the best in hindsight, the smallest worst case first."""
     rows = [
         [Field(one.policy), Field(one.chosen), Field(aligned(one.median)), Field(aligned(one.worst)), Field(one.where)]
         for one in sorted(found, key=lambda one: one.worst)
     ]
     names = Column("policy", False), Column("choice", False), Column("median"), Column("worst"), Column("on", False)
-    return without_empty(Table([*names], [Group("", rows)]))
+    return without_empty(StudyTable([*names], [RowGroup("", rows)]))
 
 
-def best_table(results: Results) -> Table | None:
+def best_table(results: Results) -> StudyTable | None:
     """The lowest mean regret on each problem; None where there is one problem."""
     rows = []
     several = len({outcome.cell.problem for outcome in results.outcomes}) > 1
@@ -135,10 +135,10 @@ def best_table(results: Results) -> Table | None:
             ]
         )
     columns = [Column("problem", False), Column("policy", False), Column("mean"), Column("95% interval")]
-    return without_empty(Table(columns, [Group("", rows)])) if len(rows) > 1 else None
+    return without_empty(StudyTable(columns, [RowGroup("", rows)])) if len(rows) > 1 else None
 
 
-def bound_table(results: Results) -> Table | None:
+def bound_table(results: Results) -> StudyTable | None:
     """Regret beside the bound of the theorem that the policy follows; None where none does."""
     rows = []
     for row, outcome in zip(results.cells.to_dicts(), results.outcomes, strict=True):
@@ -162,10 +162,10 @@ def bound_table(results: Results) -> Table | None:
         )
     names = ("mean", "worst run", "bound", "holds with probability", "runs within it", "2ST")
     columns = [Column("policy", False), Column("problem", False), *map(Column, names), Column("the bound is", False)]
-    return Table(columns, [Group("", rows)]) if rows else None
+    return StudyTable(columns, [RowGroup("", rows)]) if rows else None
 
 
-def published_table(results: Results) -> Table | None:
+def published_table(results: Results) -> StudyTable | None:
     """Published figures beside ours; None where the study has none."""
     rows = []
     for row in results.published().to_dicts():
@@ -183,7 +183,7 @@ def published_table(results: Results) -> Table | None:
         )
     columns = [Column("policy", False), Column("problem", False), Column("measure", False, True), Column("published")]
     columns += [Column("here"), Column("distance"), Column("source", False, True)]
-    table = Table(columns, [Group("", rows)])
+    table = StudyTable(columns, [RowGroup("", rows)])
     return without_empty(table) if rows else None
 
 

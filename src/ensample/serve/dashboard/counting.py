@@ -10,7 +10,7 @@ from ensample.errors import EnsampleError
 from ensample.experiments import Experiment
 from ensample.experiments.snapshotting import restored
 from ensample.experiments.storage import Reading
-from ensample.serve.dashboard.summary import Asked, Summary
+from ensample.serve.dashboard.summary import Posed, Summary
 
 __all__ = ["BUDGET", "Counted", "Verified", "counted", "known"]
 
@@ -81,7 +81,7 @@ def known(experiment: Experiment) -> Counted:
         return found
 
 
-def counted(experiment: Experiment, budget: float = BUDGET) -> tuple[Counted, list[Asked]]:
+def counted(experiment: Experiment, budget: float = BUDGET) -> tuple[Counted, list[Posed]]:
     """Counted on, and the last questions."""
     found = known(experiment)
     found.go_on(experiment, budget)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ensample.errors import EnsampleError, StorageError
 from ensample.experiments import Experiment
 from ensample.experiments.mixture import Mixture
-from ensample.serve.dashboard.summary import Asked
+from ensample.serve.dashboard.summary import Posed
 
 __all__ = ["Present", "present"]
 
@@ -25,7 +25,7 @@ class Present(NamedTuple):
     disagreement: float | None
 
 
-def present(experiment: Experiment, recent: Sequence[Asked]) -> Present:
+def present(experiment: Experiment, recent: Sequence[Posed]) -> Present:
     """Ask the last questions again, without writing anything down."""
     votes: dict[str, float] = {}
     apart, asked = 0.0, 0
@@ -50,7 +50,7 @@ def present(experiment: Experiment, recent: Sequence[Asked]) -> Present:
     )
 
 
-def weights_now(experiment: Experiment, question: Asked) -> dict[str, float] | None:
+def weights_now(experiment: Experiment, question: Posed) -> dict[str, float] | None:
     """The policy's own probabilities; None where they are not known, or what was on offer is gone."""
     try:
         decision = experiment.decide(question.context, question.actions, dry_run=True)

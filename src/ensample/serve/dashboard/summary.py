@@ -14,7 +14,7 @@ from ensample.serve.dashboard.joining import Joining, Pending
 from ensample.serve.dashboard.lift import Gain, Lift, against_action, against_chance
 from ensample.serve.dashboard.timeline import Timeline
 
-__all__ = ["OTHERS", "Asked", "Summary"]
+__all__ = ["OTHERS", "Posed", "Summary"]
 
 ALARM = 0.01  # of all checks of propensities together
 NAMES = 1_000  # actions that are told apart; further ones are counted together
@@ -26,14 +26,14 @@ HEIGHT_NAMES = [f"{100 * low:g} to {100 * high:g}%" for low, high in pairwise(ED
 DRAWN = ("baseline", "floor", "policy")
 
 
-class Asked(NamedTuple):
+class Posed(NamedTuple):
     """A question as it was asked."""
 
     context: Any
     actions: list[str] | dict[str, Any] | None
 
 
-class Offer:
+class UncheckedOffer:
     """Decisions with the same actions on offer, until they are checked."""
 
     def __init__(self, names: tuple[str, ...], places: list[int], baseline: int | None) -> None:
@@ -59,8 +59,8 @@ class Summary:
         self.check, self.heights, self.draws = (PropensityCheck(ALARM / 3) for _ in range(3))
         self.timeline, self.lift = Timeline(), Lift()
         self.joining = Joining(settings.reward, self._settled)
-        self.recent: deque[Asked] = deque(maxlen=RECENT)
-        self._offers: dict[tuple[str, ...], Offer] = {}
+        self.recent: deque[Posed] = deque(maxlen=RECENT)
+        self._offers: dict[tuple[str, ...], UncheckedOffer] = {}
         self._unchecked = 0
 
     def enter(self, event: Event) -> None:
@@ -96,14 +96,14 @@ class Summary:
         self.joining.decided(event, Pending(event.time, event.active, event.drawn == "baseline", gain))
         if self._unchecked >= PIECE:
             self._check()
-        self.recent.append(Asked(event.context, (event.features or event.offer) if event.narrowed else None))
+        self.recent.append(Posed(event.context, (event.features or event.offer) if event.narrowed else None))
 
-    def _offer(self, names: tuple[str, ...]) -> Offer:
+    def _offer(self, names: tuple[str, ...]) -> UncheckedOffer:
         found = self._offers.get(names)
         if found is None:
             baseline = self.settings.baseline
             held = names.index(baseline[0]) if baseline is not None and baseline[0] in names else None
-            found = self._offers[names] = Offer(names, [self._place(name) for name in names], held)
+            found = self._offers[names] = UncheckedOffer(names, [self._place(name) for name in names], held)
         return found
 
     def _place(self, name: str) -> int:
@@ -113,11 +113,11 @@ class Summary:
             self.chosen.append(0)
         return place
 
-    def _share(self, offer: Offer) -> float:
+    def _share(self, offer: UncheckedOffer) -> float:
         """Of the holdout."""
         return 0.0 if offer.baseline is None or self.settings.baseline is None else self.settings.baseline[1]
 
-    def _known(self, propensities: list[float], place: int, offer: Offer) -> Gain | None:
+    def _known(self, propensities: list[float], place: int, offer: UncheckedOffer) -> Gain | None:
         """What a decision adds to the check and to the weights, and its part in the lift."""
         offer.propensities.append(propensities)
         offer.chosen.append(place)
@@ -132,7 +132,7 @@ class Summary:
             return against_chance(propensities, place) if self.settings.floor > 0.0 else None
         return None if offer.baseline is None else against_action(propensities, place, offer.baseline, self._share(offer))
 
-    def _disagreement(self, propensities: list[float], offer: Offer) -> float:
+    def _disagreement(self, propensities: list[float], offer: UncheckedOffer) -> float:
         """1 - sum w_k^2: the chance that two members want different actions; w is what is behind `Mixture.propensities`."""
         count, share, floor = len(propensities), self._share(offer), self.settings.floor
         kept, least = (1.0 - share) * (1.0 - floor), (1.0 - share) * floor / count
@@ -169,7 +169,7 @@ class Summary:
         if len(self._offers) > NAMES:
             self._offers.clear()
 
-    def _together(self, offer: Offer, propensities: Any, chosen: Any) -> tuple[list[str], Any, Any]:
+    def _together(self, offer: UncheckedOffer, propensities: Any, chosen: Any) -> tuple[list[str], Any, Any]:
         """Actions that are not told apart are one."""
         others = self.actions.get(OTHERS, -1)
         if others not in offer.places:

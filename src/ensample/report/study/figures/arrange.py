@@ -7,7 +7,7 @@ own; where that makes too many panels, every policy is drawn at its best number,
 from typing import Any, NamedTuple, TypeVar
 
 from ensample.lab.study import Study
-from ensample.report.drawing.style import LOOKS, Look, ramp
+from ensample.report.drawing.style import LOOKS, LineStyle, ramp
 from ensample.report.study.figures.series import Series, lowest, numeric, scenarios, split
 from ensample.report.study.words import assigned, listed, value
 
@@ -21,7 +21,7 @@ APART = (4, 2, 9, 7, 0, 5, 1, 3, 6, 8)  # looks by their distance from the ramp
 class Line(NamedTuple):
     series: Series
     label: str
-    look: Look
+    look: LineStyle
 
 
 class Panel(NamedTuple):
@@ -52,7 +52,7 @@ class Looks:
         order = fixed + [identity for identity in identities if identity in varying]
         self.looks = {identity: free[place % len(free)] for place, identity in enumerate(order)}
 
-    def of(self, series: Series) -> Look:
+    def of(self, series: Series) -> LineStyle:
         return self.looks[series.identity]
 
 

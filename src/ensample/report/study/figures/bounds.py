@@ -2,10 +2,10 @@
 
 import math
 
-from ensample.lab.results import Outcome, Results
+from ensample.lab.results import CellOutcome, Results
 from ensample.report.drawing.style import LOOKS
 from ensample.report.study.figures.arrange import Looks, evenly
-from ensample.report.study.figures.plates import Key, Picture, Plate
+from ensample.report.study.figures.plates import LegendKey, Picture, Plate
 from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.words import assigned
 
@@ -17,7 +17,7 @@ MEAN, WORST, BOUND, TRIVIAL = (LOOKS[place]._replace(marker="o", dashes="-") for
 def bound_plate(results: Results, looks: Looks) -> Plate | None:
     """Mean and worst regret, the theorem's bound and the trivial one, on a logarithmic axis; None without a theorem."""
     bounded = {row["cell"]: row["bound"] for row in results.cells.to_dicts() if row["bound"] is not None}
-    groups: dict[str, list[Outcome]] = {}
+    groups: dict[str, list[CellOutcome]] = {}
     for outcome in results.outcomes:
         if outcome.cell.number in bounded:
             groups.setdefault(outcome.cell.policy, []).append(outcome)
@@ -36,12 +36,12 @@ def bound_plate(results: Results, looks: Looks) -> Plate | None:
     return Plate("bounds", "Regret and its bound", pictures, bound_legend())
 
 
-def bound_legend() -> list[Key]:
+def bound_legend() -> list[LegendKey]:
     names = {"mean regret": MEAN, "worst run": WORST, "bound of the theorem": BOUND, "2ST, true of anything": TRIVIAL}
-    return [Key(look, name, "dot") for name, look in names.items()]
+    return [LegendKey(look, name, "dot") for name, look in names.items()]
 
 
-def bound_row(outcome: Outcome, bound: float, several: bool) -> DotRow:
+def bound_row(outcome: CellOutcome, bound: float, several: bool) -> DotRow:
     regret, setting = outcome.regret[:, -1], outcome.cell.recipe.setting
     assert setting is not None
     values = (float(regret.mean()), float(regret.max()), bound, 2.0 * setting.norm * setting.horizon)

@@ -9,9 +9,9 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import NullLocator
 
 from ensample.lab.intervals import half_width, mean_interval
-from ensample.lab.results import Outcome
+from ensample.lab.results import CellOutcome
 from ensample.report.drawing.axes import logarithmic, square_root, tick_numeral
-from ensample.report.drawing.style import Look
+from ensample.report.drawing.style import LineStyle
 from ensample.report.study.figures.arrange import Line
 from ensample.report.study.words import value
 from ensample.types import FloatArray
@@ -19,17 +19,17 @@ from ensample.types import FloatArray
 __all__ = ["Reading", "against", "cost", "curves", "far", "final"]
 
 Reading = tuple[float, float, float]  # (what to draw, low, high), NaN without an interval
-Measure = Callable[[Outcome], Reading]
+Measure = Callable[[CellOutcome], Reading]
 POINTS = 80  # of a curve
 FAR = 4.0  # times the regret of the better third of the lines: would flatten a linear panel
 
 
-def final(outcome: Outcome) -> Reading:
+def final(outcome: CellOutcome) -> Reading:
     """Mean final regret and its interval."""
     return mean_interval(outcome.regret[:, -1])
 
 
-def cost(outcome: Outcome) -> Reading:
+def cost(outcome: CellOutcome) -> Reading:
     """Microseconds a round."""
     return 1e6 * outcome.seconds_per_round, math.nan, math.nan
 
@@ -104,7 +104,7 @@ def against(axes: Axes, lines: list[Line], name: str, label: str, measure: Measu
     logarithmic(axes.yaxis)
 
 
-def joined(axes: Axes, look: Look, x: FloatArray, points: Sequence[Reading]) -> None:
+def joined(axes: Axes, look: LineStyle, x: FloatArray, points: Sequence[Reading]) -> None:
     mean, low, high = (np.array(column) for column in zip(*points, strict=True))
     axes.plot(x, mean, color=look.colour, linestyle=look.dashes, marker=look.marker, markersize=3.5)
     if not np.isnan(low).any():

@@ -10,21 +10,21 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ensample.report.drawing.shown import ShownFigure
-from ensample.report.drawing.style import ON_A_PAGE, Look, house_style
+from ensample.report.drawing.style import ON_A_PAGE, LineStyle, house_style
 from ensample.report.drawing.svg import inline
 from ensample.report.study.figures.arrange import Panel
 
-__all__ = ["Key", "Picture", "Plate", "keys_of", "shared_legend"]
+__all__ = ["LegendKey", "Picture", "Plate", "keys_of", "shared_legend"]
 
 WIDTH, HEIGHT = 4.2, 2.75  # inches of a panel
 BELOW: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.12, -0.22), "ncols": 2}  # never over the lines
 LEGEND = 14  # entries that a shared legend may have
 
 
-class Key(NamedTuple):
+class LegendKey(NamedTuple):
     """An entry of a legend, or a remark about a line."""
 
-    look: Look
+    look: LineStyle
     text: str
     shape: str = "line"  # or dot, field
 
@@ -38,8 +38,8 @@ class Picture(NamedTuple):
 
     title: str
     draw: Callable[[Axes], None]
-    legend: Sequence[Key] = ()
-    remarks: Sequence[Key] = ()
+    legend: Sequence[LegendKey] = ()
+    remarks: Sequence[LegendKey] = ()
     notes: Sequence[str] = ()
     height: float = HEIGHT
 
@@ -51,7 +51,7 @@ class Plate:
     name: str  # of its files and ids
     title: str
     pictures: list[Picture]
-    legend: list[Key] = field(default_factory=list)  # of all panels
+    legend: list[LegendKey] = field(default_factory=list)  # of all panels
     caption: str = ""
 
     def label(self, picture: Picture) -> str:
@@ -90,7 +90,7 @@ class Plate:
         return figure
 
 
-def handles(keys: Sequence[Key]) -> list[Line2D]:
+def handles(keys: Sequence[LegendKey]) -> list[Line2D]:
     shapes: dict[str, dict[str, Any]] = {
         "line": {},
         "dot": {"linestyle": "", "marker": "o"},
@@ -102,11 +102,11 @@ def handles(keys: Sequence[Key]) -> list[Line2D]:
     ]
 
 
-def keys_of(panel: Panel, shape: str = "line") -> list[Key]:
-    return [Key(line.look, line.label, shape) for line in panel.lines]
+def keys_of(panel: Panel, shape: str = "line") -> list[LegendKey]:
+    return [LegendKey(line.look, line.label, shape) for line in panel.lines]
 
 
-def shared_legend(pictures: list[Picture]) -> list[Key]:
+def shared_legend(pictures: list[Picture]) -> list[LegendKey]:
     """One legend for all panels if no look means two things in them; else none, and every panel has its own."""
     keys = list(dict.fromkeys(key for picture in pictures for key in picture.legend))
     looks = {key.look for key in keys}

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ensample.lab.results import Outcome, Results
+from ensample.lab.results import CellOutcome, Results
 from ensample.numerals import numeral
 from ensample.report.drawing.style import BANDS, HEAT
 from ensample.report.study.figures.arrange import Looks, evenly
-from ensample.report.study.figures.plates import Key, Picture, Plate
+from ensample.report.study.figures.plates import LegendKey, Picture, Plate
 from ensample.report.study.figures.rows import heat, heat_inches
 from ensample.report.study.figures.series import Series, at_last_horizon, lowest, scenarios, singles
 from ensample.report.study.words import assigned
@@ -33,11 +33,11 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
     if not pictures:
         return None
     labels = [f"below {numeral(100.0 * BANDS[1])}%", *(f"{numeral(100.0 * low)}% and more" for low in BANDS[1:-1])]
-    legend = [Key(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
+    legend = [LegendKey(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
     return Plate("pulls", "Share of the rounds by arm", pictures, legend)
 
 
-def shares(outcome: Outcome) -> FloatArray:
+def shares(outcome: CellOutcome) -> FloatArray:
     """Of the rounds, by arm."""
     assert outcome.pulls is not None
     return np.asarray(outcome.pulls.mean(axis=0) / outcome.cell.horizon)

@@ -7,7 +7,7 @@ from ensample.lab.results import Results
 from ensample.numerals import aligned, decimals
 from ensample.report.study.figures import draw
 from ensample.report.study.figures.arrange import Looks, Panel, arrange, coloured, evenly
-from ensample.report.study.figures.plates import Key, Picture, Plate, keys_of, shared_legend
+from ensample.report.study.figures.plates import LegendKey, Picture, Plate, keys_of, shared_legend
 from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.figures.series import (
     Series,
@@ -124,10 +124,10 @@ def category_plates(results: Results, looks: Looks) -> dict[str, Plate]:
 def category_picture(group: list[Series], axis: str, looks: Looks) -> Picture:
     """Policies that vary a number at their best one."""
     rows: list[DotRow] = []
-    legend: dict[str, Key] = {}
+    legend: dict[str, LegendKey] = {}
     for given in dict.fromkeys(one.place[axis] for one in group):
         shown = lowest([one for one in group if one.place[axis] == given], lambda one: one.identity)[:MOST_ROWS]
-        legend |= {one.name: Key(looks.of(one), one.name, "dot") for one in shown}
+        legend |= {one.name: LegendKey(looks.of(one), one.name, "dot") for one in shown}
         rows.append(DotRow(value(given), [Dot(*draw.final(one.outcomes[0]), looks.of(one)) for one in shown]))
     others = Series("", group[0].problem, {name: v for name, v in group[0].place.items() if name != axis}, {}, [])
     height = inches([row.depth for row in rows])
@@ -162,7 +162,7 @@ def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
     return plates
 
 
-def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> list[Key]:
+def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> list[LegendKey]:
     """Slope and interval of each line that has one."""
     remarks = []
     for line in panel.lines:
@@ -170,7 +170,7 @@ def slope_remarks(panel: Panel, axis: str, slopes: list[dict[str, Any]]) -> list
         if row is not None:
             rate, low, high = (decimals(row[key], 2) for key in ("slope", "low", "high"))
             sure = len(line.series.outcomes[0].regret) > 1
-            remarks.append(Key(line.look, f"{line.label}: slope {rate}" + (f" ({low} to {high})" if sure else "")))
+            remarks.append(LegendKey(line.look, f"{line.label}: slope {rate}" + (f" ({low} to {high})" if sure else "")))
     return remarks
 
 

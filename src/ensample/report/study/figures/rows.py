@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 
 from ensample.report.drawing.axes import logarithmic, tick_numeral
-from ensample.report.drawing.style import BANDS, HEAT, INK, RULE, Look
+from ensample.report.drawing.style import BANDS, HEAT, INK, RULE, LineStyle
 from ensample.types import FloatArray
 
 __all__ = ["MOST_ROWS", "Dot", "DotRow", "dots", "heat", "heat_inches", "inches"]
@@ -27,7 +27,7 @@ class Dot(NamedTuple):
     x: float
     low: float
     high: float
-    look: Look
+    look: LineStyle
 
 
 class DotRow(NamedTuple):

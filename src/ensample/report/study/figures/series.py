@@ -8,7 +8,7 @@ import numpy as np
 
 from ensample.lab.cell import Cell
 from ensample.lab.grid import axes_of
-from ensample.lab.results import Outcome, Results
+from ensample.lab.results import CellOutcome, Results
 from ensample.lab.study import Study
 from ensample.report.study.words import assigned, value
 
@@ -34,7 +34,7 @@ class Series:
     problem: str
     place: dict[str, Any]  # axes of the problem, the horizon among them
     own: dict[str, Any]  # axes of the policy
-    outcomes: list[Outcome]  # one, or several along an axis
+    outcomes: list[CellOutcome]  # one, or several along an axis
 
     @property
     def scenario(self) -> tuple[Any, ...]:
