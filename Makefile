@@ -15,7 +15,7 @@ EXTRAS ?= dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve-demo test test-lowest attack lint format bench docs clean warm
+.PHONY: help run serve-demo test test-lowest attack lint format bench docs site clean warm
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,10 +56,16 @@ serve-demo: .venv/serves  ## the decision service with simulated visitors for 30
 bench: .venv/develops  ## speed as ratios, measured side by side
 	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench
 
-docs: .venv/develops  ## write docs/paper.md and its figures from the claims, and what docs/theory.md measures
+docs: .venv/develops  ## write docs/paper.md and its figures from the claims, what docs/theory.md measures, and the tutorials' figures
 	rm -rf docs/images/paper
 	$(BIN)/ensample verify --scale quick --seed 0 --markdown docs/paper.md
 	$(BIN)/ensample measure --dim 5 --arms 20 --runs 10 --markdown docs/theory.md
+	$(BIN)/python website/figures.py
+
+site: .venv/bin/mkdocs  ## build the site strictly: tutorials, how-to pages, reference, paper, studies
+	$(BIN)/python website/commands.py docs/reference/cli.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # without the theme's notice of its successor
+	@echo build/site/index.html
 
 clean:  ## remove the environment and everything compiled
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -77,6 +83,10 @@ clean:  ## remove the environment and everything compiled
 	$(PIP) --editable '.[serve]'
 	@touch $@
 
+.venv/bin/mkdocs: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[docs]'
+	@touch $@
+
 .venv/develops: .venv/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[$(EXTRAS)]'
-	@touch $@ .venv/runs .venv/serves
+	@touch $@ .venv/runs .venv/serves .venv/bin/mkdocs
