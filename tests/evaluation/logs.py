@@ -46,7 +46,20 @@ class World:
         shares[np.arange(len(means)), means.argmax(axis=1)] += 0.9
         return shares
 
+    def predicted(self, contexts, names):
+        """By somebody who knows the truth."""
+        return self.means(np.array(contexts))
+
     def value(self) -> float:
         """Of the target, over many contexts."""
         contexts = np.random.default_rng(7).normal(size=(200_000, 5))
         return float((self.means(contexts) * self.target(contexts, ACTIONS)).sum(axis=1).mean())
+
+    def least_error(self, rows: int) -> float:
+        """Of the target's value from clicks that were logged at random: the efficiency bound (Hahn 1998), which DR with the
+        true means reaches and no regular estimator beats. A standard deviation.
+        """
+        contexts = np.random.default_rng(8).normal(size=(200_000, 5))
+        means, target = self.means(contexts), self.target(contexts, ACTIONS)
+        noise = (target**2 / 0.1 * means * (1.0 - means)).sum(axis=1).mean()
+        return float(np.sqrt((noise + (target * means).sum(axis=1).var()) / rows))

@@ -7,13 +7,16 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import ensample as es
+from attempts import attempts
 from ensample.evaluation.estimators import doubly_robust, held_below, weights_of
 from ensample.evaluation.logged import LoggedData
 from ensample.evaluation.targets import as_target
 from ensample.evaluation.work import EvaluationWork, pieces
 from evaluation.logs import ACTIONS, World
+from evidence import FALSE_ALARM
 from naive import off_policy as naive
 
 
@@ -72,6 +75,33 @@ def test_dr_is_near_the_truth(rows, most):
         found = es.evaluate(world.log(rows, seed + 100), world.target, low=0, high=1)["dr"].value
         errors.append(found / world.value() - 1.0)
     assert np.sqrt(np.mean(np.square(errors))) <= most
+
+
+@pytest.mark.parametrize("rows", attempts(sample=[1_000], full=[1_000, 10_000, 100_000]))
+def test_dr_with_clicks_is_as_near_the_truth_as_clicks_allow(rows):
+    """Squared errors in units of the least that is possible add up to a chi-square, and little more. IPS has larger ones."""
+    worlds, logs = attempts(sample=(3, 4), full=(10, 10))
+    errors, units, values = {"ips": [], "dr": [], "oracle": []}, [], []
+    for seed in range(worlds):
+        world = World(seed)
+        value, unit = world.value(), world.least_error(rows)
+        for log in (world.log(rows, 1_000 * seed + number) for number in range(logs)):
+            found = es.evaluate(log, world.target, low=0, high=1)
+            known = es.evaluate(
+                log, world.target, low=0, high=1, reward_model=lambda x, _, world=world: world.means(np.array(x))
+            )
+            for name, estimate in (("ips", found["ips"]), ("dr", found["dr"]), ("oracle", known["dr"])):
+                errors[name].append(estimate.value - value)
+            units.append(unit)
+            values.append(value)
+    relative = {name: np.abs(np.array(each) / values) for name, each in errors.items()}
+    said = ", ".join(f"{name} {each.mean():.2%} +- {each.std() / len(each) ** 0.5:.2%}" for name, each in relative.items())
+    least = (np.array(units) / values).mean() * np.sqrt(2 / np.pi)
+    print(f"\n{rows:,} rows, {len(values)} logs: mean |error| / value: {said}; the least possible {least:.2%}")
+    squares = {name: float(np.square(np.array(each) / units).sum()) for name, each in errors.items()}
+    most = 1.2 * stats.chi2.isf(FALSE_ALARM, len(values))
+    assert max(squares["dr"], squares["oracle"]) <= most
+    assert squares["ips"] > squares["dr"]
 
 
 @given(st.integers(0, 10_000), st.floats(0.5, 50.0))

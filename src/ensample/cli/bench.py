@@ -16,6 +16,7 @@ from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
 from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
+from ensample.registry import known
 
 __all__ = ["bench"]
 
@@ -55,7 +56,7 @@ def bench(
         return bench_data(turns, rounds, json_file, markdown)
     for group in only or []:
         if group not in GROUPS:
-            raise InvalidArgument("only", group, f"one of {', '.join(GROUPS)}, {DATA}")
+            raise InvalidArgument("only", group, known(group, [*GROUPS, DATA]))
     rows: list[Ratio] = []
     with progress() as bars:
         task = bars.add_task("turns", total=None)

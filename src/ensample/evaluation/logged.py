@@ -135,21 +135,24 @@ class LoggedData:
         self.rarest = float(seen["rarest"][0])
 
     def look_through(self) -> "polars.DataFrame":
-        """The one row of what is to be known of all rows."""
+        """The one row of what is to be known of all rows. Lists are asked after by themselves, and nothing is filtered: polars
+        would hold all that it reads.
+        """
         polars = package("polars")
         reward, rewarded = polars.col("reward"), polars.col("reward").is_not_null()
         propensity = polars.col("propensity").cast(polars.Float64)
-        return self.source.select(
+        numbers = self.source.select(
             polars.len().alias("count"),
             reward.is_null().sum().alias("unrewarded"),
             reward.cast(polars.Float64).min().alias("least"),
             reward.cast(polars.Float64).max().alias("most"),
-            propensity.filter(rewarded).min().alias("rarest"),
+            polars.when(rewarded).then(propensity).min().alias("rarest"),
             (rewarded & ~propensity.is_between(LEAST, 1.0).fill_null(False)).sum().alias("propensity"),
             (rewarded & ~reward.cast(polars.Float64).abs().is_between(0.0, LARGEST).fill_null(False)).sum().alias("reward"),
             (rewarded & polars.col("action").is_null()).sum().alias("action"),
-            self.lists_that_differ(rewarded),
-        ).collect(engine="streaming")
+        )
+        lists = self.source.select(self.lists_that_differ(rewarded))
+        return polars.concat([asked.collect(engine="streaming") for asked in (numbers, lists)], how="horizontal")
 
     def lists_that_differ(self, rewarded: Any) -> Any:
         """How many rows have lists of offers and propensities that are missing or of two lengths."""
