@@ -151,8 +151,8 @@ class LoggedData:
             (rewarded & ~reward.cast(polars.Float64).abs().is_between(0.0, LARGEST).fill_null(False)).sum().alias("reward"),
             (rewarded & polars.col("action").is_null()).sum().alias("action"),
         )
-        lists = self.source.select(self.lists_that_differ(rewarded))
-        return polars.concat([asked.collect(engine="streaming") for asked in (numbers, lists)], how="horizontal")
+        lists = self.source.select(self.lists_that_differ(rewarded)).collect(engine="streaming")
+        return numbers.collect(engine="streaming").hstack(lists)
 
     def lists_that_differ(self, rewarded: Any) -> Any:
         """How many rows have lists of offers and propensities that are missing or of two lengths."""
