@@ -5,6 +5,7 @@ from typing import Any
 
 from griffe import Extension, Object
 
+STAR = re.compile(r"(`[^`]*`)|(?<=\w)\*")  # x* is an optimum, not the beginning of emphasis
 EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$).*\n?)*)(?:\n^>>> .*\n?(?:^(?!\s*$).*\n?)*)*", re.MULTILINE)
 
 
@@ -19,14 +20,19 @@ class Sessions(Extension):
 def fenced(text: str) -> str:
     r"""Examples between fences.
 
-    >>> print(fenced("A sum.\n\n>>> 1 + 1\n2\n\nIt is 2."))
-    A sum.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    It is 2.
+    >>> fenced("A sum.\n\n>>> 1 + 1\n2\n\nIt is 2.")
+    'A sum.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nIt is 2.'
     """
-    return EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text).rstrip()
+    parts, end = [], 0
+    for found in EXAMPLE.finditer(text):
+        parts += [prose(text[end : found.start()]), f"```pycon\n{found[0].rstrip()}\n```\n"]
+        end = found.end()
+    return "".join([*parts, prose(text[end:])]).rstrip()
+
+
+def prose(text: str) -> str:
+    r"""
+    >>> print(prose("x*_t for x*, but `*args`"))
+    x\*_t for x\*, but `*args`
+    """
+    return STAR.sub(lambda found: found[1] or r"\*", text)

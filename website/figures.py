@@ -130,64 +130,69 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "drift": drift,
 }
 
+PRODUCT, RESEARCH, SHARED = "--s0", "--s1", "--quiet"
 LAYERS = (
-    ("cli", "commands: a skin over Python", 1),
-    ("serve  client  report  bench", "HTTP and who calls it; pages; speed", 0),
-    ("evaluation", "what a log says of other policies", 2),
-    ("claims  lab", "the paper as programs; studies", 3),
-    ("experiments  simulation", "names, contexts, ledger; replicates", 2),
-    ("policies  problems", "one algorithm a file; environments", 0),
-    ("models", "linear, logistic, networks", 7),
-    ("kernels", "compiled loops over arrays", 7),
-    ("theory  perturbations  members  arms  calibration", "the paper's words", 3),
-    ("randomness  statistics  checks  errors  ...", "what all stand on", 9),
+    (("cli", "commands", SHARED),),
+    (("serve, client", "HTTP and who calls it", PRODUCT), ("report, bench", "pages; speed", RESEARCH)),
+    (("evaluation", "what a log says", PRODUCT), ("claims, lab", "the paper; studies", RESEARCH)),
+    (("experiments", "names, contexts, ledger", PRODUCT), ("simulation", "replicates, lazily", RESEARCH)),
+    (("policies", "one algorithm a file", PRODUCT), ("problems", "a known truth; data sets", RESEARCH)),
+    (("models", "linear, logistic, networks: score and learn", SHARED),),
+    (("kernels", "compiled loops over arrays", SHARED),),
+    (("theory, perturbations, members, arms, calibration", "the paper's words", SHARED),),
+    (("randomness, statistics, checks, errors, ...", "what all stand on", SHARED),),
 )
+WIDTH, ROW, GAP, TITLES, MARGIN = 470, 50, 8, 24, 26
 
 
 def architecture() -> str:
-    """The layers from top to bottom, and the two ways through them."""
-    width, row, left, box = 640, 46, 8, 430
-    height = row * len(LAYERS) + 12
-    tones = [{name: pair[place] for name, pair in variables().items()} for place in (0, 1)]
-    used = sorted({"--quiet", "--rule", *(f"--s{colour}" for *_, colour in LAYERS)})
-    rules = [
-        f"svg{{color:{tone['--ink']};background:{tone['--paper']};{''.join(f'{name}:{tone[name]};' for name in used)}}}"
-        for tone in tones
-    ]
-    label = "Ten layers; each imports from those below it only: " + "; ".join(names for names, *_ in LAYERS)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="100%" role="img" aria-label="{label}">',
-        f"<style>{rules[0]}@media (prefers-color-scheme:dark){{{rules[1]}}}text{{font-family:sans-serif}}</style>",
-    ]
-    for place, (names, words, colour) in enumerate(LAYERS):
-        top = 6 + row * place
-        tone = f"var(--s{colour})"
-        parts.append(
-            f'<rect x="{left}" y="{top}" width="{box}" height="{row - 8}" rx="4" fill="{tone}" stroke="{tone}"'
-            ' fill-opacity="0.1"/>'
-            f'<text x="{left + 12}" y="{top + 16}" font-size="13" font-weight="600" fill="currentColor">{escape(names)}</text>'
-            f'<text x="{left + 12}" y="{top + 32}" font-size="11.5" fill="var(--quiet)">{escape(words)}</text>'
-        )
-    parts += [
-        way(470, 0, 8, "a decision", "decide, learn, log", row),
-        way(560, 0, 7, "a study", "simulate, report", row),
-        "</svg>\n",
-    ]
-    return "".join(parts)
-
-
-def way(x: int, start: int, end: int, name: str, words: str, row: int) -> str:
-    """An arrow downwards: what asks what."""
-    top, bottom = 6 + row * start + 44, 6 + row * end + 14
-    return (
-        f'<text x="{x}" y="{top - 26}" font-size="12" font-weight="600" fill="currentColor">{name}</text>'
-        f'<text x="{x}" y="{top - 11}" font-size="10.5" fill="var(--quiet)">{words}</text>'
-        f'<path d="M{x + 20} {top}V{bottom}m-5 -8l5 8l5 -8" fill="none" stroke="var(--quiet)" stroke-width="1.5"/>'
+    """The layers from top to bottom: what a product uses on the left, research on the right, what both do across."""
+    height = TITLES + (ROW + GAP) * len(LAYERS)
+    names = sorted({"--quiet", *(tone for row in LAYERS for *_, tone in row)})
+    light, dark = (
+        f"color:{variables()['--ink'][mode]};background:{variables()['--paper'][mode]};"
+        + "".join(f"{name}:{variables()[name][mode]};" for name in names)
+        for mode in (0, 1)
+    )
+    label = "Layers, each importing from those below it only: " + "; ".join(
+        " beside ".join(part for part, *_ in row) for row in LAYERS
+    )
+    return "".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="100%" role="img"',
+            f' aria-label="{label}">',
+            f"<style>svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}text{{font-family:sans-serif}}</style>",
+            *(words(x, 15, name, 12, "var(--quiet)") for x, name in ((MARGIN, "a product"), (place(1, 2), "research"))),
+            f'<path d="M10 {TITLES}V{height - GAP}m-5 -9l5 9l5 -9" fill="none" stroke="var(--quiet)" stroke-width="1.5"/>',
+            *(
+                box(place(column, len(row)), TITLES + (ROW + GAP) * number, width(len(row)), *part)
+                for number, row in enumerate(LAYERS)
+                for column, part in enumerate(row)
+            ),
+            "</svg>\n",
+        ]
     )
 
 
+def width(columns: int) -> int:
+    return (WIDTH - MARGIN - 2 - GAP * (columns - 1)) // columns
+
+
+def place(column: int, columns: int) -> int:
+    return MARGIN + column * (width(columns) + GAP)
+
+
+def box(x: int, y: int, wide: int, names: str, meaning: str, tone: str) -> str:
+    shape = f'x="{x}" y="{y}" width="{wide}" height="{ROW}" rx="4" fill="var({tone})" fill-opacity="0.1" stroke="var({tone})"'
+    return f"<rect {shape}/>" + words(x + 10, y + 21, names, 14, "currentColor", 600) + words(x + 10, y + 39, meaning, 12.5)
+
+
+def words(x: int, y: int, text: str, size: float, tone: str = "var(--quiet)", weight: int = 400) -> str:
+    return f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" fill="{tone}">{escape(text)}</text>'
+
+
 if __name__ == "__main__":
+    (IMAGES / "architecture.svg").write_text(architecture(), encoding="utf-8")
     (IMAGES / "tutorials").mkdir(exist_ok=True)
     for name, figure in FIGURES.items():
         (IMAGES / "tutorials" / f"{name}.svg").write_text(for_file(figure(), name), encoding="utf-8")
-    (IMAGES / "architecture.svg").write_text(architecture(), encoding="utf-8")

@@ -154,4 +154,11 @@ def test_the_layers_are_those_that_are_checked() -> None:
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     table = text.split("<!-- layers:")[1].split("<!-- end of the layers")[0]
     rows = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines() if row.startswith("| `")]
-    assert rows == [[part.strip().removeprefix("ensample.") for part in layer.split(":")] for layer in layers]
+    expected = [[part.strip().removeprefix("ensample.") for part in layer.split(":")] for layer in layers]
+    assert rows == expected
+    drawn = re.findall(r'font-weight="600"[^>]*>([^<]*)<', (DOCS / "images" / "architecture.svg").read_text(encoding="utf-8"))
+    placed = [name for box in drawn for name in box.split(", ")]
+    height = {name: level for level, layer in enumerate(expected) for name in layer}
+    assert {name for layer in expected[:9] for name in layer} <= set(placed), "a layer that is not drawn"
+    levels = [height[name] for name in placed if name in height]
+    assert levels == sorted(levels), "drawn in another order"
