@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import msgspec
-from starlette.requests import Request
+from starlette.datastructures import QueryParams
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from ensample.serve.bodies import decoded, whole_body
 from ensample.serve.journal import traceparent
@@ -15,7 +16,7 @@ from ensample.serve.keys import Key, Role
 from ensample.serve.refusals import Refusal, refusal_of
 from ensample.serve.service import Service
 
-__all__ = ["Answer", "Call", "Dialect", "Each", "Handler", "Query", "Route", "answering", "json_response"]
+__all__ = ["Answer", "Call", "Dialect", "Each", "Endpoint", "Handler", "Query", "Route", "json_response"]
 
 API_HEADERS = {
     "cache-control": "no-store",
@@ -28,25 +29,28 @@ PAGE_POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 PAGE_HEADERS = {**API_HEADERS, "content-security-policy": PAGE_POLICY}
-JSON = "application/json"
+JSON_HEADERS = [(name.encode(), value.encode()) for name, value in {"content-type": "application/json", **API_HEADERS}.items()]
 
 
 class Call:
     """What a handler is given. `noted` goes into the log."""
 
-    __slots__ = ("body", "key", "noted", "request", "service")
+    __slots__ = ("body", "headers", "key", "noted", "parts", "scope", "service")
 
-    def __init__(self, service: Service, request: Request, key: Key | None, body: Any) -> None:
-        self.service, self.request, self.key, self.body = service, request, key, body
+    def __init__(self, service: Service, scope: Scope) -> None:
+        self.service, self.scope = service, scope
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        self.parts: dict[str, str] = scope["path_params"]
+        self.key: Key | None = None
+        self.body: Any = None
         self.noted: dict[str, Any] = {}
 
     def path(self, name: str) -> str:
-        found: str = self.request.path_params[name]
-        return found
+        return self.parts[name]
 
     def query(self, name: str, allowed: tuple[str, ...]) -> str:
         """A word of the address's query: one of these, the first unless it says."""
-        found = self.request.query_params.get(name, allowed[0])
+        found = QueryParams(self.scope["query_string"]).get(name, allowed[0])
         if found not in allowed:
             raise Refusal(422, f"{name}: expected one of {', '.join(allowed)}", argument=name)
         return found
@@ -81,7 +85,7 @@ class Dialect(NamedTuple):
     """How a protocol of others says that a call is refused."""
 
     type: Any  # of the body
-    body: Callable[[Refusal, Request], Any]
+    body: Callable[[Refusal, Call], Any]
     statuses: dict[int, int]  # those that it does not have, and what it has instead
 
     def status(self, status: int) -> int:
@@ -112,46 +116,50 @@ class Route(NamedTuple):
         return f"{self.method} {self.path}"
 
 
-def answering(route: Route, service: Service) -> Callable[[Request], Awaitable[Response]]:
-    """The endpoint of a route."""
-    decoder = msgspec.json.Decoder(route.takes) if route.takes is not None and not route.raw else None
-    headers = PAGE_HEADERS if route.page else API_HEADERS
+class Endpoint:
+    """A route at work. Whatever goes wrong is an answer too, so that nothing need be around it to catch it."""
 
-    async def endpoint(request: Request) -> Response:
+    def __init__(self, route: Route, service: Service) -> None:
+        self.route, self.service = route, service
+        self.decoder = msgspec.json.Decoder(route.takes) if route.takes is not None and not route.raw else None
+        self.headers = PAGE_HEADERS if route.page else API_HEADERS
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start = time.perf_counter()
-        call = Call(service, request, None, None)
+        route, service, call = self.route, self.service, Call(self.service, scope)
         try:
-            call.key = service.gate.admit(request, route.role, route.page, *subject(route, request, service))
-            call.body = await body_of(request, route, decoder, service)
+            call.key = service.gate.admit(scope["method"], call.headers, route.role, route.page, subject(route, call))
+            call.body = await self._body(call, receive)
             response = as_response(await route.handler(call), route)
         except Exception as error:
             response = refused(error, call, route)
-        response.headers.update(headers)
-        told(call, route, response.status_code, time.perf_counter() - start)
-        return response
+        if type(response) is not JSONAnswer:
+            response.headers.update(self.headers)
+        seconds = time.perf_counter() - start
+        try:
+            await response(scope, receive, send)
+        finally:
+            told(call, route, response.status_code, seconds)
 
-    return endpoint
+    async def _body(self, call: Call, receive: Receive) -> Any:
+        """As the route takes it; a route that takes none does not look at it."""
+        if self.decoder is None and not self.route.raw:
+            return None
+        settings = self.service.settings
+        try:
+            async with asyncio.timeout(settings.patience):
+                body = await whole_body(receive, call.headers, settings.body)
+        except TimeoutError:
+            raise Refusal(408, f"expected the body within {settings.patience} seconds") from None
+        return body if self.decoder is None else decoded(call.headers, body, self.decoder, settings.depth)
 
 
-def subject(route: Route, request: Request, service: Service) -> tuple[str | None]:
+def subject(route: Route, call: Call) -> str | None:
     """The experiment that a call is about, for keys that are good for one only."""
     if route.bound:
-        key = service.gate.caller(request, route.page)
-        return (None if key is None else key.experiment,)
-    return (request.path_params.get(route.name),)
-
-
-async def body_of(request: Request, route: Route, decoder: "msgspec.json.Decoder[Any] | None", service: Service) -> Any:
-    """As the route takes it; a route that takes none does not look at it."""
-    if decoder is None and not route.raw:
-        return None
-    settings = service.settings
-    try:
-        async with asyncio.timeout(settings.patience):
-            body = await whole_body(request, settings.body)
-    except TimeoutError:
-        raise Refusal(408, f"expected the body within {settings.patience} seconds") from None
-    return body if decoder is None else decoded(request, body, decoder, settings.depth)
+        key = call.service.gate.caller(call.headers, route.page)
+        return None if key is None else key.experiment
+    return call.parts.get(route.name)
 
 
 def as_response(found: Any, route: Route) -> Response:
@@ -162,8 +170,20 @@ def as_response(found: Any, route: Route) -> Response:
     return json_response(found, route.status)
 
 
-def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode(content), status, headers, JSON)
+class JSONAnswer(Response):
+    """With the headers that all of them have."""
+
+    def __init__(self, content: Any, status: int) -> None:
+        self.status_code, self.background = status, None
+        self.body = msgspec.json.encode(content)
+        self.raw_headers = [(b"content-length", b"%d" % len(self.body)), *JSON_HEADERS]
+
+
+def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> JSONAnswer:
+    response = JSONAnswer(content, status)
+    if headers:
+        response.headers.update(headers)
+    return response
 
 
 def refused(error: Exception, call: Call, route: Route) -> Response:
@@ -175,7 +195,7 @@ def refused(error: Exception, call: Call, route: Route) -> Response:
     dialect = route.dialect
     if dialect is None:
         return json_response(refusal.body(), refusal.status, refusal.headers)
-    return json_response(dialect.body(refusal, call.request), dialect.status(refusal.status), refusal.headers)
+    return json_response(dialect.body(refusal, call), dialect.status(refusal.status), refusal.headers)
 
 
 def told(call: Call, route: Route, status: int, seconds: float) -> None:
@@ -188,6 +208,6 @@ def told(call: Call, route: Route, status: int, seconds: float) -> None:
         status=status,
         ms=round(seconds * 1e3, 3),
         key=None if call.key is None else call.key.id,
-        traceparent=traceparent(call.request.headers.get("traceparent")),
-        **{"experiment": call.request.path_params.get(route.name), **call.noted},
+        traceparent=traceparent(call.headers.get("traceparent")),
+        **{"experiment": call.parts.get(route.name), **call.noted},
     )

@@ -3,10 +3,9 @@
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
-
-from starlette.requests import HTTPConnection
 
 from ensample.serve.keys import GRANTS, Key, accepted
 from ensample.serve.refusals import Refusal
@@ -15,6 +14,9 @@ from ensample.serve.store import Keeping
 
 __all__ = ["Gate", "presented"]
 
+Headers = Mapping[str, str]
+"""By names in small letters."""
+MET = 64  # hosts that are remembered
 NAME = re.compile(r"\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._-]+")
 
 
@@ -26,18 +28,21 @@ class Gate:
         self.open = is_loopback(settings.host)  # to others it is closed as long as there is no key
         self.origins = frozenset(settings.cors)
         self._names = frozenset({"localhost", settings.host, *settings.hosts})
+        self._met: set[str] = set()  # hosts that were found to be allowed
         self._anywhere = settings.host in ("0.0.0.0", "::")
 
-    def admit(self, request: HTTPConnection, role: str | None, page: bool = False, experiment: str | None = None) -> Key | None:
+    def admit(
+        self, method: str, headers: Headers, role: str | None, page: bool = False, experiment: str | None = None
+    ) -> Key | None:
         """The key of the caller; None where none is asked for. Raises unless it may call this route."""
-        self._check_host(request)
-        self._check_origin(request)
+        self._check_host(headers.get("host", ""))
+        self._check_origin(method, headers)
         if role is None:
             return None
         keys = self.store.known()
         if not keys and self.open:
             return None
-        key = accepted(presented(request, page), keys)
+        key = accepted(presented(headers, page), keys)
         if key is None:
             raise Refusal(401, "expected a key: Authorization: Bearer KEY, or X-API-Key: KEY", WWW_Authenticate=asking(page))
         if role not in GRANTS[key.role]:
@@ -46,17 +51,20 @@ class Gate:
             raise Refusal(403, f"this key is for the experiment {key.experiment} only")
         return key
 
-    def caller(self, request: HTTPConnection, page: bool = False) -> Key | None:
+    def caller(self, headers: Headers, page: bool = False) -> Key | None:
         """The key that a call brings, if it is good."""
-        return accepted(presented(request, page), self.store.known())
+        return accepted(presented(headers, page), self.store.known())
 
-    def _check_host(self, request: HTTPConnection) -> None:
+    def _check_host(self, host: str) -> None:
         """A page that has its own name lead to this machine (DNS rebinding) calls by a name that is not ours."""
-        host = request.headers.get("host", "")
+        if host in self._met:
+            return
         found = NAME.match(host)
         name = found[0].strip("[]").lower() if found else ""
         rest = host[found.end() :] if found else host
         if (rest == "" or re.fullmatch(r":\d{1,5}", rest)) and self._is_ours(name):
+            if len(self._met) < MET:
+                self._met.add(host)
             return
         raise Refusal(400, "expected a Host that is allowed: give its name in the setting `hosts`", code="wrong_host")
 
@@ -69,14 +77,14 @@ class Gate:
             return False
         return address.is_loopback or self._anywhere  # nobody's name server speaks for an address
 
-    def _check_origin(self, request: HTTPConnection) -> None:
+    def _check_origin(self, method: str, headers: Headers) -> None:
         """Browsers say from which page a call comes; those of others may not call, unless they were named."""
-        origin = request.headers.get("origin")
+        origin = headers.get("origin")
         if origin is None:
-            if request.headers.get("sec-fetch-site") in ("cross-site", "same-site") and request.scope.get("method") != "GET":
+            if headers.get("sec-fetch-site") in ("cross-site", "same-site") and method != "GET":
                 raise Refusal(403, "pages of others may not call", code="wrong_origin")
             return
-        if origin not in self.origins and urlsplit(origin).netloc != request.headers.get("host"):
+        if origin not in self.origins and urlsplit(origin).netloc != headers.get("host"):
             raise Refusal(403, "pages of this origin may not call: give it in the setting `cors`", code="wrong_origin")
 
 
@@ -84,9 +92,9 @@ def asking(page: bool) -> str:
     return 'Basic realm="ensample, key as password", charset="UTF-8"' if page else "Bearer"
 
 
-def presented(request: HTTPConnection, page: bool) -> str:
+def presented(headers: Headers, page: bool) -> str:
     """The key that a call brings, or nothing. Pages take it as a password too, because browsers ask for one."""
-    scheme, _, rest = request.headers.get("authorization", "").partition(" ")
+    scheme, _, rest = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return rest.strip()
     if scheme.lower() == "basic" and page:
@@ -94,4 +102,4 @@ def presented(request: HTTPConnection, page: bool) -> str:
             return base64.b64decode(rest.strip(), validate=True).decode().partition(":")[2]
         except (binascii.Error, UnicodeDecodeError):
             return ""
-    return request.headers.get("x-api-key", request.headers.get("ocp-apim-subscription-key", ""))
+    return headers.get("x-api-key", headers.get("ocp-apim-subscription-key", ""))

@@ -6,10 +6,9 @@ The shapes are those of https://openfeature.dev/docs/reference/other-technologie
 from typing import Any, Literal
 
 from msgspec import Struct
-from starlette.requests import Request
 
 from ensample.experiments import NamedDecision
-from ensample.serve.calls import Dialect
+from ensample.serve.calls import Call, Dialect
 from ensample.serve.messages import DecideCall
 from ensample.serve.refusals import Refusal
 
@@ -45,8 +44,8 @@ class EvaluationFailure(Struct, rename="camel", omit_defaults=True):
     key: str | None = None
 
 
-def refusal_body(refusal: Refusal, request: Request) -> EvaluationFailure:
-    return EvaluationFailure(error_code(refusal), refusal.message, request.path_params.get("key"))
+def refusal_body(refusal: Refusal, call: Call) -> EvaluationFailure:
+    return EvaluationFailure(error_code(refusal), refusal.message, call.parts.get("key"))
 
 
 def error_code(refusal: Refusal) -> Any:

@@ -6,11 +6,10 @@ The shapes are those of https://learn.microsoft.com/en-us/rest/api/personalizer/
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
-from starlette.requests import Request
 
 from ensample.errors import InvalidArgument
 from ensample.experiments import NamedDecision
-from ensample.serve.calls import Dialect
+from ensample.serve.calls import Call, Dialect
 from ensample.serve.messages import Context, DecideCall
 from ensample.serve.refusals import Refusal
 
@@ -69,7 +68,7 @@ class ErrorResponse(Struct):
     error: PersonalizerError
 
 
-def refusal_body(refusal: Refusal, _: Request) -> ErrorResponse:
+def refusal_body(refusal: Refusal, _: Call) -> ErrorResponse:
     """Personalizer has three codes; ours is within."""
     code = "ResourceNotFound" if refusal.status == 404 else "InternalServerError" if refusal.status >= 500 else "BadRequest"
     return ErrorResponse(PersonalizerError(code, refusal.message, refusal.argument, InnerError(refusal.code)))

@@ -22,7 +22,7 @@ async def experiments_page(call: Call) -> Response:
     catalog, key = call.service.catalog, call.key
     mine = [name for name in sorted(catalog.hosted) if key is None or key.experiment in (None, name)]
     broken = {name: why for name, why in catalog.broken.items() if key is None or key.experiment in (None, name)}
-    host = call.request.headers.get("host", "localhost:8000")
+    host = call.headers.get("host", "localhost:8000")
 
     def drawn() -> Response:
         return page("experiments.html", rows=[row_of(name, catalog.hosted[name]) for name in mine], broken=broken, host=host)
@@ -60,7 +60,7 @@ async def experiment_page(call: Call) -> Response:
     found, name, service = hosted(call), call.path("experiment"), call.service
     summary, recent = await service.aside(counted, found.experiment)
     now = await found.worker.ask(lambda: present(found.experiment, recent))
-    host = call.request.headers.get("host", "localhost:8000")
+    host = call.headers.get("host", "localhost:8000")
 
     def drawn() -> Response:
         with summary.lock:
