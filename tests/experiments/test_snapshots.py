@@ -1,5 +1,7 @@
 """An experiment on the disk opens from its last snapshot and the events after it."""
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import apsw
@@ -9,6 +11,7 @@ import ensample as es
 from ensample.experiments.folding import folded
 from ensample.experiments.snapshotting import state_hash
 from ensample.experiments.state import State
+from ensample.experiments.storage import Snapshot
 from experiments.places import NAMES, SMALL, Place
 from experiments.test_experiment import played
 
@@ -68,6 +71,61 @@ def test_snapshots_go_on_after_opening(file: Path) -> None:
     with es.open_experiment(file) as experiment:
         assert len(list(experiment._storage.snapshots())) >= before + 1
         assert experiment._storage.count - experiment._kept < 20
+
+
+class Later:
+    """Makes snapshots when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Callable[[], Snapshot], Future[Snapshot]]] = []
+
+    def __call__(self, made: Callable[[], Snapshot]) -> Future[Snapshot]:
+        self.asked.append((made, Future()))
+        return self.asked[-1][1]
+
+    def make(self) -> None:
+        made, future = self.asked.pop()
+        future.set_result(made())
+
+
+def test_a_snapshot_that_is_made_meanwhile_is_of_the_moment_it_was_asked_for(tmp_path: Path) -> None:
+    experiment = Place("disk", tmp_path).news(reward=es.Reward(rule="sum", wait="30 min"))
+    experiment.snapshot_every, experiment.aside = 20, (later := Later())
+    ids = [experiment.decide({"age": n}, active=n % 2 == 0).id for n in range(19)]
+    assert len(later.asked) == 1
+    for number, id in enumerate(ids):  # all that waits becomes something else
+        experiment.activate(id)
+        experiment.reward(id, 1, key=f"{number}")
+    experiment.add("weather")
+    experiment.decide({"device": "phone"})
+    assert not list(experiment._storage.snapshots()) and len(later.asked) == 1
+    later.make()
+    experiment.decide({"age": 3})
+    assert [item.seq for item in experiment._storage.snapshots()] == [20] and len(later.asked) == 1
+    experiment.verify()
+    experiment.close()
+    with es.open_experiment(tmp_path / "0.db", verify=True) as again:
+        assert again.decisions == 21
+
+
+def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = Place("disk", tmp_path).news()
+    experiment.snapshot_every, experiment.aside = 20, (later := Later())
+    for number in range(18):
+        experiment.decide({"age": number})
+    with monkeypatch.context() as broken, pytest.raises(es.StorageError):
+        broken.setattr(experiment._storage, "_commit", failing)
+        experiment.decide({"device": "phone"})
+    later.make()
+    assert experiment.decisions == 19
+    experiment.decide({"age": 7.5})  # another one of this number
+    assert experiment.decisions == 19 and not list(experiment._storage.snapshots()) and len(later.asked) == 1
+    experiment.verify()
+    experiment.close()
+
+
+def failing() -> None:
+    raise es.StorageError(28, "no space left", "0.db")
 
 
 @pytest.mark.parametrize(

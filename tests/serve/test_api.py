@@ -220,6 +220,15 @@ def test_the_numbers_are_counted(shop: Served) -> None:
     assert 'ensample_commit_seconds_count{experiment="shop"}' in text and "ensample_ready 1.0" in text
 
 
+def test_answers_that_were_known_are_no_further_decisions(shop: Served) -> None:
+    for _ in range(2):
+        shop.post(f"{ONE}/decide", json={"targetingKey": "ann"})
+        shop.post(f"{ONE}/decide", json={"id": "q1"})
+        shop.post(f"{ONE}/decide", json=[{"id": "q1"}, {"targetingKey": "bob"}, {"dry_run": True}])
+        shop.post(f"{ONE}/decide", json={"dry_run": True})
+    assert 'ensample_decisions_total{experiment="shop"} 3.0' in shop.get("/metrics").text
+
+
 def test_nothing_of_a_context_is_logged(shop: Served) -> None:
     parent = f"00-{'a' * 32}-{'b' * 16}-01"
     context = {"secret": "hidden-word", "tags": ["hidden-word"]}

@@ -95,6 +95,9 @@ Event = Created | Decided | Activated | Rewarded | Expired | Changed | Learned
 KINDS: dict[str, type[Any]] = {
     kind.__name__.lower(): kind for kind in (Created, Decided, Activated, Rewarded, Expired, Changed, Learned)
 }
+KIND = {kind: name for name, kind in KINDS.items()}
+FIELDS: dict[type[Any], tuple[str, ...]] = {kind: ("kind", *kind._fields) for kind in KIND}
+encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 def to_json(event: Event) -> str:
@@ -103,7 +106,8 @@ def to_json(event: Event) -> str:
     >>> to_json(Expired(17, None))
     '{"kind":"expired","time":17,"most":null}'
     """
-    return json.dumps({"kind": type(event).__name__.lower(), **event._asdict()}, separators=(",", ":"), allow_nan=False)
+    kind = type(event)
+    return encode(dict(zip(FIELDS[kind], (KIND[kind], *event), strict=True)))
 
 
 def from_json(text: str | bytes) -> Event:

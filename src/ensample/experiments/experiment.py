@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -32,9 +33,9 @@ from ensample.experiments.group import Group
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.reward import Outcome, Reward
 from ensample.experiments.settings import Settings
-from ensample.experiments.snapshotting import snapshot_of, state_hash
+from ensample.experiments.snapshotting import captured, snapshot_of, state_hash
 from ensample.experiments.state import State
-from ensample.experiments.storage import MemoryStorage, Reading, Storage
+from ensample.experiments.storage import MemoryStorage, Reading, Snapshot, Storage
 from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
 from ensample.experiments.warm_start import CHUNK, chunks, past_rows, shown
@@ -104,6 +105,8 @@ class Experiment(Facts, Exports):
         self._lock = threading.RLock()
         self._uniforms = Uniforms(settings.seed)
         self.snapshot_every = SNAPSHOT_EVERY
+        self.aside: Callable[[Callable[[], Snapshot]], Future[Snapshot]] | None = None  # does it meanwhile, if anybody does
+        self._coming: Future[Snapshot] | None = None
         self._undone = storage.rollbacks
         if storage.count == 0:
             state = State(settings)  # refuses what does not fit together, before anything is kept
@@ -380,7 +383,7 @@ class Experiment(Facts, Exports):
             for event in storage.read(state.seq):
                 state.apply(event)
         elif not state.is_steady or undone or state.seq != storage.count:
-            self._state = self._folded()
+            self._state, self._coming = self._folded(), None
             self._kept = next((item.seq for item in self._storage.snapshots()), 0)  # one of a lost batch is lost too
 
     def _folded(self) -> State:
@@ -399,9 +402,18 @@ class Experiment(Facts, Exports):
 
     def _snapshot(self) -> None:
         """Now and then, so that opening takes no longer the longer an experiment runs."""
-        if self._storage.slow and self._state.seq - self._kept >= self.snapshot_every:
-            self._storage.keep(snapshot_of(self._state))
+        coming = self._coming
+        if coming is not None and coming.done():
+            self._coming = None
+            if not coming.cancelled() and coming.exception() is None:  # else the next one will do
+                self._storage.keep(coming.result())
+        if self._storage.slow and self._coming is None and self._state.seq - self._kept >= self.snapshot_every:
             self._kept = self._state.seq
+            made = partial(snapshot_of, captured(self._state))
+            if self.aside is None:
+                self._storage.keep(made())
+            else:
+                self._coming = self.aside(made)
 
     def _expire_some(self, now: int) -> None:
         due = self._state.next_due()

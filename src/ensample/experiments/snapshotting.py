@@ -3,7 +3,8 @@
 import heapq
 import io
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,13 +18,24 @@ from ensample.policies.snapshot import checksum
 from ensample.policies.tensor_file import Header, Tensors, read_tensors, storable, write_tensors
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["restored", "snapshot_of", "state_hash"]
+__all__ = ["Captured", "captured", "restored", "snapshot_of", "state_hash"]
 
+PIECE = 1_000  # open decisions
+T = TypeVar("T")
 Sparse = list[tuple[IntArray, FloatArray]]
 
 
-def contents(state: State) -> tuple[str, Tensors]:
-    """All of it: words, and arrays."""
+class Captured(NamedTuple):
+    """What a state was at one moment: it goes on, this stays."""
+
+    words: dict[str, Any]
+    open: list[Open]
+    past: list[Observation]
+    arrays: Tensors  # of the model
+
+
+def captured(state: State) -> Captured:
+    """A millisecond for 100,000 open decisions, which nobody changes: another takes the place of one that changed."""
     seen = state.featuriser.seen
     words = {
         "seq": state.seq,
@@ -32,30 +44,56 @@ def contents(state: State) -> tuple[str, Tensors]:
         "dim": state.learner.dim,
         "grows": state.grows,
         "actions": [[name, features] for name, features in state.actions.items()],
-        "counts": state.counts,
+        "counts": dict(state.counts),
         "seen": [list(entry) for entry in seen.order],
         "fixed": seen.fixed,
-        "open": [
-            [item.id, item.round, item.deadline, item.action, item.active, item.total, item.rewards, item.keys]
-            for item in state.open.values()
-        ],
     }
-    tensors: Tensors = {f"model.{name}": values for name, values in state.learner.arrays().items()}
-    tensors |= packed("open", [(item.columns, item.numbers) for item in state.open.values()])
-    tensors |= packed("past", [(item.columns, item.numbers) for item in state.past])
-    tensors["past.round"] = np.array([item.round for item in state.past], np.int64)
-    tensors["past.y"] = np.array([item.y for item in state.past], np.float64)
-    return json.dumps(words, sort_keys=True), {name: storable(name, values) for name, values in tensors.items()}
+    arrays = {name: values.copy() for name, values in state.learner.arrays().items()}
+    return Captured(words, list(state.open.values()), list(state.past), arrays)
+
+
+def contents(moment: Captured) -> tuple[str, Tensors]:
+    """All of it: words, and arrays."""
+    parts = {name: json.dumps(value, sort_keys=True) for name, value in moment.words.items()}
+    parts["open"] = open_words(moment.open)
+    words = ", ".join(f'"{name}": {parts[name]}' for name in sorted(parts))
+    tensors: Tensors = {f"model.{name}": values for name, values in moment.arrays.items()}
+    tensors |= packed("open", [(item.columns, item.numbers) for item in moment.open])
+    tensors |= packed("past", [(item.columns, item.numbers) for item in moment.past])
+    tensors["past.round"] = np.array([item.round for item in moment.past], np.int64)
+    tensors["past.y"] = np.array([item.y for item in moment.past], np.float64)
+    return f"{{{words}}}", {name: storable(name, values) for name, values in tensors.items()}
+
+
+def open_words(items: list[Open]) -> str:
+    """As JSON; piece by piece, as threads that decide meanwhile wait for the end of each."""
+    pieces = []
+    for piece in batched(items):
+        rows = [
+            (item.id, item.round, item.deadline, item.action, item.active, item.total, item.rewards, item.keys)
+            for item in piece
+        ]
+        pieces.append(json.dumps(rows)[1:-1])
+    return f"[{', '.join(pieces)}]"
+
+
+def batched(items: list[T]) -> Iterator[list[T]]:
+    for start in range(0, len(items), PIECE):
+        yield items[start : start + PIECE]
 
 
 def packed(part: str, rows: Sparse) -> Tensors:
     """Rows with few entries, one after the other."""
-    nothing: list[Any] = [np.zeros(0)]
     return {
         f"{part}.lengths": np.array([len(columns) for columns, _ in rows], np.int64),
-        f"{part}.columns": np.concatenate([*(columns for columns, _ in rows), *nothing]).astype(np.int64),
-        f"{part}.numbers": np.concatenate([*(numbers for _, numbers in rows), *nothing]),
+        f"{part}.columns": joined([columns for columns, _ in rows]).astype(np.int64),
+        f"{part}.numbers": joined([numbers for _, numbers in rows]),
     }
+
+
+def joined(arrays: list[Any]) -> FloatArray:
+    """Piece by piece too."""
+    return np.concatenate([*(np.concatenate(piece) for piece in batched(arrays)), np.zeros(0)])
 
 
 def unpacked(part: str, tensors: Tensors) -> Sparse:
@@ -66,14 +104,14 @@ def unpacked(part: str, tensors: Tensors) -> Sparse:
 
 def state_hash(state: State) -> str:
     """SHA-256 of everything that the state is."""
-    return checksum(*contents(state))
+    return checksum(*contents(captured(state)))
 
 
-def snapshot_of(state: State) -> Snapshot:
-    words, tensors = contents(state)
+def snapshot_of(moment: Captured) -> Snapshot:
+    words, tensors = contents(moment)
     file = io.BytesIO()
     write_tensors(file, tensors, {"content": words})
-    return Snapshot(state.seq, file.getvalue(), checksum(words, tensors))
+    return Snapshot(moment.words["seq"], file.getvalue(), checksum(words, tensors))
 
 
 def restored(settings: Settings, snapshot: Snapshot) -> State:
@@ -97,9 +135,7 @@ def restored(settings: Settings, snapshot: Snapshot) -> State:
     for (id, round, deadline, action, active, total, rewards, keys), row in zip(
         found["open"], unpacked("open", tensors), strict=True
     ):
-        waiting = Open(id, round, deadline, action, *row, active)
-        waiting.total, waiting.rewards, waiting.keys = total, rewards, keys
-        state.open[id] = waiting
+        state.open[id] = Open(id, round, deadline, action, *row, active, total, rewards, tuple(keys))
         if deadline is not None:
             heapq.heappush(state.due, (deadline, round, id))
     return state

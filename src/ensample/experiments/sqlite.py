@@ -11,6 +11,8 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,13 @@ CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL, content BLO
 WHOLE_SNAPSHOTS = 2  # the last ones, of which the content is kept
 WHOLE_EVERY = 10  # and of each tenth one before them: an old decision is explained from there
 CACHE = 32_000  # KiB
-INSERTS = {size: f"INSERT INTO events VALUES {', '.join(['(?, ?, ?)'] * size)}" for size in (64, 16, 4, 1)}
+AT_ONCE = 64  # events of one statement
+
+
+@cache
+def insert_of(size: int) -> str:
+    """So many events."""
+    return f"INSERT INTO events VALUES {', '.join(['(?, ?, ?)'] * size)}"
 
 
 class SQLiteStorage:
@@ -132,13 +140,20 @@ class SQLiteStorage:
             with self._errors():
                 self._begin()
                 while start < len(rows):
-                    size = next(size for size in INSERTS if size <= len(rows) - start)
-                    values = [value for row in rows[start : start + size] for value in row]
-                    self._connection.execute(INSERTS[size], values)
-                    start += size
+                    self._insert(rows[start : start + AT_ONCE])
+                    start += AT_ONCE
             self._pending = []
 
+    def _insert(self, rows: list[tuple[int, str | None, str]]) -> None:
+        self._connection.execute(insert_of(len(rows)), list(chain.from_iterable(rows)))
+
     def _commit(self) -> None:
+        """What one statement can write is a transaction by itself."""
+        with self._errors():
+            if 0 < len(self._pending) <= AT_ONCE and not self._connection.in_transaction:
+                self._insert(self._pending)
+                self._pending = []
+                return
         self._write()
         with self._errors():
             if self._connection.in_transaction:

@@ -28,19 +28,19 @@ class Observation(NamedTuple):
     y: float
 
 
-class Open:
-    """A decision that waits for its reward."""
+class Open(NamedTuple):
+    """A decision that waits for its reward. Where something changes, another takes its place: a snapshot may have this one."""
 
-    __slots__ = ("action", "active", "columns", "deadline", "id", "keys", "numbers", "rewards", "round", "total")
-
-    def __init__(
-        self, id: str, round: int, deadline: int | None, action: str, columns: IntArray, numbers: FloatArray, active: bool
-    ) -> None:
-        self.id, self.round, self.deadline, self.action = id, round, deadline, action
-        self.columns, self.numbers = columns, numbers  # of x
-        self.active = active
-        self.total, self.rewards = 0.0, 0  # of rewards that are added up
-        self.keys: list[str] = []
+    id: str
+    round: int
+    deadline: int | None
+    action: str
+    columns: IntArray  # of x, where it is not 0
+    numbers: FloatArray
+    active: bool
+    total: float = 0.0  # of rewards that are added up
+    rewards: int = 0
+    keys: tuple[str, ...] = ()
 
     def is_late(self, time: int) -> bool:
         return self.deadline is not None and time > self.deadline
@@ -81,7 +81,7 @@ class State:
                     self._expire(waiting)
             case Activated():
                 if event.outcome == "applied":
-                    self.open[event.id].active = True
+                    self.open[event.id] = self.open[event.id]._replace(active=True)
             case Changed():
                 self._changed(event)
             case Learned():
@@ -140,7 +140,7 @@ class State:
             rows, learner = self.rows(event.context, names, event.features)
         self.learner = learner
         x = rows[:, names.index(event.action)]
-        columns = np.flatnonzero(x)
+        columns = x.nonzero()[0]
         wait = self.settings.reward.wait_microseconds
         deadline = None if wait is None else event.time + wait
         self.open[event.id] = Open(event.id, event.round, deadline, event.action, columns, x[columns], event.active)
@@ -154,10 +154,8 @@ class State:
             return
         waiting = self.open[event.id]
         if self.settings.reward.rule == "sum":
-            waiting.total += event.value
-            waiting.rewards += 1
-            if event.key is not None:
-                waiting.keys.append(event.key)
+            keys = waiting.keys if event.key is None else (*waiting.keys, event.key)
+            self.open[event.id] = waiting._replace(total=waiting.total + event.value, rewards=waiting.rewards + 1, keys=keys)
         else:
             del self.open[event.id]
             self._learn(Observation(waiting.round, waiting.columns, waiting.numbers, event.value))

@@ -30,6 +30,6 @@ def as_id(value: object) -> str:
 def as_text(argument: str, value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= 1_000:
         raise WrongType(argument, value, "a text of 1 to 1,000 characters")
-    if any("\ud800" <= sign <= "\udfff" for sign in value):
+    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
         raise InvalidArgument(argument, value, "a text that can be written as UTF-8")
     return value

@@ -2,12 +2,13 @@
 
 import contextlib
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments import Experiment
 from ensample.experiments.opening import begun
-from ensample.experiments.storage import Storage
+from ensample.experiments.storage import Snapshot, Storage
 from ensample.serve.places import Place, is_name
 from ensample.serve.refusals import Refusal, unavailable
 from ensample.serve.service_settings import ServiceSettings
@@ -17,6 +18,8 @@ from ensample.serve.worker import Batch, Worker
 __all__ = ["Catalog", "Hosted"]
 
 Watch = Callable[[str, Batch], None]
+Aside = Callable[[Callable[[], Snapshot]], Future[Snapshot]]
+"""Who makes snapshots while others are answered."""
 
 
 class Unmade(Exception):
@@ -37,8 +40,8 @@ class Hosted:
 class Catalog:
     """All of them."""
 
-    def __init__(self, settings: ServiceSettings, store: Keeping, place: Place, watch: Watch = lambda *_: None) -> None:
-        self.settings, self.store, self.place, self.watch = settings, store, place, watch
+    def __init__(self, settings: ServiceSettings, store: Keeping, place: Place, watch: Watch, aside: Aside) -> None:
+        self.settings, self.store, self.place, self.watch, self.aside = settings, store, place, watch, aside
         self.hosted: dict[str, Hosted] = {}
         self.broken: dict[str, str] = {}  # why an experiment cannot be opened, or kept at the moment
 
@@ -97,7 +100,7 @@ class Catalog:
         except BaseException:
             storage.close()
             raise
-        experiment.snapshot_every = self.settings.snapshot_every
+        experiment.snapshot_every, experiment.aside = self.settings.snapshot_every, self.aside
         worker = Worker(experiment, self.settings.queue, lambda batch: self._observe(name, batch))
         self.hosted[name] = Hosted(name, experiment, storage, worker, self.store)
         return self.hosted[name]

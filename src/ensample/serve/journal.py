@@ -3,6 +3,7 @@
 Nothing of a context, an action's features or a reward is in it at level info; ids are.
 """
 
+import asyncio
 import re
 import sys
 import traceback
@@ -28,6 +29,7 @@ class Journal:
         self._least = LEVELS[level]
         self._stream = sys.stderr if stream is None else stream
         self._clock = now if clock is None else clock
+        self._lines: list[str] = []  # of this turn of the event loop
 
     @property
     def debugs(self) -> bool:
@@ -52,8 +54,24 @@ class Journal:
         if LEVELS[level] >= self._least:
             known = {name: value for name, value in more.items() if value is not None}
             line = msgspec.json.encode({"time": self._clock(), "level": level, "event": event, **known})
-            self._stream.write(line.decode() + "\n")
+            self._write(line.decode() + "\n")
+
+    def _write(self, line: str) -> None:
+        """At once; within an event loop together with the other lines of this turn, of which there are many."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._stream.write(line)
             self._stream.flush()
+            return
+        if not self._lines:
+            loop.call_soon(self.flush)
+        self._lines.append(line)
+
+    def flush(self) -> None:
+        lines, self._lines = self._lines, []
+        self._stream.write("".join(lines))
+        self._stream.flush()
 
 
 def now() -> str:

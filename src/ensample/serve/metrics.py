@@ -27,6 +27,8 @@ class Metrics:
         self.batches = Histogram("ensample_batch_size", "Questions of a batch.", ["experiment"], buckets=SIZES, **given)
         self.failures = Counter("ensample_storage_failures", "Batches that could not be kept.", ["experiment"], **given)
         self.ready = Gauge("ensample_ready", "Whether everything can be kept.", **given)
+        self._calls: dict[tuple[str, int], tuple[Counter, Histogram]] = {}  # looking them up by their labels takes longer
+        self._decisions: dict[str, Counter] = {}
 
     def batch(self, experiment: str, batch: Batch) -> None:
         self.commits.labels(experiment).observe(batch.seconds)
@@ -35,8 +37,18 @@ class Metrics:
             self.failures.labels(experiment).inc()
 
     def call(self, route: str, status: int, seconds: float) -> None:
-        self.requests.labels(route, status).inc()
-        self.seconds.labels(route).observe(seconds)
+        found = self._calls.get((route, status))
+        if found is None:
+            found = self._calls[route, status] = (self.requests.labels(route, status), self.seconds.labels(route))
+        count, histogram = found
+        count.inc()
+        histogram.observe(seconds)
+
+    def decided(self, experiment: str, count: int = 1) -> None:
+        found = self._decisions.get(experiment)
+        if found is None:
+            found = self._decisions[experiment] = self.decisions.labels(experiment)
+        found.inc(count)
 
     def text(self) -> bytes:
         return generate_latest(self.registry)

@@ -1,5 +1,6 @@
 """From settings to a service that listens."""
 
+import gc
 import socket
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from ensample.serve.store import store_of
 __all__ = ["address_of", "check_safe", "listening", "run"]
 
 SWITCH = 0.0005  # seconds that a thread may keep the interpreter from another: the loop and the workers wait for each other
+THRESHOLDS = 10_000, 20, 50  # looking for what refers to itself takes 100 ms where 100,000 decisions are open: seldom, then
 BACKLOG, CALLS, GRACE = 2_048, 2_000, 30  # connections that wait, calls at once, seconds for those under way when it stops
 
 
@@ -88,4 +90,7 @@ class Announced(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            gc.collect()
+            gc.freeze()  # what is there now stays: there is no use in looking at it again and again
+            gc.set_threshold(*THRESHOLDS)
             self._ready()

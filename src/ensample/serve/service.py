@@ -43,9 +43,10 @@ class Service:
         self.store = store_of(settings)
         self.gate = Gate(settings, self.store)
         place: Place = Database(settings.database) if settings.database else Files(settings.data, storage_of)
-        self.catalog = Catalog(settings, self.store, place, self.metrics.batch)
-        self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
+        self._snapshots = ThreadPoolExecutor(1, "snapshots")
+        self.catalog = Catalog(settings, self.store, place, self.metrics.batch, self._snapshots.submit)
+        self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
         self._probing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -63,6 +64,7 @@ class Service:
                 await self._probing
         await asyncio.get_running_loop().run_in_executor(None, self.catalog.close)
         self._aside.shutdown(wait=True, cancel_futures=True)
+        self._snapshots.shutdown(wait=True, cancel_futures=True)
         self.store.close()
         self.journal.info("closed")
 

@@ -1,6 +1,7 @@
 """One thread for each experiment: it answers all questions that wait with one commit, and only then hands out the answers.
 
-While the disk is busy the event loop goes on, and what it takes in meanwhile is the next batch.
+While the disk is busy the event loop goes on, and what it takes in meanwhile is the next batch. All questions of one turn of
+the loop are handed over together: the thread is not woken for each, to take the interpreter from a loop that has more to read.
 """
 
 import asyncio
@@ -38,21 +39,41 @@ class Worker:
 
     def __init__(self, experiment: Experiment, most: int, observe: Callable[[Batch], None]) -> None:
         self.experiment, self.most, self.observe = experiment, most, observe
-        self._queue: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
+        self._turn: list[Waiting] = []  # asked in this turn of the event loop
+        self._open = 0  # questions without an answer
+        self._stopped, self._handing = False, threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"experiment {experiment.name}", daemon=True)
         self._thread.start()
 
     async def ask(self, question: Callable[[], T]) -> T:
         """The answer, once it is kept."""
-        if self._queue.qsize() >= self.most:
+        if self._open >= self.most:
             raise unavailable("too many calls wait for this experiment")
-        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._queue.put(Waiting(question, future))
-        return await future
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        if not self._turn:
+            loop.call_soon(self._hand_over)
+        self._turn.append(Waiting(question, future))
+        self._open += 1
+        try:
+            return await future
+        finally:
+            self._open -= 1
+
+    def _hand_over(self) -> None:
+        asked, self._turn = self._turn, []
+        with self._handing:
+            if not self._stopped:
+                self._queue.put(asked)
+                return
+        deliver([(item, unavailable("the service stops")) for item in asked])
 
     def stop(self) -> None:
         """Once all that wait are answered; the experiment is closed then."""
-        self._queue.put(None)
+        with self._handing:
+            self._stopped = True
+            self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
@@ -63,16 +84,13 @@ class Worker:
             self.experiment.close()
 
     def _next(self) -> list[Waiting] | None:
-        first = self._queue.get()
-        if first is None:
-            return None
-        batch = [first]
-        while len(batch) < MOST and not self._queue.empty():
-            item = self._queue.get()
-            if item is None:
+        batch = self._queue.get()
+        while batch is not None and len(batch) < MOST and not self._queue.empty():
+            more = self._queue.get()
+            if more is None:
                 self._queue.put(None)  # for the next look, after these
                 break
-            batch.append(item)
+            batch += more
         return batch
 
     def _answer(self, batch: list[Waiting]) -> None:

@@ -53,7 +53,7 @@ class Featuriser:
         if owned is None:
             second, others = features.second(context, None, seen)
             places, signs = self._plan(common, names, tuple(second))
-            weights = np.repeat(features.numbers(numbers, others), count)
+            weights = np.array(features.numbers(numbers, others)).repeat(count)
             if signs is not None:
                 weights *= signs
         else:

@@ -70,11 +70,18 @@ async def decided(call: Call, name: str, body: DecideCall) -> NamedDecision:
     """One decision of an experiment, counted and noted: for every way in which one can be asked for."""
     service = call.service
     found = service.catalog[name]
-    answer = await found.worker.ask(asked_of(service, found, body))
-    if not body.dry_run:
-        service.metrics.decisions.labels(name).inc()
+    question = asked_of(service, found, body)
+    answer, new = await found.worker.ask(lambda: taken(found.experiment, question))
+    service.metrics.decided(name, new)
     call.noted["decision"] = answer.id
     return answer
+
+
+def taken(experiment: Experiment, question: Callable[[], T]) -> tuple[T, int]:
+    """The answer, and how many decisions were taken for it: where it was known, or nothing is to be kept, none."""
+    before = experiment.decisions
+    answer = question()
+    return answer, experiment.decisions - before
 
 
 async def decide(call: Call) -> "Decision | list[Decision | Refused]":
@@ -84,10 +91,8 @@ async def decide(call: Call) -> "Decision | list[Decision | Refused]":
     found = hosted(call)
     check_batch(body, call.service.settings)
     questions = [prepared(lambda item=item: asked_of(call.service, found, item)) for item in body]  # type: ignore[misc]
-    answers = await found.worker.ask(lambda: found.experiment.together(questions))
-    call.service.metrics.decisions.labels(call.path("experiment")).inc(
-        sum(isinstance(answer, NamedDecision) and not item.dry_run for answer, item in zip(answers, body, strict=True))
-    )
+    answers, new = await found.worker.ask(lambda: taken(found.experiment, lambda: found.experiment.together(questions)))
+    call.service.metrics.decided(call.path("experiment"), new)
     return [refused(answer) if isinstance(answer, Exception) else decision_answer(answer) for answer in answers]
 
 

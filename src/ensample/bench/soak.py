@@ -1,0 +1,147 @@
+"""A service under moderate traffic for half an hour: whether memory, files and latency stay what they are.
+
+`python -m ensample.bench.soak --minutes 30` starts one in a folder of its own and prints a line a minute.
+"""
+
+import http.client
+import json
+import os
+import random
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+
+from ensample.bench.service import served
+
+__all__ = ["Minute", "Visitor", "soak"]
+
+ONE = "/v1/experiments/soak"
+EXPERIMENT = {
+    "actions": ["sport", "politics", "culture", "weather"],
+    "features": {"kind": "Hashing", "dim": 32},
+    "recipe": {"kind": "EnsembleSampling", "size": 32},
+    "reward": {"low": 0, "high": 1, "wait": "20 s", "default": 0},
+}
+HEAD = f"{'minute':>6} {'calls':>7} {'p50 ms':>7} {'p99 ms':>7} {'CPU us/call':>11} {'page ms':>7} {'RSS MB':>7} {'files':>5}"
+
+
+class Minute(NamedTuple):
+    """What was seen in one."""
+
+    number: int
+    calls: int
+    half: float  # milliseconds that half of the decisions took at most
+    most: float  # and 99%
+    cpu: float  # microseconds of the server's processor a call, which other processes change less
+    page: float  # milliseconds of the dashboard
+    memory: float  # MB that are resident
+    files: int  # open
+
+    def __str__(self) -> str:
+        return (
+            f"{self.number:6d} {self.calls:7d} {self.half:7.2f} {self.most:7.1f} {self.cpu:11.0f} "
+            f"{self.page:7.0f} {self.memory:7.1f} {self.files:5d}"
+        )
+
+
+class Visitor(threading.Thread):
+    """Asks, and rewards most answers, at an even pace on one connection."""
+
+    def __init__(self, port: int, rate: float, seed: int) -> None:
+        super().__init__(daemon=True)
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self._pause, self._rng = 1.0 / rate, random.Random(seed)
+        self.stopping = threading.Event()
+        self.latencies: list[float] = []
+        self.calls = 0
+        self.error: Exception | None = None
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        self._http.request(method, path, None if body is None else json.dumps(body), {"content-type": "application/json"})
+        answer = self._http.getresponse()
+        content = answer.read()
+        self.calls += 1
+        if answer.status >= 300:
+            raise RuntimeError(f"{method} {path}: {answer.status} {content[:200]!r}")
+        return json.loads(content) if content.startswith(b"{") else content
+
+    def run(self) -> None:
+        try:
+            while not self.stopping.wait(self._pause):
+                self.visit()
+        except Exception as error:
+            self.error = error
+
+    def visit(self) -> None:
+        context = {"age": self._rng.random(), "device": self._rng.choice(["phone", "tablet", "desk"])}
+        start = time.perf_counter()
+        decision = self.call("POST", f"{ONE}/decide", {"context": context})
+        self.latencies.append(time.perf_counter() - start)
+        if self._rng.random() < 0.9:  # the others have the default once their wait is over
+            liked = self._rng.random() < context["age"] * (decision["action"] == "sport")
+            self.call("POST", f"{ONE}/decisions/{decision['id']}/reward", {"value": int(liked)})
+
+
+def soak(folder: Path, minutes: int, rate: float, clients: int = 4, length: float = 60.0) -> "list[Minute]":
+    """Minute by minute, each printed when it is over."""
+    found = []
+    with served(folder / "data") as (port, server):
+        looker = Visitor(port, 1.0, -1)
+        looker.call("PUT", ONE, EXPERIMENT)
+        visitors = [Visitor(port, rate / clients, seed) for seed in range(clients)]
+        for visitor in visitors:
+            visitor.start()
+        typer.echo(HEAD)
+        for number in range(1, minutes + 1):
+            calls, cpu = sum(visitor.calls for visitor in visitors), processor(server.pid)
+            time.sleep(length)
+            latencies: list[float] = []
+            for visitor in visitors:
+                if visitor.error is not None:
+                    raise visitor.error
+                latencies += visitor.latencies
+                visitor.latencies = []
+            made, spent = sum(visitor.calls for visitor in visitors) - calls, processor(server.pid) - cpu
+            start = time.perf_counter()
+            looker.call("GET", "/experiments/soak")
+            page = time.perf_counter() - start
+            half, most = (float(value) * 1e3 for value in np.quantile(latencies, (0.5, 0.99)))
+            memory, files = resident(server.pid), len(os.listdir(f"/proc/{server.pid}/fd"))
+            found.append(Minute(number, made, half, most, spent / made * 1e6, page * 1e3, memory, files))
+            typer.echo(str(found[-1]))
+        for visitor in visitors:
+            visitor.stopping.set()
+            visitor.join()
+        looker.call("GET", "/readyz")
+    return found
+
+
+def processor(pid: int) -> float:
+    """Seconds that a process has had of it."""
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def main(
+    minutes: Annotated[int, typer.Option(min=1)] = 30,
+    rate: Annotated[float, typer.Option(help="visits a second")] = 60.0,
+    folder: Annotated[Path, typer.Option(help="where it keeps its file meanwhile")] = Path("."),
+) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory(dir=folder) as kept:
+        found = soak(Path(kept), minutes, rate)
+        size = sum(path.stat().st_size for path in Path(kept).rglob("*") if path.is_file()) / 1e6
+    typer.echo(f"{sum(minute.calls for minute in found)} calls; {size:.0f} MB of files, the service's log among them")
+
+
+if __name__ == "__main__":
+    typer.run(main)
