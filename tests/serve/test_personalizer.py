@@ -168,6 +168,12 @@ def test_a_pause_is_a_refusal(serve: Serve) -> None:
     assert found.status_code == 409 and found.json()["error"]["innerError"]["code"] == "paused"
 
 
+def test_what_is_not_here_is_said_in_personalizers_words(serve: Serve) -> None:
+    found = serve().post("/personalizer/v1.1-preview.1/multislot/rank", json={})
+    error = found.json()["error"]
+    assert found.status_code == 404 and error["code"] == "ResourceNotFound" and "multi-slot" in error["message"]
+
+
 def test_the_experiment_can_be_made_beforehand(serve: Serve) -> None:
     client = serve()
     client.put("/v1/experiments/personalizer", json={"reward": {"low": 0, "high": 10}, "recipe": {"kind": "Greedy"}})

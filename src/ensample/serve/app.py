@@ -15,6 +15,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ensample.serve.calls import Endpoint, json_response
+from ensample.serve.dialects.personalizer import refusal_body
 from ensample.serve.refusals import Refusal
 from ensample.serve.routes import ROUTES
 from ensample.serve.service import Service
@@ -72,6 +73,10 @@ class Address(StarletteRoute):
 
 
 async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    """An address that there is not."""
+    """An address that there is not; to Personalizer's clients in their words."""
+    if scope["path"].startswith("/personalizer/"):
+        absent = Refusal(404, "of Personalizer only rank, reward and activate of v1.0 are here: no multi-slot ranking")
+        await json_response(refusal_body(absent), absent.status)(scope, receive, send)
+        return
     refusal = Refusal(404, "expected an address of this service: see /openapi.json")
     await json_response(refusal.body(), refusal.status)(scope, receive, send)

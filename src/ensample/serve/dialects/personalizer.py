@@ -13,7 +13,7 @@ from ensample.serve.calls import Call, Dialect
 from ensample.serve.messages import Context, DecideCall
 from ensample.serve.refusals import Refusal
 
-__all__ = ["PERSONALIZER", "RankCall", "Ranked", "RewardValue", "merged", "question_of", "ranked"]
+__all__ = ["PERSONALIZER", "RankCall", "Ranked", "RewardValue", "merged", "question_of", "ranked", "refusal_body"]
 
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Objects = list[dict[str, Any]]
@@ -68,7 +68,7 @@ class ErrorResponse(Struct):
     error: PersonalizerError
 
 
-def refusal_body(refusal: Refusal, _: Call) -> ErrorResponse:
+def refusal_body(refusal: Refusal, _: Call | None = None) -> ErrorResponse:
     """Personalizer has three codes; ours is within."""
     code = "ResourceNotFound" if refusal.status == 404 else "InternalServerError" if refusal.status >= 500 else "BadRequest"
     return ErrorResponse(PersonalizerError(code, refusal.message, refusal.argument, InnerError(refusal.code)))
