@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import random
+import secrets
 import tempfile
 import threading
 import time
@@ -62,13 +63,21 @@ class Visitor(threading.Thread):
         self.error: Exception | None = None
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        self._http.request(method, path, None if body is None else json.dumps(body), {"content-type": "application/json"})
-        answer = self._http.getresponse()
-        content = answer.read()
+        """Once more where the connection was hung up, as one that is idle is: the ids make that safe."""
+        try:
+            answer, content = self._sent(method, path, body)
+        except (ConnectionError, http.client.HTTPException):
+            self._http.close()
+            answer, content = self._sent(method, path, body)
         self.calls += 1
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {content[:200]!r}")
         return json.loads(content) if content.startswith(b"{") else content
+
+    def _sent(self, method: str, path: str, body: Any) -> tuple[http.client.HTTPResponse, bytes]:
+        self._http.request(method, path, None if body is None else json.dumps(body), {"content-type": "application/json"})
+        answer = self._http.getresponse()
+        return answer, answer.read()
 
     def run(self) -> None:
         try:
@@ -80,7 +89,7 @@ class Visitor(threading.Thread):
     def visit(self) -> None:
         context = {"age": self._rng.random(), "device": self._rng.choice(["phone", "tablet", "desk"])}
         start = time.perf_counter()
-        decision = self.call("POST", f"{ONE}/decide", {"context": context})
+        decision = self.call("POST", f"{ONE}/decide", {"id": secrets.token_hex(12), "context": context})
         self.latencies.append(time.perf_counter() - start)
         if self._rng.random() < 0.9:  # the others have the default once their wait is over
             liked = self._rng.random() < context["age"] * (decision["action"] == "sport")
