@@ -42,6 +42,7 @@ class Worker:
         self._queue: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._turn: list[Waiting] = []  # asked in this turn of the event loop
         self._open = 0  # questions without an answer
+        self._last = 1  # handed over together the last time
         self._stopped, self._handing = False, threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"experiment {experiment.name}", daemon=True)
         self._thread.start()
@@ -52,9 +53,11 @@ class Worker:
             raise unavailable("too many calls wait for this experiment")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        if not self._turn:
-            loop.call_soon(self._hand_over)
         self._turn.append(Waiting(question, future))
+        if self._open == 0 and self._last == 1:
+            self._hand_over()  # nobody else is about
+        elif len(self._turn) == 1:
+            loop.call_soon(self._hand_over)
         self._open += 1
         try:
             return await future
@@ -63,6 +66,7 @@ class Worker:
 
     def _hand_over(self) -> None:
         asked, self._turn = self._turn, []
+        self._last = len(asked)
         with self._handing:
             if not self._stopped:
                 self._queue.put(asked)
