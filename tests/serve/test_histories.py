@@ -72,7 +72,7 @@ async def served(data: Path) -> AsyncIterator[tuple[Service, httpx.AsyncClient]]
     service = Service(settings, Journal("error"), lambda path: SQLiteStorage(path, synchronous="OFF"))
     app = application(service)
     async with (
-        app.router.lifespan_context(app),
+        app.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ADDRESS) as http,
     ):
         await http.put(ONE, json=SHOP)

@@ -28,6 +28,7 @@ EXPERIMENT = {
     "recipe": {"kind": "EnsembleSampling", "size": 32},
     "reward": {"low": 0, "high": 1, "wait": "20 s", "default": 0},
 }
+BATCH, FILLED = 500, 60_000  # decisions before the first minute
 HEAD = f"{'minute':>6} {'calls':>7} {'p50 ms':>7} {'p99 ms':>7} {'CPU us/call':>11} {'page ms':>7} {'RSS MB':>7} {'files':>5}"
 
 
@@ -96,12 +97,23 @@ class Visitor(threading.Thread):
             self.call("POST", f"{ONE}/decisions/{decision['id']}/reward", {"value": int(liked)})
 
 
-def soak(folder: Path, minutes: int, rate: float, clients: int = 4, length: float = 60.0) -> "list[Minute]":
+def fill(visitor: Visitor, decisions: int) -> None:
+    """With so many decisions and rewards: until then memory grows, as the database keeps 32 MB of its pages at hand."""
+    for start in range(0, decisions, BATCH):
+        ids = [f"{visitor._rng.getrandbits(96):024x}" for _ in range(BATCH)]
+        visitor.call("POST", f"{ONE}/decide", [{"id": id, "context": {"age": start % 7 / 7, "device": "desk"}} for id in ids])
+        visitor.call("POST", f"{ONE}/rewards", [{"id": id, "value": 0} for id in ids])
+
+
+def soak(
+    folder: Path, minutes: int, rate: float, clients: int = 4, length: float = 60.0, filled: int = FILLED
+) -> "list[Minute]":
     """Minute by minute, each printed when it is over."""
     found = []
     with served(folder / "data") as (port, server):
         looker = Visitor(port, 1.0, -1)
         looker.call("PUT", ONE, EXPERIMENT)
+        fill(looker, filled)
         visitors = [Visitor(port, rate / clients, seed) for seed in range(clients)]
         for visitor in visitors:
             visitor.start()
