@@ -27,6 +27,7 @@ DRAWING = re.compile(r'<img\b[^>]*\bsrc="(?P<source>[^":]*\.svg)"[^>]*>')
 WIDTH = re.compile(r'\bwidth="(\d+)"')
 STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 DIRECTIVE = re.compile(r"^::: ensample\.(\S+)$", re.MULTILINE)
+BAR = re.compile(r"<code>[^<]*\\\|[^<]*</code>")
 LEFT_ALONE = r"<a\b.*?</a>|<h\d.*?</h\d>|<pre\b.*?</pre>"
 NAMED = re.compile(rf"{LEFT_ALONE}|<code>(?P<shown>(?:es\.)?(?P<name>\w+(?:\.\w+)?)(?:\([^<]*\))?)</code>", re.DOTALL)
 
@@ -88,7 +89,12 @@ def on_page_content(html: str, page: Page, files: Files, **_: Any) -> str:
         assert target is not None
         return f'<a class="name" href="{target.url_relative_to(page.file)}#{place[1]}"><code>{found["shown"]}</code></a>'
 
-    return NAMED.sub(linked, html)
+    return NAMED.sub(linked, unescaped(html))
+
+
+def unescaped(html: str) -> str:
+    """In tables code hosts want a bar in code escaped, and Python's Markdown does not."""
+    return BAR.sub(lambda found: found[0].replace("\\|", "|"), html)
 
 
 def on_post_page(output: str, page: Page, config: Any, **_: Any) -> str:
