@@ -51,7 +51,8 @@ class Page(HTMLParser):
 @pytest.mark.long
 def test_the_site_is_whole(tmp_path: Path) -> None:
     """One test, as one build serves all that is asked of it."""
-    told = {"NO_MKDOCS_2_WARNING": "1", "SITE_SEARCH": "false", "PYTHONWARNINGS": "default"}  # others' deprecations are not ours to mend
+    told = {"NO_MKDOCS_2_WARNING": "1", "SITE_SEARCH": "false"}
+    told |= {"PYTHONWARNINGS": "default"}  # others' deprecations are not ours to mend
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
     built = subprocess.run(command, cwd=ROOT, env=os.environ | told, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
@@ -101,8 +102,14 @@ def pages_read_alike_on_a_code_host(site: Path, pages: dict[Path, Page]) -> None
 
 def every_public_name_has_an_entry(site: Path, pages: dict[Path, Page]) -> None:
     ids = set().union(*(page.ids for path, page in pages.items() if path.parent == site / "reference"))
-    missing = [path for path in homes().values() if path not in ids]
+    asked = {f"ensample.client.asks.{name}" for name, made in vars(ensample.client.Client).items() if is_asked(made)}
+    missing = [path for path in [*homes().values(), *asked] if path not in ids]
     assert not missing
+
+
+def is_asked(made: object) -> bool:
+    """Whether a client's method is made of a function of `asks`, and documented there."""
+    return getattr(made, "__name__", None) in vars(ensample.client.asks)
 
 
 def homes() -> dict[str, str]:
