@@ -17,7 +17,7 @@ with one feature a pair:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ from ensample.types import ArrayLike, FloatArray
 __all__ = ["Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
 
 FEW = 4096  # standing arms whose rows are kept one by one
+LARGE = 1 << 20  # features of all arms together from which on the best arm is searched for
+MADE = ("_lent", "by_coordinate", "each", "search", "searched")  # from the rows
+BLOCK = 1 << 14  # arms handled together where all of them would take too much room
 
 
 class Offer(ABC):
@@ -39,6 +42,8 @@ class Offer(ABC):
     by_coordinate: FloatArray  # [dim, K], as the kernels read it; where arms are listed
     each: "Sequence[FloatArray] | FloatArray"  # the rows one by one, [dim] each; where arms are listed
     _lent: FloatArray  # `by_coordinate` to kernels that run every round: numba takes longer to know an array as read-only
+    searched = False  # whether arms are so many that the best is searched for, and `by_coordinate` only made when asked for
+    search: Any = None  # how, where it is (`models.search`)
 
     @abstractmethod
     def best(self, theta: FloatArray) -> tuple[int | None, FloatArray]:
@@ -55,20 +60,33 @@ class Rows(Offer):
     rows: FloatArray
 
     def __init__(self, features: ArrayLike, dim: int | None = None) -> None:
-        self.rows = matrix("features", features, dim)
+        self.rows = matrix("features", features, dim, shared=isinstance(self, Arms))
         self.dim = self.rows.shape[1]
         self._lay_out()
 
     def _lay_out(self) -> None:
         """Make what follows from the rows, and let none of it be changed."""
+        self.rows.setflags(write=False)
+        self.each = self.rows
+        if self.rows.size < LARGE:
+            self._turn()
+        else:
+            self.searched = True
+
+    def _turn(self) -> None:
         self._lent = np.array(self.rows.T, order="C")
         self.by_coordinate = self._lent.view()
-        self.rows.setflags(write=False)
         self.by_coordinate.setflags(write=False)
-        self.each = self.rows
+
+    def __getattr__(self, name: str) -> Any:
+        """What very many arms have not from the beginning."""
+        if name not in ("_lent", "by_coordinate") or "rows" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._turn()
+        return vars(self)[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lent", "by_coordinate", "each")}
+        return {name: value for name, value in vars(self).items() if name not in MADE}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)
@@ -81,8 +99,12 @@ class Rows(Offer):
         return f"{type(self).__name__}({len(self)} arms, dim={self.dim})"
 
     def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
-        # Coordinates are added in order, so that equal arms have equal scores to the last bit.
-        arm = int(np.argmax(np.add.reduce(self.by_coordinate * theta[:, None], axis=0)))
+        arm, most = 0, -np.inf
+        for number, block in enumerate(blocks(self.rows)):
+            # Coordinates are added in order, so that equal arms have equal scores to the last bit.
+            scores = np.add.reduce(np.array(block.T, order="C") * theta[:, None], axis=0)
+            if scores.max() > most:
+                arm, most = number * BLOCK + int(scores.argmax()), scores.max()
         return arm, self.rows[arm]
 
 
@@ -112,6 +134,10 @@ class Arms(Offer):
 class FiniteArms(Rows, Arms):
     """K arms, the rows of a K x d array. Of arms with equal scores the lowest index wins.
 
+    Features are copied, but for an array of doubles that cannot be written to: a million arms need not be there twice. That is
+    one after `features.flags.writeable = False`, or one of `numpy.load(path, mmap_mode="r")`. From a million features on, K d,
+    the best arm is found from codes of 4 bits a feature and the arms that these cannot rule out: the same arm, sooner.
+
     >>> FiniteArms([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]).best(np.array([0.2, 0.5]))
     (1, array([0., 1.]))
     """
@@ -131,11 +157,14 @@ class FiniteArms(Rows, Arms):
 
     @property
     def largest_norm(self) -> float:
-        return float(np.linalg.norm(self.rows, axis=1).max())
+        return max(float(np.linalg.norm(block, axis=1).max()) for block in blocks(self.rows))
 
     @property
     def sizes(self) -> FloatArray:
-        return ones_for_zeros(np.sqrt(np.square(self.rows).mean(axis=0)))
+        sums = np.zeros(self.dim)
+        for block in blocks(self.rows):
+            sums += np.square(block).sum(axis=0)
+        return ones_for_zeros(np.sqrt(sums / len(self)))
 
     @property
     def parameters(self) -> dict[str, int | FloatArray]:
@@ -249,6 +278,10 @@ class ChangingArms(Arms):
 
     def _missing(self) -> InvalidArgument:
         return InvalidArgument("features", None, f"the arms of this round, a K x {self.dim} array")
+
+
+def blocks(rows: FloatArray) -> Iterator[FloatArray]:
+    return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
 
 
 def ones_for_zeros(sizes: FloatArray) -> FloatArray:

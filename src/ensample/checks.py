@@ -126,12 +126,20 @@ def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -
     return value
 
 
-def array(argument: str, value: object, expected: str) -> FloatArray:
-    """A new contiguous array of finite doubles."""
-    result = np.array(plain(argument, value, expected), dtype=np.float64, order="C")
-    if not np.all(np.abs(result) <= LARGEST):  # false for NaN too
+def array(argument: str, value: object, expected: str, *, shared: bool = False) -> FloatArray:
+    """A contiguous array of finite doubles: a new one or, where it may be `shared`, one that nobody can write to."""
+    given = plain(argument, value, expected)
+    result = given.view(np.ndarray) if shared and is_frozen(given) else np.array(given, dtype=np.float64, order="C")
+    if result.size > 0 and not (result.min() >= -LARGEST and result.max() <= LARGEST):  # false for NaN too
         raise InvalidArgument(argument, value, f"{expected}, every entry finite and at most {LARGEST:g}")
     return result
+
+
+def is_frozen(values: NDArray[Any]) -> bool:
+    """Whether these are contiguous doubles that cannot be written to, nor are a view of what can be."""
+    flags = values.flags
+    alone = flags.owndata or isinstance(values, np.memmap)
+    return values.dtype == np.float64 and flags.c_contiguous and not flags.writeable and alone
 
 
 def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
@@ -164,10 +172,10 @@ def vector(argument: str, value: object, dim: int | None = None) -> FloatArray:
     return result
 
 
-def matrix(argument: str, value: object, dim: int | None = None) -> FloatArray:
-    """A non-empty matrix of finite doubles with `dim` columns where that is given."""
+def matrix(argument: str, value: object, dim: int | None = None, *, shared: bool = False) -> FloatArray:
+    """A non-empty matrix of finite doubles with `dim` columns where that is given; `shared` as in `array`."""
     expected = "a K x d array of numbers" if dim is None else f"a K x {dim} array of numbers"
-    result = array(argument, value, expected)
+    result = array(argument, value, expected, shared=shared)
     if result.ndim != 2 or 0 in result.shape or (dim is not None and result.shape[1] != dim):
         raise InvalidArgument(argument, value, f"{expected} with K >= 1, not shape {result.shape}")
     return result

@@ -31,6 +31,7 @@ class Stream(IntEnum):
     MIXTURE = 5
     REPLAY = 6
     RESERVOIR = 7
+    SAMPLE = 8
 
 
 class Address:

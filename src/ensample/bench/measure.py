@@ -10,6 +10,9 @@ from ensample.bench.contestants import ARMS, DIM, HORIZON, SCALE, floored, live,
 from ensample.bench.engines import bare, studied
 from ensample.bench.experiments import bare_policy, durable, in_memory, synced
 from ensample.bench.floor import build_floor
+from ensample.bench.large import ARMS as MANY
+from ensample.bench.large import DIM as WIDE
+from ensample.bench.large import deciding, many_arms, product, voting
 from ensample.bench.networks import MEMBERS, network_products, network_rounds
 from ensample.bench.peers import PEERS
 from ensample.bench.service import Measured, measured_service
@@ -161,6 +164,16 @@ def peers(turns: int, step: Step) -> Iterator[Ratio]:
         yield compared(title, other, live(ensemble(100), LIVE_ROUNDS), target, True, turns, step, note)
 
 
+def large(turns: int, step: Step) -> Iterator[Ratio]:
+    """A million arms, exactly: decide + update against the product of all features with one theta, and in microseconds."""
+    policy = many_arms()
+    times = take_turns({"ours": deciding(policy), "numpy": product(policy), "vote": voting(policy)}, turns, step)
+    size = f"{MANY:,} arms, d={WIDE}"
+    note = f"{time(times, 'ours')} over {time(times, 'numpy')}"
+    yield Ratio(f"decide + update / numpy's X @ theta, {size}", ratio(times, "ours", "numpy"), 1.1, False, note)
+    yield Ratio(f"decide + update, us, {size}", median(times, "ours"), 1_000.0, False, f"exact; a vote: {time(times, 'vote')}")
+
+
 def experiments(turns: int, step: Step) -> Iterator[Ratio]:
     """Decisions through an experiment, in microseconds and a second: what a product sees, on this machine."""
     times = take_turns({"ours": in_memory(), "bare": bare_policy()}, turns, step)
@@ -209,6 +222,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "calibration": calibration,
     "logistic": logistic,
     "neural": neural,
+    "large": large,
     "engines": engines,
     "experiments": experiments,
     "service": service,

@@ -9,6 +9,7 @@ from ensample.kernels import ensemble
 from ensample.kernels.ballot import ballot
 from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
+from ensample.models.search import greedy_arm, greedy_arms
 from ensample.perturbations import InitialLaw, Perturbation, drawn
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
@@ -64,7 +65,9 @@ class LinearEnsemble(LinearModel):
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is None:
             return best_for(self.theta(member), offer)
-        if self.plain:
+        if offer.searched:
+            arm = greedy_arm(self.theta(member), self.in_known_units(offer))
+        elif self.plain:
             arm = ensemble.choose(self.state, self.sums, 1.0, member, offer._lent)
         else:
             known = self.in_known_units(offer)
@@ -81,7 +84,7 @@ class LinearEnsemble(LinearModel):
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         if offer.rows is None:
             return np.zeros(0, np.int64), offer.promises(self.thetas().T)
-        return ensemble.votes(self.thetas(), self.in_known_units(offer).by_coordinate)
+        return greedy_arms(self.thetas(), self.in_known_units(offer))
 
     def ballot(self, by_coordinate: FloatArray) -> IntArray:
         """Each member's greedy arm among the columns of [d, K], without its theta: [m]. As `votes`, but for rounding."""

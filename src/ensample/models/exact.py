@@ -20,6 +20,7 @@ from ensample.kernels.ridge import invert, times
 from ensample.models.description import EnsemblePlan
 from ensample.models.generalized import GeneralizedLinear
 from ensample.models.linear import best_for
+from ensample.models.search import greedy_arms
 from ensample.models.streamed import Streamed, StreamEnsemble
 from ensample.randomness import Address
 from ensample.types import FloatArray, IntArray
@@ -191,4 +192,4 @@ class ExactEnsemble(ExactFit, StreamEnsemble):
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         if offer.rows is None:
             return np.zeros(0, np.int64), offer.promises(self.thetas().T)
-        return ensemble.votes(self.thetas(), offer.by_coordinate)
+        return greedy_arms(self.thetas(), offer)

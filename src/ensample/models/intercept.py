@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from ensample.arms import Offer
 from ensample.calibration import Unknown
-from ensample.kernels import ensemble
 from ensample.kernels.calibration import FREE
 from ensample.kernels.learning import learn_with_constant
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.linear import best_for
+from ensample.models.search import greedy_arms
 from ensample.perturbations import InitialLaw, Perturbation
 from ensample.randomness import Address
 from ensample.types import FloatArray, IntArray
@@ -70,7 +70,7 @@ class EnsembleWithIntercept(LinearEnsemble):
         slopes, intercepts = thetas[:-1], thetas[-1]
         if offer.rows is None:
             return np.zeros(0, np.int64), offer.promises(slopes.T) + intercepts
-        chosen, promises = ensemble.votes(slopes, self.in_known_units(offer).by_coordinate)
+        chosen, promises = greedy_arms(slopes, self.in_known_units(offer))
         return chosen, promises + intercepts
 
     def estimates(self, round: int) -> FloatArray:

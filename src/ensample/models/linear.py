@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from ensample.arms import Offer, Rows
 from ensample.calibration import Calibration, Unknown
 from ensample.checks import vector, whole
-from ensample.kernels import ensemble
 from ensample.kernels.calibration import Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
 from ensample.kernels.ridge import Ridge, new_ridge, views
 from ensample.models.model import Model
+from ensample.models.search import greedy_arm
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["LinearModel"]
@@ -131,7 +131,7 @@ class LinearModel(Model):
 def best_for(theta: FloatArray, offer: Offer) -> tuple[int | None, FloatArray]:
     """argmax_x x'theta among the arms on offer, which may be the user's own."""
     if offer.rows is not None:
-        arm = ensemble.greedy(theta, offer.by_coordinate)
+        arm = greedy_arm(theta, offer)
         return arm, offer.rows[arm]
     number, x = offer.best(theta)
     x = vector("best(theta)", x, theta.size)

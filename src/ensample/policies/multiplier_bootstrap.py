@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms, Offer
 from ensample.checks import number, whole
-from ensample.kernels import ensemble
 from ensample.kernels.multipliers import learn_weighted, weighted_estimate
 from ensample.kernels.pseudo_rewards import unplayed
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.models import LinearModel
+from ensample.models.search import greedy_arms
 from ensample.policies.kveton_phe import independent_rows
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
@@ -120,7 +120,7 @@ class ReweighedModel(LinearModel):
         return np.array([self.theta(member) for member in range(self.size)])
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
-        return ensemble.votes(np.ascontiguousarray(self.estimates(0).T), offer.by_coordinate)
+        return greedy_arms(np.ascontiguousarray(self.estimates(0).T), offer)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         learn_weighted(self.state, self.grams, self.targets, self.pulls, self.weights(round), self.pseudo, arm, x, y)

@@ -18,6 +18,7 @@ from ensample.models.model import Model
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
 from ensample.policies.ledger import Ledger, LogSink, Observation, checked_sink
+from ensample.policies.sampled import SampledPropensities, sampled
 from ensample.randomness import Address
 from ensample.theory import Setting
 from ensample.types import ArrayLike, FloatArray, IntArray
@@ -190,6 +191,12 @@ class Policy:
         with self._ledger.lock:
             return self._shares(self.round, offer)
 
+    def sampled_propensities(self, members: int, features: ArrayLike | None = None) -> SampledPropensities:
+        """The probability of each arm in the next round, from the votes of some members: see `SampledPropensities`."""
+        offer = self.arms if features is None else self._offer(features)
+        with self._ledger.lock:
+            return sampled(self, offer, whole("members", members, 1))
+
     def propensity(self, decision: Decision) -> float:
         """The exact probability with which a decision of this policy was taken: known until the next update.
 
@@ -296,11 +303,16 @@ class Policy:
         rows = listed(offer)
         if self._rule is None:
             return np.bincount(self._votes(offer)[0], minlength=len(rows)) / size
-        weights = vector("weights", self._rule.weights(round, size, self._promises(offer)), size)
-        if weights.min() < 0.0 or weights.sum() == 0.0:
-            raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
+        weights = self._member_weights(self._rule, round, size, self._promises(offer))
         shares: FloatArray = np.bincount(self._votes(offer)[0], weights, len(rows)) / weights.sum()
         return shares
+
+    def _member_weights(self, rule: MemberRule, round: int, size: int, promises: Promises) -> FloatArray:
+        """Proportional to the probability of each member in a round: [m]. A rule may be the user's own."""
+        weights = vector("weights", rule.weights(round, size, promises), size)
+        if weights.min() < 0.0 or weights.sum() == 0.0:
+            raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
+        return weights
 
     def _promises(self, offer: Offer) -> Promises:
         return lambda: self._votes(offer)[1]

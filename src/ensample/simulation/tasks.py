@@ -14,6 +14,7 @@ from ensample.kernels.machine_code import is_noted, note
 from ensample.members import OptimisticMember
 from ensample.models import Linear, Logistic
 from ensample.models.neural import Neural, Trained
+from ensample.models.search import Screen
 from ensample.perturbations import Gaussian, Uniform
 from ensample.policies import EnsembleSampling, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
@@ -79,7 +80,7 @@ def tasks() -> dict[str, Callable[[], object]]:
     """By name, what takes longest first; tasks that share kernels are far from each other, so as not to be done at once."""
     simulated = dict(simulations())
     alive = [*recipes(), *(variety.example for variety in VARIETIES)]
-    return simulated | {live_name(recipe): partial(play, recipe) for recipe in alive}
+    return simulated | {live_name(recipe): partial(play, recipe) for recipe in alive} | {"very many arms": search}
 
 
 def simulations() -> Iterator[tuple[str, Callable[[], object]]]:
@@ -133,6 +134,15 @@ def play(recipe: Recipe) -> None:
             for ask in (*asked, lambda model=model: model.ballot(np.eye(2))):
                 with suppress(EnsampleError, AttributeError):  # nor has every policy all answers
                     ask()
+
+
+def search() -> None:
+    """What is done where arms are too many to score all of them."""
+    rows = np.eye(2)
+    rows.setflags(write=False)
+    for standing in (True, False):
+        Screen(rows, standing).best(rows[0].copy())
+    Screen(rows, True).votes(np.eye(2))
 
 
 def names() -> list[str]:

@@ -1,0 +1,68 @@
+"""A million arms: a live policy's decision beside the matrix-vector product that scores all of them."""
+
+from time import perf_counter
+
+import numpy as np
+
+from ensample.arms import FiniteArms
+from ensample.bench.timing import Turn
+from ensample.policies import EnsembleSampling, Policy
+
+__all__ = ["ARMS", "DIM", "deciding", "many_arms", "product", "voting"]
+
+ARMS, DIM = 10**6, 32
+MEMBERS = 100
+ROUNDS = 20
+LEARNED = 50  # rewards that the policy has seen: members differ, and agree on what matters
+
+
+def many_arms() -> Policy:
+    """A policy that has begun to learn, on Gaussian arms: codes rule out less the more features there are that matter alike."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((ARMS, DIM))
+    features.setflags(write=False)  # so that they are there once
+    policy = EnsembleSampling(MEMBERS).start(FiniteArms(features), seed=0)
+    theta = rng.standard_normal(DIM)
+    for arm in rng.integers(ARMS, size=LEARNED):
+        policy.update(int(arm), float(features[arm] @ theta + rng.standard_normal()))
+    return policy
+
+
+def deciding(policy: Policy) -> Turn:
+    """Microseconds of a decision and of learning its reward."""
+
+    def turn() -> float:
+        start = perf_counter()
+        for _ in range(ROUNDS):
+            decision = policy.decide()
+            policy.update(decision, float(decision.features[0]))
+        return (perf_counter() - start) / ROUNDS * 1e6
+
+    return turn
+
+
+def product(policy: Policy) -> Turn:
+    """Microseconds of numpy's own X @ theta, on as many threads as it takes."""
+    rows = policy.arms.rows
+    assert rows is not None
+    theta = policy.mean
+
+    def turn() -> float:
+        start = perf_counter()
+        for _ in range(ROUNDS // 4):
+            rows @ theta
+        return (perf_counter() - start) / (ROUNDS // 4) * 1e6
+
+    return turn
+
+
+def voting(policy: Policy) -> Turn:
+    """Microseconds of the exact propensities of all arms, a member's vote each."""
+
+    def turn() -> float:
+        policy.update(0, 0.0)  # or else the votes would be known
+        start = perf_counter()
+        policy.propensities()
+        return (perf_counter() - start) / MEMBERS * 1e6
+
+    return turn
