@@ -1,13 +1,15 @@
 """The best of very many arms, exactly, without reading all of them.
 
-A feature is written down as a code of 4 bits: x_i = centre_i + step_i (q_i - 8) + r_i with |r_i| <= error_i. So
+A feature is written down as a code of 4 bits: x_i = centre_i + step_i (q_i - 8 + r_i) with |r_i| <= 1/2. So, with
+w_i = theta_i step_i,
 
-    x'theta = centre'theta + sum_i theta_i step_i (q_i - 8) + r'theta,
+    x'theta = centre'theta + sum_i w_i (q_i - 8) + sum_i w_i r_i,    the last of which is at most |w| |r|.
 
-and with whole weights p_i, theta_i step_i = unit p_i + rounding, the sum is `unit` times a whole number that fits into 16 bits.
-What is left out is at most `margin`. One pass over the codes, a sixteenth of the features, finds the arms whose upper bound
-reaches what some arm is seen to have; these are scored from their features. Scores are sums over coordinates in order, as
-everywhere: the arm that is found, and the lowest number on ties, is that of `ensemble.greedy` to the last bit.
+An arm's |r| is written down too, rounded up to a byte: it is one more feature. With whole weights, w_i = unit p_i + rounding,
+an upper bound of every arm is `unit` times a whole number that fits into 16 bits. One pass over the codes, a sixteenth of the
+features, finds the arms whose bound reaches what some arm is seen to have; these are scored from their features. Scores are
+sums over coordinates in order, as everywhere: the arm that is found, and the lowest number on ties, is that of
+`ensemble.greedy` to the last bit.
 """
 
 from typing import Any
@@ -25,19 +27,37 @@ Codes = NDArray[np.uint8]
 Whole = NDArray[np.int16]
 
 TABLE = 4
-"""Rows of what is known of each feature: centre, step, error, size."""
+"""Rows of what is known of each feature: centre, step, error that is not in |r|, size."""
 
 LEVELS = 15  # the highest code
 MIDDLE = 8  # the code of the centre
 FULL = 32767  # the largest whole number of 16 bits
+WIDE = 255  # the largest code of |r|
 ROUNDING = 1.2e-16  # half of what separates 1 from the next double, and a little
 FEW = 8  # arms of a tile that are scored one by one
 SMALLEST, LARGEST = 1e-280, 1e280  # scores between which nothing that matters underflows or overflows
 
 
+@borrowing
+def radius_step(dim: int) -> float:
+    """What a code of |r| stands for: |r| is at most sqrt(d) / 2, and the last code is to spare."""
+    return 0.5 * np.sqrt(dim) / (WIDE - 1)
+
+
+@borrowing
+def level(column: FloatArray, low: float, centre: float, step: float, levels: FloatArray, squares: FloatArray) -> None:
+    """The codes of one feature of some arms, and what they add to |r|^2."""
+    once = 1.0 / step
+    for place in range(column.size):
+        code = min(max(np.floor((column[place] - low) * once + 0.5), 0.0), float(LEVELS))
+        away = (column[place] - (centre + step * (code - MIDDLE))) * once
+        levels[place] = code
+        squares[place] += away * away
+
+
 @kernel
 def encode(rows: FloatArray, table: FloatArray, codes: Codes) -> None:
-    """Fill `table` [TABLE, d] and `codes`, TILE arms after TILE arms, of each one byte for two features and arm.
+    """Fill `table` [TABLE, d] and `codes`: TILE arms after TILE arms, a byte for two features and arm, and one for |r|.
 
     The last tile is filled up with copies of the last arm; where d is odd, a feature that is always 0 comes last.
     """
@@ -50,50 +70,61 @@ def encode(rows: FloatArray, table: FloatArray, codes: Codes) -> None:
             highs[i] = max(highs[i], rows[k, i])
     for i in range(d):
         step = (highs[i] - lows[i]) / LEVELS
-        table[0, i] = lows[i] + MIDDLE * step
-        table[1, i] = step
+        table[1, i] = step if step > SMALLEST else 0.0
+        table[0, i] = lows[i] + MIDDLE * table[1, i]
         table[2, i] = 0.0
-    for tile in range(codes.size // (pairs * TILE)):
+    column, levels, squares = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+    for tile in range(codes.size // ((pairs + 1) * TILE)):
+        first = tile * (pairs + 1) * TILE
         for place in range(TILE):
-            k = min(tile * TILE + place, arms - 1)
-            for i in range(d):
-                x, centre, step = rows[k, i], table[0, i], table[1, i]
-                code = MIDDLE
-                if step > 0.0:
-                    code = int(min(max(np.floor((x - lows[i]) / step + 0.5), 0.0), float(LEVELS)))
-                table[2, i] = max(table[2, i], abs(x - (centre + step * (code - MIDDLE))))
-                spot = (tile * pairs + i // 2) * TILE + place
-                if i % 2 == 0:
-                    codes[spot] = code
-                else:
-                    codes[spot] |= code << 4
+            squares[place] = 0.0
+        for i in range(d):
+            for place in range(TILE):
+                column[place] = rows[min(tile * TILE + place, arms - 1), i]
+            if table[1, i] > 0.0:
+                level(column, lows[i], table[0, i], table[1, i], levels, squares)
+            else:
+                for place in range(TILE):
+                    levels[place] = MIDDLE
+                    table[2, i] = max(table[2, i], abs(column[place] - table[0, i]))
+            for place in range(TILE):
+                codes[first + i // 2 * TILE + place] |= np.uint8(int(levels[place]) << (i % 2 * 4))
+        for place in range(TILE):
+            radius = np.ceil(np.sqrt(squares[place]) * (1.0 + 1e-9) / radius_step(d))
+            codes[first + pairs * TILE + place] = min(int(radius), WIDE)
     for i in range(d):
         size = max(abs(lows[i]), abs(highs[i])) + abs(table[0, i]) + MIDDLE * table[1, i]
-        table[2, i] += 8.0 * ROUNDING * size  # of the differences above
+        table[2, i] += 16.0 * ROUNDING * size  # of the differences above
         table[3, i] = size + table[2, i]
 
 
 @borrowing
-def weigh(table: FloatArray, theta: FloatArray, weights: Whole) -> tuple[float, float, float]:
-    """(unit, centre'theta, margin), and the whole weights; unit 0 where codes say nothing of these scores.
+def weigh(table: FloatArray, theta: FloatArray, weights: Whole) -> tuple[float, float]:
+    """(unit, beyond), and the whole weights of all codes; unit 0 where codes say nothing of these scores.
 
-    |x'theta as computed - centre'theta - unit sum_i p_i (q_i - 8)| <= margin for every arm; all roundings are in it.
+    No arm's score, as computed, is larger than beyond + unit (sum_i p_i (q_i - 8) + p |r|): all roundings are in it.
     """
     d = theta.size
-    centre, size, total, margin = 0.0, 0.0, 0.0, 0.0
+    centre, size, total, square, margin = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(d):
         centre += theta[i] * table[0, i]
         size += abs(theta[i]) * table[3, i]
         total += abs(theta[i]) * table[1, i]
         margin += abs(theta[i]) * table[2, i]
-    unit = MIDDLE * total / (FULL - MIDDLE * d)
-    if not (SMALLEST < size < LARGEST and unit > SMALLEST * ROUNDING):
-        return 0.0, 0.0, 0.0
+    if not SMALLEST < size < LARGEST or total < SMALLEST * ROUNDING:
+        return 0.0, 0.0
+    for i in range(d):
+        share = theta[i] * table[1, i] / total
+        square += share * share
+    radius = total * np.sqrt(square) * (1.0 + 1e-9) * radius_step(d)  # |w|, for a code of 1
+    unit = (MIDDLE * total + WIDE * radius) / (FULL - MIDDLE * d - 2 * WIDE)
     for i in range(d):
         scaled = theta[i] * table[1, i]
         weights[i] = int(np.rint(scaled / unit))
         margin += MIDDLE * abs(scaled - unit * weights[i])
-    return unit, centre, margin + (8.0 * d + 128.0) * ROUNDING * size
+    last = int(radius / unit) + 1
+    weights[weights.size - 2], weights[weights.size - 1] = last, 16 * last
+    return unit, centre + margin + (16.0 * d + 256.0) * ROUNDING * size
 
 
 @embedded
@@ -136,7 +167,7 @@ def scan(rows: FloatArray, theta: FloatArray, start: int, stop: int, arm: int, b
 
 @inlined
 def sums_of(codes: Codes, weights: Whole, tile: int, bias: int) -> Any:
-    """sum_i p_i (q_i - 8) of the arms of a tile; the bias is -8 sum_i p_i."""
+    """sum_i p_i (q_i - 8) + p |r| of the arms of a tile; the bias is -8 sum_i p_i."""
     sums = shorts_of(np.int16(bias))
     first = tile * (weights.size // 2)
     for pair in range(weights.size // 2):
@@ -148,13 +179,13 @@ def sums_of(codes: Codes, weights: Whole, tile: int, bias: int) -> Any:
 def search(
     rows: FloatArray, table: FloatArray, codes: Codes, theta: FloatArray, weights: Whole, tops: Whole, sums: Whole
 ) -> tuple[int, float]:
-    """The best arm and its score; `weights` [d or d + 1, even], `tops` [tiles] and `sums` [TILE] are room to work in."""
+    """The best arm and its score; `weights` [d + 2 or d + 3, even], `tops` [tiles] and `sums` [TILE] are room to work in."""
     arms = rows.shape[0]
-    unit, centre, margin = weigh(table, theta, weights)
+    unit, beyond = weigh(table, theta, weights)
     if unit == 0.0:
         return scan(rows, theta, 0, arms, 0, -np.inf)
     bias = 0
-    for i in range(weights.size):
+    for i in range(theta.size):
         bias -= MIDDLE * weights[i]
     first = 0
     for tile in range(tops.size):
@@ -163,7 +194,7 @@ def search(
             first = tile
     arm, best = scan(rows, theta, first * TILE, min((first + 1) * TILE, arms), arms, -np.inf)
     for tile in range(tops.size):
-        least = (best - centre - margin) / unit
+        least = (best - beyond) / unit
         if tops[tile] >= least and tile != first:
             keep_shorts(sums_of(codes, weights, tile, bias), sums)
             arm, best = look(rows, theta, tile * TILE, min((tile + 1) * TILE, arms), sums, least, arm, best)
@@ -189,7 +220,7 @@ def look(
 @kernel
 def screened(rows: FloatArray, table: FloatArray, codes: Codes, theta: FloatArray) -> tuple[int, float]:
     """argmax_k x_k'theta, the lowest index on ties, and that score."""
-    weights = np.zeros(2 * ((theta.size + 1) // 2), np.int16)
+    weights = np.zeros(2 * ((theta.size + 1) // 2) + 2, np.int16)
     tops = np.empty(codes.size * 2 // (TILE * weights.size), np.int16)
     return search(rows, table, codes, theta, weights, tops, np.empty(TILE, np.int16))
 
@@ -198,7 +229,7 @@ def screened(rows: FloatArray, table: FloatArray, codes: Codes, theta: FloatArra
 def screened_votes(rows: FloatArray, table: FloatArray, codes: Codes, thetas: FloatArray) -> tuple[IntArray, FloatArray]:
     """The same for each column of [d, m]: ([m], [m])."""
     d, m = thetas.shape
-    weights = np.zeros(2 * ((d + 1) // 2), np.int16)
+    weights = np.zeros(2 * ((d + 1) // 2) + 2, np.int16)
     tops = np.empty(codes.size * 2 // (TILE * weights.size), np.int16)
     sums, theta = np.empty(TILE, np.int16), np.empty(d)
     chosen, promises = np.empty(m, np.int64), np.empty(m)

@@ -59,7 +59,7 @@ class Screen:
         """What there is to know of each feature, and the codes of all arms, as `encode` writes them."""
         if self._known is None:
             arms, dim = self.rows.shape
-            table, codes = np.zeros((TABLE, dim)), np.zeros(-(-arms // TILE) * ((dim + 1) // 2) * TILE, np.uint8)
+            table, codes = np.zeros((TABLE, dim)), np.zeros(-(-arms // TILE) * ((dim + 1) // 2 + 1) * TILE, np.uint8)
             if dim <= WIDEST:  # else the table says that nothing is known, and all arms are scored
                 encode(self.rows, table, codes)
             self._known = table, codes
