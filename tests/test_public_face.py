@@ -21,7 +21,7 @@ NAMES = {
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "PricingProblem ShiftedProblem StudentNoise",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
-    "Certificate MultiplierBootstrap SupLinUCB",
+    "ApproximateArms Certificate MultiplierBootstrap SampledPropensities SupLinUCB",
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Estimate Evaluation evaluate read_dsjson",

@@ -1,6 +1,7 @@
 # The public names, a line each: `names.py` reads them too. To add one is to add its line.
 
 from ensample import theory as theory
+from ensample.arms import ApproximateArms as ApproximateArms
 from ensample.arms import Arms as Arms
 from ensample.arms import Box as Box
 from ensample.arms import ChangingArms as ChangingArms
@@ -80,6 +81,7 @@ from ensample.policies.perturbed_history import PerturbedHistory as PerturbedHis
 from ensample.policies.policy import Policy as Policy
 from ensample.policies.recipe import Recipe as Recipe
 from ensample.policies.refreshed import RefreshedEnsembleSampling as RefreshedEnsembleSampling
+from ensample.policies.sampled import SampledPropensities as SampledPropensities
 from ensample.policies.sharp import SharpEnsembleSampling as SharpEnsembleSampling
 from ensample.policies.sup_linucb import SupLinUCB as SupLinUCB
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling as SymmetrizedEnsembleSampling

@@ -24,9 +24,10 @@ import numpy as np
 
 from ensample.checks import matrix, vector, whole
 from ensample.errors import InvalidArgument, WrongType
+from ensample.extras import require
 from ensample.types import ArrayLike, FloatArray
 
-__all__ = ["Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
+__all__ = ["ApproximateArms", "Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
 
 FEW = 4096  # standing arms whose rows are kept one by one
 LARGE = 1 << 20  # features of all arms together from which on the best arm is searched for
@@ -169,6 +170,35 @@ class FiniteArms(Rows, Arms):
     @property
     def parameters(self) -> dict[str, int | FloatArray]:
         return {"features": self.rows}
+
+
+class ApproximateArms(FiniteArms):
+    """K arms whose best is looked for by an index of faiss (extra `ann`): what is found is not always the best one.
+
+    Arms are put in about sqrt(K) cells. Of these the `probes` most promising for a theta are searched, and the most promising
+    arms that are found there are scored exactly; the lowest index wins ties. A policy acts on what is found, and its votes are
+    what is found: its propensities are those of the policy as it acts. `policy.recall()` says how often it is the best arm.
+    Exact search, that of `FiniteArms`, is quick too: docs/large.md has both measured, with a million arms.
+
+    The index is made when it is first needed, of arms as floats of 32 bits: half as much room again. On other machines and with
+    other versions of faiss it may find others.
+
+    >>> ApproximateArms(np.eye(200), probes=4)
+    ApproximateArms(200 arms, dim=200)
+    """
+
+    def __init__(self, features: ArrayLike, probes: int = 32) -> None:
+        self.probes = whole("probes", probes, 1)
+        require("faiss", extra="ann")
+        super().__init__(features)
+
+    def _lay_out(self) -> None:
+        super()._lay_out()
+        self.searched = True
+
+    @property
+    def parameters(self) -> dict[str, int | FloatArray]:
+        return {"features": self.rows, "probes": np.array(self.probes)}
 
 
 class UnitBall(Arms):

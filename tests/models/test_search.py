@@ -1,5 +1,7 @@
 """Of very many arms the best is found without scoring all of them: it is the one that scoring all of them finds."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -186,7 +188,7 @@ def test_arms_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(whole.sizes, expected[2], rtol=1e-14)
 
 
-def test_an_array_that_nobody_can_write_to_is_shared(tmp_path) -> None:
+def test_an_array_that_nobody_can_write_to_is_shared(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).standard_normal((20, 3))
     np.save(tmp_path / "rows.npy", rows)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
@@ -216,3 +218,33 @@ def test_few_arms_are_all_scored() -> None:
     arms = es.FiniteArms(np.eye(3))
     assert not arms.searched and greedy_arm(np.array([0.0, 2.0, 1.0]), arms) == 1 and arms.search is None
     assert greedy_arms(np.eye(3), arms)[0].tolist() == [0, 1, 2]
+
+
+def test_approximate_arms_act_and_vote_alike(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal((3_000, 6)) * [1e60, 1.0, 1e-60, 1.0, 1.0, 1.0]
+    policy = es.EnsembleSampling(50).start(es.ApproximateArms(rows, probes=8), seed=1)
+    for _ in range(20):
+        decision = policy.decide(propensity=True)
+        assert decision.arm is not None and policy.votes()[decision.member] == decision.arm
+        assert decision.propensity == policy.propensities()[decision.arm] > 0.0
+        policy.update(decision, float(rng.standard_normal()))
+    exact = es.EnsembleSampling(50).start(es.FiniteArms(rows), seed=1)
+    assert exact.recall() == 1.0
+    found, best = policy.votes(), [slowly(rows, theta) for theta in policy.estimates]
+    assert 0.5 < policy.recall() == np.mean(found == best) < 1.0
+    policy.save(tmp_path / "policy.snapshot")
+    again = es.load(tmp_path / "policy.snapshot")
+    assert isinstance(again.arms, es.ApproximateArms) and again.arms.probes == 8
+    assert again.decide().arm == policy.decide().arm and again.votes().tolist() == found.tolist()
+
+
+def test_an_index_that_looks_everywhere_is_exact() -> None:
+    rng = np.random.default_rng(5)
+    rows = np.round(rng.standard_normal((900, 4)), 1)
+    arms = es.ApproximateArms(rows, probes=30)
+    thetas = np.round(rng.standard_normal((40, 4)), 1)
+    assert [greedy_arm(theta, arms) for theta in thetas] == [slowly(rows, theta) for theta in thetas]
+    assert greedy_arm(np.zeros(4), arms) >= 0  # all are best
+    with pytest.raises(es.InvalidArgument, match=r"^probes = 0: expected"):
+        es.ApproximateArms(rows, probes=0)

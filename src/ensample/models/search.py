@@ -4,19 +4,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ensample.arms import FiniteArms, Offer
+from ensample.arms import ApproximateArms, FiniteArms, Offer
 from ensample.kernels import ensemble
 from ensample.kernels.screen import TABLE, encode, scanned, screened, screened_votes
 from ensample.kernels.shorts import TILE
+from ensample.models.index import Index
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["greedy_arm", "greedy_arms"]
+__all__ = ["greedy_arm", "greedy_arms", "recall"]
 
 WIDEST = 2048  # features whose codes' sums fit into 16 bits
 
 
 class Search(Protocol):
-    """What finds the best of very many arms."""
+    """What looks for the best of very many arms."""
 
     def best(self, theta: FloatArray) -> int:
         """argmax_k x_k'theta."""
@@ -44,8 +45,18 @@ def search_of(offer: Offer) -> Search:
     search: Search | None = offer.search
     if search is None:
         assert offer.rows is not None  # else there is nothing to search
-        search = offer.search = Screen(offer.rows, isinstance(offer, FiniteArms))
+        if isinstance(offer, ApproximateArms):
+            search = Index(offer.rows, offer.sizes, offer.probes)
+        else:
+            search = Screen(offer.rows, isinstance(offer, FiniteArms))
+        offer.search = search
     return search
+
+
+def recall(thetas: FloatArray, offer: ApproximateArms) -> float:
+    """The share of the columns of [d, m] for which what is found is the best arm."""
+    found, exact = search_of(offer).votes(thetas)[0], Screen(offer.rows, True).votes(thetas)[0]
+    return float(np.mean(found == exact))
 
 
 class Screen:

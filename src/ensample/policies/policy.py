@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensample.arms import Arms, Offer
+from ensample.arms import ApproximateArms, Arms, Offer
 from ensample.calibration import Calibration
 from ensample.checks import as_reward, as_rewards, boolean, instance, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
 from ensample.frames import is_column, is_frame
 from ensample.members import MemberRule, Promises, no_promises
 from ensample.models.model import Model
+from ensample.models.search import recall
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
 from ensample.policies.ledger import Ledger, LogSink, Observation, checked_sink
@@ -223,6 +224,14 @@ class Policy:
             return None
         with self._ledger.lock:
             return self._votes(self.arms)[0].copy()
+
+    def recall(self) -> float:
+        """The share of members whose greedy arm, as it is found, is the best for them: 1 but for `ApproximateArms`."""
+        with self._ledger.lock:
+            if not isinstance(self.arms, ApproximateArms):
+                return 1.0
+            thetas = np.ascontiguousarray(self.estimates[:, : self.arms.dim].T)
+            return recall(thetas, self.arms)
 
     def log(self) -> Log:
         """All observations so far, in the order of the fold; `start(log=...)` says whether they are kept."""
