@@ -178,7 +178,7 @@ class ApproximateArms(FiniteArms):
     Arms are put in about sqrt(K) cells. Of these the `probes` most promising for a theta are searched, and the most promising
     arms that are found there are scored exactly; the lowest index wins ties. A policy acts on what is found, and its votes are
     what is found: its propensities are those of the policy as it acts. `policy.recall()` says how often it is the best arm.
-    Exact search, that of `FiniteArms`, is quick too: docs/large.md has both measured, with a million arms.
+    Exact search, that of `FiniteArms`, is quick too: docs/howto/big-action-sets.md has both measured, with a million arms.
 
     The index is made when it is first needed, of arms as floats of 32 bits: half as much room again. On other machines and with
     other versions of faiss it may find others.
