@@ -40,10 +40,11 @@ test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all tha
 attack: .venv/develops  ## every attack at its full number of attempts (an hour or two)
 	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s tests/attacks $(ATTACKS)
 
-lint: .venv/develops  ## ruff, mypy and the import rules
+lint: .venv/develops  ## ruff, mypy, the import rules, and pyright on the examples
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/basedpyright
 	$(BIN)/lint-imports
 
 format: .venv/develops  ## put the code in the house style
