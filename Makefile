@@ -14,6 +14,8 @@ ATTACKS := tests/experiments/test_kills.py tests/experiments/test_power.py tests
 EXTRAS ?= dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start here: what one has compiled, the next one finds
+
 .DEFAULT_GOAL := help
 .PHONY: help run serve-demo test test-lowest attack lint format bench docs site clean warm
 
@@ -25,11 +27,15 @@ run: .venv/runs  ## race the policies, then an experiment on real data and what 
 	$(BIN)/ensample demo
 
 test: .venv/develops  ## linters, types, import rules, doctests and all tests
-	$(MAKE) --jobs 2 lint warm
+	$(MAKE) --jobs 2 lint warm .venv/imported
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
 
 warm: .venv/develops  # so that no test waits for a compiler
 	$(BIN)/ensample warm-up
+
+.venv/imported: .venv/develops  # all that tests import, in one process: the others find its bytecode
+	@$(BIN)/pytest --collect-only --quiet >/dev/null || true  # what is wrong is said when they run
+	@touch $@
 
 test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all that we depend on
 	@test -n "$(OLDEST)" || { echo "these versions are for Python 3.11; set OLDEST=/path/to/python3.11"; exit 1; }

@@ -10,14 +10,21 @@ from typing import Any
 
 import ensample
 
-__all__ = ["PACKAGE", "copied", "edit", "finish", "kernels_copied", "run", "start", "without_compiling"]
+__all__ = ["PACKAGE", "copied", "edit", "finish", "kernels_copied", "read_only", "run", "start", "without_compiling"]
 
 PACKAGE = Path(ensample.__file__).parent
 
 
 def copied(target: Path) -> Path:
-    """The package's sources in a folder; returns the package there."""
-    return shutil.copytree(PACKAGE, target / "ensample", ignore=shutil.ignore_patterns("__pycache__"))
+    """The package in a folder, with the bytecode that there is and no machine code; returns the package there."""
+    return shutil.copytree(PACKAGE, target / "ensample", ignore=shutil.ignore_patterns("ensample-*", "*.pyc.*"))
+
+
+def read_only(package: Path) -> Path:
+    """No folder for machine code can be made where there is a file, not even by root."""
+    shutil.rmtree(package / "kernels" / "__pycache__", ignore_errors=True)
+    (package / "kernels" / "__pycache__").touch()
+    return package
 
 
 def kernels_copied(target: Path) -> Path:

@@ -3,8 +3,8 @@
 import json
 import math
 import re
-from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -22,16 +22,25 @@ SEEDS = (0, 1)
 every_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 
 
-@cache
-def measured(claim: str, seed: int) -> Judge:
-    """A claim's work, done once for all that is asked of it."""
-    return find([claim])[0].measure(Scale.QUICK, seed)
+class Work(NamedTuple):
+    """What a claim does, once for all that is asked of it."""
+
+    claim: Claim
+    seed: int
+    judge: Judge
 
 
-@every_claim
-@pytest.mark.parametrize("seed", SEEDS)
-def test_it_holds(claim: Claim, seed: int) -> None:
-    judge = measured(claim.id, seed)
+@pytest.fixture(
+    scope="module", params=[(claim, seed) for claim in CLAIMS for seed in SEEDS], ids=lambda work: f"{work[0].id}-{work[1]}"
+)
+def work(request: pytest.FixtureRequest) -> Work:
+    """Of the whole module: so what is asked of a claim is asked in a row, by one process."""
+    claim, seed = request.param
+    return Work(claim, seed, claim.measure(Scale.QUICK, seed))
+
+
+def test_it_holds(work: Work) -> None:
+    claim, seed, judge = work
     outcome = judge(SOUND)
     assert outcome.verdict is Verdict.HOLDS, outcome
     assert outcome.sample > 0 and outcome.relation in ("<=", ">=", "=") and outcome.decides is None
@@ -45,10 +54,9 @@ def test_it_holds(claim: Claim, seed: int) -> None:
         documented.says_what_was_found(Finding(claim, outcome, outcome, 0.0, is_sharp(judge), found))
 
 
-@every_claim
-@pytest.mark.parametrize("seed", SEEDS)
-def test_its_broken_twin_is_refuted(claim: Claim, seed: int) -> None:
-    outcome = claim.check_broken(Scale.QUICK, seed, None if callable(claim.broken.check) else measured(claim.id, seed))
+def test_its_broken_twin_is_refuted(work: Work) -> None:
+    claim, seed, judge = work
+    outcome = claim.check_broken(Scale.QUICK, seed, judge)
     assert outcome.verdict is Verdict.REFUTED, outcome
     assert outcome.margin < 0
     if seed == documented.SEED:

@@ -2,10 +2,15 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import ensample
+
 __all__ = ["interrupted"]
+
+OURS = str(Path(ensample.__file__).parent)
 
 
 def interrupted(call: Callable[[], Any], moment: int, again: int | None = None) -> KeyboardInterrupt | None:
@@ -15,23 +20,37 @@ def interrupted(call: Callable[[], Any], moment: int, again: int | None = None) 
     """
     left = [moment] + ([] if again is None else [again])
 
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        if "ensample" not in frame.f_code.co_filename:
+    def enter(frame: FrameType, event: str, argument: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(OURS):
             return None
-        frame.f_trace_opcodes = True
-        if event == "opcode" and left:
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        return count
+
+    def count(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "opcode":
             left[0] -= 1
             if left[0] == 0:
                 del left[0]
+                if left:
+                    sys.setprofile(go_on)
                 raise KeyboardInterrupt
-        return trace
+        return count
+
+    def go_on(frame: FrameType | None, event: str, argument: Any) -> None:
+        """Python traces no more once a tracer has raised: from the next call or return on it is told to."""
+        sys.setprofile(None)
+        while frame is not None:
+            frame.f_trace = enter(frame, event, argument)
+            frame = frame.f_back
+        sys.settrace(enter)
 
     before = sys.gettrace()
     try:
-        sys.settrace(trace)
+        sys.settrace(enter)
         call()
     except KeyboardInterrupt as error:
         return error
     finally:
         sys.settrace(before)
+        sys.setprofile(None)
     return None

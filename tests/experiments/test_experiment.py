@@ -173,8 +173,11 @@ def test_actions_may_come_with_each_decision() -> None:
 
 @pytest.mark.parametrize("baseline", [None, ("culture", 0.2)])
 @pytest.mark.parametrize("recipe", [SMALL, es.Greedy(), es.EpsilonGreedy(0.3)])
-def test_what_is_logged_is_what_was_drawn_from(news: News, recipe: es.Recipe, baseline: Any) -> None:
+def test_what_is_logged_is_what_was_drawn_from(
+    news: News, recipe: es.Recipe, baseline: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each action's frequency is a martingale around its propensities; with another floor than the logged one it is not."""
+    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 300)  # five of more and more open decisions
     experiment = news(recipe=recipe, floor=0.3, baseline=baseline)
     rng = np.random.default_rng(1)
     chosen, expected = [], []

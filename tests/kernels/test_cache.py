@@ -11,7 +11,7 @@ import numpy as np
 import pip
 import pytest
 
-from installed import copied, edit, finish, kernels_copied, run, start
+from installed import copied, edit, finish, kernels_copied, read_only, run, start
 
 TELL = """
 import json, sys
@@ -47,7 +47,8 @@ def counts(answer: dict[str, Any]) -> dict[str, int]:
 def wheel(package: Path, version: int, folder: Path) -> Path:
     """A wheel of these sources."""
     path, info = folder / f"ensample-{version}-py3-none-any.whl", f"ensample-{version}.dist-info"
-    files = {str(file.relative_to(package.parent)): file.read_bytes() for file in package.rglob("*") if file.is_file()}
+    sources = [file for file in package.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+    files = {str(file.relative_to(package.parent)): file.read_bytes() for file in sources}
     files[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: ensample\nVersion: {version}\n".encode()
     files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"]).encode()
@@ -88,11 +89,6 @@ def test_a_wheel_with_another_callee_gives_its_own_numbers(tmp_path: Path) -> No
     assert upgraded["file"] == first["file"] and Path(upgraded["file"]).is_relative_to(tmp_path / "venv")
     assert len(list(Path(upgraded["file"]).parent.glob("kernels/__pycache__/ensample-*"))) == 1
     assert not (tmp_path / "caches").exists()
-
-
-def read_only(package: Path) -> None:
-    """No folder can be made where there is a file, not even by root."""
-    (package / "kernels" / "__pycache__").touch()
 
 
 def test_the_folder_is_where_the_user_says(tmp_path: Path) -> None:

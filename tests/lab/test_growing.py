@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -254,7 +255,7 @@ def test_killed_at_any_moment_it_goes_on_growing(tmp_path: Path) -> None:
     for kill in range(1, 4):
         process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
         while len(list((tmp_path / "old").glob("cells/*-5-*.parquet"))) < 3 * kill and process.poll() is None:
-            pass
+            time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "it came to its end before it could be killed"
     es.run_study(slow_and_long(5), tmp_path / "old", grow=True)

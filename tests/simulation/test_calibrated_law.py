@@ -1,12 +1,14 @@
 """Recipes that learn their scales: lazy, eager and live evaluation have the same law, also jointly over members."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import ensample as es
 from evidence import holds
-from simulation.test_lazy_law import PROBLEM, outcomes, p_value
+from simulation.test_lazy_law import MOVING, PROBLEM, outcomes, p_value
 
 RECIPES = {
     "ensemble": es.EnsembleSampling(size=10),
@@ -51,9 +53,7 @@ def test_kernels_play_as_live_policies_do(recipe: es.Recipe) -> None:
 @pytest.mark.parametrize("name", ["contextual", "ball"])
 @pytest.mark.parametrize("size", [2, 50])
 def test_on_moving_arms(name: str, size: int) -> None:
-    options = {"arms": 3} if name == "contextual" else {}
-    family = es.problem(name, dim=3, noise=0.5, **options)
-    recipe = es.EnsembleSampling(size=size)
+    recipe, family = es.EnsembleSampling(size=size), MOVING[name]
     eager = outcomes(recipe, family, 150, "eager", 2)
     assert holds(p_value(outcomes(recipe, family, 150, "lazy", 1), eager))
     assert holds(p_value(outcomes(recipe, family, 150, "live", 3, runs=150), eager))
@@ -77,6 +77,7 @@ def test_another_boldness_is_caught() -> None:
     assert not holds(p_value(one, other))
 
 
+@cache
 def joint_arms(evaluation: str, seed: int, runs: int = 4000) -> np.ndarray:
     """The arms of members 0 and 1 in the two rounds after a warm-up: [runs, 2]. The means of arms differ, so regret tells."""
     recipe = es.EnsembleSampling(size=2, member=es.RoundRobin())

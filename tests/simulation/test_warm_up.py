@@ -14,7 +14,7 @@ import ensample as es
 from ensample.policies import Recipe
 from ensample.simulation import tasks, warming
 from ensample.simulation.registry import KERNELS
-from installed import copied, edit, finish, start
+from installed import copied, edit, finish, read_only, start
 
 NETWORK = "EnsembleSampling(size=3,model=Neural(hidden=(2,)))"
 TWO = [name for name in tasks.names() if "of networks" in name]  # the shortest: their kernels are few and small
@@ -42,14 +42,8 @@ print(json.dumps(dict(here=compiled)))
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """An installation that cannot be written to, and an empty cache."""
     folder = tmp_path_factory.mktemp("warm")
-    read_only_copy(folder / "site")
+    read_only(copied(folder / "site"))
     return {"PYTHONPATH": folder / "site", "XDG_CACHE_HOME": folder / "caches"}
-
-
-def read_only_copy(target: Path) -> Path:
-    package = copied(target)
-    (package / "kernels" / "__pycache__").touch()  # no folder can be made where there is a file
-    return package
 
 
 def ahead(among: list[str], places: dict[str, Path]) -> Any:
@@ -99,7 +93,7 @@ announce("one"); announce("another"); print(0)
 
 @pytest.mark.long
 def test_stopped_by_ctrl_c_it_goes_on_later(tmp_path: Path) -> None:
-    site = read_only_copy(tmp_path / "site")
+    site = read_only(copied(tmp_path / "site"))
     edit(
         site / "simulation" / "tasks.py", "[name for name in tasks() if", "[name for name in reversed(tasks()) if"
     )  # shortest first
