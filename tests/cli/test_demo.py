@@ -9,15 +9,15 @@ import pytest
 
 import ensample as es
 from ensample.cli import demo as command
-from ensample.cli.demonstration import Played, half_truth, judge, parts_of, play
+from ensample.cli.demonstration import PlayedExperiment, half_truth, judge, parts_of, play
 
 
 @pytest.fixture(scope="module")
-def played() -> Played:
+def played() -> PlayedExperiment:
     return play(es.EnsembleSampling(20), 100, 0, lambda: None)
 
 
-def test_an_image_is_shown_once_and_the_log_knows_no_labels(played: Played) -> None:
+def test_an_image_is_shown_once_and_the_log_knows_no_labels(played: PlayedExperiment) -> None:
     log = played.experiment.log()
     assert log["reward"].to_list() == played.right.tolist() and len(log) == 100
     right = [int(action) == label for action, label in zip(log["action"], played.labels.tolist(), strict=True)]
@@ -32,7 +32,7 @@ def test_the_parts_cover_all_decisions() -> None:
     assert sum((last - first + 1) * share for first, last, share in parts) == pytest.approx(sum(range(100)))
 
 
-def test_truths_are_what_the_policies_would_earn(played: Played) -> None:
+def test_truths_are_what_the_policies_would_earn(played: PlayedExperiment) -> None:
     """Against the shares of the labels, and against the frozen experiment's own decisions, drawn many times."""
     steps: list[int] = []
     uniform, always, half = judge(played, played.experiment.log(), lambda: steps.append(1))

@@ -1,8 +1,10 @@
 """The page in a real browser: headless Chromium, from Debian's packages."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from browsing import as_rgb, browser, contrast, visit
@@ -97,3 +99,41 @@ def test_what_is_folded_is_printed(browser: Any, pages: dict[str, Path]) -> None
     assert browser.execute_script(seen) is True
     pdf = browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
     assert len(pdf) > 10_000
+
+
+def test_a_curve_says_its_values_and_hides(browser: Any, pages: dict[str, Path], studied: dict[str, Any]) -> None:
+    """Under the pointer: the mean regret of the nearest curve at that round, on linear and on logarithmic axes."""
+    from selenium.webdriver import ActionChains
+
+    visit(browser, pages["one"].as_uri())
+    (outcome,) = studied["one"].outcomes
+    for panel in (0, 1):
+        said = browser.execute_script(
+            "const svg = document.querySelectorAll('svg[data-plot]')[arguments[0]], plot = JSON.parse(svg.dataset.plot);"
+            "svg.scrollIntoView({block: 'center'}); const at = new DOMPoint((plot.left + plot.right) / 2, plot.top + 5)"
+            ".matrixTransform(svg.getScreenCTM()); svg.dispatchEvent(new PointerEvent('pointermove',"
+            "{clientX: at.x, clientY: at.y})); return svg.parentElement.querySelector('div.hover').textContent",
+            panel,
+        )
+        name, value, place = re.fullmatch(r"(.*): ([\d.,]+) at round ([\d.,]+)", said).groups()
+        regret = np.interp(float(place.replace(",", "")), outcome.checkpoints, outcome.regret[0])
+        assert name == "Thompson" and float(value.replace(",", "")) == pytest.approx(regret, rel=0.05)
+    visit(browser, pages["sizes"].as_uri())
+    off = "return document.querySelectorAll('#curves g.off').length"
+    key = browser.find_element("css selector", "#curves li[data-line]")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", key)
+    ActionChains(browser).click(key).perform()
+    assert browser.execute_script(off) >= 2 and key.get_attribute("aria-pressed") == "false"
+    key.send_keys(" ")
+    assert browser.execute_script(off) == 0 and browser.get_log("browser") == []
+
+
+def test_nothing_else_runs_and_tables_that_scroll_show_it(browser: Any, pages: dict[str, Path]) -> None:
+    visit(browser, pages["hostile"].as_uri(), 400)
+    browser.execute_script(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)"
+    )
+    assert browser.execute_script("return window.ran") is None, "the page's policy allows its own script only"
+    assert any("Content Security Policy" in line["message"] for line in browser.get_log("browser"))
+    shade = "return getComputedStyle(document.querySelector('.scroll')).backgroundAttachment"
+    assert browser.execute_script(shade) == "local, local, scroll, scroll"

@@ -20,6 +20,7 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.lab import BUNDLED, bundled
 from ensample.numerals import aligned
 from ensample.report.drawing.style import variables
+from ensample.report.pages.resources import resource
 from ensample.report.study import write_report
 from ensample.report.study.asked import as_toml, code_line
 from ensample.report.study.figures.arrange import LINES, REFERENCES, STEPS, Looks, arrange
@@ -56,7 +57,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] != "style":
+        if self.open and self.open[-1] not in ("style", "script"):
             self.words.append(data)
 
     @property
@@ -85,7 +86,9 @@ def test_a_page_is_whole_and_needs_nothing_else(name: str, texts: dict[str, str]
     links = [attributes.get("href") or "" for _, attributes in page.tags if "href" in attributes]
     assert all(link == "data:," or link.removeprefix("#") in ids for link in links)
     assert set(re.findall(r"url\(#([^)]*)\)", texts[name])) <= set(map(str, ids))
-    assert not page.all("script") and not page.all("img") and "http" not in texts[name].replace("http-equiv", "")
+    assert not page.all("img") and "http" not in texts[name].replace("http-equiv", "")
+    (policy,) = (meta["content"] or "" for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    assert page.all("script") == [{}] and policy.startswith("default-src 'none'; ") and policy.count("'sha256-") == 1
     assert all(svg["role"] == "img" and svg["aria-label"] and svg["viewbox"] for svg in page.all("svg"))
     study = studied[name].study
     assert study.name in page.text and study.question in page.text
@@ -111,9 +114,9 @@ def test_the_same_results_give_the_same_bytes(studied: dict[str, es.Results], te
 
 def test_sections_that_do_not_apply_are_left_out(studied: dict[str, es.Results]) -> None:
     names = {name: [part.name for part in sections(results, "")] for name, results in studied.items()}
-    assert names["sizes"] == ["asked", "curves", "final", "axis-size", "bounds", "pulls", "cost", "again"]
-    assert names["grid"] == ["asked", "curves", "final", "axis-horizon", "axis-dim", "pulls", "cost", "again"]
-    assert names["members"] == ["asked", "curves", "final", "axis-scale", "axis-noise", "pulls", "cost", "again"]
+    assert names["sizes"] == ["answer", "asked", "curves", "final", "axis-size", "bounds", "pulls", "cost", "again"]
+    assert names["grid"] == ["answer", "asked", "curves", "final", "axis-horizon", "axis-dim", "pulls", "cost", "again"]
+    assert names["members"] == ["answer", "asked", "curves", "final", "axis-scale", "axis-noise", "pulls", "cost", "again"]
     assert names["one"] == ["asked", "curves", "final", "again"]  # an infinite set of arms has no pulls, one cell no comparison
 
 
@@ -121,7 +124,8 @@ def test_names_are_shown_and_never_run(texts: dict[str, str], studied: dict[str,
     page = Page(texts["hostile"])
     for cell in studied["hostile"].study.cells:
         assert cell.policy in page.text and cell.problem in page.text
-    assert not page.all("script") and not page.all("img")
+    assert page.all("script") == [{}] and not page.all("img")
+    assert re.findall(r"<script.*?>(.*?)</script>", texts["hostile"], re.DOTALL) == [resource("pages/curves.js")]
     assert "alert(3)" in html.unescape("".join(str(svg["aria-label"]) for svg in page.all("svg")))
     assert "<script" not in studied["hostile"]._repr_html_() and "&lt;script&gt;" in studied["hostile"]._repr_html_()
 

@@ -20,7 +20,7 @@ from ensample.registry import known
 
 __all__ = ["bench"]
 
-DATA = "data"
+DATA, PEERS = "data", "peers"
 
 
 def bench(
@@ -29,8 +29,10 @@ def bench(
     ] = None,
     turns: Annotated[int, typer.Option(help="how often each contestant takes its turn; the result is the median")] = 9,
     json_file: Annotated[Path | None, typer.Option("--json", help="write the rows to this file too")] = None,
-    rounds: Annotated[int, typer.Option(help=f"of {DATA}")] = ROUNDS,
-    markdown: Annotated[Path | None, typer.Option(help=f"of {DATA}: a page whose marked part is replaced by the table")] = None,
+    rounds: Annotated[int, typer.Option(help=f"of a run of {DATA} or {PEERS}")] = ROUNDS,
+    markdown: Annotated[
+        Path | None, typer.Option(help=f"of {DATA} or {PEERS}: a page whose marked part is replaced by the table")
+    ] = None,
 ) -> None:
     """Measure our speed against the NumPy textbook, a loop in C, other libraries and ourselves at other sizes.
 
@@ -40,9 +42,14 @@ def bench(
     `--only data` is apart: policies of ours and of other libraries on data sets of scikit-learn, with the share of decisions
     that were right and the CPU time of one. A turn is a run there, each with the rows in an order of its own.
 
+    `--only peers`, by itself, also plays whole runs of every library's policies on two simulated problems: regret and the CPU
+    time of a round.
+
     Example: `ensample bench --only simulated --only live --turns 5 --json bench.json`
 
     Example: `ensample bench --only data --turns 3`
+
+    Example: `ensample bench --only peers --turns 5 --rounds 1000`
     """
     whole("turns", turns, 1)
     whole("rounds", rounds, 1)
@@ -54,6 +61,11 @@ def bench(
         from ensample.cli.bench_data import bench_data
 
         return bench_data(turns, rounds, json_file, markdown)
+    if only == [PEERS]:
+        from ensample.cli.bench_peers import bench_peers
+
+        output.print(as_table(bench_peers(turns, rounds, json_file, markdown)))
+        return None
     for group in only or []:
         if group not in GROUPS:
             raise InvalidArgument("only", group, known(group, [*GROUPS, DATA]))

@@ -11,7 +11,7 @@ import ensample as es
 from ensample.checks import whole
 from ensample.cli.compiling import compiled_ahead
 from ensample.cli.console import label, output, progress
-from ensample.cli.demonstration import ACTIONS, FLOOR, Judged, Played, judge, parts_of, play
+from ensample.cli.demonstration import ACTIONS, FLOOR, JudgedPolicy, PlayedExperiment, judge, parts_of, play
 from ensample.cli.recipes import build
 from ensample.extras import require
 from ensample.files import check_folder
@@ -67,7 +67,7 @@ def demo(
         show(played, judged, paths)
 
 
-def write(played: Played, judged: list[Judged], folder: Path) -> list[Path]:
+def write(played: PlayedExperiment, judged: list[JudgedPolicy], folder: Path) -> list[Path]:
     """The figure, the page of the evaluation and the log, each whole."""
     from ensample.report import demo as figure
     from ensample.report.demo.figure import DemoRow
@@ -82,12 +82,12 @@ def write(played: Played, judged: list[Judged], folder: Path) -> list[Path]:
     return [*paths, folder / LOG]
 
 
-def title_of(played: Played) -> str:
+def title_of(played: PlayedExperiment) -> str:
     recipe = played.experiment.settings.recipe
     return f"digits: {played.right.size:,} decisions of {type(recipe).__name__}, floor {FLOOR:g}"
 
 
-def show(played: Played, judged: list[Judged], paths: list[Path]) -> None:
+def show(played: PlayedExperiment, judged: list[JudgedPolicy], paths: list[Path]) -> None:
     output.print(learned_table(played))
     output.print(judged_table(judged))
     for path in paths:
@@ -97,7 +97,7 @@ def show(played: Played, judged: list[Judged], paths: list[Path]) -> None:
         output.print(f"More of the log: {asked}", highlight=False, soft_wrap=True, markup=False)
 
 
-def learned_table(played: Played) -> Table:
+def learned_table(played: PlayedExperiment) -> Table:
     caption = f"all of them: {played.right.mean():.1%}; by chance 10%; {FLOOR:.0%} are drawn by chance, for the log's sake"
     table = Table(title=label(title_of(played)), title_justify="left", caption=caption, caption_justify="left")
     table.add_column("decisions")
@@ -107,7 +107,7 @@ def learned_table(played: Played) -> Table:
     return table
 
 
-def judged_table(judged: list[Judged]) -> Table:
+def judged_table(judged: list[JudgedPolicy]) -> Table:
     caption = "DR with its confidence sequence, valid at all times; truth: from the labels, which the log does not have"
     title = "How often other policies would have been right, by the log alone"
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
@@ -121,7 +121,7 @@ def judged_table(judged: list[Judged]) -> Table:
     return table
 
 
-def answer(played: Played, judged: list[Judged], paths: list[Path]) -> dict[str, Any]:
+def answer(played: PlayedExperiment, judged: list[JudgedPolicy], paths: list[Path]) -> dict[str, Any]:
     """The demonstration as data."""
     return {
         "recipe": repr(played.experiment.settings.recipe),

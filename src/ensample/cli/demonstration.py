@@ -17,7 +17,7 @@ from ensample.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["ACTIONS", "FLOOR", "Judged", "Played", "judge", "parts_of", "play"]
+__all__ = ["ACTIONS", "FLOOR", "JudgedPolicy", "PlayedExperiment", "judge", "parts_of", "play"]
 
 ACTIONS = [str(digit) for digit in range(10)]
 FLOOR = 0.05
@@ -27,7 +27,7 @@ ALWAYS = "3"  # a policy that the log says little of
 Step = Callable[[], object]
 
 
-class Played(NamedTuple):
+class PlayedExperiment(NamedTuple):
     """An experiment over rows, one decision each."""
 
     experiment: Experiment
@@ -37,7 +37,7 @@ class Played(NamedTuple):
     right: FloatArray  # [n] the rewards: 1 where the digit was told, else 0
 
 
-class Judged(NamedTuple):
+class JudgedPolicy(NamedTuple):
     """What a log says of a policy, and what is true."""
 
     policy: str
@@ -46,7 +46,7 @@ class Judged(NamedTuple):
     truth: float
 
 
-def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> Played:
+def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> PlayedExperiment:
     """Show images one after the other; the experiment says which digit each is and hears only whether that was right."""
     images, labels = digits()
     order = np.random.default_rng(seed).permutation(len(labels))[:rounds]
@@ -72,7 +72,7 @@ def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> Played:
         right[round] = decision.action == ACTIONS[label]
         experiment.reward(decision, right[round])
         step()
-    return Played(experiment, half, images, labels, right)
+    return PlayedExperiment(experiment, half, images, labels, right)
 
 
 def parts_of(right: FloatArray) -> list[tuple[int, int, float]]:
@@ -81,7 +81,7 @@ def parts_of(right: FloatArray) -> list[tuple[int, int, float]]:
     return [(first + 1, last, float(right[first:last].mean())) for first, last in itertools.pairwise(edges)]
 
 
-def judge(played: Played, log: "polars.DataFrame", step: Step) -> list[Judged]:
+def judge(played: PlayedExperiment, log: "polars.DataFrame", step: Step) -> list[JudgedPolicy]:
     """Three policies by the log alone, and the truth, which the labels tell."""
     middle = played.right.size // 2
     later, labels = log[middle:], played.labels[middle:]
@@ -94,7 +94,7 @@ def judge(played: Played, log: "polars.DataFrame", step: Step) -> list[Judged]:
     found = []
     for name, rows, data, target, truth in asked:
         known = half_truth(played.half, played.images[middle:], labels) if truth is True else truth
-        found.append(Judged(name, rows, evaluate(data, target, low=0, high=1), known))
+        found.append(JudgedPolicy(name, rows, evaluate(data, target, low=0, high=1), known))
         step()
     return found
 

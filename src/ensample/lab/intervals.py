@@ -22,10 +22,10 @@ def mean_interval(values: FloatArray) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def half_width(values: FloatArray) -> FloatArray:
+def half_width(values: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
     """Of the interval of the mean over the runs, which come first: [runs, ...] to [...]."""
     runs = len(values)
-    quantile = student_quantile((1.0 - CONFIDENCE) / 2.0, runs - 1)
+    quantile = student_quantile((1.0 - confidence) / 2.0, runs - 1)
     return np.asarray(quantile * values.std(axis=0, ddof=1) / math.sqrt(runs))
 
 

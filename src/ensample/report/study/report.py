@@ -12,7 +12,7 @@ from ensample.files import check_file, check_folder
 from ensample.lab.csv import as_csv
 from ensample.lab.results import Results
 from ensample.report.drawing.files import keep, save
-from ensample.report.pages.resources import colours, environment, resource
+from ensample.report.pages.resources import colours, content_policy, environment, resource
 from ensample.report.study.sections import PageSection, sections
 from ensample.report.study.tables import missing_cells
 from ensample.report.study.words import listed
@@ -75,6 +75,7 @@ def render(results: Results, parts: list[PageSection], progress: Callable[[int, 
     progress(len(panels), len(panels))
     template = environment().from_string(resource("study/study.html.j2"))
     css = Markup(resource("pages/page.css"))
+    script = Markup(resource("pages/curves.js"))
     missing = missing_cells(results)
     return template.render(
         results=results,
@@ -87,6 +88,8 @@ def render(results: Results, parts: list[PageSection], progress: Callable[[int, 
         drawn=drawn,
         css=css,
         colours=colours(),
+        script=script,
+        policy=Markup(content_policy(script)),
     )
 
 

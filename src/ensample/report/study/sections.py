@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ensample.lab.results import Results
+from ensample.report.study.answers import answer_table, answer_words, answers, stuck_words
 from ensample.report.study.asked import as_toml, code_line, grid_tables, provenance
 from ensample.report.study.figures.arrange import Looks
 from ensample.report.study.figures.bounds import bound_plate
@@ -17,6 +18,11 @@ from ensample.report.study.tables import StudyTable, best_table, bound_table, fi
 
 __all__ = ["PageSection", "sections"]
 
+SURELY = (
+    "Surely: the difference to the best, run by run, is above zero by Student's t, at 95% for all policies on a problem "
+    "together. Who is best was chosen by the same runs."
+)
+
 
 @dataclass(frozen=True)
 class PageSection:
@@ -29,15 +35,27 @@ class PageSection:
     tables: list[tuple[str, StudyTable]] = field(default_factory=list)  # heading, rows
     texts: list[tuple[str, str]] = field(default_factory=list)  # heading, what it unfolds to
     facts: list[dict[str, str]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)  # of what is easily overlooked
 
 
 def sections(results: Results, baseline: str) -> list[PageSection]:
     """All that these results have something to say in."""
     looks = Looks(results.study, baseline)
-    parts = [asked(results)]
-    if results.outcomes:
-        parts += measured(results, looks, baseline)
-    return [*parts, again(results)]
+    if not results.outcomes:
+        return [asked(results), again(results)]
+    return [*answered(results), asked(results), *measured(results, looks, baseline), again(results)]
+
+
+def answered(results: Results) -> list[PageSection]:
+    """The first thing that one wants to know; nothing where there is nothing to compare and no run is stuck."""
+    found, stuck = answers(results), stuck_words(results)
+    if not found and not stuck:
+        return []
+    words = answer_words(found) if found else []
+    if found and results.study.runs > 1:
+        words.append(SURELY)
+    table = answer_table(found)
+    return [PageSection("answer", "The answer", words, tables=[("", table)] if table else [], notices=stuck)]
 
 
 def asked(results: Results) -> PageSection:

@@ -24,6 +24,7 @@ __all__ = [
     "missing_cells",
     "published_table",
     "ratio_table",
+    "without_empty",
 ]
 
 

@@ -5,7 +5,7 @@ import math
 from ensample.lab.results import Results
 from ensample.report.study.figures import draw
 from ensample.report.study.figures.arrange import Looks, arrange, evenly
-from ensample.report.study.figures.plates import Picture, Plate, keys_of, shared_legend
+from ensample.report.study.figures.plates import LOGARITHMIC, Picture, Plate, keys_of, shared_legend
 from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.figures.series import along, at_last_horizon, numeric_axes, scenarios, singles
 
@@ -28,6 +28,8 @@ def cost_plates(results: Results, looks: Looks) -> list[Plate]:
                 panel.title,
                 lambda axes, panel=panel, axis=axis: draw.against(axes, panel.lines, axis, "µs a round", draw.cost),  # type: ignore[misc]
                 keys_of(panel),
+                scale=LOGARITHMIC,
+                framed=True,
             )
             for panel in panels
         ]

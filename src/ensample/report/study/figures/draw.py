@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +12,7 @@ from matplotlib.ticker import NullLocator
 from ensample.lab.intervals import half_width, mean_interval
 from ensample.lab.results import CellOutcome
 from ensample.report.drawing.axes import logarithmic, square_root, tick_numeral
-from ensample.report.drawing.style import LineStyle
+from ensample.report.drawing.marks import BAND, mark
 from ensample.report.study.figures.arrange import Line
 from ensample.report.study.words import value
 from ensample.types import FloatArray
@@ -48,11 +49,13 @@ def curves(axes: Axes, lines: list[Line], log: bool) -> None:
         outcome = line.series.outcomes[0]
         index = chosen(len(outcome.checkpoints), log)
         rounds, mean = np.array(outcome.checkpoints)[index], outcome.regret.mean(axis=0)[index]
-        axes.plot(rounds, mean, color=line.look.colour, linestyle=line.look.dashes, zorder=line.look.above)
+        look: dict[str, Any] = {"color": line.look.colour, "linestyle": line.look.dashes, "zorder": line.look.above}
+        axes.plot(rounds, mean, gid=mark(line.label), **look)
         if len(outcome.regret) > 1:
             half = half_width(outcome.regret)[index]
             low = np.maximum(mean - half, 0.3 * mean) if log else mean - half
-            axes.fill_between(rounds, low, mean + half, color=line.look.colour, alpha=faint, linewidth=0)
+            band: dict[str, Any] = {"color": line.look.colour, "alpha": faint, "linewidth": 0}
+            axes.fill_between(rounds, low, mean + half, gid=mark(line.label, BAND), **band)
     finish_curves(axes, shown, log and any(line.series.loses for line in shown))
 
 
@@ -93,10 +96,11 @@ def against(axes: Axes, lines: list[Line], name: str, label: str, measure: Measu
     for place, (line, points) in enumerate(sloped):
         x = np.array([float(outcome.cell.axes[name]) for outcome in line.series.outcomes])
         aside = (values[-1] / values[0]) ** (0.012 * (place - (len(sloped) - 1) / 2))  # bars beside each other
-        joined(axes, line.look, x * aside, points)
+        joined(axes, line, x * aside, points)
     for line, points in measured:
         if name not in line.series.outcomes[0].cell.axes:
-            axes.axhline(points[0][0], color=line.look.colour, linestyle=(0, (1, 1.2)), linewidth=1.2)
+            look: dict[str, Any] = {"color": line.look.colour, "linestyle": (0, (1, 1.2)), "linewidth": 1.2}
+            axes.axhline(points[0][0], gid=mark(line.label), **look)
     axes.set(xscale="log", yscale="log", xlabel=name, ylabel=label)
     ticks_at(axes.xaxis, values)
     if measured:
@@ -104,11 +108,13 @@ def against(axes: Axes, lines: list[Line], name: str, label: str, measure: Measu
     logarithmic(axes.yaxis)
 
 
-def joined(axes: Axes, look: LineStyle, x: FloatArray, points: Sequence[Reading]) -> None:
+def joined(axes: Axes, line: Line, x: FloatArray, points: Sequence[Reading]) -> None:
+    look = line.look
     mean, low, high = (np.array(column) for column in zip(*points, strict=True))
-    axes.plot(x, mean, color=look.colour, linestyle=look.dashes, marker=look.marker, markersize=3.5)
+    shape: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker, "markersize": 3.5}
+    axes.plot(x, mean, gid=mark(line.label), **shape)
     if not np.isnan(low).any():
-        axes.vlines(x, np.maximum(low, 1e-3 * mean), high, color=look.colour, linewidth=1.1)
+        axes.vlines(x, np.maximum(low, 1e-3 * mean), high, color=look.colour, linewidth=1.1, gid=mark(line.label, BAND))
 
 
 def heights(points: list[Reading]) -> tuple[float, float]:

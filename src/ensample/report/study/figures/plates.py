@@ -9,13 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ensample.report.drawing.marks import mark_of
 from ensample.report.drawing.shown import ShownFigure
 from ensample.report.drawing.style import ON_A_PAGE, LineStyle, house_style
 from ensample.report.drawing.svg import inline
 from ensample.report.study.figures.arrange import Panel
 
-__all__ = ["LegendKey", "Picture", "Plate", "keys_of", "shared_legend"]
+__all__ = ["LOGARITHMIC", "LegendKey", "Picture", "Plate", "keys_of", "shared_legend"]
 
+LOGARITHMIC = "logarithmic axes"
 WIDTH, HEIGHT = 4.2, 2.75  # inches of a panel
 BELOW: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.12, -0.22), "ncols": 2}  # never over the lines
 LEGEND = 14  # entries that a shared legend may have
@@ -27,6 +29,11 @@ class LegendKey(NamedTuple):
     look: LineStyle
     text: str
     shape: str = "line"  # or dot, field
+
+    @property
+    def mark(self) -> str:
+        """By which the page's script knows the curves that it stands for."""
+        return mark_of(self.text)
 
     @property
     def dashed(self) -> bool:
@@ -42,6 +49,12 @@ class Picture(NamedTuple):
     remarks: Sequence[LegendKey] = ()
     notes: Sequence[str] = ()
     height: float = HEIGHT
+    scale: str = ""  # of the axes, where it is not the usual one
+    framed: bool = False  # whether it has curves whose values can be asked for
+
+    @property
+    def heading(self) -> str:
+        return ": ".join(filter(None, [self.title, self.scale]))
 
 
 @dataclass(frozen=True)
@@ -57,7 +70,7 @@ class Plate:
     def label(self, picture: Picture) -> str:
         """What is read aloud."""
         keys = ", ".join(key.text for key in self.legend or picture.legend)
-        return ". ".join(filter(None, [f"{self.title}: {picture.title}", keys]))
+        return ". ".join(filter(None, [f"{self.title}: {picture.heading}", keys]))
 
     def for_page(self) -> list[str]:
         """Every panel as an <svg> element."""
@@ -66,7 +79,7 @@ class Plate:
             with house_style(**ON_A_PAGE):
                 figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
                 picture.draw(figure.subplots())
-            drawn.append(inline(figure, f"{self.name}-{place}", self.label(picture)))
+            drawn.append(inline(figure, f"{self.name}-{place}", self.label(picture), picture.framed))
         return drawn
 
     def for_file(self) -> Figure:
@@ -79,7 +92,7 @@ class Plate:
             grid = figure.subplots(rows, columns, squeeze=False).ravel()
             for axes, picture in zip(grid, self.pictures, strict=False):
                 picture.draw(axes)
-                axes.set_title(picture.title, loc="left", wrap=True)
+                axes.set_title(picture.heading, loc="left", wrap=True)
                 if not self.legend and picture.legend:
                     axes.legend(handles=handles(picture.legend), fontsize=7.0, **BELOW)
             for axes in grid[len(self.pictures) :]:

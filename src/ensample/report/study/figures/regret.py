@@ -7,7 +7,7 @@ from ensample.lab.results import Results
 from ensample.numerals import aligned, decimals
 from ensample.report.study.figures import draw
 from ensample.report.study.figures.arrange import Looks, Panel, arrange, coloured, evenly
-from ensample.report.study.figures.plates import LegendKey, Picture, Plate, keys_of, shared_legend
+from ensample.report.study.figures.plates import LOGARITHMIC, LegendKey, Picture, Plate, keys_of, shared_legend
 from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.figures.series import (
     Series,
@@ -57,6 +57,8 @@ def curve_picture(panel: Panel, log: bool) -> Picture:
         lambda axes: draw.curves(axes, panel.lines, log),
         keys_of(panel),
         notes=[f"Above this panel: {said}."] if above else [],
+        scale=LOGARITHMIC if log else "",
+        framed=True,
     )
 
 
@@ -151,11 +153,13 @@ def axis_plates(results: Results, looks: Looks) -> dict[str, Plate]:
                 lambda axes, panel=panel, axis=axis: draw.against(axes, panel.lines, axis, "final regret", draw.final),  # type: ignore[misc]
                 keys_of(panel),
                 slope_remarks(panel, axis, slopes),
+                scale=LOGARITHMIC,
+                framed=True,
             )
             for panel in arrangement.panels
         ]
         said = [
-            "Logarithmic axes; bars are 95% intervals, dotted lines are policies without this axis (at their best).",
+            "Bars are 95% intervals, dotted lines are policies without this axis (at their best).",
             *arrangement.notes,
         ]
         plates[axis] = Plate(f"axis-{slug(axis)}", f"Regret against {axis}", pictures, shared_legend(pictures), " ".join(said))

@@ -53,7 +53,7 @@ def dots(axes: Axes, rows: list[DotRow], label: str) -> None:
                 axes.hlines(at, low, dot.high, color=dot.look.colour, linewidth=1.6)
             axes.plot(dot.x, at, dot.look.marker, color=dot.look.colour, markersize=3.8)
     named_rows(axes, [(row.label, row.depth) for row in rows])
-    axes.set_xlabel(label)
+    axes.set_xlabel(f"{label} (logarithmic)" if log else label)
     if log:
         logarithmic(axes.xaxis)
     else:

@@ -1,0 +1,102 @@
+"""The answer first: who is best, what survives, and which runs are stuck."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ensample as es
+from ensample.lab.cell import Cell
+from ensample.lab.results import CellOutcome
+from ensample.lab.stuck import stuck_runs
+from ensample.report.study.answers import ProblemAnswer, answer_table, answer_words, answers, stuck_words, surely_worse
+from ensample.statistics import student_quantile
+
+ROUNDS = list(range(10, 1001, 10))
+
+
+def outcome(regret: np.ndarray, checkpoints: list[int] | None = None) -> CellOutcome:
+    return CellOutcome(None, "lazy", checkpoints or ROUNDS, regret, None, 1e-6)  # type: ignore[arg-type]
+
+
+def played(arms: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    """Regret at ROUNDS of runs that play these arms: [runs, T] to [runs, C]."""
+    return np.cumsum(gaps[arms], axis=1)[:, np.array(ROUNDS) - 1]
+
+
+def test_runs_that_play_one_wrong_arm_to_the_end_are_stuck() -> None:
+    """Gaps of 0, 0.3 and 1: runs that learned, that are stuck, that got away late, that explore, and that alternate."""
+    gaps, rng = np.array([0.0, 0.3, 1.0]), np.random.default_rng(0)
+    arms = np.zeros((6, 1000), int)
+    arms[1] = 1
+    arms[2, :] = np.where(np.arange(1000) < 400, rng.integers(0, 3, 1000), 2)
+    arms[3, :900] = 1
+    arms[4] = np.where(rng.random(1000) < 0.02, 0, 1)
+    arms[5] = np.where(np.arange(1000) % 2, 1, 2)
+    found = stuck_runs(ROUNDS, played(arms, gaps))
+    assert found.tolist() == [False, True, True, False, False, True], "alternating loses the same in every stretch"
+    assert stuck_runs(ROUNDS[-4:], played(arms, gaps)[:, -4:]).sum() == 0, "too few stretches to tell"
+
+
+def test_mean_and_median_beside_the_stuck_runs(studied: dict[str, es.Results], monkeypatch: pytest.MonkeyPatch) -> None:
+    """96 of 100 runs end at 20, four at 20,290 after losing 20.29 a round: mean 831, median 20."""
+    results = studied["one"]
+    cell: Cell = results.study.cells[0]
+    regret = np.tile(20.0 * np.minimum(np.array(ROUNDS) / 100.0, 1.0), (100, 1))
+    regret[:4] = 20.29 * np.array(ROUNDS)
+    made = CellOutcome(cell, "lazy", ROUNDS, regret, None, 1e-6)
+    monkeypatch.setattr(results, "outcomes", [made])
+    (said,) = stuck_words(results)
+    assert said.endswith("mean 831, median 20: 4 of 100 runs never leave a wrong arm.") and said.startswith("Thompson (")
+    monkeypatch.setattr(results, "outcomes", [made._replace(regret=regret[4:])])
+    assert stuck_words(results) == []
+
+
+def test_a_difference_survives_all_comparisons_of_its_problem() -> None:
+    """Against t for the pairs by hand; what is sure alone need not be among twenty."""
+    rng = np.random.default_rng(1)
+    best, one = rng.normal(10.0, 1.0, (12, 1)), np.zeros((12, 1))
+    one[:, 0] = best[:, 0] + rng.normal(0.9, 1.0, 12)
+    pairs = (one - best)[:, 0]
+    t = pairs.mean() / (pairs.std(ddof=1) / np.sqrt(12))
+    for comparisons in (1, 2, 5, 20, 1000):
+        assert surely_worse(outcome(one, [1]), outcome(best, [1]), comparisons) == (
+            t > student_quantile(0.05 / comparisons / 2.0, 11)
+        )
+    assert surely_worse(outcome(one, [1]), outcome(best, [1]), 1) and not surely_worse(
+        outcome(one, [1]), outcome(best, [1]), 1000
+    )
+    assert not surely_worse(outcome(one[:1], [1]), outcome(best[:1], [1]), 1), "one run says nothing"
+
+
+def test_answers_name_the_lowest_mean_and_everybody_once(studied: dict[str, es.Results]) -> None:
+    results = studied["grid"]
+    found = answers(results)
+    assert len(found) == 3, "a problem for each dim, at the longest horizon"
+    rows = results.cells.to_dicts()
+    for one, dim in zip(found, (2, 3, 4), strict=True):
+        means = {row["policy"]: row["mean"] for row in rows if row["dim"] == dim and row["horizon"] == 160}
+        assert one.best == min(means, key=lambda name: means[name]) and one.mean == pytest.approx(min(means.values()))
+        assert sorted([one.best, *one.beaten, *one.close]) == sorted(means)
+    table = answer_table(found)
+    assert table is not None and table.size == 3
+    assert answers(studied["one"]) == []
+
+
+def test_words_for_one_problem_and_for_several() -> None:
+    one: dict[str, Any] = {"problem": "p", "best": "a", "mean": 3.0, "beaten": ["b"], "close": ["c"], "runs": 9}
+    assert answer_words([ProblemAnswer(**one)]) == [
+        "a has the lowest mean regret, 3. Surely worse: b. Not told apart from it: c."
+    ]
+    assert "All others are surely worse" in answer_words([ProblemAnswer(**one | {"close": []})])[0]
+    assert "may be chance" in answer_words([ProblemAnswer(**one | {"runs": 1})])[0]
+    both = answer_words([ProblemAnswer(**one), ProblemAnswer(**one | {"close": [], "best": "b"}), ProblemAnswer(**one)])[0]
+    assert both == (
+        "The lowest mean regret, of 3 problems: a on 2, b on 1. On 1 of them every other policy is surely worse than the best."
+    )
+
+
+def test_the_page_begins_with_the_answer(pages: dict[str, Any]) -> None:
+    text = pages["sizes"].read_text()
+    assert text.index('id="answer"') < text.index('id="asked"') and "lowest mean regret" in text
+    assert 'id="answer"' not in pages["one"].read_text()
