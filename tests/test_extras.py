@@ -13,17 +13,34 @@ from ensample.extras import require
 from lab.studies import TOML
 
 EXTRAS = (
+    "apsw",
+    "bayesianbandits",
+    "coba",
+    "cryptography",
     "dask",
     "distributed",
+    "faiss",
+    "httpx",
     "jinja2",
+    "latex2mathml",
+    "mabwiser",
     "matplotlib",
+    "msgspec",
+    "openfeature",
+    "pandas",
     "polars",
+    "prometheus_client",
+    "psycopg",
+    "pyarrow",
+    "safetensors",
     "scipy",
     "scipy.special",
+    "sklearn",
+    "starlette",
     "tomli_w",
-    "latex2mathml",
-    "markdown_it",
     "torch",
+    "uvicorn",
+    "vowpalwabbit",
 )
 SMALL = "--dim 2 --arms 3 --horizon 20 --runs 2 --policies greedy"
 
@@ -39,9 +56,34 @@ def ensample(arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]"
     return prompt.ensample(*arguments.split(), folder=folder, start=prompt.Start(missing=EXTRAS))
 
 
+def wanted(package: str, extra: str) -> str:
+    return f"{package} = None: expected the package {package}: pip install 'ensample[{extra}]'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing", "extra"),
+    [
+        ("serve --data data", "starlette", "serve"),
+        ("key list data", "apsw", "serve"),
+        ("replay data", "apsw", "serve"),
+        ("replay data --verify", "apsw", "serve"),
+        ("backup data file", "apsw", "serve"),
+        ("bench --only data --turns 1", "sklearn", "peers"),
+    ],
+)
+def test_a_command_says_which_extra_brings_what_it_needs(arguments: str, missing: str, extra: str, tmp_path: Path) -> None:
+    done = ensample(arguments, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {wanted(missing, extra)}\n")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("arguments", "missing"),
     [
+        ("demo", "polars"),
+        ("plan --frontier --out here", "matplotlib"),
+        ("run mine.toml --cluster local", "polars"),
+        ("evaluate mine.toml --policy uniform", "polars"),
         ("run mine.toml", "polars"),
         ("run mine.toml --dry-run", "polars"),
         ("report results/small", "polars"),
@@ -60,7 +102,9 @@ def test_a_missing_package_is_said_first(arguments: str, missing: str, tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]
 
 
-@pytest.mark.parametrize("arguments", ["plan", "race --list", "studies", "verify --list"])
+@pytest.mark.parametrize(
+    "arguments", ["plan", "plan --frontier", "race --list", "studies", "verify --list", "--help", "--version"]
+)
 def test_the_base_install_is_enough(arguments: str, tmp_path: Path) -> None:
     done = ensample(arguments, tmp_path)
     assert done.returncode == 0 and done.stdout and done.stderr == ""
@@ -73,26 +117,60 @@ def test_a_race_for_programs_needs_no_figure(tmp_path: Path) -> None:
     assert answer["figures"] == [] and [policy["policy"] for policy in answer["policies"]] == ["greedy"]
 
 
-def test_networks_of_ones_own_say_what_they_need(tmp_path: Path) -> None:
-    code = "import ensample as es; es.EnsembleSampling(3, model=es.TorchModel(print)).start(es.FiniteArms([[1.0]]))"
-    done = without_extras(code, folder=tmp_path)
-    assert "InvalidArgument: torch = None: expected the package torch: pip install 'ensample[neural]'" in done.stderr
+NEEDS = {
+    "es.run_study(es.Study.read('mine.toml'), 'out')": ("polars", "lab"),
+    "es.Results('out')": ("polars", "lab"),
+    "es.evaluate('log.jsonl', 'uniform')": ("polars", "lab"),
+    "es.read_dsjson('mine.toml')": ("polars", "lab"),
+    "es.read_log('mine.toml')": ("polars", "lab"),
+    "es.read_open_bandit('mine.toml')": ("polars", "lab"),
+    "es.read_movielens('mine.toml')": ("polars", "lab"),
+    "es.problem('classification', data='mine.csv', y='b')": ("polars", "lab"),
+    "es.problem('ratings', data='mine.csv')": ("polars", "lab"),
+    "es.Experiment('news', actions=['a', 'b']).log()": ("polars", "lab"),
+    "runs.to_frame()": ("polars", "lab"),
+    "runs.plot()": ("matplotlib", "lab"),
+    "es.ApproximateArms([[1.0]])": ("faiss", "ann"),
+    "es.open_experiment('experiment.db', actions=['a', 'b'])": ("apsw", "durable"),
+    "es.EnsembleSampling(3, model=es.TorchModel(print)).start(es.FiniteArms([[1.0]]))": ("torch", "neural"),
+    "__import__('ensample.client').client.Client": ("httpx", "client"),
+}
+WALK = """
+import ensample as es
+runs = es.simulate(es.Greedy(), es.problem("sphere", dim=2, arms=3), 20, 2)
+for call in sys.argv[1:]:
+    try:
+        eval(call)
+        print("nothing")
+    except es.InvalidArgument as error:
+        print(error)
+"""
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "es.run_study(es.Study.read('mine.toml'), 'out')",
-        "es.Results('out')",
-        "es.evaluate('log.jsonl', 'uniform')",
-        "es.read_dsjson('mine.toml')",
-    ],
-)
-def test_the_library_says_it_too(call: str, tmp_path: Path) -> None:
+def test_the_library_says_it_too(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(TOML)
-    done = without_extras(f"import ensample as es; {call}", folder=tmp_path)
-    assert "InvalidArgument: polars = None: expected the package polars: pip install 'ensample[lab]'" in done.stderr
-    assert not (tmp_path / "out").exists()
+    (tmp_path / "mine.csv").write_text("a,b\n1,2\n")
+    done = without_extras(WALK, *NEEDS, folder=tmp_path)
+    assert done.stderr == ""
+    assert dict(zip(NEEDS, done.stdout.splitlines(), strict=True)) == {call: wanted(*needs) for call, needs in NEEDS.items()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.csv", "mine.toml"]
+
+
+BASE = """
+import ensample as es
+policy = es.EnsembleSampling(5).start(es.FiniteArms([[1.0, 0.0], [0.0, 1.0]]))
+policy.update(policy.decide(propensity=True), 1.0)
+policy.save("policy.snapshot")
+experiment = es.Experiment("news", actions=["a", "b"])
+experiment.reward(experiment.decide({"hour": 3}).id, 1.0)
+again, other = es.load("policy.snapshot"), experiment.replay(es.Greedy())
+print(again.version, other.name, len(policy.log().reward), policy.diagnostics().round)
+"""
+
+
+def test_policies_snapshots_and_experiments_need_no_more(tmp_path: Path) -> None:
+    done = without_extras(BASE, folder=tmp_path)
+    assert (done.stdout, done.stderr) == ("1 news 1 1\n", "")
 
 
 def test_the_extra_is_named() -> None:

@@ -222,3 +222,36 @@ def test_propensities_of_earlier_snapshots_come_down_to_1(tmp_path) -> None:
     policy.save(tmp_path / "policy")
     loaded = es.load(tmp_path / "policy", verify=True)
     assert loaded.log().propensity.tolist() == [1.0] and loaded.open_decisions[0].propensity == 1.0
+
+
+def test_some_members_are_asked_instead_of_all() -> None:
+    arms = es.FiniteArms(np.vstack([np.eye(2), -np.eye(2)]))
+    misses = []
+    for seed in range(40):
+        policy = es.EnsembleSampling(size=400).start(arms, seed=seed)
+        exact, found = policy.propensities(), policy.sampled_propensities(members=100)
+        assert found.members == 100 and found.shares.sum() == pytest.approx(1.0)
+        np.testing.assert_allclose(found.shares * 100, np.round(found.shares * 100))
+        np.testing.assert_allclose(found.errors, np.sqrt(found.shares * (1 - found.shares) / 100))
+        misses.append((found.shares - exact)[0] / np.sqrt(exact[0] * (1 - exact[0]) / 100))
+    assert abs(np.mean(misses)) < 5 / 40**0.5 and 0.5 < np.std(misses) < 1.6  # unbiased, and off by as much as it says
+    again = policy.sampled_propensities(members=100)
+    np.testing.assert_array_equal(again.shares, found.shares)  # a function of (seed, round)
+    whole = policy.sampled_propensities(members=1_000)
+    assert whole.members == 400 and not whole.errors.any()
+    np.testing.assert_array_equal(whole.shares, policy.propensities())
+
+
+def test_sampled_propensities_are_of_the_rows_on_offer_and_of_the_rule() -> None:
+    rows = np.eye(3)
+    policy = es.EnsembleSampling(size=50, member=es.RoundRobin()).start(es.ChangingArms(3), seed=0)
+    found = policy.sampled_propensities(5, rows)
+    assert found.shares.tolist() == policy.propensities(rows).tolist() and sorted(found.shares) == [0, 0, 1]
+    optimist = es.EnsembleSampling(size=50, member=es.OptimisticMember()).start(es.FiniteArms(rows))
+    with pytest.raises(es.PropensityError, match="drawn without looking"):
+        optimist.sampled_propensities(5)
+    with pytest.raises(es.PropensityError):
+        es.ThompsonSampling().start(es.FiniteArms(rows)).sampled_propensities(5)
+    for bad in (0, 1.5, True, "9"):
+        with pytest.raises(es.InvalidArgument, match=r"^members = "):
+            policy.sampled_propensities(bad, rows)
