@@ -185,11 +185,11 @@ def test_ctrl_c_says_how_to_go_on_and_a_terminal_sees_progress(folder: Path) -> 
         command, cwd=folder, stderr=follower, stdout=subprocess.DEVNULL, env={**os.environ, "COLUMNS": "120"}
     )
     os.close(follower)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not list(folder.glob("results/small/cells/*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 130
+    assert process.wait(60) == 130
     said = b""
     try:
         while chunk := os.read(leader, 65536):

@@ -49,11 +49,11 @@ def test_decisions_of_the_batch_in_which_it_is_closed_are_kept(tmp_path, monkeyp
 
     def slow():
         started.set()
-        go.wait(10)
+        go.wait(60)
 
     threads = [threading.Thread(target=lambda: group.do(slow))]
     threads[0].start()
-    started.wait(10)
+    started.wait(60)
     threads.append(threading.Thread(target=lambda: answers.append(experiment.decide(id="kept"))))
     threads.append(threading.Thread(target=experiment.close))
     for thread in threads[1:]:

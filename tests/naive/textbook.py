@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 
 
 def ensemble_sampling(
@@ -60,15 +61,21 @@ def votes(X: np.ndarray, estimates: np.ndarray) -> list[int]:
     return chosen
 
 
+@njit  # a million rounds
 def sherman_morrison(X: np.ndarray, lam: float, arms: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Ridge estimates of each column of `targets` [T, m] by rank-one updates in doubles, never recomputed: [m, d]."""
-    inverse = np.eye(X.shape[1]) / lam
-    theta = np.zeros((targets.shape[1], X.shape[1]))
-    rows = list(X)
-    for k, y in zip(arms.tolist(), targets, strict=True):
-        x = rows[k]
-        u = inverse @ x
-        gain = u / (1.0 + x @ u)
-        inverse -= gain[:, None] * u
-        theta += (y - theta @ x)[:, None] * gain
+    """The ridge estimate from `targets` [T] by rank-one updates in doubles, never recomputed: [d]."""
+    d = X.shape[1]
+    inverse, theta = np.eye(d) / lam, np.zeros(d)
+    for t in range(len(arms)):
+        x = X[arms[t]]
+        u, size, error = np.zeros(d), 1.0, targets[t]
+        for i in range(d):
+            for j in range(d):
+                u[i] += inverse[i, j] * x[j]
+            size += x[i] * u[i]
+            error -= x[i] * theta[i]
+        for i in range(d):
+            for j in range(d):
+                inverse[i, j] -= u[i] * u[j] / size
+            theta[i] += error * u[i] / size
     return theta
