@@ -90,7 +90,7 @@ def greeting() -> Iterator[int]:
 
 def awake(port: int, path: str) -> int:
     """The port, once somebody answers there."""
-    for _ in range(600):
+    for _ in range(3_000):
         try:
             if load(port, iter([request("GET", path)]), 1, 5.0).calls:
                 return port
@@ -111,12 +111,14 @@ def body(number: int) -> bytes:
 
 
 def synced(folder: Path, times: int = 100) -> float:
-    """Milliseconds."""
+    """Milliseconds for a page of a file that is there already, as a write-ahead log's is."""
     found = []
     with tempfile.TemporaryFile(dir=folder) as file:
-        for _ in range(times):
+        os.write(file.fileno(), bytes(4_096 * times))
+        os.fsync(file.fileno())
+        for place in range(times):
             start = time.perf_counter()
-            os.write(file.fileno(), bytes(4_096))
+            os.pwrite(file.fileno(), b"\1" * 4_096, place * 4_096)
             os.fdatasync(file.fileno())
             found.append(time.perf_counter() - start)
     return statistics.median(found) * 1e3

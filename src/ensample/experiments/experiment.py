@@ -379,10 +379,11 @@ class Experiment(Facts, Exports):
         """Whatever cut the last call short, the state is what the events come to."""
         storage, state = self._storage, self._state
         undone, self._undone = storage.rollbacks != self._undone, storage.rollbacks
-        if state.is_steady and not undone and state.seq < storage.count:  # others have added events
+        steady = state.is_steady and not undone
+        if steady and state.seq < storage.count:  # others have added events
             for event in storage.read(state.seq):
                 state.apply(event)
-        elif not state.is_steady or undone or state.seq != storage.count:
+        elif not steady or state.seq != storage.count:
             self._state, self._coming = self._folded(), None
             self._kept = next((item.seq for item in self._storage.snapshots()), 0)  # one of a lost batch is lost too
 

@@ -229,8 +229,6 @@ class SQLiteStorage:
                 self._connection.close()
             self._lock.release()
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
+    def _errors(self) -> refused:
         """What the database cannot do is one of our errors."""
-        with refused(self._apsw, self.path):
-            yield
+        return refused(self._apsw, self.path)

@@ -3,7 +3,6 @@
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +63,21 @@ class SQLiteReader:
         self._connection.close()
 
 
-@contextmanager
-def refused(apsw: Any, path: Path) -> Iterator[None]:
-    """What the database cannot do is one of our errors."""
-    try:
-        yield
-    except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise SnapshotError(f"{path}: expected a database of an experiment that is whole ({error})") from error
-    except apsw.Error as error:
-        number = errno.ENOSPC if isinstance(error, apsw.FullError) else errno.EIO
-        raise StorageError(number, str(error) or os.strerror(number), os.fspath(path)) from error
+class refused:  # noqa: N801
+    """What the database cannot do is one of our errors. A class: of a function it would take as long as what is inside."""
+
+    __slots__ = ("apsw", "path")
+
+    def __init__(self, apsw: Any, path: Path) -> None:
+        self.apsw, self.path = apsw, path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if error is None or not isinstance(error, self.apsw.Error):
+            return
+        if isinstance(error, self.apsw.NotADBError | self.apsw.CorruptError):
+            raise SnapshotError(f"{self.path}: expected a database of an experiment that is whole ({error})") from error
+        number = errno.ENOSPC if isinstance(error, self.apsw.FullError) else errno.EIO
+        raise StorageError(number, str(error) or os.strerror(number), os.fspath(self.path)) from error

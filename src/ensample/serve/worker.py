@@ -43,6 +43,7 @@ class Worker:
         self._turn: list[Waiting] = []  # asked in this turn of the event loop
         self._open = 0  # questions without an answer
         self._last = 1  # handed over together the last time
+        self._failed = False  # whether the last batch could not be kept
         self._stopped, self._handing = False, threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"experiment {experiment.name}", daemon=True)
         self._thread.start()
@@ -105,12 +106,17 @@ class Worker:
         except Exception as error:  # of the storage: nothing of this batch is kept
             failure, answers = error, [error] * len(batch)
         kept = self.experiment.events - before if failure is None else 0
-        self.observe(Batch(len(batch), kept, time.perf_counter() - start, failure))
+        found = Batch(len(batch), kept, time.perf_counter() - start, failure)
+        first, self._failed = self._failed or failure is not None, failure is not None
+        if first:
+            self.observe(found)  # whoever is answered then finds the service not ready, or ready again
         loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]] = {}
         for item, answer in zip(batch, answers, strict=True):
             loops.setdefault(item.future.get_loop(), []).append((item, answer))
         for loop, pairs in loops.items():
             loop.call_soon_threadsafe(deliver, pairs)
+        if not first:
+            self.observe(found)
 
 
 def deliver(pairs: list[tuple[Waiting, Any]]) -> None:
