@@ -123,7 +123,8 @@ def read_dsjson(path: str | os.PathLike[str]) -> "polars.DataFrame":
     if not file.is_file():
         raise InvalidArgument("path", os.fspath(path), "a file of dsjson")
     with readable(path, "a file of dsjson"):
-        rows = [row for number, line in enumerate(lines_of(file), 1) if (row := row_of(path, number, line)) is not None]
+        with lines_of(file) as lines:
+            rows = [row for number, line in enumerate(lines, 1) if (row := row_of(path, number, line)) is not None]
         return frame_of(rows)
 
 

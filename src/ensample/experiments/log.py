@@ -156,7 +156,11 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
         raise InvalidArgument("path", os.fspath(path), "a log that was written as Parquet or JSON lines")
     pl = package("polars")
     with readable(path, "a log that was written as Parquet or JSON lines"):
-        frame = frame_of([closed(path, line) for line in lines_of(file)]) if file.suffix == ".jsonl" else pl.read_parquet(file)
+        if file.suffix == ".jsonl":
+            with lines_of(file) as lines:
+                frame = frame_of([closed(path, line) for line in lines])
+        else:
+            frame = pl.read_parquet(file)
         checked_log(path, frame)
     return frame
 
@@ -188,9 +192,11 @@ def checked_log(path: object, frame: "polars.DataFrame") -> None:
         raise InvalidArgument("path", path, f"a log of version {LOG_VERSION}, not {newest!r}")
 
 
-def lines_of(file: Path) -> Iterable[str]:
+@contextmanager
+def lines_of(file: Path) -> Iterator[Iterable[str]]:
+    """Those with something in them; the file is closed whatever becomes of them."""
     with file.open(encoding="utf-8") as lines:
-        yield from (line for line in lines if line.strip())
+        yield (line for line in lines if line.strip())
 
 
 def closed(path: object, line: str) -> Row:
