@@ -51,3 +51,10 @@ def test_every_section_is_introduced() -> None:
 
 def test_nothing_of_a_machine_is_in_it() -> None:
     assert not re.search(r"\d s\b|seconds|\d{4}-\d\d-\d\d|/tmp|/home", DOCUMENT.read_text())
+
+
+def test_numbers_beside_axes_are_numbers() -> None:
+    """A page shows text as it is: formulas of the drawing library stay formulas, as in `\\mathdefault{2\\times10^{0}}`."""
+    for path in (DOCUMENT.parent / "images" / "paper").iterdir():
+        text = re.sub(r"<!--.*?-->", "", path.read_text(), flags=re.DOTALL)
+        assert "mathdefault" not in text and "\\" not in text, path.name

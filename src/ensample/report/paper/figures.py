@@ -5,6 +5,7 @@ from typing import Any
 from matplotlib.figure import Figure as Drawing
 
 from ensample.claims import Curve, Figure
+from ensample.report.drawing.axes import logarithmic
 from ensample.report.drawing.style import INK, LOOKS, ON_A_PAGE, house_style, variables
 from ensample.report.drawing.svg import inline
 from ensample.report.paper.findings import three
@@ -27,6 +28,9 @@ def draw(figure: Figure, titled: bool = False) -> Drawing:
             axes.plot(curve.x, curve.y, color=colour, linestyle=dashes, linewidth=width, label=symbols(curve.label))
         axes.set(xlabel=symbols(figure.x_label), ylabel=symbols(figure.y_label))
         axes.set(xscale="log" if figure.log_x else "linear", yscale="log" if figure.log_y else "linear")
+        for axis, is_logarithmic in ((axes.xaxis, figure.log_x), (axes.yaxis, figure.log_y)):
+            if is_logarithmic:
+                logarithmic(axis)
         if titled:
             axes.set_title(symbols(figure.title), loc="left", fontweight="bold", pad=8)
         drawing.legend(loc="outside lower left", handlelength=2.2, labelspacing=0.3, borderaxespad=0.2)
