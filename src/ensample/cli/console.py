@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-__all__ = ["OwnConsole", "errors", "label", "output", "progress", "visible", "warnings_shown"]
+__all__ = ["SafeConsole", "errors", "label", "output", "progress", "visible", "warnings_shown"]
 
 # What moves the cursor, starts an escape sequence, turns the writing direction or is no character at all.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -33,7 +33,7 @@ def label(text: str) -> str:
     return escape(visible(text).replace("\n", "\\n").replace("\t", "\\t"))
 
 
-class OwnConsole(Console):
+class SafeConsole(Console):
     """A console to which no text can send control characters: all of it goes through here. Colours are rich's own."""
 
     def render_str(self, text: str, **options: Any) -> Text:
@@ -41,8 +41,8 @@ class OwnConsole(Console):
 
 
 # Into a file or a pipe there is no edge to wrap at.
-output = OwnConsole(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160, emoji=False)
-errors = OwnConsole(stderr=True, emoji=False)
+output = SafeConsole(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160, emoji=False)
+errors = SafeConsole(stderr=True, emoji=False)
 
 
 @contextmanager

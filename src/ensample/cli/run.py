@@ -9,7 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 
 from ensample.cli import complete
-from ensample.cli.console import OwnConsole, errors, label, output, warnings_shown
+from ensample.cli.console import SafeConsole, errors, label, output, warnings_shown
 from ensample.cli.fields import find_here
 from ensample.errors import InvalidArgument
 from ensample.extras import require
@@ -180,7 +180,7 @@ def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     )
 
 
-def show_changes(store: StudyStore, study: Study, screen: OwnConsole, title: str) -> None:
+def show_changes(store: StudyStore, study: Study, screen: SafeConsole, title: str) -> None:
     """From the study that the folder holds to this one, and what that means for its cells."""
     changes = store.changes(study)
     if not changes:

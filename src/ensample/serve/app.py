@@ -34,7 +34,7 @@ def application(service: Service) -> Router:
         finally:
             await service.stop()
 
-    routes = [ListenAddress(route.path, Endpoint(route, service), methods=[route.method], name=route.title) for route in ROUTES]
+    routes = [OwnRoute(route.path, Endpoint(route, service), methods=[route.method], name=route.title) for route in ROUTES]
     return Router(routes, lifespan=lifespan, middleware=middleware(service), default=nowhere)
 
 
@@ -61,7 +61,7 @@ class OneSlash:
         await self.app(scope, receive, send)
 
 
-class ListenAddress(StarletteRoute):
+class OwnRoute(StarletteRoute):
     """A path of ours; by another method it is refused in our words."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
