@@ -4,27 +4,38 @@ from time import perf_counter
 
 import numpy as np
 
-from ensample.arms import FiniteArms
+from ensample.arms import ApproximateArms, FiniteArms
 from ensample.bench.timing import Turn
 from ensample.policies import EnsembleSampling, Policy
 
-__all__ = ["ARMS", "DIM", "deciding", "many_arms", "product", "voting"]
+__all__ = ["ARMS", "DIM", "approximate", "deciding", "many_arms", "product", "voting"]
 
 ARMS, DIM = 10**6, 32
 MEMBERS = 100
 ROUNDS = 20
-LEARNED = 50  # rewards that the policy has seen: members differ, and agree on what matters
+LEARNED = 50  # rewards that the policy has seen
 
 
 def many_arms() -> Policy:
-    """A policy that has begun to learn, on Gaussian arms: codes rule out less the more features there are that matter alike."""
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((ARMS, DIM))
+    """A policy on Gaussian arms: many features that matter alike are the hardest for an index."""
+    features = np.random.default_rng(0).standard_normal((ARMS, DIM))
     features.setflags(write=False)  # so that they are there once
-    policy = EnsembleSampling(MEMBERS).start(FiniteArms(features), seed=0)
+    return learning(FiniteArms(features))
+
+
+def approximate(policy: Policy) -> Policy:
+    """The same on the same arms, by an index."""
+    assert policy.arms.rows is not None
+    return learning(ApproximateArms(policy.arms.rows))
+
+
+def learning(arms: FiniteArms) -> Policy:
+    """A policy that has begun to learn: its members agree on something."""
+    rng = np.random.default_rng(1)
+    policy = EnsembleSampling(MEMBERS).start(arms, seed=0)
     theta = rng.standard_normal(DIM)
     for arm in rng.integers(ARMS, size=LEARNED):
-        policy.update(int(arm), float(features[arm] @ theta + rng.standard_normal()))
+        policy.update(int(arm), float(arms.features[arm] @ theta + rng.standard_normal()))
     return policy
 
 

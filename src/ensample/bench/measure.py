@@ -12,7 +12,7 @@ from ensample.bench.experiments import bare_policy, durable, in_memory, synced
 from ensample.bench.floor import build_floor
 from ensample.bench.large import ARMS as MANY
 from ensample.bench.large import DIM as WIDE
-from ensample.bench.large import deciding, many_arms, product, voting
+from ensample.bench.large import approximate, deciding, many_arms, product, voting
 from ensample.bench.networks import MEMBERS, network_products, network_rounds
 from ensample.bench.peers import PEERS
 from ensample.bench.service import Measured, measured_service
@@ -172,6 +172,14 @@ def large(turns: int, step: Step) -> Iterator[Ratio]:
     note = f"{time(times, 'ours')} over {time(times, 'numpy')}"
     yield Ratio(f"decide + update / numpy's X @ theta, {size}", ratio(times, "ours", "numpy"), 1.1, False, note)
     yield Ratio(f"decide + update, us, {size}", median(times, "ours"), 1_000.0, False, f"exact; a vote: {time(times, 'vote')}")
+    name = f"approximate / exact, {size}"
+    if not has("faiss"):
+        yield Ratio(name, None, None, False, "not installed: pip install 'ensample[ann]'")
+        return
+    index = approximate(policy)
+    times = take_turns({"index": deciding(index), "exact": deciding(policy)}, turns, step)
+    note = f"{time(times, 'index')} over {time(times, 'exact')}; recall {index.recall():.2f}"
+    yield Ratio(name, ratio(times, "index", "exact"), None, False, note)
 
 
 def experiments(turns: int, step: Step) -> Iterator[Ratio]:
