@@ -82,11 +82,11 @@ clean:  ## remove the environment and everything compiled
 	@test -n "$(PYTHON)" || { echo "ensample needs Python 3.11 or later; set PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/runs: .venv/bin/python pyproject.toml constraints.txt
+.venv/runs: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[lab]'
 	@touch $@
 
-.venv/serves: .venv/bin/python pyproject.toml constraints.txt
+.venv/serves: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[serve]'
 	@touch $@
 
@@ -94,6 +94,6 @@ clean:  ## remove the environment and everything compiled
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
-.venv/develops: .venv/bin/python pyproject.toml constraints.txt
+.venv/develops: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[$(EXTRAS)]'
 	@touch $@ .venv/runs .venv/serves .venv/bin/mkdocs

@@ -5,9 +5,12 @@ from importlib.metadata import version
 
 import pytest
 
+import ensample as es
 from lowest import PYPROJECT, lowest, pinned
 
-PROJECT = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+FILE = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))
+PROJECT = FILE["project"]
+ROOT = PYPROJECT.parent
 
 
 def test_every_direct_dependency_has_a_lower_bound_that_can_be_tried() -> None:
@@ -26,3 +29,16 @@ def test_a_dependency_without_a_bound_is_not_passed_over() -> None:
     for requirement in ("polars", "polars<2", "polars==1.30", "polars~=1.30"):
         with pytest.raises(ValueError, match="has no lower bound"):
             pinned(requirement)
+
+
+def test_the_source_distribution_has_what_its_tests_need() -> None:
+    included = FILE["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert set(FILE["tool"]["pytest"]["ini_options"]["testpaths"]) <= set(included)
+    assert {"Makefile", "constraints.txt", "examples", "mkdocs.yml", "website"} <= set(included)
+    assert all((ROOT / name).exists() for name in included)
+
+
+def test_the_version_is_said_once_more_and_alike() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'\nversion: "{es.__version__}"\n' in citation
+    assert f"\n## [{es.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
 """The version, and that of the numbers it gives, in one place."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 NUMBERS = 3
 """Raise it when a simulated run gives other numbers than before: results of different numbers are not mixed."""
