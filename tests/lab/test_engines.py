@@ -37,9 +37,8 @@ def test_any_order_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.long
-def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
+def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
     keys = write_keys(tmp_path)
-    es.run_study(slow(), tmp_path / "threads")
     lost: list[int] = []
     with machines(tmp_path, keys=keys) as there:
 
@@ -50,7 +49,7 @@ def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_pa
 
         es.run_study(slow(), tmp_path / "cluster", cluster=there.address, cluster_security=keys, progress=kill_one)
         assert lost and lost[0] < 36 and there.workers[0].wait(10) == -signal.SIGKILL
-    assert cell_files(tmp_path / "cluster") == cell_files(tmp_path / "threads")
+    assert cell_files(tmp_path / "cluster") == slow_whole
 
 
 def test_a_worker_of_another_version_is_refused() -> None:

@@ -328,13 +328,6 @@ def wait_for(folder: Path, cells: int, process: "subprocess.Popen[str]") -> None
         time.sleep(0.002)
 
 
-@pytest.fixture(scope="module")
-def slow_whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder = tmp_path_factory.mktemp("slow")
-    es.run_study(slow(), folder)
-    return cell_files(folder)
-
-
 @pytest.mark.long
 def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
     """Five times kill -9 soon after some cells were finished, then to the end: the same bytes, nothing done twice."""
