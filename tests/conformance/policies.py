@@ -83,7 +83,7 @@ RECIPES = {
     "Thompson sampling, forgetting and calibrated": es.ThompsonSampling(half_life=6),
     "LinUCB, forgetting": es.LinUCB(form="closed", half_life=6),
     "greedy, forgetting": es.Greedy(half_life=6),
-    "networks": es.EnsembleSampling(12, model=es.Neural((4, 3), batch=8, memory=20)),
+    "networks": es.EnsembleSampling(12, model=es.Neural((4, 3), prior=1.0, batch=8, memory=20)),
     "networks, optimistic": es.EnsembleSampling(
         5,
         0.5,
@@ -103,7 +103,9 @@ def module(d: int):  # type: ignore[no-untyped-def]
 
 # `make test` without torch leaves these out: `make test EXTRAS=dev,neural` has them. A module is in no snapshot.
 MODULES = (
-    {"networks, torch": es.EnsembleSampling(5, model=es.TorchModel(module, batch=8, memory=20))} if find_spec("torch") else {}
+    {"networks, torch": es.EnsembleSampling(5, model=es.TorchModel(module, prior=1.0, batch=8, memory=20))}
+    if find_spec("torch")
+    else {}
 )
 ALL_RECIPES = RECIPES | MODULES
 ENUMERATED = {  # recipes that do not take all arms

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from ensample.kernels.minibatches import learn_units
 from ensample.models.replay import EMPTY, drawn_places, new_memory, reservoir_place
-from ensample.models.units import in_units, new_feature_units, new_reward_units, typical_sizes
+from ensample.models.units import RewardUnits, in_units, new_feature_units, typical_sizes
 from ensample.randomness import Address
 from evidence import holds, pmf_p_value
 
@@ -50,12 +51,12 @@ def test_features_are_seen_in_units_of_their_typical_size() -> None:
     units = new_feature_units(None, 3)
     rows = np.array([[2.0, 0.0, 0.0], [4.0, 0.0, 30.0], [0.0, 0.0, 0.0], [6.0, 0.0, 40.0]])
     for count, x in enumerate(rows, 1):
-        units = units.after(x, count, False)
+        units = units.after(x, count)
     np.testing.assert_allclose(units.sizes, typical_sizes(rows))
     np.testing.assert_allclose(units.sizes, [np.sqrt(56 / 3), 0.0, np.sqrt(1250)])
-    frozen = units.after(np.array([1000.0, 0.0, 0.0]), 5, False)
+    frozen = units.after(np.array([1000.0, 0.0, 0.0]), 5)
     np.testing.assert_array_equal(frozen.sizes, units.sizes)  # until there are eight
-    new = units.after(np.array([0.0, -5.0, 0.0]), 5, False)
+    new = units.after(np.array([0.0, -5.0, 0.0]), 5)
     np.testing.assert_allclose(new.sizes, [*units.sizes[:1], 5.0, units.sizes[2]])
     seen = in_units(np.array([[1.0, 3.0, 1e90], [2.0, -4.0, 0.0]]), units.sizes)
     assert seen[0, 2] == 100.0 and np.isfinite(seen).all()
@@ -63,13 +64,17 @@ def test_features_are_seen_in_units_of_their_typical_size() -> None:
 
 
 def test_rewards_have_a_mean_a_spread_and_misses() -> None:
-    units, rewards = new_reward_units(), [3.0, 5.0, 4.0, 8.0]
+    def after(units: RewardUnits, y: float, count: int, miss: float) -> RewardUnits:
+        new = np.empty(3)
+        learn_units(np.concatenate(units), new, y, count, miss)
+        return RewardUnits(new[:1], new[1:2], new[2:])
+
+    units, rewards = RewardUnits(*np.zeros((3, 1))), [3.0, 5.0, 4.0, 8.0]
     assert units.spread(0) == 1.0
+    alike = after(units, -7.0, 1, -7.0)
+    assert alike.spread(1) == 7.0 and alike.sigma(1) == 7.0
     for count, y in enumerate(rewards, 1):
-        units = units.after(y, count, miss=1.0 if count < 4 else 2.0)
+        units = after(units, y, count, miss=1.0 if count < 4 else 2.0)
     assert units.mean[0] == np.mean(rewards) and np.isclose(units.spread(4), np.std(rewards))
     assert units.sigma(4) == np.std(rewards), "no more than the rewards' own spread"
-    later = units.after(5.0, 5, 0.0)
-    assert np.isclose(later.sigma(5), np.sqrt(0.2 * 4.0))
-    alike = new_reward_units().after(-7.0, 1, -7.0)
-    assert alike.spread(1) == 7.0 and alike.sigma(1) == 7.0
+    assert np.isclose(after(units, 5.0, 5, 0.0).sigma(5), np.sqrt(0.2 * 4.0))

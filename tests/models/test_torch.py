@@ -27,16 +27,15 @@ def curved(d: int):
     return torch.nn.Sequential(torch.nn.LayerNorm(d), torch.nn.Linear(d, 5), torch.nn.GELU(), torch.nn.Linear(5, 1))
 
 
-SMALL = es.TorchModel(perceptron, batch=8, memory=12)
+SMALL = es.TorchModel(perceptron, prior=1.0, batch=8, memory=12)
 RECIPE = es.EnsembleSampling(4, model=SMALL)
 
 
 def as_torch(ours: Networks, weights: np.ndarray) -> np.ndarray:
     """Weights of ours as torch lays them out: [m, out, in] and [m, out] of each layer."""
     parts = []
-    for place, layer in enumerate(ours.layers(weights)):
-        matrices = layer.matrix.transpose(1, 2, 0) if place == 0 else layer.matrix.transpose(0, 2, 1)
-        parts += [matrices.ravel(), layer.bias.ravel()]
+    for layer in ours.layers(weights):
+        parts += [layer.matrix.mT.ravel(), layer.bias.ravel()]
     return np.concatenate(parts)
 
 
@@ -58,13 +57,13 @@ def twins(dim: int, size: int):
 def test_torch_computes_what_we_do() -> None:
     ours, theirs = twins(3, 5)
     rng = np.random.default_rng(1)
-    weights, rows, delta = ours.draw(rng), rng.standard_normal((7, 3)), rng.standard_normal((7, 5))
+    weights, rows, delta = ours.draw(rng), rng.standard_normal((7, 3)), rng.standard_normal((5, 7))
     other = as_torch(ours, weights)
     assert theirs.count == ours.count
     (tape, outputs), (its_tape, its_outputs) = ours.forward(weights, rows), theirs.forward(other, rows)
     np.testing.assert_allclose(its_outputs, outputs, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(theirs.outputs(other, rows), outputs, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(theirs.member(other, 2, rows), outputs[:, 2], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(theirs.member(other, 2, rows), outputs[2], rtol=1e-12, atol=1e-12)
     gradient = as_torch(ours, ours.gradient(weights, rows, tape, delta))
     np.testing.assert_allclose(theirs.gradient(other, rows, its_tape, delta), gradient, rtol=1e-12, atol=1e-12)
 
@@ -73,7 +72,7 @@ def test_torch_computes_what_we_do() -> None:
 @pytest.mark.parametrize("given", [{}, {"optimizer": "sgd", "rate": 0.05}, {"loss": "logistic"}])
 def test_ensembles_of_the_same_weights_are_twins(standing: bool, given: dict) -> None:
     """Trained alike on the same rewards, past a full memory, they stay the same but for rounding."""
-    recipe = es.EnsembleSampling(3, model=es.Neural((4, 3), batch=8, memory=12, **given))
+    recipe = es.EnsembleSampling(3, model=es.Neural((4, 3), prior=1.0, batch=8, memory=12, **given))
     policy = recipe.start(es.FiniteArms(FEATURES) if standing else es.ChangingArms(3), seed=5)
     _, theirs = twins(3, 3)
     twin = NetworkEnsemble(theirs, policy.model.training, Gaussian(), Address(5), policy.arms.rows)
@@ -91,7 +90,7 @@ def test_gradients_of_a_module_are_those_of_finite_differences() -> None:
 
     rng = np.random.default_rng(2)
     nets = TorchNets(curved, 3, 2, rng)
-    weights, rows, target = nets.draw(rng), rng.standard_normal((6, 3)), rng.standard_normal((6, 2))
+    weights, rows, target = nets.draw(rng), rng.standard_normal((6, 3)), rng.standard_normal((2, 6))
     tape, outputs = nets.forward(weights, rows)
     found = nets.gradient(weights, rows, tape, outputs - target)
     for place in range(nets.count):
@@ -104,7 +103,9 @@ def test_gradients_of_a_module_are_those_of_finite_differences() -> None:
 def test_members_begin_apart_and_torch_is_left_alone() -> None:
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
-    policies = [es.EnsembleSampling(4, model=es.TorchModel(curved)).start(es.FiniteArms(FEATURES), seed=s) for s in (0, 0, 1)]
+    policies = [
+        es.EnsembleSampling(4, model=es.TorchModel(curved, prior=1.0)).start(es.FiniteArms(FEATURES), seed=s) for s in (0, 0, 1)
+    ]
     assert torch.equal(torch.random.get_rng_state(), before)
     scores = [policy.model.all_scores(FEATURES) for policy in policies]
     np.testing.assert_array_equal(scores[0], scores[1])

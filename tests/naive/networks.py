@@ -13,7 +13,7 @@ class SingleNetwork:
 
     def __init__(self, nets, weights: np.ndarray, member: int, activation: str) -> None:
         layers = nets.layers(weights)
-        self.matrices = [(layer.matrix[:, member] if k == 0 else layer.matrix[member]).copy() for k, layer in enumerate(layers)]
+        self.matrices = [layer.matrix[member].copy() for layer in layers]
         self.biases = [layer.bias[member].copy() for layer in layers]
         self.activation = activation
         self.moments = [[np.zeros_like(part), np.zeros_like(part)] for part in self.parameters]

@@ -11,7 +11,7 @@ import ensample as es
 from conformance.policies import FEATURES, fingerprint, play
 from ensample.policies.describe import describe, rebuild
 
-SMALL = es.Neural((4,), batch=8, memory=12)
+SMALL = es.Neural((4,), prior=1.0, batch=8, memory=12)
 RECIPE = es.EnsembleSampling(4, model=SMALL)
 
 
@@ -58,7 +58,7 @@ def test_a_model_with_its_fields_is_part_of_what_is_written_down() -> None:
     from ensample.cli.recipes import build
 
     setting = es.Setting(dim=3, arms=7, horizon=100, noise=1, norm=1)
-    assert build("EnsembleSampling(4, model=Neural(hidden=(4,), batch=8, memory=12))", setting) == RECIPE
+    assert build("EnsembleSampling(4, model=Neural(hidden=(4,), prior=1.0, batch=8, memory=12))", setting) == RECIPE
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
@@ -164,7 +164,7 @@ def test_a_snapshot_that_no_training_leaves_behind_is_refused(tmp_path) -> None:
     play(policy, 30)
     check_state(policy)
     for name, change in {
-        "weights": lambda values: values.__setitem__((2, 0), -1.0),
+        "parameters": lambda values: values.__setitem__((2, 0), -1.0),
         "features.sizes": lambda values: values.__setitem__(0, -1.0),
         "rewards.mean": lambda values: values.__iadd__(1.0),
         "rewards.deviations": lambda values: values.__imul__(2.0),

@@ -472,7 +472,7 @@ def test_every_check_can_fail(tmp_path: Path) -> None:
         policy = start(recipe, arms)
         play(policy, 20)
         for name, log in product(policy.model.arrays(), (True, False)):
-            if name != "weights" and (log or not {name, f"{name} of {recipe}"} & set(seen)):
+            if name != "parameters" and (log or not {name, f"{name} of {recipe}"} & set(seen)):
                 policy.save(tmp_path / "honest", log=log)
                 mutant = Mutant((tmp_path / "honest").read_bytes())
                 if mutant.values(f"state.{name}") is None:

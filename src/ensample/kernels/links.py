@@ -4,7 +4,7 @@ import numpy as np
 
 from ensample.kernels.compile import embedded
 
-__all__ = ["LOGISTIC_LINK", "NO_LINK", "curve_at", "link_mean", "mean_at", "slope_at", "surplus_at"]
+__all__ = ["LOGISTIC_LINK", "NO_LINK", "curve_at", "link_mean", "mean_at", "slope_at"]
 
 NO_LINK, LOGISTIC_LINK = -1, 0  # means are linear, or by a link that only Python knows; A(u) = log(1 + e^u)
 
@@ -31,20 +31,14 @@ def slope_at(link: int, u: float) -> float:
 
 
 @embedded
-def curve_at(link: int, u: float, y: float) -> tuple[float, float]:
-    """(A'(u) - y, A''(u)) by one exponential."""
+def curve_at(link: int, u: float, y: float) -> tuple[float, float, float]:
+    """(A'(u) - y, A''(u), A'''(u)) by one exponential; for clicks the first as (1 - y) A'(u) - y A'(-u), which keeps its digits
+    where the mean is nearly y.
+    """
     if link == NO_LINK:
-        return u - y, 1.0
+        return u - y, 1.0, 0.0
     small = np.exp(-abs(u))
     large = 1.0 / (1.0 + small)
     small *= large
     mean, other = (large, small) if u >= 0.0 else (small, large)
-    return (1.0 - y) * mean - y * other, mean * other
-
-
-@embedded
-def surplus_at(link: int, u: float, y: float) -> float:
-    """A'(u) - y; for clicks as (1 - y) A'(u) - y A'(-u), which keeps its digits where the mean is nearly y."""
-    if link == NO_LINK:
-        return u - y
-    return (1.0 - y) * mean_at(link, u) - y * mean_at(link, -u)
+    return (1.0 - y) * mean - y * other, mean * other, mean * other * (other - mean)

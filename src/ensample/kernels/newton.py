@@ -8,17 +8,17 @@ step that would climb at its end is halved until F has fallen, and no longer fal
 
 import numpy as np
 
-from ensample.kernels.compile import kernel
+from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.links import mean_at, slope_at
 from ensample.kernels.ridge import invert
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
 
-__all__ = ["CLIMB", "FALL", "HALVINGS", "MOST_STEPS", "TOLERANCE", "curvature", "minimise", "newton_step"]
+__all__ = ["HALVINGS", "MOST_STEPS", "TOLERANCE", "curvature", "minimise", "narrowed", "newton_step"]
 
 TOLERANCE = 1e-10  # of the last step, in the norm of the Hessian
 MOST_STEPS = 100
-CLIMB, FALL = 0.1, -0.5  # slopes at the end of a step that will do, over the slope at its beginning
+CLIMB, FALL = 0.1, -0.5  # slopes at the end of a step that will do, over how steeply it begins
 HALVINGS = 50
 
 
@@ -104,14 +104,27 @@ def part(
             if counts[k] > 0.0:
                 mean = mean_at(link, predictors[k] + share * changes[k])
                 slope += changes[k] * (counts[k] * mean - totals[k])
-        if slope > CLIMB * steep:
-            high = share
-        elif share == 1.0 or slope >= FALL * steep:
-            return share
-        else:
-            low = share
-        share = 0.5 * (low + high)
+        share, low, high = narrow(share, low, high, slope, steep)
+        if low == high:
+            break
     return share
+
+
+def narrowed(share: float, low: float, high: float, slope: float, steep: float) -> tuple[float, float, float]:
+    """(the next share of a step to look at, and what it is between), or the share three times where this one will do.
+
+    `slope` is that of F where it ends, and -`steep` where it begins.
+    """
+    if slope > CLIMB * steep:
+        high = share
+    elif share == 1.0 or slope >= FALL * steep:
+        return share, share, share
+    else:
+        low = share
+    return 0.5 * (low + high), low, high
+
+
+narrow = embedded(narrowed)
 
 
 @kernel

@@ -26,7 +26,7 @@ def observe_weighted(track: Track, link: int, x: FloatArray, y: float) -> float:
     sum_rows(gain, track.inverse, x)
     q = dot(gain, x)
     v = implicit(link, dot(track.mean, x), q, y)
-    surplus, slope = curve_at(link, v, y)
+    surplus, slope, _ = curve_at(link, v, y)
     w = max(slope, LEAST_WEIGHT)
     axpy(track.mean, -surplus, gain)
     axpy(track.target, w * v - surplus, x)

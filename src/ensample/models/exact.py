@@ -15,7 +15,7 @@ from ensample.arms import Arms, Offer
 from ensample.errors import ConvergenceWarning, InvalidArgument
 from ensample.kernels import ensemble
 from ensample.kernels.links import NO_LINK
-from ensample.kernels.newton import CLIMB, FALL, HALVINGS, MOST_STEPS, TOLERANCE, curvature, minimise, newton_step
+from ensample.kernels.newton import HALVINGS, MOST_STEPS, TOLERANCE, curvature, minimise, narrowed, newton_step
 from ensample.kernels.ridge import invert, times
 from ensample.models.description import EnsemblePlan
 from ensample.models.generalized import GeneralizedLinear
@@ -88,13 +88,9 @@ def part_of(
     for _ in range(HALVINGS):
         means = np.asarray(link.mean(u + share * changes), float)
         slope = at_first.sum() + share * curved.sum() + float((changes * (seen.counts * means - seen.totals)).sum())
-        if slope > CLIMB * steep:
-            high = share
-        elif share == 1.0 or slope >= FALL * steep:
-            return share
-        else:
-            low = share
-        share = 0.5 * (low + high)
+        share, low, high = narrowed(share, low, high, slope, steep)
+        if low == high:
+            break
     return share
 
 

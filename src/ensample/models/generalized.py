@@ -21,6 +21,7 @@ __all__ = ["FITS", "GeneralizedLinear"]
 
 FITS = ("stream", "exact")
 SHARE = 0.25  # of the arms' mean squared norm: "auto" regularization
+LAST = 1e-9  # a step of Newton's method that is as short as this leaves an error of its square
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,9 @@ class GeneralizedLinear(RewardModel):
             excess = v - u + q * float(self.surplus(v, y))
             low, high = (low, v) if excess > 0.0 else (v, high)
             following = v - excess / (1.0 + q * float(self.slope(v)))
-            if not low < following < high:
-                following = 0.5 * (low + high)
-            if following == v or abs(following - v) <= 1e-15 * abs(v):
+            if abs(following - v) <= LAST * max(1.0, abs(v)):
                 return following
-            v = following
+            v = following if low < following < high else 0.5 * (low + high)
         return v
 
 

@@ -37,12 +37,12 @@ class Nets(ABC):
 
     @abstractmethod
     def forward(self, weights: FloatArray, rows: FloatArray, room: Any = None) -> tuple[Any, FloatArray]:
-        """(what `gradient` needs to know, what each member gives for each row [B, d]: [B, m])."""
+        """(what `gradient` needs to know, what each member gives for each row [B, d]: [m, B])."""
 
     @abstractmethod
     def gradient(self, weights: FloatArray, rows: FloatArray, tape: Any, delta: FloatArray, room: Any = None) -> FloatArray:
-        """Of a loss whose derivatives by the outputs of `forward` are `delta` [B, m]: [n], until the room is used again."""
+        """Of a loss whose derivatives by the outputs of `forward` are `delta` [m, B]: [n], until the room is used again."""
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
-        """What each member gives for each row [B, d]: [B, m]."""
+        """What each member gives for each row [B, d]: [m, B]."""
         return self.forward(weights, rows)[1]

@@ -1,9 +1,10 @@
 """Algorithm 1 with networks: every member trained on its own perturbed rewards, all of them together.
 
-An update is worked out beside the state it starts from and takes its place in one assignment: whatever comes before that, an
-error or Ctrl-C, has changed nothing. Then `settle` keeps the newest observation in memory.
+An update is worked out beside the state it starts from, and the last step downhill takes its place in one call of a kernel:
+whatever comes before that, an error or Ctrl-C, has changed nothing. Then `settle` keeps the newest observation in memory.
 """
 
+import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.kernels.networks import Pull, adam, sgd
+from ensample.kernels.minibatches import Aim, Held, Newest, aim, fetch, measured
+from ensample.kernels.networks import Book, Pull, commit
 from ensample.models.loss import Loss
 from ensample.models.model import Model
 from ensample.models.nets import Nets
 from ensample.models.recall import Recall
 from ensample.models.replay import EMPTY, Memory, drawn_places, new_memory, reservoir_place
-from ensample.models.units import FeatureUnits, RewardUnits, in_units, new_feature_units, new_reward_units
+from ensample.models.units import FeatureUnits, RewardUnits, in_units, new_feature_units
 from ensample.perturbations import Perturbation
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
@@ -42,10 +44,13 @@ class Training(NamedTuple):
     boldness: float | None  # what multiplies sigma; None: perturbations are in the units of the rewards
 
 
-class NetworkState(NamedTuple):
-    """What an observation changes, but for its place in memory."""
+NO_BOOK = Book(np.zeros(0), np.zeros(0, np.int64))
 
-    weights: FloatArray  # [3, n] with the optimiser's two moments, or [1, n]
+
+class NetworkState(NamedTuple):
+    """What an observation changes besides weights, but for its place in memory: views of a book."""
+
+    book: Book
     features: FeatureUnits
     rewards: RewardUnits
     observed: IntArray  # [1]
@@ -53,14 +58,17 @@ class NetworkState(NamedTuple):
     newest: FloatArray  # [d + 1] features and reward of the newest observation
     kept: IntArray  # [2] its round, and its place in memory
 
+    def beside(self) -> "NetworkState":
+        """A copy."""
+        return state_of(Book(self.book.numbers.copy(), self.book.counts.copy()))
 
-class Minibatch(NamedTuple):
-    """Observations to learn from."""
 
-    seen: FloatArray  # [1 + B, d] as networks see them, after the newest one
-    rewards: FloatArray  # [B]
-    z: FloatArray  # [B, m] perturbations
-    prior: FloatArray | None  # [B, m] what prior networks say
+def state_of(book: Book) -> NetworkState:
+    """Of a book of 4 d + 4 numbers and 4 counts."""
+    numbers, counts, d = book.numbers, book.counts, book.numbers.size // 4 - 1
+    features = FeatureUnits(numbers[:d], numbers[d : 2 * d], numbers[2 * d : 3 * d])
+    rewards = RewardUnits(numbers[-3:-2], numbers[-2:-1], numbers[-1:])
+    return NetworkState(book, features, rewards, counts[:1], counts[1:2], numbers[3 * d : 4 * d + 1], counts[2:])
 
 
 class NetworkEnsemble(Model):
@@ -77,26 +85,25 @@ class NetworkEnsemble(Model):
         """`rows`: the standing arms, from which the units of features follow; None where there are none."""
         self.nets, self.training, self.address = nets, training, address
         self.size, self.standing, self.rows = nets.size, rows is not None, rows
-        self.anchor = nets.draw(address.generator(Stream.INITIAL, 0))
-        self._variances = runs(np.square(nets.spreads()))
+        held = np.zeros((4 if training.adam else 2, nets.count))  # together, as a large array is backed by large pages
+        self.anchor, self.weights = held[0], held[1:]  # [n], and [3, n] with the optimiser's two moments, or [1, n]
+        self._current = self.weights[0]  # always the same view, which networks then need not cut anew
+        self.anchor[:] = self.weights[0] = nets.draw(address.generator(Stream.INITIAL, 0))
+        self._pull = runs(1.0 / np.square(nets.spreads()))  # lam / n times the inverse of the variances, as the loss is a mean
         prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
         self.recall = Recall(nets, prior, law, address, training.memory)
         self.memory: Memory = new_memory(training.memory, nets.dim)
-        weights = np.zeros((3 if training.adam else 1, nets.count))
-        weights[0] = self.anchor
-        self._spare = np.zeros_like(weights), weights
+        self._held = Held(*self.memory, self.recall.known, self.recall.z, self.recall.told)
+        given = (math.nan if value is None else value for value in (training.boldness, training.pull))
+        self.aim = Aim(training.loss.code, training.prior, *given)
+        self._begun = np.zeros((0, nets.count))
         self._room = nets.room()
         self._seen_rows: FloatArray | None = None  # of the standing arms, and what prior networks say of them, as it is asked
         self._prior_rows: dict[int, FloatArray] = {}
-        self.state = NetworkState(
-            weights,
-            new_feature_units(rows, nets.dim),
-            new_reward_units(),
-            np.zeros(1, np.int64),
-            np.zeros(1, np.int64),
-            np.zeros(nets.dim + 1),
-            np.full(2, EMPTY, np.int64),
-        )
+        self._firsts: dict[int, int] = {}  # of standing arms that were best the first that is equal
+        self.state = state_of(Book(np.zeros(4 * nets.dim + 4), np.zeros(4, np.int64)))
+        self.state.features.sizes[:] = new_feature_units(rows, nets.dim).sizes
+        self.state.kept[:] = EMPTY
 
     @property
     def count(self) -> int:
@@ -109,7 +116,7 @@ class NetworkEnsemble(Model):
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
         seen = self._seen(rows)
-        outputs = self.nets.member(self.state.weights[0], member, seen)
+        outputs = self.nets.member(self._current, member, seen)
         if self.recall.prior is not None:
             outputs = outputs + self.training.prior * self._prior_scores(member, rows, seen)
         return self.training.loss.rewards(outputs, *self._reward_units())
@@ -132,9 +139,13 @@ class NetworkEnsemble(Model):
         return self._prior_rows[member]
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        _, x = super().best(member, offer)
-        assert offer.rows is not None
-        return first_equal(offer.rows, x), x
+        arm, x = super().best(member, offer)
+        assert offer.rows is not None and arm is not None
+        if offer.rows is not self.rows:
+            return first_equal(offer.rows, x), x
+        if arm not in self._firsts:
+            self._firsts[arm] = first_equal(self.rows, x)
+        return self._firsts[arm], x
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         rows = offer.rows
@@ -150,10 +161,10 @@ class NetworkEnsemble(Model):
     def all_scores(self, rows: FloatArray) -> FloatArray:
         """What every member expects of every row: [K, m]."""
         seen = self._seen(rows)
-        outputs = self.nets.outputs(self.state.weights[0], seen)
+        outputs = self.nets.outputs(self._current, seen)
         if self.recall.prior is not None:
             outputs += self.training.prior * self.nets.outputs(self.recall.prior, seen)
-        return self.training.loss.rewards(outputs, *self._reward_units())
+        return self.training.loss.rewards(outputs.T, *self._reward_units())
 
     def _reward_units(self) -> tuple[float, float]:
         units = self.state.rewards
@@ -161,84 +172,64 @@ class NetworkEnsemble(Model):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.training.loss.check(y)
-        before, count = self.state, self.count + 1
-        steps = self._steps(count)
-        after = NetworkState(
-            self._spare[self._spare[0] is before.weights],
-            before.features.after(x, count, self.standing),
-            before.rewards,  # until it is known by how much they were missed
-            np.array([count]),
-            before.trained + steps,
-            np.append(x, y),
-            np.array([round, reservoir_place(self.address, round, count, self.memory.capacity)]),
-        )
-        self.state = self._trained(before, after)
+        before, after, count = self.state, self.state.beside(), self.count + 1
+        if not self.standing:
+            for held, new in zip(after.features, before.features.after(x, count), strict=True):
+                held[:] = new
+        after.observed[0], after.trained[0] = count, before.trained[0] + self._steps(count)
+        after.newest[:-1], after.newest[-1] = x, y
+        after.kept[:] = round, reservoir_place(self.address, round, count, self.memory.capacity)
+        self._train(before, after)
 
     def _steps(self, count: int) -> int:
         """More minibatches in the first rounds, where they are small and all is new."""
         training = self.training
         return max(training.steps, min(MOST, EARLY * training.batch // count))
 
-    def _trained(self, before: NetworkState, after: NetworkState) -> NetworkState:
-        """The state after the round's minibatches, whose weights go from one array to the other.
+    def _train(self, before: NetworkState, after: NetworkState) -> None:
+        """The round's minibatches: all but the last on a copy of the weights, and that one is what changes the state.
 
         The newest observation comes before each of them, in its first pass to tell what members expected of it: it is taught
         there only if it was drawn.
         """
         training, count, round = self.training, int(after.observed[0]), int(after.kept[0])
-        steps, filled = int(after.trained[0] - before.trained[0]), min(count, self.memory.capacity)
-        old, descend = before.weights, adam if training.adam else sgd
+        first, last = int(before.trained[0]) + 1, int(after.trained[0])
+        drawn = drawn_places(self.address, round, last - first + 1, training.batch, min(count, self.memory.capacity))
+        begun = self._begun if first == last else self.weights.copy()
+        current = begun[0] if len(begun) else self._current
+        units = before.book.numbers[-3:], after.book.numbers[-3:]
+        seen, rewards, delta = self._blank(drawn.shape[1])
+        measured(after.newest[:-1], before.features.sizes, seen[0])
+        newest = Newest(after.newest, after.kept, self.recall.outputs(seen[0]))
         with np.errstate(all="ignore"):  # what diverges is refused below
-            for step, places in enumerate(drawn_places(self.address, round, steps, training.batch, filled), 1):
-                batch = self._minibatch(places, before, after)
-                tape, outputs = self.nets.forward(old[0], batch.seen, self._room)
-                if step == 1:
-                    after = after._replace(rewards=self._missed(before, after, batch.seen[0], outputs[0]))
-                delta = self._delta(outputs, batch, after)
-                gradient = self.nets.gradient(old[0], batch.seen, tape, delta, self._room)
-                number = int(before.trained[0]) + step
-                descend(old, after.weights, gradient, self.anchor, self._pull(after), training.rate, number)
-                old = after.weights
-        if not np.isfinite(after.weights[0].sum()):
-            raise InvalidArgument("rate", training.rate, "a smaller one: the weights do not stay finite")
-        return after
+            for number, places in enumerate(drawn, first):
+                self._fetch(newest, places, after.features.sizes, seen[1:], rewards)
+                tape, outputs = self.nets.forward(current, seen, self._room)
+                was = units[0] if number == first else NO_BOOK.numbers
+                lam = aim(self.aim, self._held, newest, places, rewards, outputs, count, was, units[1], delta)
+                gradient = self.nets.gradient(current, seen, tape, delta, self._room)
+                step = gradient, self.anchor, self._pull, lam / count, training.rate, number
+                if number < last:
+                    fine = commit(begun, self._begun, *step, NO_BOOK, NO_BOOK)
+                else:
+                    fine = commit(self.weights, begun, *step, before.book, after.book)
+                if not fine:
+                    raise InvalidArgument("rate", training.rate, "a smaller one: the weights do not stay finite")
 
-    def _minibatch(self, places: IntArray, before: NetworkState, after: NetworkState) -> Minibatch:
-        """What is in these places of the memory once the newest observation is, which also comes first."""
-        memory, sizes = self.memory, after.features.sizes
-        rows, rewards, rounds = memory.features[places], memory.rewards[places], memory.rounds[places]
-        fresh = places == after.kept[1]
-        rows[fresh], rewards[fresh], rounds[fresh] = after.newest[:-1], after.newest[-1], after.kept[0]
-        seen = in_units(rows, sizes)
-        newest = in_units(after.newest[None, :-1], before.features.sizes)
-        return Minibatch(np.concatenate([newest, seen]), rewards, *self.recall.rows(places, rounds, seen, sizes))
+    def _blank(self, batch: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Room for a minibatch, which the newest observation comes before: rows [1 + B, d], rewards [B], slopes [m, 1 + B]."""
+        return np.empty((1 + batch, self.nets.dim)), np.empty(batch), np.empty((self.size, 1 + batch))
 
-    def _missed(self, before: NetworkState, after: NetworkState, seen: FloatArray, outputs: FloatArray) -> RewardUnits:
-        """Units of the rewards after the newest, of which members gave these outputs [m] before they learned it."""
-        count, y = int(after.observed[0]), float(after.newest[-1])
-        if self.recall.prior is not None:
-            outputs = outputs + self.training.prior * self.recall.outputs(seen)
-        units = before.rewards
-        expected = self.training.loss.rewards(outputs, float(units.mean[0]), units.spread(count - 1))
-        return units.after(y, count, y - float(expected.mean()))
-
-    def _delta(self, outputs: FloatArray, batch: Minibatch, after: NetworkState) -> FloatArray:
-        """The derivative of the minibatch's mean loss by outputs [1 + B, m]: 0 for the newest, which only came to be seen."""
-        training, units, count = self.training, after.rewards, int(after.observed[0])
-        given, spread = outputs[1:], units.spread(count)
-        if batch.prior is not None:
-            given = given + training.prior * batch.prior
-        scale = training.loss.scale(spread, units.sigma(count), training.boldness)
-        standard = (batch.rewards - units.mean[0]) / spread
-        delta = np.zeros_like(outputs)
-        delta[1:] = training.loss.slope(given, standard, batch.rewards, scale, batch.z) / len(given)
-        return delta
-
-    def _pull(self, after: NetworkState) -> Pull:
-        """To the initial weights, in a loss that is a mean: lam / n times the inverse of their variances."""
-        count, given = int(after.observed[0]), self.training.pull
-        lam = self.training.loss.pull(after.rewards.spread(count), after.rewards.sigma(count)) if given is None else given
-        return Pull(self._variances.ends, (lam / count) / self._variances.strengths)
+    def _fetch(self, newest: Newest, places: IntArray, sizes: FloatArray, seen: FloatArray, rewards: FloatArray) -> None:
+        """What is in these places of the memory once the newest observation is."""
+        if not self.standing:
+            self.recall.take_units(sizes)
+        begin = 0
+        while (begin := fetch(self._held, newest, places, begin, sizes, seen, rewards)) < places.size:
+            place, here = int(places[begin]), int(newest.kept[1])
+            x = newest.values[:-1] if place == here else self.memory.features[place]
+            measured(x, sizes, seen[begin])
+            self.recall.compute(place, int(newest.kept[0]) if place == here else int(self.memory.rounds[place]), seen[begin])
 
     def settle(self) -> None:
         round, place = self.state.kept.tolist()
@@ -257,7 +248,7 @@ class NetworkEnsemble(Model):
         """What no training leaves behind: squares below 0, places in memory that are not filled in order, or filled twice."""
         state, rounds = self.state, self.memory.rounds
         filled = min(self.count, self.memory.capacity)
-        squares = (*state.weights[2:], state.features.sizes, state.features.squares, state.features.seen)
+        squares = (*self.weights[2:], state.features.sizes, state.features.squares, state.features.seen)
         squares = (*squares, state.rewards.deviations, state.rewards.misses)
         if any((values < 0.0).any() for values in squares):
             return "sums of squares below 0"
@@ -275,7 +266,7 @@ class NetworkEnsemble(Model):
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         state, memory = self.state, self.memory
-        parts: dict[str, NDArray[np.generic]] = {"weights": state.weights}
+        parts: dict[str, NDArray[np.generic]] = {"parameters": self.weights}
         parts |= {f"features.{name}": values for name, values in state.features._asdict().items()}
         parts |= {f"rewards.{name}": values for name, values in state.rewards._asdict().items()}
         parts |= {"observed": state.observed, "trained": state.trained, "newest": state.newest, "kept": state.kept}

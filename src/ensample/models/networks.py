@@ -1,12 +1,12 @@
 """Many small networks of one shape, trained together: batched matrix products in NumPy.
 
-All weights are one vector, cut into a matrix and a bias for each layer. The first layer's matrix is [d, m, h]: where all
-members see the same rows it is one product with a [d, m h] matrix. The others are [m, in, out], a product for each member.
+All weights are one vector, cut into a matrix [m, in, out] and a bias [m, out] for each layer: a product for each member, whose
+numbers are then still at hand for the next. (One product with a [d, m h] matrix for the first layer, whose rows all members
+share, takes a tenth longer.)
 """
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,26 +25,44 @@ ACTIVATIONS = {"relu": RELU, "leaky": LEAKY, "tanh": TANH}
 class Layer(NamedTuple):
     """Views of a vector of weights."""
 
-    matrix: FloatArray  # [d, m, h] in the first layer, [m, in, out] in others
+    matrix: FloatArray  # [m, in, out]
     bias: FloatArray  # [m, out]
 
 
 class Slate:
-    """What training writes to, over and over: fresh megabytes each time would have to be cleared by the system first."""
+    """What training writes to, over and over: fresh megabytes each time would have to be cleared by the system first.
+
+    It is one array, which the system backs by large pages where it has them.
+    """
 
     def __init__(self, nets: "Networks") -> None:
         self.nets = nets
-        self._units = [np.empty((0, nets.size * width)) for width in (*nets.widths[1:], *nets.widths[1:-1])]
+        self._most = 0  # rows of features that it is for
+        self._views: tuple[int, list[FloatArray]] = 0, []  # of so many rows
 
-    def units(self, place: int, rows: int) -> FloatArray:
-        """Hidden units, or outputs, of layer `place` for so many rows; past the last layer the errors of the hidden ones."""
-        if len(self._units[place]) < rows:
-            self._units[place] = np.empty((rows, self._units[place].shape[1]))
-        return self._units[place][:rows]
+    def units(self, rows: int) -> list[FloatArray]:
+        """For so many rows hidden units of each layer, outputs, and errors of the hidden ones: [m, B, width] each."""
+        if rows > self._most:
+            self._build(max(rows, 2 * self._most))
+        if rows != self._views[0]:
+            parts = (part[: part.size // self._most * rows] for part in self._parts)
+            self._views = rows, [part.reshape(self.nets.size, rows, -1) for part in parts]
+        return self._views[1]
 
-    @cached_property
-    def gradient(self) -> FloatArray:
-        return np.empty(self.nets.count)
+    def turned(self, matrices: FloatArray) -> FloatArray:
+        """Matrices [m, in, out] as [m, out, in], copied: products with what is only seen as such take half as long again."""
+        part = self._turned[: matrices.size].reshape(matrices.mT.shape)
+        np.copyto(part, matrices.mT)
+        return part
+
+    def _build(self, rows: int) -> None:
+        nets = self.nets
+        widths = [nets.size * rows * width for width in (*nets.widths[1:], *nets.widths[1:-1])]
+        largest = max((math.prod(shape) for shape in nets.shapes[2::2]), default=0)
+        sizes = [nets.count, largest, *widths]
+        self.gradient, self._turned, *self._parts = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
+        self.layers = nets.cut(self.gradient)
+        self._most, self._views = rows, (0, [])
 
 
 class Networks(Nets):
@@ -60,14 +78,21 @@ class Networks(Nets):
         self.dim, self.size, self.kind = dim, size, ACTIVATIONS[activation]
         self.widths = [dim, *hidden, 1]
         self.shapes: list[tuple[int, ...]] = []
-        for place, (width, after) in enumerate(pairwise(self.widths)):
-            self.shapes += [(size, width, after) if place else (width, size, after), (size, after)]
+        for width, after in pairwise(self.widths):
+            self.shapes += [(size, width, after), (size, after)]
         self.count = sum(math.prod(shape) for shape in self.shapes)
+        self._cut: tuple[FloatArray | None, list[Layer]] = None, []
 
     def room(self) -> Slate:
         return Slate(self)
 
     def layers(self, weights: FloatArray) -> list[Layer]:
+        """Views of a vector [count], kept until another one is asked for."""
+        if weights is not self._cut[0]:
+            self._cut = weights, self.cut(weights)
+        return self._cut[1]
+
+    def cut(self, weights: FloatArray) -> list[Layer]:
         """Views of a vector [count]."""
         parts, first = [], 0
         for shape in self.shapes:
@@ -90,24 +115,23 @@ class Networks(Nets):
 
     def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
         """What one member gives for each row [B, d]: [B]."""
-        layers = self.layers(weights)
-        units = rows @ layers[0].matrix[:, member]
-        for before, layer in pairwise(layers):
-            activate(units, before.bias[member], self.kind)
-            units = units @ layer.matrix[member]
+        layers, units = self.layers(weights), rows
+        for place, (matrix, bias) in enumerate(layers, 1):
+            units = units @ matrix[member]
+            if place < len(layers):
+                activate(units[None], bias[member, None], self.kind)
         return np.asarray(units[:, 0] + layers[-1].bias[member])
 
     def forward(self, weights: FloatArray, rows: FloatArray, room: Slate | None = None) -> tuple[list[FloatArray], FloatArray]:
-        """(hidden units [B, m h] of each layer, outputs [B, m])."""
-        layers, room, B = self.layers(weights), room or Slate(self), len(rows)
-        hidden, units = [], room.units(0, B)
-        np.matmul(rows, layers[0].matrix.reshape(self.dim, -1), out=units)
-        for place, (before, layer) in enumerate(pairwise(layers), 1):
-            activate(units, before.bias.ravel(), self.kind)
-            hidden.append(units)
-            units = room.units(place, B)
-            np.matmul(self.by_member(hidden[-1]), layer.matrix, out=self.by_member(units))
-        return hidden, units + layers[-1].bias[:, 0]
+        """(hidden units [m, B, h] of each layer, outputs [m, B])."""
+        layers, room = self.layers(weights), room or Slate(self)
+        units, before = room.units(len(rows)), rows
+        for place, (matrix, bias) in enumerate(layers):
+            np.matmul(before, matrix, out=units[place])
+            if place + 1 < len(layers):
+                before = units[place]
+                activate(before, bias, self.kind)
+        return units[: len(layers) - 1], units[len(layers) - 1][:, :, 0] + layers[-1].bias
 
     def gradient(
         self,
@@ -117,22 +141,18 @@ class Networks(Nets):
         delta: FloatArray,
         room: Slate | None = None,
     ) -> FloatArray:
-        """Of a loss whose derivative by the outputs is `delta` [B, m]: [count]."""
-        layers, room, B = self.layers(weights), room or Slate(self), len(rows)
-        parts, last = self.layers(room.gradient), len(layers) - 1
-        np.matmul(self.by_member(hidden[-1]).mT, self.by_member(delta), out=parts[-1].matrix)
-        np.sum(delta, axis=0, out=parts[-1].bias[:, 0])
-        errors = room.units(2 * last, B)
-        spread_error(delta, layers[-1].matrix[:, :, 0], hidden[-1], self.kind, errors, parts[-2].bias.ravel())
+        """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]."""
+        layers, room, last = self.layers(weights), room or Slate(self), len(hidden)
+        units = room.units(len(rows))
+        errors, parts = units[2 * last], room.layers
+        np.matmul(hidden[-1].mT, delta[:, :, None], out=parts[-1].matrix)
+        np.sum(delta, axis=1, out=parts[-1].bias[:, 0])
+        spread_error(delta, layers[-1].matrix[:, :, 0], hidden[-1], self.kind, errors, parts[-2].bias)
         for k in range(last - 1, 0, -1):
-            np.matmul(self.by_member(hidden[k - 1]).mT, self.by_member(errors), out=parts[k].matrix)
-            further = room.units(last + k, B)
-            np.matmul(self.by_member(errors), layers[k].matrix.mT, out=self.by_member(further))
-            gate(further, hidden[k - 1], self.kind, parts[k - 1].bias.ravel())
+            np.matmul(hidden[k - 1].mT, errors, out=parts[k].matrix)
+            further = units[last + k]
+            np.matmul(errors, room.turned(layers[k].matrix), out=further)
+            gate(further, hidden[k - 1], self.kind, parts[k - 1].bias)
             errors = further
-        np.matmul(rows.T, errors, out=parts[0].matrix.reshape(self.dim, -1))
+        np.matmul(rows.T, errors, out=parts[0].matrix)
         return room.gradient
-
-    def by_member(self, units: FloatArray) -> FloatArray:
-        """[B, m h] as [m, B, h], a view."""
-        return units.reshape(len(units), self.size, -1).transpose(1, 0, 2)

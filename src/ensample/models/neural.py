@@ -25,16 +25,17 @@ OPTIMIZERS = ("adam", "sgd")
 WIDEST, DEEPEST = 4096, 8
 
 
+@dataclass(frozen=True, kw_only=True)
 class Trained(RewardModel):
     """Networks, whoever computes them, and how they are trained: `Neural` and `TorchModel`."""
 
-    loss: str
-    prior: float
-    optimizer: str
-    rate: float
-    batch: int
-    steps: int
-    memory: int
+    loss: str = "squared"
+    prior: float = 0.0
+    optimizer: str = "adam"
+    rate: float = 0.003
+    batch: int = 64
+    steps: int = 1
+    memory: int = 4096
 
     def check_training(self) -> None:
         """Raise on a field that cannot be used."""
@@ -109,9 +110,10 @@ class Neural(Trained):
     """E[Y | x] is a network of x: hidden layers of the given widths, all members trained together.
 
     Member j goes downhill on sum_i (f^j(x_i) + prior p^j(x_i) - Y_i - Z_i^j)^2 + lam |(w^j - W^j) / s|^2, the loss of
-    Algorithm 1. W^j are its initial weights, drawn with standard deviations s, to which it is pulled; p^j is a network of the
-    same shape that is never trained. Each round takes `steps` minibatches of `batch` observations, the same for all members
-    (more in the first rounds), from a memory of at most `memory`: a uniform sample of all there were.
+    Algorithm 1. W^j are its initial weights, drawn with standard deviations s, to which it is pulled. p^j is a network of the
+    same shape that is never trained: with `prior=1.0` it helps where rewards are rare, and costs elsewhere. Each round takes
+    `steps` minibatches of `batch` observations, the same for all members (more in the first rounds), from a memory of at most
+    `memory`: a uniform sample of all there were.
 
     Units do not matter: features are divided by their typical size, rewards are taken in units of their spread about their
     mean. A recipe's scale "auto" perturbs rewards by 0.75 sigma, sigma being by how much the members' mean has missed the
@@ -137,13 +139,6 @@ class Neural(Trained):
 
     hidden: Sequence[int] = (50, 50)
     activation: str = "relu"
-    loss: str = "squared"
-    prior: float = 1.0
-    optimizer: str = "adam"
-    rate: float = 0.003
-    batch: int = 64
-    steps: int = 1
-    memory: int = 4096
     learns_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

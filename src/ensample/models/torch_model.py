@@ -42,13 +42,6 @@ class TorchModel(Trained):
     """
 
     module_factory: Callable[[int], Any]
-    loss: str = "squared"
-    prior: float = 1.0
-    optimizer: str = "adam"
-    rate: float = 0.003
-    batch: int = 64
-    steps: int = 1
-    memory: int = 4096
 
     def __post_init__(self) -> None:
         if not callable(self.module_factory):

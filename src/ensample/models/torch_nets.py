@@ -99,18 +99,18 @@ class TorchNets(Nets):
         stacked = {name: values.requires_grad_() for name, values in self.stacked(weights).items()}
         with torch.enable_grad():
             outputs = vmap(self._applied, in_dims=(0, None))(stacked, torch.from_numpy(rows))
-        return (list(stacked.values()), outputs), np.ascontiguousarray(outputs.detach().numpy().T)
+        return (list(stacked.values()), outputs), np.ascontiguousarray(outputs.detach().numpy())
 
     def gradient(self, weights: FloatArray, rows: FloatArray, tape: Any, delta: FloatArray, room: Any = None) -> FloatArray:
         parameters, outputs = tape
-        by = torch.from_numpy(np.ascontiguousarray(delta.T))
+        by = torch.from_numpy(delta)
         found = torch.autograd.grad(outputs, parameters, by, allow_unused=True, materialize_grads=True)
         return np.concatenate([values.numpy().ravel() for values in found])
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
         with torch.no_grad():
             outputs = vmap(self._applied, in_dims=(0, None))(self.stacked(weights), torch.from_numpy(rows))
-        return np.ascontiguousarray(outputs.numpy().T)
+        return np.ascontiguousarray(outputs.numpy())
 
     def _applied(self, parameters: dict[str, torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
         return flat(functional_call(self.module, parameters, (rows,)), len(rows))

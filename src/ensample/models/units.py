@@ -9,12 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ensample.kernels.minibatches import WIDEST, sigma_of, spread_of
 from ensample.types import FloatArray
 
-__all__ = ["FeatureUnits", "RewardUnits", "in_units", "new_feature_units", "new_reward_units", "typical_sizes"]
-
-WIDEST = 100.0  # times its typical size: further out, where networks know nothing, a feature counts no more
-RECENT = 4.0  # the weight of the newest of n squared misses, times n: the older half of them counts 1/16
+__all__ = ["FeatureUnits", "RewardUnits", "in_units", "new_feature_units", "typical_sizes"]
 
 
 class FeatureUnits(NamedTuple):
@@ -24,10 +22,8 @@ class FeatureUnits(NamedTuple):
     squares: FloatArray  # [d] sums of squares of what was played
     seen: FloatArray  # [d] how often it was not 0
 
-    def after(self, x: FloatArray, count: int, standing: bool) -> "FeatureUnits":
+    def after(self, x: FloatArray, count: int) -> "FeatureUnits":
         """With one more observation, number `count`."""
-        if standing:
-            return self
         there = x != 0.0
         squares, seen = self.squares + x * x, self.seen + there
         due = count & (count - 1) == 0
@@ -39,7 +35,10 @@ class FeatureUnits(NamedTuple):
 
 
 class RewardUnits(NamedTuple):
-    """Mean and spread of the rewards, and by how much the members' mean has missed them, each before it was learned."""
+    """Mean and spread of the rewards, and by how much the members' mean has missed them, each before it was learned.
+
+    `kernels.minibatches.learn_units` brings them up to date.
+    """
 
     mean: FloatArray  # [1]
     deviations: FloatArray  # [1] sum of squared deviations from the mean
@@ -47,29 +46,17 @@ class RewardUnits(NamedTuple):
 
     def spread(self, count: int) -> float:
         """The standard deviation; where all rewards are equal their size; 1 before the first that is not 0."""
-        spread = float(np.sqrt(self.deviations[0] / max(count, 1)))
-        return spread if spread > 0.0 else abs(float(self.mean[0])) or 1.0
-
-    def after(self, y: float, count: int, miss: float) -> "RewardUnits":
-        """With one more reward, number `count`, that was missed by so much (Welford)."""
-        mean = self.mean + (y - self.mean) / count
-        deviations = self.deviations + (y - self.mean) * (y - mean)
-        share = min(1.0, RECENT / count)
-        return RewardUnits(mean, deviations, (1.0 - share) * self.misses + share * miss * miss)
+        return spread_of(float(self.mean[0]), float(self.deviations[0]), count)
 
     def sigma(self, count: int) -> float:
-        """The standard deviation of the noise, as far as it is known: misses, which never exceed the rewards' own spread."""
-        return min(float(np.sqrt(self.misses[0])), self.spread(count))
+        """The standard deviation of the noise, as far as it is known."""
+        return sigma_of(float(self.misses[0]), self.spread(count))
 
 
 def new_feature_units(rows: FloatArray | None, dim: int) -> FeatureUnits:
     """Of standing arms [K, d], or of nothing."""
     sizes = np.zeros(dim) if rows is None else typical_sizes(rows)
     return FeatureUnits(sizes, np.zeros(dim), np.zeros(dim))
-
-
-def new_reward_units() -> RewardUnits:
-    return RewardUnits(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 def typical_sizes(rows: FloatArray) -> FloatArray:

@@ -164,7 +164,7 @@ def remembered(policy: Policy, values: NDArray[Any], logged: FloatArray) -> Find
 
 
 NETWORK_CHECKS: dict[str, Callable[[Policy, NDArray[Any]], Findings]] = {
-    "weights": check_weights,
+    "parameters": check_weights,
     "features.sizes": check_sizes,
     "features.squares": check_squares,
     "features.seen": check_seen,

@@ -1,0 +1,162 @@
+"""What a minibatch of observations asks of networks: rows in units, and by how much outputs miss what each member aims at.
+
+One pass each: between two streams of matrix products whatever is many small steps finds its code and data out of the caches.
+"""
+
+import math
+from typing import NamedTuple
+
+from ensample.kernels.compile import embedded, kernel
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["LOGISTIC", "RECENT", "SQUARED", "WIDEST", "Aim", "Held", "Newest", "aim", "fetch", "sigma_of", "spread_of"]
+
+SQUARED, LOGISTIC = 0, 1  # losses
+WIDEST = 100.0  # times its typical size: further out, where networks know nothing, a feature counts no more
+RECENT = 4.0  # the weight of the newest of n squared misses, times n: the older half of them counts 1/16
+
+
+class Held(NamedTuple):
+    """What is in memory, and what each member adds to it, by place."""
+
+    features: FloatArray  # [C, d]
+    rewards: FloatArray  # [C]
+    rounds: IntArray  # [C]
+    known: IntArray  # [C] the rounds of the next two
+    z: FloatArray  # [C, m] perturbations
+    told: FloatArray  # [C, m] what prior networks say; [C, 0] where there are none
+
+
+class Newest(NamedTuple):
+    """The observation that is being learned, which is not in memory yet."""
+
+    values: FloatArray  # [d + 1] features and reward
+    kept: IntArray  # [2] its round, and its place or -1
+    told: FloatArray  # [m] what prior networks say of it; [0] where there are none
+
+
+class Aim(NamedTuple):
+    """What members aim at."""
+
+    loss: int
+    prior: float  # the scale of the prior networks
+    boldness: float  # what multiplies sigma; NaN: perturbations are in the units of the rewards
+    pull: float  # lam; NaN: sigma^2 in units of the rewards' spread
+
+
+def spread_of(mean: float, deviations: float, count: int) -> float:
+    """The standard deviation of rewards; where all are equal their size; 1 before the first that is not 0."""
+    spread = math.sqrt(deviations / max(count, 1))
+    if spread > 0.0:
+        return spread
+    return abs(mean) if mean != 0.0 else 1.0
+
+
+def sigma_of(misses: float, spread: float) -> float:
+    """The standard deviation of the noise, as far as it is known: misses, which never exceed the rewards' own spread."""
+    return min(math.sqrt(misses), spread)
+
+
+spread_at, sigma_at = embedded(spread_of), embedded(sigma_of)
+
+
+@kernel
+def fetch(
+    held: Held, newest: Newest, places: IntArray, begin: int, sizes: FloatArray, seen: FloatArray, rewards: FloatArray
+) -> int:
+    """Observations of some places from number `begin` on, as networks see them: rows of `seen` [B, d] and `rewards` [B].
+
+    The newest is taken to be in its place. Stops at the first for which perturbations are not known; returns its number, or B.
+    """
+    d = seen.shape[1]
+    for b in range(begin, places.size):
+        place = places[b]
+        fresh = place == newest.kept[1]
+        if held.known[place] != (newest.kept[0] if fresh else held.rounds[place]):
+            return b
+        row = newest.values[:d] if fresh else held.features[place]
+        rewards[b] = newest.values[d] if fresh else held.rewards[place]
+        measure(row, sizes, seen[b])
+    return places.size
+
+
+@embedded
+def measure(row: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
+    """A row as networks see it: [d]. A feature that has no unit yet is its own."""
+    for i in range(row.size):
+        size = sizes[i] if sizes[i] > 0.0 else abs(row[i])
+        seen[i] = min(max(row[i] / size, -WIDEST), WIDEST) if size > 0.0 else 0.0
+
+
+@kernel
+def measured(row: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
+    measure(row, sizes, seen)
+
+
+@kernel
+def aim(
+    how: Aim,
+    held: Held,
+    newest: Newest,
+    places: IntArray,
+    rewards: FloatArray,
+    outputs: FloatArray,
+    count: int,
+    before: FloatArray,
+    after: FloatArray,
+    delta: FloatArray,
+) -> float:
+    """The derivative of the minibatch's mean loss by the outputs, into `delta`: both [m, 1 + B]. Returns lam.
+
+    The first column is that of the newest observation, which came only to be seen. What members expected of it brings the
+    units of rewards (mean, squared deviations, mean squared miss) from `before` to `after`, unless `before` is empty.
+    """
+    y = newest.values[newest.values.size - 1]
+    if before.size > 0:
+        learn_units(before, after, y, count, y - expectation(how, newest, outputs, count - 1, before))
+    mean, spread = after[0], spread_at(after[0], after[1], count)
+    sigma = sigma_at(after[2], spread)
+    members, rows = outputs.shape
+    delta[:, 0] = 0.0
+    for b in range(1, rows):
+        place, y = places[b - 1], rewards[b - 1]
+        for j in range(members):
+            delta[j, b] = outputs[j, b] + (how.prior * held.told[place, j] if held.told.shape[1] > 0 else 0.0)
+        if how.loss == SQUARED:
+            target, scale = (y - mean) / spread, (1.0 if math.isnan(how.boldness) else how.boldness * sigma) / spread
+            for j in range(members):
+                delta[j, b] = (delta[j, b] - target - scale * held.z[place, j]) / (rows - 1)
+        else:
+            centre = sigmoid(delta[:, b].sum() / members)
+            scale = (1.0 if math.isnan(how.boldness) else how.boldness) * math.sqrt(centre * (1.0 - centre))
+            for j in range(members):
+                delta[j, b] = (sigmoid(delta[j, b]) - y - scale * held.z[place, j]) / (rows - 1)
+    if not math.isnan(how.pull):
+        return how.pull
+    return (sigma / spread) ** 2 if how.loss == SQUARED else 1.0  # the noise of clicks is known
+
+
+@embedded
+def expectation(how: Aim, newest: Newest, outputs: FloatArray, count: int, units: FloatArray) -> float:
+    """What members expected of the newest reward, in the mean, when rewards had these units."""
+    total = 0.0
+    for j in range(outputs.shape[0]):
+        u = outputs[j, 0] + (how.prior * newest.told[j] if newest.told.size > 0 else 0.0)
+        total += u if how.loss == SQUARED else sigmoid(u)
+    mean = total / outputs.shape[0]
+    return units[0] + spread_at(units[0], units[1], count) * mean if how.loss == SQUARED else mean
+
+
+@kernel
+def learn_units(before: FloatArray, after: FloatArray, y: float, count: int, miss: float) -> None:
+    """Units of rewards with one more, number `count`, that was missed by so much (Welford)."""
+    share = min(1.0, RECENT / count)
+    after[0] = before[0] + (y - before[0]) / count
+    after[1] = before[1] + (y - before[0]) * (y - after[0])
+    after[2] = (1.0 - share) * before[2] + share * miss * miss
+
+
+@embedded
+def sigmoid(u: float) -> float:
+    """1 / (1 + e^-u), without overflow."""
+    return 0.5 * (1.0 + math.tanh(0.5 * u))
