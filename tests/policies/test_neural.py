@@ -76,7 +76,7 @@ def test_units_change_no_decision(factor: float) -> None:
         other.update(same, y * factor)
 
 
-@pytest.mark.parametrize("model", [SMALL, es.Neural((4,), loss="logistic", batch=8, memory=12)], ids=repr)
+@pytest.mark.parametrize("model", [SMALL, es.Neural((4,), loss="logistic", prior=1.0, batch=8, memory=12)], ids=repr)
 def test_members_come_to_agree_where_there_is_data(model: es.Neural) -> None:
     policy = es.EnsembleSampling(6, model=model).start(es.FiniteArms(np.eye(2)), seed=0)
     assert len(set(policy.votes().tolist())) == 2, "before the first reward they do not"

@@ -5,7 +5,7 @@ whatever comes before that, an error or Ctrl-C, has changed nothing. Then `settl
 """
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class Training(NamedTuple):
     boldness: float | None  # what multiplies sigma; None: perturbations are in the units of the rewards
 
 
+VIEWS = ("anchor", "weights", "_current", "state", "_held")
 NO_BOOK = Book(np.zeros(0), np.zeros(0, np.int64))
 
 
@@ -85,15 +86,12 @@ class NetworkEnsemble(Model):
         """`rows`: the standing arms, from which the units of features follow; None where there are none."""
         self.nets, self.training, self.address = nets, training, address
         self.size, self.standing, self.rows = nets.size, rows is not None, rows
-        held = np.zeros((4 if training.adam else 2, nets.count))  # together, as a large array is backed by large pages
-        self.anchor, self.weights = held[0], held[1:]  # [n], and [3, n] with the optimiser's two moments, or [1, n]
-        self._current = self.weights[0]  # always the same view, which networks then need not cut anew
-        self.anchor[:] = self.weights[0] = nets.draw(address.generator(Stream.INITIAL, 0))
+        self._numbers = np.zeros((4 if training.adam else 2, nets.count))  # together: large arrays are backed by large pages
+        self._numbers[:2] = nets.draw(address.generator(Stream.INITIAL, 0))
         self._pull = runs(1.0 / np.square(nets.spreads()))  # lam / n times the inverse of the variances, as the loss is a mean
         prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
         self.recall = Recall(nets, prior, law, address, training.memory)
         self.memory: Memory = new_memory(training.memory, nets.dim)
-        self._held = Held(*self.memory, self.recall.known, self.recall.z, self.recall.told)
         given = (math.nan if value is None else value for value in (training.boldness, training.pull))
         self.aim = Aim(training.loss.code, training.prior, *given)
         self._begun = np.zeros((0, nets.count))
@@ -101,9 +99,23 @@ class NetworkEnsemble(Model):
         self._seen_rows: FloatArray | None = None  # of the standing arms, and what prior networks say of them, as it is asked
         self._prior_rows: dict[int, FloatArray] = {}
         self._firsts: dict[int, int] = {}  # of standing arms that were best the first that is equal
-        self.state = state_of(Book(np.zeros(4 * nets.dim + 4), np.zeros(4, np.int64)))
+        self._book = Book(np.zeros(4 * nets.dim + 4), np.zeros(4, np.int64))
+        self._look()
         self.state.features.sizes[:] = new_feature_units(rows, nets.dim).sizes
         self.state.kept[:] = EMPTY
+
+    def _look(self) -> None:
+        self.anchor, self.weights = self._numbers[0], self._numbers[1:]  # [n]; [3, n] with the optimiser's moments, or [1, n]
+        self._current = self.weights[0]  # always the same view, which networks then need not cut anew
+        self.state = state_of(self._book)
+        self._held = Held(*self.memory, self.recall.known, self.recall.z, self.recall.told)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in VIEWS}  # copies would be no views
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self._look()
 
     @property
     def count(self) -> int:

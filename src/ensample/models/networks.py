@@ -8,7 +8,7 @@ share, takes a tenth longer.)
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -39,6 +39,9 @@ class Slate:
         self.nets = nets
         self._most = 0  # rows of features that it is for
         self._views: tuple[int, list[FloatArray]] = 0, []  # of so many rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Slate, (self.nets,)  # copies of views would be none
 
     def units(self, rows: int) -> list[FloatArray]:
         """For so many rows hidden units of each layer, outputs, and errors of the hidden ones: [m, B, width] each."""
@@ -82,6 +85,9 @@ class Networks(Nets):
             self.shapes += [(size, width, after), (size, after)]
         self.count = sum(math.prod(shape) for shape in self.shapes)
         self._cut: tuple[FloatArray | None, list[Layer]] = None, []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_cut": (None, [])}
 
     def room(self) -> Slate:
         return Slate(self)
