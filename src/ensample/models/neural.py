@@ -123,8 +123,8 @@ class Neural(Trained):
 
     >>> import numpy as np, ensample as es
     >>> arms = es.FiniteArms(np.linspace(-1.0, 1.0, 9)[:, None])
-    >>> policy = es.EnsembleSampling(size=10, model=es.Neural(hidden=(20,))).start(arms, seed=0)
-    >>> for _ in range(80):
+    >>> policy = es.EnsembleSampling(size=30, model=es.Neural(hidden=(20,))).start(arms, seed=0)
+    >>> for _ in range(120):
     ...     decision = policy.decide()
     ...     policy.update(decision, reward=1.0 - (decision.features[0] - 0.5) ** 2)  # best at 0.5: arm 6
     >>> int(policy.propensities().argmax())
