@@ -10,16 +10,19 @@ from sklearn.linear_model import BayesianRidge
 
 import ensample as es
 from conformance.policies import offered
+from ensample.calibration import BOLD, USUAL
+from ensample.kernels.bold import bold_counts
 from ensample.kernels.calibration import evidence
 from ensample.models import LinearEnsemble
 from evidence import holds
-from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, most_likely
+from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, is_bold, most_likely
 from simulation.test_lazy_law import p_value
 
 FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.0]
 THETA = np.array([0.5, -0.1, 3.0, 0.2])
 AUTO = {
     "ensemble": es.EnsembleSampling(size=15),
+    "ensemble, bold": es.EnsembleSampling(size=15, bold=True),
     "ensemble, optimistic": es.EnsembleSampling(size=15, member=es.OptimisticMember()),
     "ensemble, Rademacher": es.EnsembleSampling(size=15, reward=es.Rademacher(0.3)),
     "ensemble, sphere": es.EnsembleSampling(size=15, initial=es.Sphere(7.0)),
@@ -99,11 +102,13 @@ def test_it_is_bayesian_ridge_with_these_priors() -> None:
     assert scales == pytest.approx((1.0 / ridge.alpha_, 1.0 / ridge.lambda_), rel=1e-6)
 
 
-def test_members_are_those_of_the_textbook() -> None:
-    policy = es.EnsembleSampling(size=6).start(es.FiniteArms(FEATURES), seed=2)
+@pytest.mark.parametrize("bold", [False, True])
+def test_members_are_those_of_the_textbook(bold: bool) -> None:
+    policy = es.EnsembleSampling(size=6, bold=bold).start(es.FiniteArms(FEATURES), seed=2)
     model = policy.model
     assert isinstance(model, LinearEnsemble)
-    slow = Textbook(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[8:].T.copy(), 0.75)
+    factors = (USUAL, BOLD) if bold else (0.75, 0.75)
+    slow = Textbook(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[8:].T.copy(), *factors)
     rng = np.random.default_rng(0)
     for t in range(120):
         decision = policy.decide()
@@ -118,6 +123,49 @@ def test_members_are_those_of_the_textbook() -> None:
     )
     assert calibration.lam == pytest.approx(slow.lam) and calibration.count == slow.asked
     assert 0.7 < calibration.sigma < 1.4 and 0.0 < calibration.effective < 4.0
+
+
+@pytest.mark.parametrize("other", [{"scale": 0.3}, {"member": es.OptimisticMember()}, {"model": es.Logistic()}], ids=str)
+def test_bold_rounds_are_for_learned_scales_of_linear_models(other: dict[str, object]) -> None:
+    with pytest.raises(es.InvalidArgument, match="bold = True: expected False but for a linear model"):
+        es.EnsembleSampling(bold=True, **other)  # type: ignore[arg-type]
+
+
+def test_when_rounds_are_bold() -> None:
+    found = {n for n in range(3000) if is_bold(n)}
+    assert {n for n in bold_counts() if n < 3000} == found and sorted(found)[:10] == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19]
+    assert len(found) == 32 and len(bold_counts()) < 200
+
+
+def unlucky(recipe: es.EnsembleSampling) -> list[bool]:
+    """Whether arm 1, whose one reward was low, may be played after n + 1 observations."""
+    policy = recipe.start(es.FiniteArms(np.eye(2)), seed=0)
+    policy.update(1, 2.5)
+    wanted = []
+    for t in range(150):
+        wanted.append(bool(policy.propensities()[1] > 0.0))
+        policy.update(0, 5.0 + math.sin(t))
+    return wanted
+
+
+def test_bold_rounds_alone_want_an_arm_that_was_unlucky() -> None:
+    """Negative controls: without bold rounds nobody does."""
+    wanted = unlucky(es.EnsembleSampling(bold=True))
+    assert wanted[20:] == [is_bold(n + 1) for n in range(20, 150)]
+    for recipe in (es.EnsembleSampling(), es.EnsembleSampling(scale=0.6)):
+        assert not any(unlucky(recipe)[20:])
+
+
+@pytest.mark.parametrize("arms", [es.FiniteArms(FEATURES), es.ChangingArms(4), es.UnitBall(4)], ids=repr)
+def test_inflation_in_bold_rounds(arms: es.Arms) -> None:
+    """Whatever calibrates meanwhile: on changing arms a feature that is seen for the first time does."""
+    policy = es.EnsembleSampling(size=3, bold=True).start(arms, seed=0)
+    for t in range(60):
+        x = FEATURES[t % 8] * [1.0, 1.0, t > 20, t > 41]
+        policy.update(x, math.sin(t))
+        calibration = policy.calibration
+        assert calibration is not None
+        assert policy.inflation == (BOLD if is_bold(t + 1) else USUAL) * calibration.sigma
 
 
 def test_a_regularization_that_is_given_is_kept() -> None:

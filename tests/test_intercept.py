@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import ensample as es
+from ensample.calibration import BOLD, USUAL
 from ensample.models import EnsembleWithIntercept
 from evidence import FALSE_ALARM
 from naive.intercept import TextbookWithIntercept
@@ -70,10 +71,10 @@ def test_units_of_rewards_change_no_decision(power: int) -> None:
 
 @pytest.mark.parametrize("shift", [0.0, 1e4])
 def test_members_are_those_of_the_textbook(shift: float) -> None:
-    policy = es.EnsembleSampling(size=6, intercept=True).start(es.FiniteArms(FEATURES), seed=2)
+    policy = es.EnsembleSampling(size=6, intercept=True, bold=True).start(es.FiniteArms(FEATURES), seed=2)
     model = policy.model
     assert isinstance(model, EnsembleWithIntercept)
-    slow = TextbookWithIntercept(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), 0.75)
+    slow = TextbookWithIntercept(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), USUAL, BOLD)
     rng = np.random.default_rng(0)
     for t in range(120):
         decision = policy.decide()

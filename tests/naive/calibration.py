@@ -53,11 +53,20 @@ def most_likely(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return tuple(np.exp(found.x))
 
 
+def is_bold(n: int) -> bool:
+    """Whether the decision after n observations is bold, in whole numbers: from 1 on by a quarter, and by 1 at least."""
+    bold = 1
+    while bold < n:
+        bold = max(bold + 1, -(-5 * bold // 4))
+    return bold == n
+
+
 class Textbook:
     """Ensemble sampling that calibrates itself, from the whole history at every look: members theta^j [m, d]."""
 
-    def __init__(self, sizes: np.ndarray, W: np.ndarray, boldness: float) -> None:
-        self.sizes, self.W, self.boldness = sizes, W, boldness  # W: [m, d]
+    def __init__(self, sizes: np.ndarray, W: np.ndarray, boldness: float, bold: float) -> None:
+        self.sizes, self.W = sizes, W  # W: [m, d]
+        self.meek, self.bold = boldness, bold  # what multiplies sigma in most rounds, and in bold ones
         self.X: list[np.ndarray] = []
         self.Y: list[float] = []
         self.Z: list[np.ndarray] = []
@@ -78,6 +87,10 @@ class Textbook:
             self.lam = min(max(self.noise / self.spread, 1e-6), 1e6)
         if n >= 1.25 * self.asked:
             self.asked = n
+
+    @property
+    def boldness(self) -> float:
+        return self.bold if is_bold(len(self.X)) else self.meek
 
     def estimates(self) -> np.ndarray:
         X, Y, Z = np.array(self.X), np.array(self.Y), np.array(self.Z)  # [n, d], [n], [n, m]

@@ -46,7 +46,11 @@ def test_linear_is_what_every_recipe_fits_unless_told_otherwise(recipe: es.Ensem
     built = recipe.start(arms, 3)
     law = recipe.initial_law, recipe.reward_law
     given = 3, recipe.prior(arms), 12, *law, built._address, recipe.boldness
-    by_hand = es.models.EnsembleWithIntercept(*given) if recipe.intercept else LinearEnsemble(*given, recipe.rate)
+    by_hand = (
+        es.models.EnsembleWithIntercept(*given, bold=recipe.bold_scale)
+        if recipe.intercept
+        else LinearEnsemble(*given, recipe.rate, bold=recipe.bold_scale)
+    )
     plain, said = recipe.start(arms, 3), replace(recipe, model=es.Linear()).start(arms, 3)
     plain._ledger.model = by_hand
     assert play(plain, 30) == play(said, 30) and fingerprint(plain) == fingerprint(said)

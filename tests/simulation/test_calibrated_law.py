@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import ensample as es
+from ensample.calibration import BOLD, USUAL
 from evidence import holds
 from simulation.test_lazy_law import MOVING, PROBLEM, outcomes, p_value
 
@@ -16,6 +17,7 @@ RECIPES = {
     "ensemble, many": es.EnsembleSampling(size=1000),
     "ensemble, Rademacher": es.EnsembleSampling(size=10, reward=es.Rademacher()),
     "ensemble, scale alone": es.EnsembleSampling(size=10, regularization=2.0),
+    "ensemble, bold": es.EnsembleSampling(size=10, bold=True),
 }
 UNEVEN = es.LinearProblem(es.FiniteArms(PROBLEM.arms.features * [1000.0, 0.03]), PROBLEM.theta / [1000.0, 0.03], 0.5)
 WARMED = es.LinearProblem(PROBLEM.arms, PROBLEM.theta, 0.5, warmup=np.tile(PROBLEM.arms.features, (6, 1)))
@@ -32,6 +34,7 @@ def test_lazy_is_eager(name: str, problem: es.LinearProblem) -> None:
     "recipe",
     [
         RECIPES["ensemble"],
+        RECIPES["ensemble, bold"],
         es.EnsembleSampling(size=10, member=es.OptimisticMember()),
         es.PerturbedHistory(),
         es.PerturbedHistory(reward=es.Rademacher()),
@@ -77,10 +80,22 @@ def test_another_boldness_is_caught() -> None:
     assert not holds(p_value(one, other))
 
 
+@pytest.mark.parametrize("evaluation", ["lazy", "eager"])
+def test_a_kernel_without_bold_rounds_is_caught(evaluation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative controls. Of the two decisions compared the first, after 24 observations, is bold; the other is not."""
+    right = joint_arms("eager", 2, bold=True)
+    assert holds(table_p_value(joint_arms("lazy", 1, bold=True), right))
+    monkeypatch.setattr(es.EnsembleSampling, "bold_scale", 0.0)
+    monkeypatch.setattr(es.EnsembleSampling, "boldness", USUAL)
+    assert not holds(table_p_value(joint_arms.__wrapped__(evaluation, 1, bold=True), right))
+    monkeypatch.setattr(es.EnsembleSampling, "boldness", BOLD)
+    assert not holds(table_p_value(joint_arms.__wrapped__(evaluation, 1, bold=True), right))
+
+
 @cache
-def joint_arms(evaluation: str, seed: int, runs: int = 4000) -> np.ndarray:
+def joint_arms(evaluation: str, seed: int, runs: int = 4000, bold: bool = False) -> np.ndarray:
     """The arms of members 0 and 1 in the two rounds after a warm-up: [runs, 2]. The means of arms differ, so regret tells."""
-    recipe = es.EnsembleSampling(size=2, member=es.RoundRobin())
+    recipe = es.EnsembleSampling(size=2, member=es.RoundRobin(), bold=bold)
     result = es.simulate(recipe, WARMED, 2, runs, seed, evaluation, checkpoints=2)
     gaps = WARMED.best_mean() - WARMED.arms.features @ WARMED.theta
     steps = np.diff(result.regret, axis=1, prepend=0.0)

@@ -59,6 +59,10 @@ class EnsemblePlan(Protocol):
     def boldness(self) -> float:
         """What "auto" multiplies the size of the noise by."""
 
+    @property
+    def bold_scale(self) -> float:
+        """And what it does in bold rounds; 0 where there are none."""
+
     def prior(self, arms: Arms) -> float | Unknown:
         """The regularization of a linear model, or what is to be learned of the scales on these arms."""
 
@@ -101,7 +105,9 @@ class Linear(RewardModel):
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> LinearEnsemble:
         given = arms.dim, plan.prior(arms), plan.size, plan.initial_law, plan.reward_law, address, plan.boldness
-        return EnsembleWithIntercept(*given) if plan.intercept else LinearEnsemble(*given, plan.rate)
+        if plan.intercept:
+            return EnsembleWithIntercept(*given, bold=plan.bold_scale)
+        return LinearEnsemble(*given, plan.rate, bold=plan.bold_scale)
 
 
 LINEAR = Linear()

@@ -7,6 +7,7 @@ from ensample.arms import Offer
 from ensample.calibration import Unknown
 from ensample.kernels import ensemble
 from ensample.kernels.ballot import ballot
+from ensample.kernels.bold import bold_counts
 from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
 from ensample.models.search import greedy_arm, greedy_arms
@@ -18,6 +19,7 @@ __all__ = ["LinearEnsemble"]
 
 ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
 KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
+BOLD_COUNTS = bold_counts()
 
 
 class LinearEnsemble(LinearModel):
@@ -38,10 +40,14 @@ class LinearEnsemble(LinearModel):
         address: Address,
         boldness: float = 1.0,
         rate: float = 0.0,
+        bold: float = 0.0,
     ) -> None:
-        """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations."""
+        """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations.
+
+        In bold rounds, if there are any, it is `bold` times sigma.
+        """
         super().__init__(dim, prior, rate)
-        self.boldness = boldness
+        self.boldness, self.bold = boldness, bold
         self.plain = self.unknown is None and type(self).inflation is LinearEnsemble.inflation  # whether the inflation is 1
         self.size = self._drawn = size
         self.initial, self.law = initial, reward
@@ -57,7 +63,10 @@ class LinearEnsemble(LinearModel):
 
     @property
     def inflation(self) -> float:
-        return 1.0 if self.unknown is None else self.boldness * self.sigma
+        if self.unknown is None:
+            return 1.0
+        bold = self.bold > 0.0 and float(self.parts.seen[0]) in BOLD_COUNTS
+        return (self.bold if bold else self.boldness) * self.sigma
 
     def theta(self, member: int) -> FloatArray:
         return ensemble.estimate(self.state, ensemble.total_of(self.state, self.sums, self.inflation, member))

@@ -34,11 +34,11 @@ class EnsembleWithIntercept(LinearEnsemble):
         reward: Perturbation,
         address: Address,
         boldness: float = 1.0,
+        bold: float = 0.0,
     ) -> None:
         """`dim` is that of the features, without the constant."""
-        super().__init__(
-            dim + 1, free(dim, prior) if isinstance(prior, float) else prior, size, initial, reward, address, boldness
-        )
+        known = free(dim, prior) if isinstance(prior, float) else prior
+        super().__init__(dim + 1, known, size, initial, reward, address, boldness, bold=bold)
         self.origin = np.zeros(1)
         if self.unknown is None:
             self.sums[dim] *= math.sqrt(FREE)  # W^j has the covariance of the prior

@@ -183,7 +183,7 @@ class OptimisticModel(LinearModel):
     @property
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
-        base, width, tail, determinant, learned = self.recipe.factor
+        base, width, tail, determinant, learned, _ = self.recipe.factor
         if learned:
             return base * self.sigma
         if self.recipe.form == "constant":

@@ -52,6 +52,11 @@ class Recipe(ABC):
         return self.scale == AUTO and self.model.learns_noise
 
     @property
+    def bold_scale(self) -> float:
+        """What multiplies sigma in bold rounds (`ensample.calibration`); 0 where there are none."""
+        return 0.0
+
+    @property
     def rate(self) -> float:
         """At which the past fades, log 2 / half_life; 0 where nothing is forgotten."""
         return 0.0 if self.half_life is None else min(math.log(2.0) / self.half_life, FASTEST)

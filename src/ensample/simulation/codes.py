@@ -44,7 +44,7 @@ def ensemble_of(recipe: EnsembleRecipe) -> Ensemble:
 
 def factor_of(recipe: Recipe) -> Inflation:
     """What multiplies its perturbations."""
-    return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
+    return Inflation(recipe.boldness, learned=True, bold=recipe.bold_scale) if recipe.calibrates else NO_INFLATION
 
 
 def remembers_all(recipe: Recipe) -> str:
