@@ -102,8 +102,11 @@ class Rows(Offer):
     def best(self, theta: FloatArray) -> tuple[int, FloatArray]:
         arm, most = 0, -np.inf
         for number, block in enumerate(blocks(self.rows)):
-            # Coordinates are added in order, so that equal arms have equal scores to the last bit.
-            scores = np.add.reduce(np.array(block.T, order="C") * theta[:, None], axis=0)
+            # Coordinates are added in order, so that equal arms have equal scores to the last bit. (A sum over an axis would
+            # take another order where a block has one arm.)
+            scores = np.zeros(len(block))
+            for weight, column in zip(theta, np.array(block.T, order="C"), strict=True):
+                scores += weight * column
             if scores.max() > most:
                 arm, most = number * BLOCK + int(scores.argmax()), scores.max()
         return arm, self.rows[arm]

@@ -138,7 +138,7 @@ def array(argument: str, value: object, expected: str, *, shared: bool = False) 
 def is_frozen(values: NDArray[Any]) -> bool:
     """Whether these are contiguous doubles that cannot be written to, nor are a view of what can be."""
     flags = values.flags
-    alone = flags.owndata or isinstance(values, np.memmap)
+    alone = flags.owndata or (isinstance(values, np.memmap) and values.mode == "r")
     return values.dtype == np.float64 and flags.c_contiguous and not flags.writeable and alone
 
 

@@ -188,6 +188,13 @@ def test_arms_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(whole.sizes, expected[2], rtol=1e-14)
 
 
+def test_a_block_of_one_arm_is_scored_as_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two equal arms the second is alone in its block: it is no better, and the first wins."""
+    monkeypatch.setattr(arms_module, "BLOCK", 2)
+    for x, theta in np.random.default_rng(0).standard_normal((50, 2, 40)):
+        assert es.FiniteArms([x, x - theta, x]).best(theta)[0] == 0
+
+
 def test_an_array_that_nobody_can_write_to_is_shared(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).standard_normal((20, 3))
     np.save(tmp_path / "rows.npy", rows)
@@ -199,7 +206,9 @@ def test_an_array_that_nobody_can_write_to_is_shared(tmp_path: Path) -> None:
         assert es.EnsembleSampling(3).start(arms).decide().arm is not None
     view = rows.view()
     view.setflags(write=False)  # which its owner can still change
-    for given_rows in (rows, view, frozen(rows.astype(np.float32)).astype(np.float32), np.asfortranarray(shared)):
+    lent = np.load(tmp_path / "rows.npy", mmap_mode="r+").view()
+    lent.setflags(write=False)
+    for given_rows in (rows, view, lent, frozen(rows.astype(np.float32)).astype(np.float32), np.asfortranarray(shared)):
         assert not np.shares_memory(es.FiniteArms(given_rows).features, given_rows)
     assert not np.shares_memory(Rows(shared).rows, shared)
     spoiled = rows.copy()
