@@ -39,7 +39,8 @@ def answers(results: Results) -> list[ProblemAnswer]:
 def answer_of(group: list[Series], title: str) -> ProblemAnswer:
     best = min(group, key=lambda one: one.level)
     others = [one for one in group if one is not best]
-    worse = [surely_worse(one.outcomes[0], best.outcomes[0], len(others)) for one in others]
+    pairs = len(group) * len(others) // 2  # as the best is the data's choice, it might have been any two that are compared
+    worse = [surely_worse(one.outcomes[0], best.outcomes[0], pairs) for one in others]
     names = [full_name(one) for one in others]
     return ProblemAnswer(
         title,
