@@ -528,6 +528,14 @@ def test_what_was_drawn_is_believed_where_it_is_asked_for_and_where_a_replay_tak
         crafted(entry("log.arms", 0, 6))
 
 
+def test_networks_that_are_trained_much_a_round_are_not_replayed_unasked() -> None:
+    for work, short in (({}, True), ({"steps": 8, "batch": 1 << 20}, False)):
+        model = es.Neural(hidden=(4,), memory=100, **work)
+        policy = es.EnsembleSampling(size=5, model=model).start(es.FiniteArms(np.eye(3)), seed=1)
+        play(policy, 5)
+        assert is_short(policy) is short
+
+
 class Sluggish(es.Gaussian):
     """A law of somebody's own: nobody knows how long a draw takes."""
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.errors import EnsampleError, SnapshotError, show
+from ensample.models.model import Model
 from ensample.models.network_ensemble import NetworkEnsemble
 from ensample.policies.describe import describe
 from ensample.policies.ledger import Observation
@@ -17,6 +18,7 @@ __all__ = ["check_bits", "is_short", "take_replayed"]
 SECONDS_A_ROUND = 1e-5  # to learn an observation, whatever the model
 SECONDS_A_NUMBER = 1e-9  # and for each number that was learned
 SECONDS_A_WEIGHT = 1e-8  # of networks, which go through a batch
+USUAL_BATCH = 64  # observations, in one step a round
 SHORT = 1.0  # seconds
 CLOSE = 1e-2  # of the largest number in an array: what rounding leaves of long trained networks elsewhere
 
@@ -28,9 +30,16 @@ def is_short(policy: Policy) -> bool:
     a file is looked at in the same way everywhere. Of what is not all ours nobody knows how long it takes.
     """
     numbers = sum(values.size for values in policy.model.arrays().values())
-    each = SECONDS_A_WEIGHT if isinstance(policy.model, NetworkEnsemble) else SECONDS_A_NUMBER
-    seconds = policy.version * (SECONDS_A_ROUND + each * numbers)
+    seconds = policy.version * (SECONDS_A_ROUND + seconds_a_number(policy.model) * numbers)
     return policy._ledger.keeps_log and seconds <= SHORT and is_all_ours(describe(policy.recipe))
+
+
+def seconds_a_number(model: Model) -> float:
+    """What a round takes for each number that was learned; a recipe may ask networks for much more work than usual."""
+    if not isinstance(model, NetworkEnsemble):
+        return SECONDS_A_NUMBER
+    training = model.training
+    return SECONDS_A_WEIGHT * training.steps * max(1.0, training.batch / USUAL_BATCH)
 
 
 def is_all_ours(description: Any) -> bool:
