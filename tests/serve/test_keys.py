@@ -155,7 +155,12 @@ def test_other_names_may_be_given(serve: Serve) -> None:
 
 def test_pages_of_others_may_not_call(serve: Serve) -> None:
     client = serve()
-    for headers in ({"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}):
+    for headers in (
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://["},
+        {"sec-fetch-site": "cross-site"},
+    ):
         found = client.put("/v1/experiments/shop", json=SHOP, headers=headers)
         assert found.status_code == 403 and "access-control-allow-origin" not in found.headers
     assert client.put("/v1/experiments/shop", json=SHOP, headers={"origin": "http://127.0.0.1:8000"}).status_code == 201

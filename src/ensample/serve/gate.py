@@ -84,8 +84,20 @@ class Gate:
             if headers.get("sec-fetch-site") in ("cross-site", "same-site") and method != "GET":
                 raise Refusal(403, "pages of others may not call", code="wrong_origin")
             return
-        if origin not in self.origins and urlsplit(origin).netloc != headers.get("host"):
+        if origin not in self.origins and place_of(origin) != headers.get("host"):
             raise Refusal(403, "pages of this origin may not call: give it in the setting `cors`", code="wrong_origin")
+
+
+def place_of(origin: str) -> str:
+    """Host and port; nothing where it is no address.
+
+    >>> place_of("https://shop.example:8443"), place_of("null"), place_of("http://[")
+    ('shop.example:8443', '', '')
+    """
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def asking(page: bool) -> str:
