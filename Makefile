@@ -12,6 +12,7 @@ LOWEST := build/lowest
 ATTACKS := tests/experiments/test_kills.py tests/experiments/test_power.py tests/experiments/test_machine.py \
 	tests/evaluation/test_sequences.py tests/evaluation/test_coverage.py
 EXTRAS ?= dev
+comma := ,
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start here: what one has compiled, the next one finds
@@ -69,7 +70,7 @@ docs: .venv/develops  ## write docs/paper.md and its figures from the claims, wh
 	$(BIN)/ensample measure --dim 5 --arms 20 --runs 10 --markdown docs/theory.md
 	$(BIN)/python website/figures.py
 
-site: .venv/bin/mkdocs  ## build the site strictly: tutorials, how-to pages, reference, paper, studies
+site: .venv/documents  ## build the site strictly: tutorials, how-to pages, reference, paper, studies
 	$(BIN)/python website/commands.py docs/reference/cli.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet  # without the theme's notice of its successor
 	@echo build/site/index.html
@@ -90,10 +91,10 @@ clean:  ## remove the environment and everything compiled
 	$(PIP) --editable '.[serve]'
 	@touch $@
 
-.venv/bin/mkdocs: .venv/bin/python pyproject.toml constraints.txt
+.venv/documents: .venv/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
 .venv/develops: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[$(EXTRAS)]'
-	@touch $@ .venv/runs .venv/serves .venv/bin/mkdocs
+	@touch $@ .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents)

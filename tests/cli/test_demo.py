@@ -33,7 +33,7 @@ def test_the_parts_cover_all_decisions() -> None:
 
 
 def test_truths_are_what_the_policies_would_earn(played: PlayedExperiment) -> None:
-    """Against the shares of the labels, and against the frozen experiment's own decisions, drawn many times."""
+    """Against the shares of the labels, and against the propensity of the right answer to one image."""
     steps: list[int] = []
     uniform, always, half = judge(played, played.experiment.log(), lambda: steps.append(1))
     assert uniform.truth == 0.1 and always.truth == np.mean(played.labels == 3) and len(steps) == 3

@@ -35,6 +35,7 @@ CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, hash TEXT NOT NULL, content BLO
 WHOLE_SNAPSHOTS = 2  # the last ones, of which the content is kept
 WHOLE_EVERY = 10  # and of each tenth one before them: an old decision is explained from there
 CACHE = 32_000  # KiB
+UNKNOWN = -1  # the number of events, where an error kept it from being counted
 AT_ONCE = 64  # events of one statement
 
 
@@ -102,6 +103,8 @@ class SQLiteStorage:
 
     @property
     def count(self) -> int:
+        if self._count == UNKNOWN:
+            self._count = self._counted()
         return self._count
 
     @contextmanager
@@ -119,7 +122,7 @@ class SQLiteStorage:
 
     def _undo(self) -> None:
         """Back to what is kept: after an error the transaction may be over already, one way or the other."""
-        self._pending = []
+        self._pending, self._count = [], UNKNOWN
         with self._errors():
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -130,7 +133,7 @@ class SQLiteStorage:
             self._connection.execute("BEGIN IMMEDIATE")
 
     def append(self, event: Event) -> None:
-        self._pending.append((self._count, getattr(event, "id", None), to_json(event)))
+        self._pending.append((self.count, getattr(event, "id", None), to_json(event)))
         self._count += 1
 
     def _write(self) -> None:

@@ -67,6 +67,8 @@ class Worker:
 
     def _hand_over(self) -> None:
         asked, self._turn = self._turn, []
+        if not asked:  # a lone caller's question went ahead of its turn
+            return
         self._last = len(asked)
         with self._handing:
             if not self._stopped:
