@@ -54,6 +54,29 @@ def test_rows_without_a_reward_are_left_out_and_said():
     assert any("100 rows without a reward" in warning for warning in found.warnings)
 
 
+def test_propensities_that_cannot_be_those_of_the_log_are_said():
+    """Drawn with 0.8 and logged as 0.5: weights of 1.6 on average. The negative control logs what it drew."""
+    rng = np.random.default_rng(0)
+    first = rng.random(1000) < 0.8
+    rows = {"action": np.where(first, "a", "b"), "reward": rng.random(1000) < 0.3}
+    wrong = es.evaluate(pl.DataFrame(rows | {"propensity": np.full(1000, 0.5)}), "action:a", low=0, high=1)
+    assert any("the mean weight is 1.5" in warning or "the mean weight is 1.6" in warning for warning in wrong.warnings)
+    right = es.evaluate(pl.DataFrame(rows | {"propensity": np.where(first, 0.8, 0.2)}), "action:a", low=0, high=1)
+    few = es.evaluate(pl.DataFrame({"action": ["a"] * 3, "reward": [1, 0, 1], "propensity": [0.5] * 3}), "action:a")
+    assert not any("mean weight" in warning for found in (right, few) for warning in found.warnings)
+
+
+def test_decisions_that_nobody_was_shown_do_not_end_a_log():
+    experiment = es.Experiment("news", actions=["a", "b"])
+    for round in range(40):
+        if round == 5:
+            experiment.decide({}, active=False)
+        experiment.reward(experiment.decide({}), round % 2)
+    assert es.evaluate(experiment.log(), "uniform").rows == 40
+    experiment.decide({})
+    assert es.evaluate(experiment.log(), "uniform").waiting == 1
+
+
 def test_the_log_of_an_experiment_says_what_rewards_may_be():
     """Nothing but ones in it: that every reward is 1 is no conclusion."""
     experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(low=-1, high=3))

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -367,6 +368,32 @@ def test_waits_in_words(wait: Any) -> None:
 def test_bad_input_names_what_is_wrong(news: News, call: Any, message: str) -> None:
     with pytest.raises(es.InvalidArgument, match=message):
         call(news)
+
+
+@pytest.mark.parametrize(
+    ("asked", "argument"),
+    [
+        ({"context": {"a": "\ud800"}}, "context.a"),
+        ({"context": {"\udfff": 1}}, "context"),
+        ({"context": {"tags": ["x", "\ud800"]}}, "context.tags[1]"),
+        ({"context": {"day": pd.Timestamp("2026-01-01")}}, "context.day"),
+        ({"excluded": ""}, "excluded"),
+        ({"excluded": 0}, "excluded"),
+    ],
+    ids=str,
+)
+def test_what_no_log_could_have_is_refused_when_it_is_asked(asked: dict[str, Any], argument: str) -> None:
+    experiment = es.Experiment("news", actions=["a", "b"])
+    with pytest.raises(es.InvalidArgument) as caught:
+        experiment.decide(**asked)
+    assert caught.value.argument == argument and len(experiment.log()) == 0
+
+
+def test_arrays_and_series_of_excluded_actions() -> None:
+    experiment = es.Experiment("news", actions=["a", "b", "c"])
+    for excluded in (np.array(["a", "b"]), pd.Series(["a", "b"]), ["a", "b"]):
+        assert experiment.decide({"size": np.array(2.0)}, excluded=excluded).action == "c"
+    assert len(experiment.decide({}, excluded=[]).propensities or {}) == 3
 
 
 @pytest.mark.parametrize("recipe", [es.EVILL(), es.SupLinUCB(), es.KvetonPHE(), es.MultiplierBootstrap()])

@@ -138,7 +138,7 @@ def asked(text: str) -> Any:
     """A target as it is typed: a recipe, a file, or a word that evaluation knows."""
     if Path(text).is_file():
         return from_file(Path(text))
-    if text.partition("(")[0] in RECIPES or "(" in text:
+    if text.partition("(")[0] in RECIPES or ("(" in text and not text.startswith("action:")):
         return build(text, UNTOLD)
     return text
 

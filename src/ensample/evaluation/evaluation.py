@@ -16,6 +16,7 @@ __all__ = ["Evaluation", "Look"]
 ESTIMATORS = "ips", "snips", "dm", "dr"
 THIN = 100.0  # an effective sample of fewer rows says little
 CHANCE = 4.0  # standard errors
+FALSE_ALARM = 1e-4  # of the warning that propensities are not those of the log
 UNSUPPORTED = 1e-3  # share of the target's mass that nothing was logged of, above which one is warned
 
 
@@ -53,6 +54,7 @@ class Evaluation(Mapping[str, Estimate]):
         self.largest_weight = tally.largest
         self.weight_counts = tally.counts
         self.mean_weight = tally.weights / tally.rows
+        self._surplus = surplus_weight(tally)
         self.unsupported = tally.unsupported / tally.rows if data.has_all else missing_weight(tally)
         self.waiting = data.waiting
         self._caution = caution
@@ -92,6 +94,11 @@ class Evaluation(Mapping[str, Estimate]):
             found.append(f"the last {self.waiting:,} rows were left out, from the first decision that waits for its reward")
         if self.assumed:
             found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high")
+        if self._surplus > 0.0:
+            found.append(
+                f"the mean weight is {self.mean_weight:.3g}, beyond 1 by more than chance: the propensities are not those by "
+                "which the actions were drawn, and no estimate that uses them can be believed"
+            )
         if self.unsupported > UNSUPPORTED:
             found.append(
                 f"{self.unsupported:.1%} of the target's choices were never made by the logged policy: "
@@ -149,9 +156,25 @@ class Evaluation(Mapping[str, Estimate]):
 
 def missing_weight(tally: RowSums) -> float:
     """By how much the mean weight misses 1, as far as that cannot be chance: the target's mass that was never logged."""
-    mean, rows = tally.weights / tally.rows, tally.rows
-    error = math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)
+    mean, error = mean_weight(tally)
     return max(0.0, 1.0 - mean - CHANCE * error)
+
+
+def surplus_weight(tally: RowSums) -> float:
+    """By how much the mean weight is beyond 1, as far as that cannot be chance: of true propensities its mean is at most 1.
+
+    By four standard errors, and by what Hoeffding's inequality allows once in 10,000 logs with weights up to the largest seen:
+    a few rows that all have the same weight have no standard error.
+    """
+    mean, error = mean_weight(tally)
+    slack = tally.largest * math.sqrt(math.log(1.0 / FALSE_ALARM) / (2.0 * tally.rows))
+    return max(0.0, mean - max(CHANCE * error, slack) - 1.0)
+
+
+def mean_weight(tally: RowSums) -> tuple[float, float]:
+    """And its standard error."""
+    mean, rows = tally.weights / tally.rows, tally.rows
+    return mean, math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)
 
 
 def shown(found: Estimate) -> str:

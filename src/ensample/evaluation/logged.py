@@ -118,7 +118,9 @@ class LoggedData:
         """
         polars = package("polars")
         waits = polars.col("outcome") == "waiting"
-        rows = self.source.select("outcome").with_row_index("row")
+        if "active" in self.columns:  # what nobody was shown waits for nothing
+            waits &= polars.col("active").fill_null(True)
+        rows = self.source.select("outcome", *(["active"] if "active" in self.columns else [])).with_row_index("row")
         asked = rows.select(polars.col("row").filter(waits).min(), polars.len().alias("count"))
         first, count = asked.collect(engine="streaming").row(0)
         if first is None:

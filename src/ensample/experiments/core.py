@@ -48,7 +48,8 @@ class Proposal(NamedTuple):
 def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
     """What is on offer in which context."""
     plain = plain_context("context", context)
-    if actions is None and not excluded:
+    less = excluded is not None and (isinstance(excluded, str) or not hasattr(excluded, "__len__") or len(excluded) > 0)
+    if actions is None and not less:
         if not state.standing:
             raise InvalidArgument("actions", None, "the actions on offer: the experiment has none of its own")
         return Asked(plain, state.standing, None, False)
@@ -60,7 +61,7 @@ def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
             raise InvalidArgument("actions", new[0], f"actions of the experiment: {', '.join(state.standing)}")
         names = tuple(given)
         moment = given if any(features is not None for features in given.values()) else None
-    if excluded:
+    if less:
         without = as_actions("excluded", excluded)
         if new := [name for name in without if name not in names and name not in state.actions]:
             raise InvalidArgument("excluded", new[0], f"actions that could be on offer: {', '.join(names)}")

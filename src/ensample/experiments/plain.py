@@ -46,10 +46,10 @@ def plain_dict(path: str, values: dict[Any, Any], depth: int) -> PlainDict:
         raise InvalidArgument(path, values, f"at most {MOST} entries, at most {DEEPEST} levels deep")
     found: PlainDict = {}
     for key, value in values.items():
-        if type(key) is not str:
+        if type(key) is not str or not key.isascii():
             key = plain_key(path, key)
         kind = type(value)
-        if kind is str or kind is bool or value is None:
+        if kind is bool or value is None or (kind is str and value.isascii()):
             found[key] = value
         elif kind is float or kind is int:
             found[key] = value if -LARGEST <= value <= LARGEST else plain_number(f"{path}.{key}", value)
@@ -60,14 +60,23 @@ def plain_dict(path: str, values: dict[Any, Any], depth: int) -> PlainDict:
 
 def plain_key(path: str, key: object) -> str:
     if isinstance(key, str | int | np.integer) and not isinstance(key, bool):
-        return str(key)  # columns of a frame may be numbered
+        return plain_text(path, str(key))  # columns of a frame may be numbered
     raise WrongType(path, key, "names that are strings")
+
+
+def plain_text(path: str, value: str) -> str:
+    """One that every file can have: half of a surrogate pair is none."""
+    if any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise InvalidArgument(path, value, "a text that can be written as UTF-8")
+    return value
 
 
 def plain_value(path: str, value: Any, depth: int) -> Plain:
     """Anything that is not one of the plain types already."""
     if isinstance(value, str):
-        return str(value)
+        return plain_text(path, str(value))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return plain_value(path, value.item(), depth)
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, int | np.integer):
@@ -76,7 +85,9 @@ def plain_value(path: str, value: Any, depth: int) -> Plain:
         return plain_number(path, float(value))
     if isinstance(value, Mapping):
         return plain_dict(path, dict(value), depth)
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray) or hasattr(value, "to_numpy"):
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray) or (
+        hasattr(value, "to_numpy") and hasattr(value, "__len__")  # a moment of pandas has the first
+    ):
         return plain_list(path, value)
     raise WrongType(path, value, "a number, a string, a boolean, None, a list of strings or a dict")
 
@@ -96,7 +107,7 @@ def plain_list(path: str, value: Any) -> list[Any]:
     if len(items) > MOST:
         raise InvalidArgument(path, value, f"at most {MOST} entries")
     if all(isinstance(item, str) for item in items):
-        return [str(item) for item in items]
+        return [plain_text(f"{path}[{place}]", str(item)) for place, item in enumerate(items)]
     return [None if item is None else plain_entry(f"{path}[{place}]", item) for place, item in enumerate(items)]
 
 
