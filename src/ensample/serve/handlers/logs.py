@@ -5,15 +5,17 @@ import math
 import os
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from ensample.errors import EnsampleError, InvalidArgument
+from ensample.errors import EnsampleError, InvalidArgument, StorageError
 from ensample.evaluation import evaluate as evaluated
 from ensample.experiments import Experiment
 from ensample.serve.calls import Call
+from ensample.serve.catalog import Hosted
 from ensample.serve.exports import FORMATS, learned_from, pieces
 from ensample.serve.handlers.experiments import hosted
 from ensample.serve.messages import EvaluateCall, Evaluated, Imported
@@ -29,6 +31,7 @@ WORDS = tuple(FORMATS)
 async def export(call: Call) -> Response:
     """Piece by piece, each made in a thread when the one before has been sent."""
     found, format = hosted(call), call.query("format", WORDS)
+    await settled(found)
     name = f"{call.path('experiment')}{FORMATS[format].suffix}"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     made_pieces = pieces(found.experiment, format)
@@ -41,6 +44,12 @@ async def export(call: Call) -> Response:
             await asyncio.shield(call.service.aside(made_pieces.close))  # type: ignore[attr-defined]
 
     return StreamingResponse(stream(), 200, headers, FORMATS[format].content_type)
+
+
+async def settled(found: Hosted) -> None:
+    """Give decisions whose wait is over their default before somebody reads of them; where nothing can be kept they wait on."""
+    with suppress(StorageError, Refusal):
+        await found.worker.ask(found.experiment.expire)
 
 
 async def take_log(call: Call) -> Imported:
@@ -73,9 +82,10 @@ async def evaluate(call: Call) -> Evaluated:
     settings = call.service.settings
     check_batch(body.policies, settings)
     targets = [made("recipe", target, settings) if isinstance(target, dict) else target for target in body.policies]
-    experiment = hosted(call).experiment
+    found = hosted(call)
+    await settled(found)
     async with call.service.evaluating:
-        return Evaluated(await call.service.aside(evaluations, experiment, targets, body))
+        return Evaluated(await call.service.aside(evaluations, found.experiment, targets, body))
 
 
 def evaluations(experiment: Experiment, targets: list[Any], body: EvaluateCall) -> list[dict[str, Any]]:
