@@ -12,7 +12,7 @@ import numpy as np
 from ensample.checks import LARGEST
 from ensample.errors import InvalidArgument, WrongType
 
-__all__ = ["Plain", "PlainDict", "plain_context"]
+__all__ = ["Plain", "PlainDict", "plain_context", "plain_text"]
 
 Plain = Any
 """None, a boolean, a number, a string, a list of numbers or strings, or a dict of these."""
@@ -66,7 +66,7 @@ def plain_key(path: str, key: object) -> str:
 
 def plain_text(path: str, value: str) -> str:
     """One that every file can have: half of a surrogate pair is none."""
-    if any("\ud800" <= sign <= "\udfff" for sign in value):
+    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
         raise InvalidArgument(path, value, "a text that can be written as UTF-8")
     return value
 

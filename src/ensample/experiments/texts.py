@@ -4,8 +4,9 @@ import secrets
 import time
 from typing import Any
 
-from ensample.errors import InvalidArgument, WrongType
+from ensample.errors import WrongType
 from ensample.experiments.decision import NamedDecision
+from ensample.experiments.plain import plain_text
 
 __all__ = ["as_function", "as_id", "as_text", "random_id"]
 
@@ -30,6 +31,4 @@ def as_id(value: object) -> str:
 def as_text(argument: str, value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= 1_000:
         raise WrongType(argument, value, "a text of 1 to 1,000 characters")
-    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise InvalidArgument(argument, value, "a text that can be written as UTF-8")
-    return value
+    return plain_text(argument, value)
