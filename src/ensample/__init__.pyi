@@ -19,6 +19,7 @@ from ensample.errors import LiveSimulationWarning as LiveSimulationWarning
 from ensample.errors import PropensityError as PropensityError
 from ensample.errors import ServiceError as ServiceError
 from ensample.errors import SnapshotError as SnapshotError
+from ensample.errors import SnapshotWarning as SnapshotWarning
 from ensample.errors import StorageError as StorageError
 from ensample.errors import StudyError as StudyError
 from ensample.errors import WrongType as WrongType

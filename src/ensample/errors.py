@@ -15,6 +15,7 @@ A call that raises one of these has changed nothing; where a service gave no ans
 
     LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
     FeatureCapWarning       (a UserWarning) an experiment that has seen more features than it may have columns
+    SnapshotWarning         (a UserWarning) an experiment that could not make a snapshot, and goes on without
     ConvergenceWarning      (a UserWarning) a fit that was given up before it was as near as it should be
 """
 
@@ -35,6 +36,7 @@ __all__ = [
     "PropensityError",
     "ServiceError",
     "SnapshotError",
+    "SnapshotWarning",
     "StorageError",
     "StudyError",
     "WrongType",
@@ -188,6 +190,10 @@ class LiveSimulationWarning(UserWarning):
 
 class FeatureCapWarning(UserWarning):
     """An experiment has seen more features than it may have columns: those that come now share a few."""
+
+
+class SnapshotWarning(UserWarning):
+    """An experiment could not make a snapshot of itself; it goes on, all events are kept, and opening takes longer."""
 
 
 class ConvergenceWarning(UserWarning):

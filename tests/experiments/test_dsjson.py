@@ -31,6 +31,7 @@ PERSONALIZER = {
     "p": [0.8, 0.15, 0.05],
     "VWState": {"m": "ff0744c1aa494e1ab39ba0c78d048146/550c12cbd3aa47f09fbed3387fb9c6ec"},
 }
+DANGLING = {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-01-19T21:04:18Z", "EventId": "75d50657"}
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +78,8 @@ def test_lines_have_the_keys_of_the_format_in_its_order(log, tmp_path):
 def test_personalizer_logs_are_read(tmp_path):
     path = tmp_path / "theirs.dsjson"
     skipped = PERSONALIZER | {"EventId": "never", "_skipLearn": True}
-    dangling = {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-01-19T21:04:18Z", "EventId": "75d50657"}
     unlabelled = {key: value for key, value in PERSONALIZER.items() if key != "o"} | {"EventId": "other"}
-    path.write_text("\n".join(map(json.dumps, (PERSONALIZER, skipped, dangling, unlabelled))))
+    path.write_text("\n".join(map(json.dumps, (PERSONALIZER, skipped, DANGLING, unlabelled))))
     log = read_dsjson(path)
     assert log["id"].to_list() == ["75d50657", "other"]
     assert log["offer"][0].to_list() == ["pasta", "juice", "3"]
@@ -104,6 +104,25 @@ def test_lines_that_cannot_be_are_named(change, said, tmp_path):
     with pytest.raises(es.InvalidArgument) as refused:
         read_dsjson(tmp_path / "bad.dsjson")
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([{"action": "a", "reward": 1.0}], "line 1: ValueError: it has action, reward; expected a decision, with c, a, p and"),
+        ([PERSONALIZER, {}], "line 2: ValueError: it has no key"),
+        ([DANGLING, PERSONALIZER | {"_skipLearn": True}], "at least one decision that was shown; all 2 lines are of decisions"),
+    ],
+)
+def test_lines_of_something_else_are_no_empty_log(lines, said, tmp_path):
+    """An empty file is one: nothing was shown yet."""
+    path = tmp_path / "theirs.dsjson"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(es.InvalidArgument) as refused:
+        read_dsjson(path)
+    assert said in str(refused.value)
+    path.write_text("")
+    assert read_dsjson(path).is_empty()
 
 
 def test_vowpal_wabbit_reads_what_we_write(log, tmp_path):

@@ -1,5 +1,6 @@
 """An experiment on the disk opens from its last snapshot and the events after it."""
 
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -120,6 +121,67 @@ def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(tmp_path: Path, monke
     assert experiment.decisions == 19
     experiment.decide({"age": 7.5})  # another one of this number
     assert experiment.decisions == 19 and not list(experiment._storage.snapshots()) and len(later.asked) == 1
+    experiment.verify()
+    experiment.close()
+
+
+def broken(*_: object) -> Snapshot:
+    raise MemoryError("no room for all of it")
+
+
+@pytest.mark.parametrize("aside", [True, False], ids=["aside", "here"])
+def test_a_snapshot_that_fails_is_said_once(aside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs no answer, and is tried again; once one has been made, the next failure is news."""
+    experiment = Place("disk", tmp_path).news()
+    experiment.snapshot_every = 10
+    if aside:
+        experiment.aside = at_once
+
+    def said(decisions: int) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for number in range(decisions):
+                experiment.decide({"age": number})
+        assert all(item.category is es.SnapshotWarning for item in caught)
+        return [str(item.message) for item in caught]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ensample.experiments.taking.snapshot_of", broken)
+        (message,) = said(35)
+        assert message.startswith("news: no snapshot after 10 events (MemoryError: no room for all of it); all events are kept")
+    assert not list(experiment._storage.snapshots())
+    assert said(12) == [] and len(list(experiment._storage.snapshots())) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr("ensample.experiments.taking.snapshot_of", broken)
+        assert len(said(25)) == 1
+    assert experiment.decisions == 72
+    experiment.verify()
+    experiment.close()
+
+
+def at_once(made: Callable[[], Snapshot]) -> Future[Snapshot]:
+    """As an executor would have done it by the next event."""
+    done: Future[Snapshot] = Future()
+    try:
+        done.set_result(made())
+    except Exception as error:
+        done.set_exception(error)
+    return done
+
+
+def test_a_storage_that_refuses_a_snapshot_refuses_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it still has the events of the batch nobody knows: nothing is acknowledged, and it is tried again."""
+    experiment = Place("disk", tmp_path).news()
+    experiment.snapshot_every, experiment.aside = 10, at_once
+    for number in range(8):
+        experiment.decide({"age": number})
+    with monkeypatch.context() as patch, pytest.raises(es.StorageError):
+        patch.setattr(experiment._storage, "keep", lambda _: failing())
+        experiment.decide({"device": "phone"})
+    assert len(experiment.log()) == 8
+    for number in range(3):
+        experiment.decide({"age": number})
+    assert experiment.decisions == 11 and len(list(experiment._storage.snapshots())) == 1
     experiment.verify()
     experiment.close()
 

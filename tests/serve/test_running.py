@@ -1,18 +1,21 @@
 """The service as a process: it starts, is played with, and stops when all that was asked is answered."""
 
 import asyncio
+import io
 import json
 import os
 import signal
 import sys
+import warnings
 from pathlib import Path
 from subprocess import run as run_process
 
 import pytest
 
 import ensample as es
+from ensample.serve.journal import Journal
 from ensample.serve.replaying import replayed_experiments
-from ensample.serve.running import listening
+from ensample.serve.running import listening, tell_warnings
 from ensample.serve.service import warm
 from ensample.serve.service_settings import ServiceSettings, read_settings
 from serve.try_kills import CLIENTS, Client, connected, request, response, started
@@ -72,6 +75,16 @@ def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
     with pytest.raises(es.InvalidArgument, match="an address of this machine that is free"):
         listening(ServiceSettings(data=tmp_path, port=first.getsockname()[1]))
     first.close()
+
+
+def test_warnings_are_lines_of_the_log() -> None:
+    said = io.StringIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        tell_warnings(Journal("info", said, lambda: "noon"))
+        warnings.warn("shop: none", es.SnapshotWarning, stacklevel=1)
+    expected = {"time": "noon", "level": "warning", "event": "warning", "type": "SnapshotWarning", "message": "shop: none"}
+    assert json.loads(said.getvalue()) == expected
 
 
 def test_settings_come_from_three_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 A line is a decision, its keys in this order: `_label_cost` (minus the reward), `_label_probability`, `_label_Action` (from 1),
 `_labelIndex` (from 0), `o` (outcomes), `Timestamp`, `Version`, `EventId`, `a` (the actions by number from 1, the chosen one
 first), `c` (what was known, with the actions in `_multi`), `p` (the propensities in the order of `a`), `VWState`. Decisions
-that were never shown have no line, and lines that say so are passed over.
+that were never shown have no line, and lines that say so (`_skipLearn`) are passed over, as are those that say something of
+a decision elsewhere by its `EventId`: a reward that came too late, that it was shown. Any other line is none of dsjson.
 
 Ours has the context in the namespace `Context` and each action, with its name as `_tag`, in `Action`, so that `-q CA`
 crosses them. VW has no lists of words: `"tags": ["tennis"]` is written `"tags[]": {"tennis": true}`, and read back. Others'
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["dsjson_line", "read_dsjson", "write_dsjson"]
 
 CONTEXT, ACTION, VALUES, LIST = "Context", "Action", "values", "[]"
+SHOWN = 10  # keys of a line that is something else
 
 
 def write_dsjson(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[str]) -> int:
@@ -107,7 +109,7 @@ def unworded(known: Any) -> Any:
 
 
 def read_dsjson(path: str | os.PathLike[str]) -> "polars.DataFrame":
-    """A file of dsjson as a log; a line that is no decision (a dangling reward, say), or was not shown, is passed over.
+    """A file of dsjson as a log; a line about a decision elsewhere (a dangling reward), or not shown, is passed over.
 
     >>> import ensample as es, tempfile
     >>> experiment = es.Experiment("news", actions=["sport", "culture"])
@@ -124,19 +126,24 @@ def read_dsjson(path: str | os.PathLike[str]) -> "polars.DataFrame":
         raise InvalidArgument("path", os.fspath(path), "a file of dsjson")
     with readable(path, "a file of dsjson"):
         with lines_of(file) as lines:
-            rows = [row for number, line in enumerate(lines, 1) if (row := row_of(path, number, line)) is not None]
+            found = [row_of(path, number, line) for number, line in enumerate(lines, 1)]
+        rows = [row for row in found if row is not None]
+        if found and not rows:
+            said = f"at least one decision that was shown; all {len(found):,} lines are of decisions elsewhere or not shown"
+            raise InvalidArgument("path", os.fspath(path), said)
         return frame_of(rows)
 
 
 def row_of(path: object, number: int, line: str) -> Row | None:
-    """A line as a row of the log."""
+    """A line as a row of the log; None where it is passed over."""
     try:
         event = json.loads(line)
         if not isinstance(event, dict):
             raise ValueError(f"{line[:60].strip()}: expected an object")
-        if "c" not in event or event.get("_skipLearn") is True:
-            return None
-        return as_row(event)
+        if "c" not in event and "EventId" not in event:
+            keys = ", ".join(list(event)[:SHOWN]) or "no key"
+            raise ValueError(f"it has {keys}; expected a decision, with c, a, p and EventId")
+        return None if "c" not in event or event.get("_skipLearn") is True else as_row(event)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         said = f"lines of dsjson; line {number}: {type(error).__name__}: {error}"
         raise InvalidArgument("path", os.fspath(path), said) from None  # type: ignore[call-overload]

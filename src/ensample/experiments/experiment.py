@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -33,9 +32,10 @@ from ensample.experiments.group import Group
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.reward import Outcome, Reward
 from ensample.experiments.settings import Settings
-from ensample.experiments.snapshotting import captured, snapshot_of, state_hash
+from ensample.experiments.snapshotting import state_hash
 from ensample.experiments.state import State
-from ensample.experiments.storage import MemoryStorage, Reading, Snapshot, Storage
+from ensample.experiments.storage import MemoryStorage, Reading, Storage
+from ensample.experiments.taking import Taking
 from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
 from ensample.experiments.warm_start import CHUNK, chunks, past_rows, shown
@@ -51,7 +51,7 @@ READ = 10_000  # events read at once
 T = TypeVar("T")
 
 
-class Experiment(Facts, Exports):
+class Experiment(Facts, Taking, Exports):
     """Decides between named actions in contexts, learns from the rewards, and logs everything that evaluation needs.
 
     >>> import ensample as es
@@ -105,8 +105,7 @@ class Experiment(Facts, Exports):
         self._lock = threading.RLock()
         self._uniforms = Uniforms(settings.seed)
         self.snapshot_every = SNAPSHOT_EVERY
-        self.aside: Callable[[Callable[[], Snapshot]], Future[Snapshot]] | None = None  # does it meanwhile, if anybody does
-        self._coming: Future[Snapshot] | None = None
+        self.aside = self._coming = None
         self._undone = storage.rollbacks
         if storage.count == 0:
             state = State(settings)  # refuses what does not fit together, before anything is kept
@@ -117,7 +116,7 @@ class Experiment(Facts, Exports):
             self._state = state
         else:
             self._state = self._folded()
-        self._kept = next((item.seq for item in storage.snapshots()), 0)  # where the last snapshot was taken
+        self._kept = next((item.seq for item in storage.snapshots()), 0)
 
     @classmethod
     def _of(cls, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> "Experiment":
@@ -400,21 +399,6 @@ class Experiment(Facts, Exports):
             self._storage.take_back(count)
             raise
         self._snapshot()
-
-    def _snapshot(self) -> None:
-        """Now and then, so that opening takes no longer the longer an experiment runs."""
-        coming = self._coming
-        if coming is not None and coming.done():
-            self._coming = None
-            if not coming.cancelled() and coming.exception() is None:  # else the next one will do
-                self._storage.keep(coming.result())
-        if self._storage.slow and self._coming is None and self._state.seq - self._kept >= self.snapshot_every:
-            self._kept = self._state.seq
-            made = partial(snapshot_of, captured(self._state))
-            if self.aside is None:
-                self._storage.keep(made())
-            else:
-                self._coming = self.aside(made)
 
     def _expire_some(self, now: int) -> None:
         due = self._state.next_due()

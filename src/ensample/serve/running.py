@@ -3,8 +3,10 @@
 import gc
 import socket
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -60,10 +62,20 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def tell_warnings(journal: Journal) -> None:
+    """Python's warnings of this process from now on: lines of JSON as all others."""
+
+    def tell(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        journal.warning("warning", type=category.__name__, message=str(message))
+
+    warnings.showwarning = tell
+
+
 def run(settings: ServiceSettings, listener: socket.socket, storage_of: Callable[[Path], Storage] = SQLiteStorage) -> None:
     """Until it is told to stop: then calls under way are answered, and the files closed."""
     sys.setswitchinterval(SWITCH)
     journal = Journal(settings.log_level)
+    tell_warnings(journal)
     config = uvicorn.Config(
         application(Service(settings, journal, storage_of)),
         log_config=None,
