@@ -27,11 +27,11 @@ run: .venv/runs  ## race the policies, then an experiment on real data and what 
 	$(BIN)/ensample race
 	$(BIN)/ensample demo
 
-test: .venv/develops  ## linters, types, import rules, doctests and all tests
-	$(MAKE) --jobs 2 lint warm .venv/imported
+test: .venv/compiles  ## linters, types, import rules, doctests and all tests
+	$(MAKE) --jobs 2 warm lint .venv/imported  # kernels compile while the rest is fetched
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
 
-warm: .venv/develops  # so that no test waits for a compiler
+warm: .venv/compiles  # so that no test waits for a compiler
 	$(BIN)/ensample warm-up
 
 .venv/imported: .venv/develops  # all that tests import, in one process: the others find its bytecode
@@ -83,6 +83,10 @@ clean:  ## remove the environment and everything compiled
 	@test -n "$(PYTHON)" || { echo "ensample needs Python 3.11 or later; set PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
 
+.venv/compiles: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
+	$(PIP) --editable .
+	@touch $@
+
 .venv/runs: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[lab]'
 	@touch $@
@@ -97,4 +101,4 @@ clean:  ## remove the environment and everything compiled
 
 .venv/develops: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[$(EXTRAS)]'
-	@touch $@ .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents)
+	@touch $@ .venv/compiles .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents)
