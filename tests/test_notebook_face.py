@@ -1,6 +1,7 @@
 """What notebooks show: small, escaped, cheap, and of everything that one would leave at the end of a cell."""
 
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,7 @@ def test_names_are_text_and_nothing_else() -> None:
         played(Hostile())._repr_html_(),
         es.EnsembleSampling(member=lambda *_: 0)._repr_html_(),
         runs._repr_html_(),
+        replace(runs, recipe=Hostile()).difference(runs)._repr_html_(),
         table([HOSTILE], [[HOSTILE]]),
         facts({HOSTILE: HOSTILE}),
         sparkline(np.ones(1), np.ones(1), f'"{HOSTILE}'),

@@ -21,7 +21,7 @@ NAMES = {
     "BernoulliNoise ContextualLinearProblem GaussianNoise HeteroscedasticNoise LinearProblem RademacherNoise Runs",
     "PricingProblem ShiftedProblem StudentNoise",
     "SymmetrizedEnsembleSampling SharpEnsembleSampling RefreshedEnsembleSampling KvetonPHE EnsemblePlusPlus",
-    "ApproximateArms Certificate MultiplierBootstrap SampledPropensities SupLinUCB",
+    "ApproximateArms Certificate Difference MultiplierBootstrap SampledPropensities SupLinUCB",
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Estimate Evaluation evaluate read_dsjson",
@@ -116,7 +116,8 @@ def test_the_base_install_needs_no_scipy() -> None:
     code = (
         "import sys; sys.modules |= dict.fromkeys(['scipy', 'scipy.special']); import ensample as es;"
         "runs = es.simulate(es.EnsembleSampling(4, 0.3), es.problem('sphere', dim=2, arms=3), horizon=5, runs=2);"
-        "runs._repr_html_(); setting = es.Setting(dim=2, arms=3, horizon=9, noise=1, norm=1);"
+        "runs._repr_html_(); runs.difference(runs)._repr_html_();"
+        "setting = es.Setting(dim=2, arms=3, horizon=9, noise=1, norm=1);"
         "es.theory.ensemble_size(setting); import ensample.claims, ensample.cli.main"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

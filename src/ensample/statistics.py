@@ -22,6 +22,7 @@ __all__ = [
     "normal_cdf",
     "require_scipy",
     "student_quantile",
+    "student_tail",
 ]
 
 SPECIAL = "scipy.special"
@@ -76,6 +77,15 @@ def student_quantile(alarm: float, freedom: int) -> float:
     2.228139
     """
     return -float(package(SPECIAL).stdtrit(freedom, alarm))
+
+
+def student_tail(t: float, freedom: int) -> float:
+    """P(T > t) for Student's law.
+
+    >>> round(student_tail(2.228139, 10), 6)
+    0.025
+    """
+    return float(package(SPECIAL).stdtr(freedom, -t))
 
 
 def chi_square_tail(dim: int, x: float) -> float:

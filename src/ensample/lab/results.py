@@ -22,6 +22,7 @@ from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.markup import table as rows_table
 from ensample.registry import known
+from ensample.simulation.difference import standard_error
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -233,8 +234,7 @@ class Results:
         }
 
     def _curve(self, outcome: CellOutcome) -> list[dict[str, Any]]:
-        runs = len(outcome.regret)
-        error = outcome.regret.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(outcome.regret.shape[1], np.nan)
+        error = standard_error(outcome.regret)
         low, high = np.quantile(outcome.regret, [0.1, 0.9], axis=0)
         columns = (outcome.checkpoints, outcome.regret.mean(axis=0).tolist(), error.tolist(), low.tolist(), high.tolist())
         names = ("round", "mean", "standard_error", "p10", "p90")

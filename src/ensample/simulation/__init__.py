@@ -1,6 +1,7 @@
 """Many replicates of a policy on a problem, as fast as the algorithm allows."""
 
+from ensample.simulation.difference import Difference
 from ensample.simulation.runs import Runs
 from ensample.simulation.simulate import simulate
 
-__all__ = ["Runs", "simulate"]
+__all__ = ["Difference", "Runs", "simulate"]

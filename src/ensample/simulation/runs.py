@@ -1,15 +1,15 @@
 """The outcome of a simulation."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ensample.checks import number
+from ensample.checks import instance, number
 from ensample.extras import package, pandas_package
 from ensample.markup import brief, sparkline, table
 from ensample.policies.recipe import Recipe
+from ensample.simulation.difference import Difference, difference, standard_error
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Runs:
     regret: FloatArray  # [runs, C] after that many rounds
     pulls: IntArray | None  # [runs, K]; None where arms are not numbered
     seconds: FloatArray  # [runs] of work
+    cell: int = 0
 
     def __repr__(self) -> str:
         return f"Runs({self.recipe!r}, {len(self.regret)} runs of {self.horizon:,} rounds, regret {self.mean[-1]:.4g})"
@@ -53,8 +54,7 @@ class Runs:
     @property
     def standard_error(self) -> FloatArray:
         """Of the mean, at the checkpoints: [C]; NaN for a single run."""
-        runs = len(self.regret)
-        return self.regret.std(axis=0, ddof=1) / math.sqrt(runs) if runs > 1 else np.full(self.checkpoints.size, np.nan)
+        return standard_error(self.regret)
 
     @property
     def seconds_per_round(self) -> float:
@@ -77,6 +77,17 @@ class Runs:
             "worst": float(final.max()),
             "rounds_per_second": 1.0 / self.seconds_per_round,
         }
+
+    def difference(self, baseline: "Runs") -> Difference:
+        """This regret minus the baseline's, run by run, where both met the same problems and the same noise.
+
+        >>> import ensample as es
+        >>> problem = es.problem("sphere", dim=5, arms=20)
+        >>> thompson, greedy = (es.simulate(recipe, problem, 200, runs=50) for recipe in (es.ThompsonSampling(), es.Greedy()))
+        >>> thompson.difference(greedy).better > 25
+        True
+        """
+        return difference(self, instance("baseline", baseline, Runs, "runs, as simulate gives them"))
 
     def plot(self, axes: "Axes | None" = None) -> "Figure":
         """Regret over the rounds, run by run, with the mean and a band from the 10th to the 90th percentile.

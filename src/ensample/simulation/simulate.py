@@ -94,7 +94,7 @@ def simulate(
                     progress(done)
     if book is not None and log is not None:
         book.write(log)
-    return Runs(recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds)
+    return Runs(recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds, cell)
 
 
 def check_log(log: str | PathLike[str], evaluation: str) -> None:
