@@ -1,7 +1,7 @@
 """Exact intervals: SciPy's tails and quantiles, the Dvoretzky-Kiefer-Wolfowitz radius and what a larger sample would decide.
 
-SciPy is in the extra `lab`: claims, studies and their reports need it, policies, problems and simulations do not. So it is
-imported when a number is asked for.
+SciPy is in the extra `lab`: claims, studies and their reports need it, and who compares two simulations; policies, problems and
+simulations do not. So it is imported when a number is asked for.
 """
 
 import math
@@ -12,20 +12,25 @@ from ensample.extras import package
 from ensample.types import FloatArray
 
 __all__ = [
+    "CONFIDENCE",
     "beta_cdf",
     "binomial_interval",
     "chi_square_tail",
     "deciding_sample",
+    "half_width",
     "ks_distance",
     "ks_distance_to",
     "ks_radius",
     "normal_cdf",
+    "p_value",
     "require_scipy",
+    "standard_error",
     "student_quantile",
     "student_tail",
 ]
 
 SPECIAL = "scipy.special"
+CONFIDENCE = 0.95
 
 
 def require_scipy() -> None:
@@ -86,6 +91,29 @@ def student_tail(t: float, freedom: int) -> float:
     0.025
     """
     return float(package(SPECIAL).stdtr(freedom, -t))
+
+
+def standard_error(values: FloatArray) -> FloatArray:
+    """Of the mean over the runs, which come first: [runs, ...] to [...]; NaN for a single run.
+
+    >>> standard_error(np.array([[1.0], [2.0], [3.0]])).round(6).tolist()
+    [0.57735]
+    """
+    runs = len(values)
+    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(runs)) if runs > 1 else np.full(values.shape[1:], np.nan)
+
+
+def half_width(values: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
+    """Of the interval of the mean over the runs, which come first: [runs, ...] to [...]."""
+    return student_quantile((1.0 - confidence) / 2.0, len(values) - 1) * standard_error(values)
+
+
+def p_value(values: FloatArray) -> float:
+    """How often Student's t would be as far from zero if the mean were zero, [runs]; NaN for a single run."""
+    mean, error = abs(float(values.mean())), float(standard_error(values))
+    if error > 0.0:
+        return 2.0 * student_tail(mean / error, len(values) - 1)
+    return error if math.isnan(error) else float(mean == 0.0)
 
 
 def chi_square_tail(dim: int, x: float) -> float:

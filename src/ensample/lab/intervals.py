@@ -4,13 +4,11 @@ import math
 
 import numpy as np
 
-from ensample.simulation.difference import standard_error
-from ensample.statistics import student_quantile, student_tail
+from ensample.statistics import CONFIDENCE, half_width
 from ensample.types import FloatArray
 
-__all__ = ["CONFIDENCE", "half_width", "mean_interval", "p_value", "slope_interval"]
+__all__ = ["mean_interval", "slope_interval"]
 
-CONFIDENCE = 0.95
 RESAMPLES = 2000
 
 
@@ -21,19 +19,6 @@ def mean_interval(values: FloatArray) -> tuple[float, float, float]:
         return mean, math.nan, math.nan
     half = float(half_width(values))
     return mean, mean - half, mean + half
-
-
-def half_width(values: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
-    """Of the interval of the mean over the runs, which come first: [runs, ...] to [...]."""
-    return student_quantile((1.0 - confidence) / 2.0, len(values) - 1) * standard_error(values)
-
-
-def p_value(values: FloatArray) -> float:
-    """How often Student's t would be as far from zero if the mean were zero, [runs]; NaN for a single run."""
-    mean, error = abs(float(values.mean())), float(standard_error(values))
-    if error > 0.0:
-        return 2.0 * student_tail(mean / error, len(values) - 1)
-    return error if math.isnan(error) else float(mean == 0.0)
 
 
 def slope_interval(x: FloatArray, columns: list[FloatArray], paired: bool) -> tuple[float, float, float]:

@@ -22,7 +22,7 @@ from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.markup import table as rows_table
 from ensample.registry import known
-from ensample.simulation.difference import standard_error
+from ensample.statistics import standard_error
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

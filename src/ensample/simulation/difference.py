@@ -1,6 +1,5 @@
 """Two simulations of the same problems and noise, compared run by run."""
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,17 +7,16 @@ import numpy as np
 
 from ensample.checks import number
 from ensample.errors import InvalidArgument
-from ensample.extras import package
 from ensample.markup import brief, sparkline, table
 from ensample.policies.recipe import Recipe
+from ensample.statistics import half_width, p_value, standard_error
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from ensample.simulation.runs import Runs
 
-__all__ = ["Difference", "difference", "standard_error"]
+__all__ = ["Difference", "difference"]
 
-INTERVALS = "ensample.lab.intervals"  # needs SciPy, and simulations do not
 PAIRED = ("seed", "cell", "horizon", "checkpoints")  # and the problem, and how many runs
 
 
@@ -85,7 +83,7 @@ class Difference:
         Needs SciPy: `pip install 'ensample[lab]'`.
         """
         confidence = 1.0 - number("alarm", alarm, most=1.0, above=0.0)
-        half: FloatArray = package(INTERVALS).half_width(self.regret, confidence)
+        half = half_width(self.regret, confidence)
         return self.mean - half, self.mean + half
 
     def p_value(self) -> float:
@@ -94,8 +92,7 @@ class Difference:
         Of one comparison that was meant beforehand: of many, some are small by chance. Needs SciPy:
         `pip install 'ensample[lab]'`.
         """
-        found: float = package(INTERVALS).p_value(self.regret[:, -1])
-        return found
+        return p_value(self.regret[:, -1])
 
     def summary(self) -> dict[str, float]:
         """The final difference in a few numbers."""
@@ -120,16 +117,6 @@ def difference(ours: "Runs", theirs: "Runs") -> Difference:
     if not same(ours.problem, theirs.problem):
         raise InvalidArgument("baseline", f"runs on {theirs.problem!r}", f"runs on the same problem, {ours.problem!r}")
     return Difference(ours.recipe, theirs.recipe, ours.horizon, ours.checkpoints, ours.regret - theirs.regret)
-
-
-def standard_error(values: FloatArray) -> FloatArray:
-    """Of the mean over the runs, which come first: [runs, ...] to [...]; NaN for a single run.
-
-    >>> standard_error(np.array([[1.0], [2.0], [3.0]])).round(6).tolist()
-    [0.57735]
-    """
-    runs = len(values)
-    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(runs)) if runs > 1 else np.full(values.shape[1:], np.nan)
 
 
 def same(ours: object, theirs: object) -> bool:

@@ -9,7 +9,8 @@ from ensample.checks import instance, number
 from ensample.extras import package, pandas_package
 from ensample.markup import brief, sparkline, table
 from ensample.policies.recipe import Recipe
-from ensample.simulation.difference import Difference, difference, standard_error
+from ensample.simulation.difference import Difference, difference
+from ensample.statistics import standard_error
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.lab.intervals import CONFIDENCE, half_width
 from ensample.lab.results import CellOutcome, Results
 from ensample.lab.stuck import stuck_runs
 from ensample.numerals import aligned, numeral
 from ensample.report.study.figures.series import Series, at_last_horizon, scenarios, singles
 from ensample.report.study.tables import Column, Field, RowGroup, StudyTable, without_empty
 from ensample.report.study.words import assigned, listed
+from ensample.statistics import CONFIDENCE, half_width
 
 __all__ = ["ProblemAnswer", "answer_table", "answer_words", "answers", "stuck_words"]
 

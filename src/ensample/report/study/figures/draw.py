@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import NullLocator
 
-from ensample.lab.intervals import half_width, mean_interval
+from ensample.lab.intervals import mean_interval
 from ensample.lab.results import CellOutcome
 from ensample.report.drawing.axes import logarithmic, square_root, tick_numeral
 from ensample.report.drawing.marks import BAND, mark
 from ensample.report.study.figures.arrange import Line
 from ensample.report.study.words import value
+from ensample.statistics import half_width
 from ensample.types import FloatArray
 
 __all__ = ["Reading", "against", "cost", "curves", "far", "final"]
