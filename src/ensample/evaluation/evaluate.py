@@ -39,8 +39,8 @@ def evaluate(
 ) -> Evaluation:
     """What `target` would have earned on a log, by IPS, SNIPS, DM and DR, each with its interval.
 
-    `target`: "uniform", "logged", "action:NAME", a function of (contexts, names of actions) that gives probabilities, an
-    `Experiment` or a `Policy` as it is, or a recipe, with a `question`: "progressive" or "replay"
+    `target`: "uniform", "logged", "action:NAME", a function (docs/evaluation.md: of contexts, names of actions and what was on
+    offer), an `Experiment` or a `Policy` as it is, or a recipe, with a `question`: "progressive" or "replay"
     (`ensample.evaluation.learners`).
     Rewards lie in [low, high]; where these are not given they are what the log says (`reward_low`, `reward_high`: one of an
     experiment does), else [0, 1] or, where rewards beyond it were seen, as far as these go, which an `Evaluation` warns of.

@@ -11,7 +11,6 @@ Reference: L. Li, W. Chu, J. Langford and X. Wang, "Unbiased offline evaluation 
 recommendation algorithms", WSDM 2011.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -174,11 +173,9 @@ def questions(rows: LogRows) -> Iterator[AskedRow]:
     """The rows one by one, with rewards in the log's own units."""
     contexts = rows.raw_contexts()
     rewards = rows.frame["reward"].to_list()
-    features = rows.frame["features"].to_list() if "features" in rows.frame.columns else [None] * len(rewards)
-    for place, (context, reward, own) in enumerate(zip(contexts, rewards, features, strict=True)):
+    for place, (context, reward, moment) in enumerate(zip(contexts, rewards, rows.raw_features(), strict=True)):
         places = np.flatnonzero(rows.offered[place]).tolist()
         names = tuple(rows.names[number] for number in places)
-        moment = json.loads(own) if isinstance(own, str) else own
         yield AskedRow(
             plain_context("log.context", context), names, places, moment, rows.names[rows.chosen[place]], float(reward)
         )

@@ -77,6 +77,21 @@ class LogRows(NamedTuple):
         contexts = self.frame["context"].to_list()
         return [json.loads(context) if isinstance(context, str) else context for context in contexts]
 
+    def raw_features(self) -> list[dict[str, Any] | None]:
+        """Of the actions of each row, by name; None where none has any."""
+        if "features" not in self.frame.columns:
+            return [None] * self.frame.height
+        features = self.frame["features"].to_list()
+        return [json.loads(known) if isinstance(known, str) else known for known in features]
+
+    def raw_offers(self) -> list[dict[str, Any]]:
+        """What was on offer in each row: names, with their features or None."""
+        places = [np.flatnonzero(row).tolist() for row in self.offered]
+        return [
+            {self.names[place]: (known or {}).get(self.names[place]) for place in there}
+            for there, known in zip(places, self.raw_features(), strict=True)
+        ]
+
 
 class LoggedData:
     """A log that has been looked through once: how many rows, which actions, which rewards."""

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ensample.errors import InvalidArgument, WrongType
+from ensample.evaluation.answers import arguments_of, shares_of
 from ensample.evaluation.logged import LogRows
 from ensample.types import FloatArray
 
 __all__ = ["ActionTarget", "FunctionTarget", "LoggedTarget", "Target", "UniformTarget", "as_target"]
-
-SLACK = 1e-6  # by which probabilities may miss 1
 
 
 class Target(ABC):
@@ -83,23 +82,22 @@ class ActionTarget(Target):
         return certain if there.all() else np.where(there[:, None], certain, LoggedTarget().probabilities(rows))
 
 
-@dataclass(frozen=True)
 class FunctionTarget(Target):
-    """A function of (contexts, names of the actions) that gives probabilities [n, K]."""
+    """A function of what was known: contexts, the names of all actions, and each row's offer with its features.
 
-    function: Callable[[list[Any], list[str]], Any]
+    It is told as many of these as it takes, and answers with probabilities [n, K], or a name or a dict of names for each row.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.takes = function, arguments_of(function)
 
     @property
     def name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def probabilities(self, rows: LogRows) -> FloatArray:
-        given = np.asarray(self.function(rows.raw_contexts(), rows.names), dtype=np.float64)
-        if given.shape != rows.offered.shape:
-            raise InvalidArgument("target(...)", given, f"probabilities of shape {rows.offered.shape}: rows by actions")
-        if not (given >= 0.0).all() or not np.allclose(given.sum(axis=1), 1.0, rtol=0.0, atol=SLACK):
-            raise InvalidArgument("target(...)", given, "numbers >= 0 whose sum over the actions is 1 in every row")
-        return given
+        known = (rows.raw_contexts, lambda: rows.names, rows.raw_offers)[: self.takes]
+        return shares_of(self.function(*(told() for told in known)), rows)
 
 
 def as_target(target: Any) -> Target:
