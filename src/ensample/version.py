@@ -2,5 +2,5 @@
 
 __version__ = "0.2.0"
 
-NUMBERS = 4
+NUMBERS = 5
 """Raise it when a simulated run gives other numbers than before: results of different numbers are not mixed."""

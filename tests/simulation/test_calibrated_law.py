@@ -1,5 +1,6 @@
 """Recipes that learn their scales: lazy, eager and live evaluation have the same law, also jointly over members."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,6 +16,10 @@ RECIPES = {
     "ensemble": es.EnsembleSampling(size=10),
     "ensemble, one member": es.EnsembleSampling(size=1),
     "ensemble, many": es.EnsembleSampling(size=1000),
+    "ensemble, half of whose members act once": es.EnsembleSampling(size=100),
+    "ensemble, many, Rademacher at first": es.EnsembleSampling(size=100, initial=es.Rademacher()),
+    "ensemble, many, Rademacher": es.EnsembleSampling(size=100, reward=es.Rademacher()),
+    "ensemble, many, intercept": es.EnsembleSampling(size=100, intercept=True),
     "ensemble, Rademacher": es.EnsembleSampling(size=10, reward=es.Rademacher()),
     "ensemble, scale alone": es.EnsembleSampling(size=10, regularization=2.0),
     "ensemble, bold": es.EnsembleSampling(size=10, bold=True),
@@ -69,6 +74,14 @@ def test_histories_on_moving_arms(name: str, recipe: es.Recipe) -> None:
     kernel = es.simulate(recipe, family, 100, 1000, seed=1, checkpoints=2)
     assert kernel.evaluation == "eager"
     assert holds(p_value(kernel.regret, outcomes(recipe, family, 100, "live", 2, runs=200)))
+
+
+@pytest.mark.parametrize("name", ["ensemble, many", "ensemble, half of whose members act once"])
+def test_another_prior_is_caught(name: str) -> None:
+    """Negative control: members that act once do so with the W of the prior that was learned."""
+    right = outcomes(RECIPES[name], PROBLEM, 100, "eager", 2)
+    wrong = outcomes(replace(RECIPES[name], regularization=8.0), PROBLEM, 100, "lazy", 1)
+    assert not holds(p_value(wrong, right))
 
 
 def test_another_boldness_is_caught() -> None:
