@@ -12,12 +12,15 @@ from scipy import stats
 import ensample as es
 from attempts import attempts
 from ensample.evaluation.estimators import doubly_robust, held_below, weights_of
+from ensample.evaluation.folds import FOLDS
 from ensample.evaluation.logged import LoggedData
+from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.targets import as_target
 from ensample.evaluation.work import EvaluationWork, pieces
 from evaluation.logs import ACTIONS, World
 from evidence import FALSE_ALARM
 from naive import off_policy as naive
+from naive import reward_model as twin
 
 
 def parts(log, target):
@@ -30,10 +33,16 @@ def parts(log, target):
     return joined, propensity
 
 
+def shifting(world: World, rows: int, seed: int) -> pl.DataFrame:
+    """A log of a policy whose propensities change from row to row."""
+    rng = np.random.default_rng(seed)
+    return world.frame(rng.normal(size=(rows, 5)), rng.dirichlet(np.full(10, 5.0), rows), rng)
+
+
 @pytest.mark.parametrize("rows", [1, 50, 51, 1500])
 def test_the_estimates_are_their_definitions(rows):
     world = World(1)
-    log = world.log(rows, 2)
+    log = shifting(world, rows, 2)
     found = es.evaluate(log, world.target, low=0, high=1)
     joined, _ = parts(log, world.target)
     given_to = joined["target"], log["propensity"].to_list(), joined["chosen"], log["reward"].to_list()
@@ -43,6 +52,58 @@ def test_the_estimates_are_their_definitions(rows):
     assert found.effective_rows == pytest.approx(naive.effective(*given_to[:3]), rel=1e-12)
     if rows > 1:
         assert found["snips"].value == pytest.approx(naive.snips(*given_to), rel=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, 11, 300])
+def test_the_model_is_its_definition(rows):
+    """Predictions of every row, against regressions that are solved anew from all rows before."""
+    log = World(2).log(rows, 1).with_columns(reward=pl.col("reward") * pl.int_range(pl.len()) / rows)
+    joined, _ = parts(log, "uniform")
+    given_to = np.array(log["context"].to_list()), joined["chosen"], joined["rewards"], len(ACTIONS)
+    assert np.allclose(joined["predicted"], twin.in_time(*given_to, pieces(rows, 10)), rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "room"), [(1, 4096), (11, 4096), (150, 4096), (150, 90)])
+def test_a_log_of_one_policy_is_predicted_in_folds(rows, room, monkeypatch):
+    """The first rows from all other folds, later ones in time; the lift follows, and intervals contain both."""
+    monkeypatch.setattr("ensample.evaluation.folds.MOST_ROWS", room)
+    world = World(2)
+    log = world.log(rows, 1)
+    found = es.evaluate(log, world.target, low=0, high=1)
+    joined, propensity = parts(log, world.target)
+    cuts = [piece for piece in pieces(rows, 10) if piece[1] <= room]
+    held = cuts[-1][1]
+    predicted, given_to = joined["predicted"].copy(), (np.array(log["context"].to_list()), joined["chosen"], joined["rewards"])
+    predicted[:held] = twin.in_folds(*(each[:held] for each in given_to), len(ACTIONS), cuts, FOLDS)
+    value = naive.dr(joined["target"], propensity, joined["chosen"], joined["rewards"], predicted)
+    assert found["dr"].value == pytest.approx(value, rel=1e-12)
+    assert all(each.low <= each.value <= each.high for each in (found["dr"], found.lift))
+    assert found.lift.value == pytest.approx(value - log["reward"].mean(), rel=1e-12, abs=1e-12)
+
+
+def test_one_row_of_another_policy_and_all_is_predicted_in_time():
+    """Whoever changes may have learned from the rows before."""
+    world = World(2)
+    log, other = world.log(300, 1), world.log(1, 2)
+    shares = [0.05, 0.15] + [0.1] * 8
+    changed = {"propensities": pl.Series([shares]), "propensity": pl.Series([shares[ACTIONS.index(other["action"][0])]])}
+    log = pl.concat([log, other.with_columns(**changed)])
+    joined, propensity = parts(log, world.target)
+    value = naive.dr(*(joined["target"], propensity, joined["chosen"], joined["rewards"], joined["predicted"]))
+    assert es.evaluate(log, world.target, low=0, high=1)["dr"].value == pytest.approx(value, rel=1e-12)
+
+
+def test_a_strength_that_fits_is_believed():
+    """Rewards that depend on nothing and rewards that depend on everything: the strongest and the weakest fits win."""
+    rng = np.random.default_rng(0)
+    contexts, chosen = rng.normal(size=(2_000, 5)), rng.integers(4, size=2_000)
+    exact = 0.5 + 0.1 * (contexts * rng.normal(size=(4, 5))[chosen]).sum(axis=1)
+    for rewards, best in ((rng.random(2_000) < 0.5, {4, 5}), (np.clip(exact, 0.0, 1.0), {0, 1})):
+        model = ActionRidges(4, 5)
+        for start, stop in pieces(2_000, 4):
+            model.add(contexts[start:stop], chosen[start:stop], rewards[start:stop].astype(float))
+            model.fit()
+        assert int(np.argmax(model.beliefs())) in best and model.beliefs().sum() == pytest.approx(1.0)
 
 
 def test_a_prediction_knows_nothing_of_its_own_row_or_later_ones():
@@ -80,7 +141,7 @@ def test_dr_is_near_the_truth(rows, most):
 @pytest.mark.parametrize("rows", attempts(sample=[1_000], full=[1_000, 10_000, 100_000]))
 def test_dr_with_clicks_is_as_near_the_truth_as_clicks_allow(rows):
     """Squared errors in units of the least that is possible add up to a chi-square, and little more. IPS has larger ones."""
-    worlds, logs = attempts(sample=(3, 4), full=(10, 10))
+    worlds, logs = attempts(sample={1_000: (3, 4)}, full={1_000: (20, 20), 10_000: (20, 5), 100_000: (10, 3)})[rows]
     errors, units, values = {"ips": [], "dr": [], "oracle": []}, [], []
     for seed in range(worlds):
         world = World(seed)

@@ -142,7 +142,7 @@ def test_what_cannot_be_a_log_is_refused(change, said):
         ({"target": "action:z"}, "an action of the log: a, b"),
         ({"target": "best"}, '"uniform", "logged" or "action:NAME"'),
         ({"target": 7}, "a function"),
-        ({"target": lambda contexts, names: [[1.0]] * len(contexts)}, "of shape (50, 2), rows by actions"),
+        ({"target": lambda contexts, names: [[1.0]] * len(contexts)}, "of shape (10, 2), rows by actions"),
         ({"target": lambda contexts, names: [[0.9, 0.9]] * len(contexts)}, "sum over the actions is 1"),
         ({"segments": "device"}, "a column of the log, or a field of its contexts: one of action, propensity, reward"),
         ({"segments": 3}, "the name of a column, or of a field"),

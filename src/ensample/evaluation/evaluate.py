@@ -86,7 +86,7 @@ def evaluate(
             tally.add(weighed)
             parts.add(weighed, rows)
         if tally.rows:
-            looks.append(Look(tally.rows, tally.estimates(alarm, interval)))
+            looks.append(Look(tally.rows, work.folds.corrected(tally.estimates(alarm, interval), tally.rows)))
         if progress is not None:
             progress(stop, data.count)
     return Evaluation(asked.name, data, tally, looks, parts.parts, segments, alarm, interval, work.knows_all, asked.caution)

@@ -1,8 +1,11 @@
-"""What each action earns in a context: a ridge regression for each action, from the rows before.
+"""What each action earns in a context: ridge regressions for each action, from the rows before.
 
 Cross-fitted in time: a row's reward is predicted from earlier rows only, so that the prediction is known before the reward, as
 the confidence sequences need, and no row has a part in its own prediction. It is fitted anew whenever their number has grown
 by a seventh.
+
+How strongly to regularize, and whether actions have something in common, nobody knows before: there is a fit for each
+possibility, and each is believed as far as it has predicted the rewards of earlier rows, each before it came.
 """
 
 import numpy as np
@@ -11,29 +14,34 @@ from ensample.types import FloatArray, IntArray
 
 __all__ = ["ActionRidges"]
 
-STRENGTH = 1.0  # of the regularization, in observations of features of size 1
+STRENGTHS = 1.0, 4.0, 16.0  # of the regularization, in observations of features of size 1
+POOLED = 1.0  # that of the fit to all actions at once
+LEAST_NOISE = 1e-12  # a variance: of rewards that are predicted exactly
 
 
 class ActionRidges:
-    """theta_a = argmin |y - ybar - z'theta|^2 + |theta|^2 over the rows of action a, z the standardised context and a constant.
+    """theta_a = mu + argmin |y - ybar - z'(mu + delta)|^2 + lam |delta|^2 over the rows of action a.
 
-    Rewards are in [0, 1], and so are predictions. Before the first fit every prediction is `guess`.
+    z is the standardised context and a constant; mu is 0, or a ridge regression on the rows of all actions. Rewards are in
+    [0, 1], and so are predictions. Before the first fit every prediction is `guess`.
     """
 
     def __init__(self, actions: int, width: int, guess: float = 0.5) -> None:
-        size = width + 1  # of a context and the constant
+        size, fits = width + 1, 2 * len(STRENGTHS)  # size: of a context and the constant
         self.grams = np.zeros((actions, size, size))  # sum z z'
         self.targets = np.zeros((actions, size))  # sum z y
-        self.weights = np.zeros((size, actions))
+        self.weights = np.zeros((fits, size, actions))
+        self.losses = np.zeros(fits)  # sum (y - prediction)^2, each predicted by what was fitted before
         self.mean = guess
 
     def add(self, contexts: FloatArray, chosen: IntArray, rewards: FloatArray) -> None:
         """Take in rows: [n, p], [n], [n]."""
         z = with_constant(contexts)
         for action in np.unique(chosen):
-            rows = z[chosen == action]
+            rows, y = z[chosen == action], rewards[chosen == action]
+            self.losses += np.square(self.within(rows @ self.weights[:, :, action].T) - y[:, None]).sum(axis=0)
             self.grams[action] += rows.T @ rows
-            self.targets[action] += rows.T @ rewards[chosen == action]
+            self.targets[action] += rows.T @ y
 
     def fit(self) -> None:
         """From all rows taken in so far."""
@@ -42,22 +50,44 @@ class ActionRidges:
         if count == 0.0:
             return
         self.mean = float(target[-1] / count)
-        means = gram[-1] / count
-        spreads = np.sqrt(np.maximum(np.diag(gram) / count - means**2, 0.0))
-        spreads[-1] = 1.0
-        spreads[spreads <= 1e-12 * np.abs(means)] = np.inf  # a constant says nothing
-        change = np.diag(1.0 / spreads)  # z -> (z - means) / spreads, the constant stays
-        change[-1, :-1] = (-means / spreads)[:-1]
-        eye = STRENGTH * np.eye(len(means))
-        centred = self.targets - self.mean * self.grams[:, -1]
-        inner = change.T @ self.grams @ change + eye
-        solved = np.linalg.solve(inner, (centred @ change)[..., None])[..., 0]
-        self.weights = change @ solved.T
+        change = standardising(gram / count)
+        inner = change.T @ self.grams @ change
+        centred = (self.targets - self.mean * self.grams[:, -1]) @ change
+        eye = np.eye(len(change))
+        common = np.linalg.solve(inner.sum(axis=0) + POOLED * eye, centred.sum(axis=0))
+        sides = np.stack([centred, centred - inner @ common], axis=-1)  # [K, size, 2]: around 0, and around what is common
+        for place, lam in enumerate(STRENGTHS):
+            around = np.linalg.solve(inner + lam * eye, sides)
+            self.weights[2 * place] = change @ around[..., 0].T
+            self.weights[2 * place + 1] = change @ (around[..., 1] + common).T
 
     def predict(self, contexts: FloatArray) -> FloatArray:
         """[n, K]."""
-        predicted: FloatArray = np.clip(self.mean + with_constant(contexts) @ self.weights, 0.0, 1.0)
+        return self.within(with_constant(contexts) @ np.tensordot(self.beliefs(), self.weights, 1))
+
+    def beliefs(self) -> FloatArray:
+        """In each fit: proportional to the likelihood of the rewards so far, were their noise what the best fit misses."""
+        least, count = float(self.losses.min()), float(self.grams[:, -1, -1].sum())
+        variance = max(least / max(count, 1.0), LEAST_NOISE)
+        shares: FloatArray = np.exp(-0.5 * (self.losses - least) / variance)
+        shares /= shares.sum()
+        return shares
+
+    def within(self, above: FloatArray) -> FloatArray:
+        """The prediction, from what is expected above the mean."""
+        predicted: FloatArray = np.clip(self.mean + above, 0.0, 1.0)
         return predicted
+
+
+def standardising(moments: FloatArray) -> FloatArray:
+    """z -> (z - means) / spreads as a matrix, from the mean of z z'; the constant, which is last, stays."""
+    means = moments[-1]
+    spreads = np.sqrt(np.maximum(np.diag(moments) - means**2, 0.0))
+    spreads[-1] = 1.0
+    spreads[spreads <= 1e-12 * np.abs(means)] = np.inf  # a constant says nothing
+    change = np.diag(1.0 / spreads)
+    change[-1, :-1] = (-means / spreads)[:-1]
+    return change
 
 
 def with_constant(contexts: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ import numpy as np
 from ensample.checks import number
 from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.estimators import weights_of
+from ensample.evaluation.folds import Folds
 from ensample.evaluation.logged import LoggedData, LogRows
 from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.tally import Weighed
@@ -18,7 +19,7 @@ from ensample.types import FloatArray
 __all__ = ["EvaluationWork", "pieces"]
 
 LOOK_GROWTH = 8 / 7  # of the rows between two looks, and two fits of the reward model
-FIRST_LOOK = 50
+FIRST_LOOK = 10
 MOST_CELLS = 1 << 20  # rows x actions held at once, some twenty numbers each
 
 
@@ -35,7 +36,8 @@ class EvaluationWork:
         self.data, self.target, self.given = data, target, reward_model
         if reward_model is not None and not callable(reward_model):
             raise WrongType("reward_model", reward_model, "a function of (contexts, names of actions), or None")
-        self.model = ActionRidges(len(data.names), len(data.contexts.names))
+        size = len(data.names), len(data.contexts.names)
+        self.model, self.folds = ActionRidges(*size), Folds(*size, used=reward_model is None)
         self.least = None if least_propensity is None else number("least_propensity", least_propensity, 0.0, 1.0, above=0.0)
         if self.least is not None and self.least > data.rarest:
             raise InvalidArgument("least_propensity", self.least, f"at most {data.rarest:g}, a propensity of the log")
@@ -51,6 +53,7 @@ class EvaluationWork:
         weights = weights_of(target, rows.chosen, rows.propensity)
         predicted = self.model.predict(rows.contexts) if self.given is None else self.told(rows, self.given)
         weighed = Weighed(rows.rewards, rows.chosen, weights, target, self.propensities(rows), predicted)
+        self.folds.add(rows, weighed)
         self.target.learn(rows)
         if self.given is None:
             self.model.add(rows.contexts, rows.chosen, rows.rewards)
@@ -75,7 +78,7 @@ def pieces(count: int, actions: int) -> Iterator[tuple[int, int]]:
     """(start, stop) of rows taken together: cut where one looks or fits, which depends on the number of rows before only.
 
     >>> [stop for _, stop in pieces(100, 10)]
-    [50, 58, 67, 77, 88, 100]
+    [10, 12, 14, 16, 19, 22, 26, 30, 35, 40, 46, 53, 61, 70, 80, 92, 100]
     """
     chunk = max(MOST_CELLS // max(actions, 1), 256)
     start, look = 0, FIRST_LOOK
