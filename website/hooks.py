@@ -36,11 +36,12 @@ homes: dict[str, tuple[str, str]] = {}
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Pages and a style sheet that are not in docs/."""
+    """Pages, a style sheet and a script that are not in docs/."""
     for source, page in FROM_THE_ROOT.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "site.css", content=style_sheet()))
+    files.append(File.generated(config, "iframe-worker.js", abs_src_path=str(ROOT / "website" / "iframe-worker.js")))
     homes.update(reference(files))
     return files
 

@@ -1,5 +1,6 @@
 """What was before an experiment, and what another recipe makes of it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,26 @@ def test_what_was_learned_before_decides(news: News) -> None:
     experiment.learn(past, context="c", action="a", reward="r")
     assert experiment.decide({"d": "x"}).propensities["sport"] > 0.8
     assert experiment.decide({"d": "y"}).propensities["culture"] > 0.8
+
+
+@pytest.mark.parametrize("kind", ["struct", "json", "flat"])
+def test_a_frame_that_is_evaluated_can_be_learned(news: News, kind: str) -> None:
+    """The contexts are those of decisions to come, and the propensity is no feature: nobody knows it before the choice."""
+    experiment, twin = news(), news()
+    shared = {"propensity": [0.5, 0.25] * 40, "action": ROWS["action"], "reward": ROWS["reward"]}
+    fields = {name: ROWS[name] for name in ("age", "device")}
+    contexts = [dict(zip(fields, row, strict=True)) for row in zip(*fields.values(), strict=True)]
+    given = {
+        "struct": {"context": contexts, "page": ["home"] * 80},
+        "json": {"context": [json.dumps(context) for context in contexts], "page": ["home"] * 80},
+        "flat": fields,
+    }
+    experiment.learn(pl.DataFrame(given[kind] | shared))
+    twin.learn(pl.DataFrame(ROWS))
+    assert experiment.hash == twin.hash and not [name for name in experiment.columns if "propensity" in name]
+    named = news()
+    named.learn(pl.DataFrame(ROWS | {"propensity": [0.5] * 80}), context=["age", "propensity"])
+    assert [name for name in named.columns if "propensity" in name], "unless it is asked for"
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
     if actions is not None:
         given = as_actions("actions", actions)
         if state.settings.actions is not None and (new := [name for name in given if name not in state.actions]):
-            raise InvalidArgument("actions", new[0], f"actions of the experiment: {', '.join(state.standing)}")
+            known = ", ".join(state.standing)
+            raise InvalidArgument("actions", new[0], f"actions of the experiment: {known} (add() brings more)")
         names = tuple(given)
         moment = given if any(features is not None for features in given.values()) else None
     if less:

@@ -299,9 +299,10 @@ class Experiment(Facts, Taking, Exports):
     ) -> int:
         """Begin with rewards from before: a frame of pandas or polars, or a file .csv or .parquet. How many were learned.
 
-        `action` and `reward` name columns; `context` names the others that count, by default all; one column of dicts or JSON
-        is a context by itself. Rows without a reward are left out. All rows are checked before the first is learned; a
-        `progress` bar shows how far it is. They are no decisions, so the log does not have them.
+        `action` and `reward` name columns; `context` names the others that count, by default one of dicts or JSON that is
+        called so, else all but `propensity`; one column of dicts or JSON is a context by itself. Rows without a reward are
+        left out. All rows are checked before the first is learned; a `progress` bar shows how far it is. They are no decisions,
+        so the log does not have them.
 
         >>> import ensample as es, polars as pl
         >>> experiment = es.Experiment("news", actions=["sport", "culture"])

@@ -76,11 +76,11 @@ def contexts_of(frame: Any, columns: dict[str, Any], context: Any, others: tuple
     """By the names of its columns; one column of dicts or JSON is a context by itself."""
     if isinstance(context, str):
         context = [context]
-    names = [name for name in columns if name not in others] if context is None else list(context)
+    names = usual_names(columns, others) if context is None else list(context)
     for name in names:
         if name not in columns:
             raise InvalidArgument("context", name, f"one of the columns {', '.join(columns)}")
-    if len(names) == 1 and all(isinstance(value, dict) or is_object(value) for value in list(columns[names[0]])[:1]):
+    if len(names) == 1 and holds_contexts(columns[names[0]]):
         return (value if isinstance(value, dict) else json.loads(value) for value in list(columns[names[0]]))
     values = [list(columns[name]) for name in names]
     return (
@@ -88,6 +88,17 @@ def contexts_of(frame: Any, columns: dict[str, Any], context: Any, others: tuple
         if names
         else iter([{}] * frame.shape[0])
     )
+
+
+def usual_names(columns: dict[str, Any], others: tuple[str, str]) -> list[str]:
+    """A column `context` of dicts or JSON, as evaluation has it, else all that is known before the choice."""
+    if "context" in columns and holds_contexts(columns["context"]):
+        return ["context"]
+    return [name for name in columns if name not in (*others, "propensity")]
+
+
+def holds_contexts(values: Any) -> bool:
+    return all(isinstance(value, dict) or is_object(value) for value in list(values)[:1])
 
 
 def is_object(value: object) -> bool:

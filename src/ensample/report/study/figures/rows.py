@@ -87,7 +87,7 @@ def named_rows(axes: Axes, rows: list[tuple[str, int]]) -> None:
     axes.yaxis.set_visible(False)
     axes.spines.left.set_visible(False)
     for top, (label, _) in zip(tops(depths), rows, strict=True):
-        axes.text(0.0, top + 0.32, label, transform=axes.get_yaxis_transform(), va="baseline", fontsize=8.0, color=INK)
+        axes.text(0.0, top + 0.32, label, transform=axes.get_yaxis_transform(), va="baseline", fontsize=8.5, color=INK)
         if top:
             axes.axhline(top - 0.1, color=RULE, linewidth=0.5)
 
