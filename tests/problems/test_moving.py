@@ -1,10 +1,13 @@
 """Problems whose truth moves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import ensample as es
 from ensample.kernels.world import World
+from ensample.lab.bounds import guarantee_of
 
 
 def drawn(name: str, **options) -> es.MovingProblem:
@@ -76,9 +79,27 @@ def test_bad_fields_are_named() -> None:
         es.MovingProblem(es.ChangingArms(2), [0.6, 0.8], 0.1, step=0.1)
 
 
+class Seasons(es.LinearProblem):
+    """A moving truth of somebody's own."""
+
+    def at(self, t: int) -> es.Problem:
+        return es.LinearProblem(self.arms, self.theta[:: -1 if t // 10 % 2 else 1], self.noise)
+
+
 def test_no_theorem_is_said_to_hold() -> None:
+    arms = es.FiniteArms(np.eye(2))
+    own, still = Seasons(arms, [0.6, 0.8], 0.1), es.LinearProblem(arms, [0.6, 0.8], 0.1)
     policy = {"recipe": "LinUCB", "theorem": True}
     study = es.Study(name="moving", horizon=50, runs=1, policy=policy, problem=[{"family": "drift"}, {"family": "sphere"}])
-    from ensample.lab.bounds import guarantee_of
+    cells = [*study.cells, *(replace(study.cells[1], family=problem, recipe=theorem(problem)) for problem in (own, still))]
+    assert [guarantee_of(cell) is None for cell in cells] == [True, False, True, False]
 
-    assert [guarantee_of(cell) is None for cell in study.cells] == [True, False]
+
+def theorem(problem: es.Problem) -> es.Recipe:
+    return es.LinUCB.from_theorem(es.setting_of(problem, horizon=50))
+
+
+@pytest.mark.parametrize("problem", [es.problem("drift"), Seasons(es.FiniteArms(np.eye(2)), [0.6, 0.8], 0.1)])
+def test_the_general_theorem_is_not_measured_where_the_truth_moves(problem: es.Problem) -> None:
+    with pytest.raises(es.InvalidArgument, match=r"^problem = .*one theta for all rounds"):
+        es.theory.measure(es.LinUCB(), problem, horizon=10, runs=1)

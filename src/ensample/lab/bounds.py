@@ -2,7 +2,7 @@
 
 from ensample.errors import AssumptionError
 from ensample.lab.cell import Cell
-from ensample.problems import LinearProblem, MovingProblem, example_of, setting_of
+from ensample.problems import LinearProblem, example_of, setting_of
 from ensample.theory import Guarantee
 
 __all__ = ["guarantee_of"]
@@ -16,8 +16,7 @@ def guarantee_of(cell: Cell) -> Guarantee | None:
     """
     setting, problem = cell.recipe.setting, example_of(cell.family)
     forced = isinstance(problem, LinearProblem) and (len(problem.warmup) or len(problem.opening))
-    moves = isinstance(problem, MovingProblem)
-    if setting is None or forced or moves or not setting.covers(setting_of(cell.family, cell.horizon)):
+    if setting is None or forced or problem.moves or not setting.covers(setting_of(cell.family, cell.horizon)):
         return None
     try:
         return cell.recipe.guarantee(setting)

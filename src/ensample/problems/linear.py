@@ -50,6 +50,11 @@ class Problem(ABC):
         """The problem of round t, from 0: this one, unless the truth moves."""
         return self
 
+    @property
+    def moves(self) -> bool:
+        """Whether rounds have truths of their own, which no theorem is about."""
+        return type(self).at is not Problem.at
+
     def place(self, rounds: int = 0) -> World | Scene | None:
         """The problem as kernels see it in so many rounds; None where they do not know its arms, its noise or its answers."""
         return None

@@ -136,9 +136,11 @@ def promises(offer: Offer, thetas: FloatArray) -> FloatArray:
 
 
 def require_linear(problem: Problem) -> None:
-    """Raise unless means are x'theta."""
+    """Raise unless means are x'theta, with one theta."""
     if type(problem).mean is not Problem.mean:
         raise InvalidArgument("problem", problem, "a linear problem: means x'theta, which the theorem is about")
+    if problem.moves:
+        raise InvalidArgument("problem", problem, "one theta for all rounds, which the theorem is about")
 
 
 def summary(looks: list[FloatArray], regrets: list[float], setting: Setting) -> Measurement:
