@@ -153,7 +153,7 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
     """
     file = file_path("path", path)
     if not file.is_file():
-        raise InvalidArgument("path", os.fspath(path), "a log that was written as Parquet or JSON lines")
+        raise InvalidArgument("path", os.fspath(path), "a log that was written as Parquet or JSON lines, and is there")
     pl = package("polars")
     with readable(path, "a log that was written as Parquet or JSON lines"):
         if file.suffix == ".jsonl":
