@@ -269,6 +269,17 @@ def test_scores_of_other_arms_than_those_on_offer_are_refused(own: SimpleNamespa
     assert policy.round == 12 and not policy.open_decisions
 
 
+def test_scores_that_are_no_numbers_are_refused(own: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = played(own.MeanSampling(4))
+    monkeypatch.setattr(type(policy.model), "scores", lambda self, member, rows: np.array([1.0, np.nan, 2.0]))
+    for call in (policy.decide, policy.propensities):
+        with pytest.raises(es.InvalidArgument, match=r"^scores = .* no NaN, from ArmMeans.scores"):
+            call()
+    assert policy.round == 12 and policy.version == 12 and not policy.open_decisions
+    monkeypatch.setattr(type(policy.model), "scores", lambda self, member, rows: np.array([1.0, -np.inf, 2.0]))
+    assert policy.decide().arm == 2, "an arm may be ruled out"
+
+
 def test_snapshots_know_them_where_their_modules_are_imported(own: SimpleNamespace, tmp_path: Path) -> None:
     for place, recipe in enumerate((own.MeanSampling(4, own.Triangular(0.5)), es.PerturbedHistory(reward=own.Triangular(0.5)))):
         policy = played(recipe)

@@ -5,6 +5,7 @@ import pytest
 
 import ensample as es
 from conformance.policies import FEATURES
+from ensample.kernels.minibatches import merge
 from ensample.kernels.networks import Pull, commit
 from ensample.models.network_ensemble import NO_BOOK
 from ensample.models.networks import ACTIVATIONS, Networks
@@ -101,3 +102,14 @@ def test_an_ensemble_is_what_its_definition_says(name: str, standing: bool, give
             np.testing.assert_allclose(scores, [twin.score(j, x) for x in FEATURES], rtol=1e-8, atol=1e-10)
             chosen, promises = policy.model.votes(policy.arms)
             assert promises[j] == pytest.approx(scores.max()) and scores[chosen[j]] == pytest.approx(scores.max())
+
+
+def test_equal_rows_of_a_minibatch_become_one() -> None:
+    rng = np.random.default_rng(3)
+    different = rng.standard_normal((5, 4))
+    different[3], different[4] = [1.0, 0.0, 0.0, 0.0], [-1.0, 1.0, 0.0, 0.0]  # whose keys are equal, 1 = 2 - 1
+    drawn = np.concatenate([[2], rng.integers(5, size=30), [3, 4]])
+    seen, which = different[drawn], np.empty(33, np.int64)
+    count = merge(seen, which)
+    assert count == len(set(drawn.tolist())) and which[0] == 0
+    np.testing.assert_array_equal(seen[:count][which], different[drawn])

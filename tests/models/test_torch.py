@@ -112,7 +112,7 @@ def test_members_begin_apart_and_torch_is_left_alone() -> None:
     assert np.abs(scores[0] - scores[2]).max() > 0.01 and np.abs(np.diff(scores[0], axis=1)).max(axis=0).min() > 0.01
     nets = policies[0].model.nets
     rows = np.random.default_rng(0).standard_normal((500, 3))
-    assert np.std(nets.outputs(policies[0].model.recall.prior, rows)) / nets.gain == pytest.approx(1.0, abs=0.5)
+    assert np.std(nets.outputs(policies[0].model.additions.prior, rows)) / nets.gain == pytest.approx(1.0, abs=0.5)
     spreads = nets.spreads()
     assert (spreads > 0.0).all() and spreads[0] == 1.0, "what is always drawn alike is pulled with strength 1"
 
@@ -178,7 +178,7 @@ def test_what_members_began_with_is_in_the_snapshot(tmp_path, monkeypatch: pytes
     monkeypatch.setattr(torch, "manual_seed", lambda seed: seeded(seed // 2))
     loaded = es.load(tmp_path / "policy.safetensors", recipe=RECIPE)
     np.testing.assert_array_equal(loaded.model.anchor, policy.model.anchor)
-    np.testing.assert_array_equal(loaded.model.recall.prior, policy.model.recall.prior)
+    np.testing.assert_array_equal(loaded.model.additions.prior, policy.model.additions.prior)
     other = RECIPE.start(es.FiniteArms(FEATURES), seed=2)
     assert not np.array_equal(other.model.anchor, policy.model.anchor), "the control: a new policy draws otherwise"
 

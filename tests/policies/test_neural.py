@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,7 +129,7 @@ def test_one_network_without_perturbations_serves_the_greedy() -> None:
     greedy, chancy = es.Greedy(model=SMALL).start(arms), es.EpsilonGreedy(0.3, model=SMALL).start(arms)
     for policy in (greedy, chancy):
         play(policy, 20)
-        assert policy.model.size == 1 and policy.model.recall.prior is None
+        assert policy.model.size == 1 and policy.model.additions.prior is None
     assert sorted(set(greedy.propensities().tolist())) == [0.0, 1.0]
     assert chancy.propensities().min() == pytest.approx(0.3 / 7)
 
@@ -155,6 +156,22 @@ def test_a_replay_has_the_same_bits_with_the_same_number_of_threads(threads: str
         done = subprocess.run([sys.executable, "-c", REPLAYED], capture_output=True, text=True, check=True, env=environment)
         told += done.stdout.split()
     assert len(told) == 4 and len(set(told)) == 1
+
+
+def test_a_snapshot_of_another_processor_is_taken(tmp_path: Path) -> None:
+    """OpenBLAS is told to multiply as an old processor does, which has other bits. What is loaded is what is computed here."""
+    path, environment = tmp_path / "networks.snapshot", {**os.environ, "OPENBLAS_CORETYPE": "Prescott"}
+    saves = f"{REPLAYED}\npolicy.save({str(path)!r})"
+    subprocess.run([sys.executable, "-c", saves], check=True, capture_output=True, env=environment)
+    saved, loaded = es.load(path, verify=False), es.load(path)
+    here = saved.recipe.replay(saved.arms, saved.log(), seed=3)
+    for name, values in here.model.arrays().items():
+        np.testing.assert_array_equal(loaded.model.arrays()[name], values)
+        np.testing.assert_allclose(saved.model.arrays()[name], values, rtol=1e-9, atol=1e-9 * np.abs(values).max())
+    saved.model.weights[0, 0] += 0.05 * np.abs(saved.model.weights).max()
+    saved.save(path)
+    with pytest.raises(es.SnapshotError, match=r"state.parameters = .*: expected what replaying the log gives"):
+        es.load(path)
 
 
 def test_a_snapshot_that_no_training_leaves_behind_is_refused(tmp_path) -> None:

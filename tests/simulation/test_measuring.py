@@ -121,6 +121,15 @@ def test_bad_input_is_named() -> None:
         theory.measure(es.EnsembleSampling(intercept=True), EVEN, 10)
 
 
+def test_a_model_without_estimates_is_named_before_anything_is_played() -> None:
+    done: list[int] = []
+    with pytest.raises(es.InvalidArgument, match=r"^recipe = .* `estimates`.*; NetworkEnsemble has none$"):
+        theory.measure(
+            es.EnsembleSampling(3, model=es.Neural(hidden=(4,))), EVEN, 10, progress=lambda one, all: done.append(one)
+        )
+    assert not done
+
+
 def test_the_theory_does_not_load_what_is_above_it() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'mesure'"):
         _ = theory.mesure

@@ -138,9 +138,14 @@ def logistic(turns: int, step: Step) -> Iterator[Ratio]:
 
 
 def neural(turns: int, step: Step) -> Iterator[Ratio]:
-    """A round of networks, which decides, learns and keeps what it was, against the matrix products of its step alone."""
-    name = f"network round / its bare products, {MEMBERS} members, 50-50, batch 64"
-    yield compared(name, network_rounds(NETWORK_ROUNDS), network_products(NETWORK_ROUNDS), 1.3, False, turns, step)
+    """A round of networks, which decides, learns and keeps what it was, against the matrix products of its step alone.
+
+    Of standing arms a minibatch has some more than once, and they are multiplied once; of changing ones all are different.
+    """
+    shape, products = f"{MEMBERS} members, 50-50, batch 64", network_products(NETWORK_ROUNDS)
+    for arms in ("standing", "changing"):
+        ours = network_rounds(NETWORK_ROUNDS, arms == "changing")
+        yield compared(f"network round / its bare products, {shape}, {arms} arms", ours, products, 1.3, False, turns, step)
 
 
 def engines(turns: int, step: Step) -> Iterator[Ratio]:

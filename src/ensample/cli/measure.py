@@ -22,6 +22,7 @@ from ensample.numerals import numeral, terminal
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
 from ensample.simulation.measuring import measure as measured
+from ensample.simulation.measuring import require_estimates
 from ensample.theory import Measurement
 
 __all__ = ["measure"]
@@ -82,6 +83,8 @@ def measure(
     page = None if markdown is None else marked_page(markdown, BEGIN, END)
     family = problem_named(problem, given(dim=dim, arms=arms, noise=noise))
     recipes, skipped = prepare(policies, family, horizon)
+    for recipe in recipes.values():  # before the others have been measured for nothing
+        require_estimates(recipe, family)
     found = run(recipes, family, horizon, runs, seed)
     options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items() if isinstance(value, int | float))
     title = f"{problem}: {options}; {horizon:,} rounds, {runs:,} runs, seed {seed}"

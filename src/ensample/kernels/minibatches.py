@@ -6,10 +6,12 @@ One pass each: between two streams of matrix products whatever is many small ste
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from ensample.kernels.compile import embedded, kernel
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["LOGISTIC", "RECENT", "SQUARED", "WIDEST", "Aim", "Held", "Newest", "aim", "fetch", "sigma_of", "spread_of"]
+__all__ = ["LOGISTIC", "RECENT", "SQUARED", "WIDEST", "Aim", "Held", "Newest", "aim", "fetch", "merge", "sigma_of", "spread_of"]
 
 SQUARED, LOGISTIC = 0, 1  # losses
 WIDEST = 100.0  # times its typical size: further out, where networks know nothing, a feature counts no more
@@ -94,11 +96,44 @@ def measured(row: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
 
 
 @kernel
+def merge(seen: FloatArray, which: IntArray) -> int:
+    """Equal rows of `seen` [1 + B, d] become one: the different ones come first, and row b is number `which[b]` of them.
+
+    Returns how many they are. Networks give equal rows the same outputs, and what a gradient takes from them is the sum of
+    their slopes: where arms stand a minibatch has few rows. The first stays the first.
+    """
+    keys, count = np.empty(which.size), 0
+    for b in range(which.size):
+        row, key = seen[b], 0.0
+        for i in range(row.size):
+            key += (i + 1) * row[i]
+        g = 0
+        while g < count and not (keys[g] == key and same(seen[g], row)):
+            g += 1
+        if g == count:
+            keys[g] = key
+            for i in range(row.size):
+                seen[g, i] = row[i]
+            count += 1
+        which[b] = g
+    return count
+
+
+@embedded
+def same(one: FloatArray, other: FloatArray) -> bool:
+    i = 0
+    while i < one.size and one[i] == other[i]:
+        i += 1
+    return i == one.size
+
+
+@kernel
 def aim(
     how: Aim,
     held: Held,
     newest: Newest,
     places: IntArray,
+    which: IntArray,
     rewards: FloatArray,
     outputs: FloatArray,
     count: int,
@@ -106,34 +141,43 @@ def aim(
     after: FloatArray,
     delta: FloatArray,
 ) -> float:
-    """The derivative of the minibatch's mean loss by the outputs, into `delta`: both [m, 1 + B]. Returns lam.
+    """The derivative of the minibatch's mean loss by the outputs, into `delta`: both [m, G]. Returns lam.
 
-    The first column is that of the newest observation, which came only to be seen. What members expected of it brings the
-    units of rewards (mean, squared deviations, mean squared miss) from `before` to `after`, unless `before` is empty.
+    Observation b is in row `which[b + 1]` of G, as `merge` has it. The first row is that of the newest observation, which
+    came only to be seen. What members expected of it brings the units of rewards (mean, squared deviations, mean squared
+    miss) from `before` to `after`, unless `before` is empty.
     """
     y = newest.values[newest.values.size - 1]
     if before.size > 0:
         learn_units(before, after, y, count, y - expectation(how, newest, outputs, count - 1, before))
     mean, spread = after[0], spread_at(after[0], after[1], count)
     sigma = sigma_at(after[2], spread)
-    members, rows = outputs.shape
-    delta[:, 0] = 0.0
-    for b in range(1, rows):
-        place, y = places[b - 1], rewards[b - 1]
-        for j in range(members):
-            delta[j, b] = outputs[j, b] + (how.prior * held.told[place, j] if held.told.shape[1] > 0 else 0.0)
+    members, batch = outputs.shape[0], places.size
+    delta[:] = 0.0
+    for b in range(batch):
+        place, row, y = places[b], which[b + 1], rewards[b]
         if how.loss == SQUARED:
             target, scale = (y - mean) / spread, (1.0 if math.isnan(how.boldness) else how.boldness * sigma) / spread
             for j in range(members):
-                delta[j, b] = (delta[j, b] - target - scale * held.z[place, j]) / (rows - 1)
+                delta[j, row] += (heard(how, held, outputs, j, row, place) - target - scale * held.z[place, j]) / batch
         else:
-            centre = sigmoid(delta[:, b].sum() / members)
+            total = 0.0
+            for j in range(members):
+                total += heard(how, held, outputs, j, row, place)
+            centre = sigmoid(total / members)
             scale = (1.0 if math.isnan(how.boldness) else how.boldness) * math.sqrt(centre * (1.0 - centre))
             for j in range(members):
-                delta[j, b] = (sigmoid(delta[j, b]) - y - scale * held.z[place, j]) / (rows - 1)
+                expected = sigmoid(heard(how, held, outputs, j, row, place))
+                delta[j, row] += (expected - y - scale * held.z[place, j]) / batch
     if not math.isnan(how.pull):
         return how.pull
     return (sigma / spread) ** 2 if how.loss == SQUARED else 1.0  # the noise of clicks is known
+
+
+@embedded
+def heard(how: Aim, held: Held, outputs: FloatArray, member: int, row: int, place: int) -> float:
+    """What a member and its prior network say together."""
+    return outputs[member, row] + (how.prior * held.told[place, member] if held.told.shape[1] > 0 else 0.0)
 
 
 @embedded

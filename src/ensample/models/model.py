@@ -69,11 +69,18 @@ class Model(ABC):
             raise InvalidArgument("scores", scores, f"a number for each of {len(rows)} rows of features from {name}.scores")
         return scores
 
+    def _ranked(self, scores: FloatArray, best: FloatArray) -> None:
+        """Raise where the best of some scores is no number: NaN is larger than all, so that looking at the best is enough."""
+        if np.isnan(best).any():
+            raise InvalidArgument("scores", scores, f"numbers, and no NaN, from {type(self).__name__}.scores")
+
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         """(arm, features) that a member likes best, the lowest number on ties."""
         if offer.rows is None:
             raise InvalidArgument("arms", offer, f"arms that are listed: {type(self).__name__} scores them one by one")
-        arm = int(np.argmax(self._scored(member, offer.rows)))
+        scores = self._scored(member, offer.rows)
+        arm = int(scores.argmax())
+        self._ranked(scores, scores[arm])
         return arm, offer.rows[arm]
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
@@ -83,7 +90,9 @@ class Model(ABC):
         if offer.rows is None:
             raise PropensityError(f"votes need finitely many arms, here {offer!r}; give the features of the round")
         scores = np.array([self._scored(member, offer.rows) for member in range(self.size)])
-        return scores.argmax(axis=1), scores.max(axis=1)
+        promised = scores.max(axis=1)
+        self._ranked(scores, promised)
+        return scores.argmax(axis=1), promised
 
     @property
     def inflation(self) -> float:

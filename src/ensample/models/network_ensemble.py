@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.kernels.minibatches import Aim, Held, Newest, aim, fetch, measured
+from ensample.kernels.minibatches import Aim, Held, Newest, aim, fetch, measured, merge
 from ensample.kernels.networks import Book, Pull, commit
+from ensample.models.additions import Additions
 from ensample.models.loss import Loss
 from ensample.models.model import Model
 from ensample.models.nets import Nets
-from ensample.models.recall import Recall
 from ensample.models.replay import EMPTY, Memory, drawn_places, new_memory, reservoir_place
 from ensample.models.units import FeatureUnits, RewardUnits, in_units, new_feature_units
 from ensample.perturbations import Perturbation
@@ -90,7 +90,7 @@ class NetworkEnsemble(Model):
         self._numbers[:2] = nets.draw(address.generator(Stream.INITIAL, 0))
         self._pull = runs(1.0 / np.square(nets.spreads()))  # lam / n times the inverse of the variances, as the loss is a mean
         prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
-        self.recall = Recall(nets, prior, law, address, training.memory)
+        self.additions = Additions(nets, prior, law, address, training.memory)
         self.memory: Memory = new_memory(training.memory, nets.dim)
         given = (math.nan if value is None else value for value in (training.boldness, training.pull))
         self.aim = Aim(training.loss.code, training.prior, *given)
@@ -108,7 +108,7 @@ class NetworkEnsemble(Model):
         self.anchor, self.weights = self._numbers[0], self._numbers[1:]  # [n]; [3, n] with the optimiser's moments, or [1, n]
         self._current = self.weights[0]  # always the same view, which networks then need not cut anew
         self.state = state_of(self._book)
-        self._held = Held(*self.memory, self.recall.known, self.recall.z, self.recall.told)
+        self._held = Held(*self.memory, self.additions.known, self.additions.z, self.additions.told)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in VIEWS}  # copies would be no views
@@ -129,7 +129,7 @@ class NetworkEnsemble(Model):
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
         seen = self._seen(rows)
         outputs = self.nets.member(self._current, member, seen)
-        if self.recall.prior is not None:
+        if self.additions.prior is not None:
             outputs = outputs + self.training.prior * self._prior_scores(member, rows, seen)
         return self.training.loss.rewards(outputs, *self._reward_units())
 
@@ -143,11 +143,11 @@ class NetworkEnsemble(Model):
 
     def _prior_scores(self, member: int, rows: FloatArray, seen: FloatArray) -> FloatArray:
         """What a member's prior network says; of standing arms it says the same for ever, and that is kept."""
-        assert self.recall.prior is not None
+        assert self.additions.prior is not None
         if rows is not self.rows:
-            return self.nets.member(self.recall.prior, member, seen)
+            return self.nets.member(self.additions.prior, member, seen)
         if member not in self._prior_rows:
-            self._prior_rows[member] = self.nets.member(self.recall.prior, member, seen)
+            self._prior_rows[member] = self.nets.member(self.additions.prior, member, seen)
         return self._prior_rows[member]
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
@@ -174,8 +174,8 @@ class NetworkEnsemble(Model):
         """What every member expects of every row: [K, m]."""
         seen = self._seen(rows)
         outputs = self.nets.outputs(self._current, seen)
-        if self.recall.prior is not None:
-            outputs += self.training.prior * self.nets.outputs(self.recall.prior, seen)
+        if self.additions.prior is not None:
+            outputs += self.training.prior * self.nets.outputs(self.additions.prior, seen)
         return self.training.loss.rewards(outputs.T, *self._reward_units())
 
     def _reward_units(self) -> tuple[float, float]:
@@ -210,16 +210,18 @@ class NetworkEnsemble(Model):
         begun = self._begun if first == last else self.weights.copy()
         current = begun[0] if len(begun) else self._current
         units = before.book.numbers[-3:], after.book.numbers[-3:]
-        seen, rewards, delta = self._blank(drawn.shape[1])
+        seen, rewards, which = self._blank(drawn.shape[1])
         measured(after.newest[:-1], before.features.sizes, seen[0])
-        newest = Newest(after.newest, after.kept, self.recall.outputs(seen[0]))
+        newest = Newest(after.newest, after.kept, self.additions.outputs(seen[0]))
         with np.errstate(all="ignore"):  # what diverges is refused below
             for number, places in enumerate(drawn, first):
                 self._fetch(newest, places, after.features.sizes, seen[1:], rewards)
-                tape, outputs = self.nets.forward(current, seen, self._room)
+                rows = seen[: merge(seen, which)]
+                tape, outputs = self.nets.forward(current, rows, self._room)
+                delta = np.empty(outputs.shape)
                 was = units[0] if number == first else NO_BOOK.numbers
-                lam = aim(self.aim, self._held, newest, places, rewards, outputs, count, was, units[1], delta)
-                gradient = self.nets.gradient(current, seen, tape, delta, self._room)
+                lam = aim(self.aim, self._held, newest, places, which, rewards, outputs, count, was, units[1], delta)
+                gradient = self.nets.gradient(current, rows, tape, delta, self._room)
                 step = gradient, self.anchor, self._pull, lam / count, training.rate, number
                 if number < last:
                     fine = commit(begun, self._begun, *step, NO_BOOK, NO_BOOK)
@@ -228,20 +230,20 @@ class NetworkEnsemble(Model):
                 if not fine:
                     raise InvalidArgument("rate", training.rate, "a smaller one: the weights do not stay finite")
 
-    def _blank(self, batch: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Room for a minibatch, which the newest observation comes before: rows [1 + B, d], rewards [B], slopes [m, 1 + B]."""
-        return np.empty((1 + batch, self.nets.dim)), np.empty(batch), np.empty((self.size, 1 + batch))
+    def _blank(self, batch: int) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Room for a minibatch, which the newest observation comes before: rows [1 + B, d], rewards [B], which row [1 + B]."""
+        return np.empty((1 + batch, self.nets.dim)), np.empty(batch), np.empty(1 + batch, np.int64)
 
     def _fetch(self, newest: Newest, places: IntArray, sizes: FloatArray, seen: FloatArray, rewards: FloatArray) -> None:
         """What is in these places of the memory once the newest observation is."""
         if not self.standing:
-            self.recall.take_units(sizes)
+            self.additions.take_units(sizes)
         begin = 0
         while (begin := fetch(self._held, newest, places, begin, sizes, seen, rewards)) < places.size:
             place, here = int(places[begin]), int(newest.kept[1])
             x = newest.values[:-1] if place == here else self.memory.features[place]
             measured(x, sizes, seen[begin])
-            self.recall.compute(place, int(newest.kept[0]) if place == here else int(self.memory.rounds[place]), seen[begin])
+            self.additions.compute(place, int(newest.kept[0]) if place == here else int(self.memory.rounds[place]), seen[begin])
 
     def settle(self) -> None:
         round, place = self.state.kept.tolist()
@@ -283,7 +285,7 @@ class NetworkEnsemble(Model):
         parts |= {f"rewards.{name}": values for name, values in state.rewards._asdict().items()}
         parts |= {"observed": state.observed, "trained": state.trained, "newest": state.newest, "kept": state.kept}
         if self.nets.keeps_draws:
-            parts |= {"anchor": self.anchor} | ({} if self.recall.prior is None else {"prior": self.recall.prior})
+            parts |= {"anchor": self.anchor} | ({} if self.additions.prior is None else {"prior": self.additions.prior})
         return parts | {f"memory.{name}": values for name, values in memory._asdict().items()}
 
 

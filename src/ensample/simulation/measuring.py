@@ -17,7 +17,7 @@ from ensample.simulation.live import run_live
 from ensample.theory import Measurement, Setting, regret_bound
 from ensample.types import FloatArray
 
-__all__ = ["measure"]
+__all__ = ["measure", "require_estimates"]
 
 ROUNDING = 1e-12  # by which a promise may miss the best mean and still be called optimistic
 
@@ -66,6 +66,7 @@ def measure(
         raise InvalidArgument("recipe", recipe, "one without an intercept, which the theorem knows nothing of")
     horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
     moments, redraws = whole("moments", moments, 1), whole("redraws", redraws, 1)
+    require_estimates(recipe, problem)
     setting = setting_of(problem, horizon, recipe.lam, number("delta", delta, most=1.0, above=0.0))
     marked = np.unique(np.geomspace(1, horizon, min(moments, horizon)).round().astype(np.int64)) - 1
     rngs, looks, regrets = RunGenerators(seed, 0), [], []
@@ -126,8 +127,14 @@ def estimates(policy: Policy, round: int) -> FloatArray:
     try:
         found = policy.model.estimates(round)
     except AttributeError:
-        raise InvalidArgument("recipe", policy.recipe, "one whose model has `estimates`") from None
+        expected = f"one whose model has `estimates`, theta^j of each member; {type(policy.model).__name__} has none"
+        raise InvalidArgument("recipe", policy.recipe, expected) from None
     return found
+
+
+def require_estimates(recipe: Recipe, problem: Problem | Family) -> None:
+    """Raise before anything is played unless the model has what is measured."""
+    estimates(recipe.start(example_of(problem).arms, seed=0), 0)
 
 
 def promises(offer: Offer, thetas: FloatArray) -> FloatArray:

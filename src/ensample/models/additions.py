@@ -13,13 +13,13 @@ from ensample.perturbations import Perturbation, drawn
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["Recall"]
+__all__ = ["Additions"]
 
 NOTHING = np.zeros(0)
 KEPT = 1024  # rows whose outputs are kept beside those of the memory: arms that stand are played again and again
 
 
-class Recall:
+class Additions:
     """Perturbations Z_i^j, and prior outputs p^j(x_i), of what is in memory."""
 
     def __init__(self, nets: Nets, prior: FloatArray | None, law: Perturbation, address: Address, capacity: int) -> None:
@@ -32,8 +32,8 @@ class Recall:
         self._room = nets.room()
 
     def take_units(self, sizes: FloatArray) -> None:
-        """What was computed in other units is forgotten."""
-        if not np.array_equal(sizes, self._sizes):
+        """What prior networks said in other units is forgotten; perturbations have none."""
+        if self.prior is not None and not np.array_equal(sizes, self._sizes):
             self.known[:] = EMPTY
             self._sizes = sizes.copy()
 
