@@ -199,6 +199,8 @@ def test_measure_for_people_programs_and_pages(tmp_path: Path) -> None:
     found = json.loads(run(*small, "LinUCB.from_theorem,Greedy(1.0)", "--json").stdout)
     ucb, greedy = found["policies"]
     assert ucb["p"] == 1.0 and ucb["bound"] > ucb["regret"] and greedy["p"] == 0.0 and greedy["bound"] is None
+    refused = run(*small, "Greedy(1.0),EnsembleSampling(model=Neural)")
+    assert refused.returncode == 2 and "NetworkEnsemble has none" in refused.stderr and not refused.stdout
     page.write_text("nothing marked")
     refused = run(*small, "Greedy(1.0)", "--markdown", str(page))
     assert refused.returncode == 2 and "markdown = " in refused.stderr and page.read_text() == "nothing marked"
