@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -75,6 +76,8 @@ def test_without_features_there_are_names(log):
         lambda contexts, names=None: [[float(name == "tea") for name in names]] * len(contexts),
         lambda contexts, names, shape=2: np.tile([0, 0, 1], (len(contexts), 1)),
         lambda *known: [[0.0, 0.0, 1.0]] * len(known[0]),
+        lambda contexts: pd.DataFrame({"coffee": 0.0, "mate": 0.0, "tea": [1.0] * len(contexts)}),
+        lambda contexts: pl.DataFrame({"coffee": 0.0, "mate": 0.0, "tea": [1.0] * len(contexts)}),
     ],
 )
 def test_every_way_to_say_the_same(function, log):
@@ -95,7 +98,8 @@ def at(place, answer):
         (at(0, {"tea": float("nan")}), "target(...) in row 0 = {'tea': nan}: expected numbers >= 0"),
         (at(399, {"tea": 1.5, "mate": -0.5}), "target(...) in row 399 = "),
         (at(5, {"tea": "all"}), "target(...) in row 5 = 'all': expected a probability"),
-        (at(5, None), "target(...) in row 5 = None: expected an action on offer"),
+        (at(5, None), "target(...) in row 5 = None: expected a name, or a dict of names"),
+        (at(5, [0.0, 0.0, 1.0]), "target(...) in row 5 = [0.0, 0.0, 1.0]: expected a name, or a dict of names"),
         (lambda contexts: ["tea"] * (len(contexts) + 1), "expected an answer for each of "),
         (lambda contexts: "tea", "target(...) = 'tea': expected probabilities of shape ("),
         (lambda contexts, names: np.full((len(contexts), 3), np.nan), "target(...) in row 0 = array([nan, nan, nan])"),

@@ -8,6 +8,7 @@ import numpy as np
 
 from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.logged import LogRows
+from ensample.frames import is_frame
 from ensample.types import FloatArray
 
 __all__ = ["arguments_of", "shares_of"]
@@ -48,7 +49,7 @@ def shares_of(given: Any, rows: LogRows) -> FloatArray:
 
 def by_row(given: Any) -> list[Any] | None:
     """The rows' answers where these are names or dicts."""
-    if isinstance(given, Iterator) or (isinstance(given, np.ndarray) and given.dtype.kind in "biuf"):
+    if isinstance(given, Iterator) or is_frame(given) or (isinstance(given, np.ndarray) and given.dtype.kind in "biuf"):
         return None
     answers = list(given) if hasattr(given, "__iter__") and not isinstance(given, str | Mapping) else []
     return answers if any(isinstance(answer, str | Mapping) for answer in answers) else None
@@ -71,6 +72,8 @@ def from_names(answers: list[Any], rows: LogRows) -> FloatArray:
         raise InvalidArgument("target(...)", answers, f"an answer for each of {len(rows.chosen)} rows, not {len(answers)}")
     shares, numbers = np.zeros(rows.offered.shape), {name: number for number, name in enumerate(rows.names)}
     for row, answer in enumerate(answers):
+        if not isinstance(answer, str | Mapping):
+            raise InvalidArgument(at(rows, row), answer, "a name, or a dict of names and probabilities")
         for name, share in (answer if isinstance(answer, Mapping) else {answer: 1.0}).items():
             number = numbers.get(name)
             if number is None or not rows.offered[row, number]:

@@ -1,9 +1,10 @@
 """DR where the logged policy does not learn: then a row may be predicted from later rows too, and the first rows better.
 
 Of the first rows each belongs to a fold, and is predicted from the rows of all other folds. Where its own action was drawn with
-the same probabilities whatever became of others, that is as unbiased as predictions from earlier rows only. Propensities that
-are the same in every row say so; as soon as one differs, all is as predicted in time. Later rows have many before them, and the
-confidence sequences need predictions that are known before the reward: neither is touched.
+the same probabilities whatever became of others, and contexts do not depend on earlier choices, that is as unbiased as
+predictions from earlier rows only. Propensities that are the same in every row say the former; as soon as one differs, all is
+as predicted in time. Later rows have many before them, and the confidence sequences need predictions that are known before the
+reward: neither is touched.
 
 Reference: V. Chernozhukov et al., "Double/debiased machine learning", Econometrics Journal 21 (2018).
 """

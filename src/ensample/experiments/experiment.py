@@ -40,7 +40,7 @@ from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
 from ensample.experiments.warm_start import CHUNK, chunks, past_rows, shown
 from ensample.policies.recipe import Recipe
-from ensample.version import NUMBERS
+from ensample.version import LIVE_NUMBERS
 
 __all__ = ["Experiment"]
 
@@ -111,7 +111,7 @@ class Experiment(Facts, Taking, Exports):
             state = State(settings)  # refuses what does not fit together, before anything is kept
             with storage.batch():
                 if storage.count == 0:  # else another server was a moment earlier
-                    storage.append(Created(self._now(None), settings.described(), NUMBERS))
+                    storage.append(Created(self._now(None), settings.described(), LIVE_NUMBERS))
             state.apply(next(iter(storage.read())))
             self._state = state
         else:

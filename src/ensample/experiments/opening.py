@@ -17,7 +17,7 @@ from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Reading, Storage
 from ensample.experiments.times import Clock
 from ensample.policies.recipe import Recipe
-from ensample.version import NUMBERS
+from ensample.version import LIVE_NUMBERS
 
 __all__ = ["begun", "open_experiment"]
 
@@ -112,9 +112,9 @@ def creation(storage: Storage | Reading) -> Created:
     first = next(iter(storage.read()))
     if not isinstance(first, Created):
         raise SnapshotError("the first event does not say what the experiment is")
-    if first.numbers != NUMBERS:
+    if first.numbers != LIVE_NUMBERS:
         raise SnapshotError(
-            f"created by a release that draws other random numbers ({first.numbers}, here {NUMBERS}): its events would come to "
-            "another state. Write its log with that release, and begin a new experiment with learn()"
+            f"created by a release that draws other random numbers ({first.numbers}, here {LIVE_NUMBERS}): its events would come "
+            "to another state. Write its log with that release, and begin a new experiment with learn()"
         )
     return first
