@@ -114,7 +114,7 @@ def creation(storage: Storage | Reading) -> Created:
         raise SnapshotError("the first event does not say what the experiment is")
     if first.numbers != LIVE_NUMBERS:
         raise SnapshotError(
-            f"created by a release that draws other random numbers ({first.numbers}, here {LIVE_NUMBERS}): its events would come "
-            "to another state. Write its log with that release, and begin a new experiment with learn()"
+            f"created by a release that draws other random numbers ({first.numbers}, here {LIVE_NUMBERS}): its events would "
+            "come to another state. Write its log with that release, and begin a new experiment with learn()"
         )
     return first
