@@ -1,6 +1,8 @@
 """Recipes that learn the scales of noise and parameter from the rewards."""
 
 import math
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from sklearn.linear_model import BayesianRidge
 import ensample as es
 from conformance.policies import offered
 from ensample.calibration import BOLD, USUAL
-from ensample.kernels.bold import bold_counts
+from ensample.kernels.bold import bold_rounds
 from ensample.kernels.calibration import evidence
 from ensample.models import LinearEnsemble
 from evidence import holds
@@ -22,7 +24,7 @@ FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.
 THETA = np.array([0.5, -0.1, 3.0, 0.2])
 AUTO = {
     "ensemble": es.EnsembleSampling(size=15),
-    "ensemble, bold": es.EnsembleSampling(size=15, bold=True),
+    "ensemble, never bold": es.EnsembleSampling(size=15, bold=False),
     "ensemble, optimistic": es.EnsembleSampling(size=15, member=es.OptimisticMember()),
     "ensemble, Rademacher": es.EnsembleSampling(size=15, reward=es.Rademacher(0.3)),
     "ensemble, sphere": es.EnsembleSampling(size=15, initial=es.Sphere(7.0)),
@@ -115,7 +117,7 @@ def test_members_are_those_of_the_textbook(bold: bool) -> None:
         y = float(decision.features @ THETA + rng.normal())
         policy.update(decision, y)
         slow.learn(decision.features, y, model.perturbations(t))
-        np.testing.assert_allclose(policy.estimates, slow.estimates(), rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(policy.estimates, slow.estimates(t + 1), rtol=1e-8, atol=1e-9)
     calibration = policy.calibration
     assert calibration is not None
     assert calibration.sigma == pytest.approx(math.sqrt(slow.noise)) and calibration.tau == pytest.approx(
@@ -125,20 +127,54 @@ def test_members_are_those_of_the_textbook(bold: bool) -> None:
     assert 0.7 < calibration.sigma < 1.4 and 0.0 < calibration.effective < 4.0
 
 
-@pytest.mark.parametrize("other", [{"scale": 0.3}, {"member": es.OptimisticMember()}, {"model": es.Logistic()}], ids=str)
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"scale": 0.3},
+        {"initial": es.Gaussian(), "reward": es.Gaussian()},
+        {"member": es.OptimisticMember()},
+        {"model": es.Logistic()},
+    ],
+    ids=str,
+)
 def test_bold_rounds_are_for_learned_scales_of_linear_models(other: dict[str, object]) -> None:
-    with pytest.raises(es.InvalidArgument, match="bold = True: expected False but for a linear model"):
+    """Elsewhere "auto" has none, and is what False is."""
+    with pytest.raises(es.InvalidArgument, match='bold = True: expected False or "auto" but for a linear model'):
         es.EnsembleSampling(bold=True, **other)  # type: ignore[arg-type]
+    auto, never = es.EnsembleSampling(**other), es.EnsembleSampling(bold=False, **other)  # type: ignore[arg-type]
+    assert (auto.bold_scale, auto.boldness) == (never.bold_scale, never.boldness) == (0.0, 0.75)
 
 
-def test_when_rounds_are_bold() -> None:
+@pytest.mark.parametrize("other", [{}, {"intercept": True}, {"half_life": 50}, {"regularization": 2.0}], ids=str)
+def test_bold_rounds_are_the_default(other: dict[str, object]) -> None:
+    auto, always = es.EnsembleSampling(**other), es.EnsembleSampling(bold=True, **other)  # type: ignore[arg-type]
+    assert (auto.bold_scale, auto.boldness) == (always.bold_scale, always.boldness) == (BOLD, USUAL)
+
+
+@pytest.mark.parametrize("bold", [False, True, "auto"])
+def test_files_keep_what_they_say_of_bold_rounds(bold: bool | Literal["auto"], tmp_path: Path) -> None:
+    policy = es.EnsembleSampling(size=3, bold=bold).start(es.FiniteArms(FEATURES), seed=0)
+    policy.update(policy.decide(), 1.0)
+    policy.save(tmp_path / "snapshot")
+    loaded = es.load(tmp_path / "snapshot")
+    assert loaded.recipe == policy.recipe and loaded.recipe.bold == bold
+    assert loaded.inflation == policy.inflation == (BOLD if bold else 0.75) * policy.calibration.sigma  # round 1
+
+
+@pytest.mark.parametrize("value", ["never", 1, None])
+def test_bold_is_said_in_words_that_are_known(value: object) -> None:
+    with pytest.raises(es.EnsampleError, match=r"bold = .*: expected True"):
+        es.EnsembleSampling(bold=value)  # type: ignore[arg-type]
+
+
+def test_which_rounds_are_bold() -> None:
     found = {n for n in range(3000) if is_bold(n)}
-    assert {n for n in bold_counts() if n < 3000} == found and sorted(found)[:10] == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19]
-    assert len(found) == 32 and len(bold_counts()) < 200
+    assert {n for n in bold_rounds() if n < 3000} == found and sorted(found)[:10] == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19]
+    assert len(found) == 32 and len(bold_rounds()) < 200
 
 
 def unlucky(recipe: es.EnsembleSampling) -> list[bool]:
-    """Whether arm 1, whose one reward was low, may be played after n + 1 observations."""
+    """Whether arm 1, whose one reward was low, may be played in round n + 1."""
     policy = recipe.start(es.FiniteArms(np.eye(2)), seed=0)
     policy.update(1, 2.5)
     wanted = []
@@ -150,16 +186,77 @@ def unlucky(recipe: es.EnsembleSampling) -> list[bool]:
 
 def test_bold_rounds_alone_want_an_arm_that_was_unlucky() -> None:
     """Negative controls: without bold rounds nobody does."""
-    wanted = unlucky(es.EnsembleSampling(bold=True))
+    wanted = unlucky(es.EnsembleSampling())
     assert wanted[20:] == [is_bold(n + 1) for n in range(20, 150)]
-    for recipe in (es.EnsembleSampling(), es.EnsembleSampling(scale=0.6)):
+    for recipe in (es.EnsembleSampling(bold=False), es.EnsembleSampling(scale=0.6)):
         assert not any(unlucky(recipe)[20:])
+
+
+def unrewarded(recipe: es.EnsembleSampling) -> es.Policy:
+    """A policy after 30 rewards, of which arm 1 has one, a low one."""
+    policy = recipe.start(es.FiniteArms(np.eye(2)), seed=0)
+    policy.update(1, 2.5)
+    for t in range(29):
+        policy.update(0, 5.0 + math.sin(t))
+    return policy
+
+
+def test_decisions_without_rewards_in_between_are_no_bolder_than_others() -> None:
+    """Rounds 30 to 1,029: as many are bold as if rewards were prompt."""
+    policy = unrewarded(es.EnsembleSampling())
+    decisions = [policy.decide() for _ in range(1000)]
+    wanted = [policy.propensity(decision) < 1.0 for decision in decisions]
+    assert wanted == [is_bold(round) for round in range(30, 1030)] and sum(wanted) == 16
+    assert all(decision.arm == 0 for decision in decisions if not is_bold(decision.round))
+    assert any(decision.arm == 1 for decision in decisions)
+
+
+@pytest.mark.parametrize("other", [{}, {"intercept": True}, {"half_life": 40}], ids=str)
+def test_propensities_are_those_of_the_round(other: dict[str, object]) -> None:
+    """Against the members one by one, in bold rounds and others, without rewards in between."""
+    recipe = es.EnsembleSampling(size=20, **other)  # type: ignore[arg-type]
+    policy = recipe.start(es.FiniteArms(FEATURES), seed=1)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        decision = policy.decide()
+        policy.update(decision, float(decision.features @ THETA + rng.normal(0.0, 3.0)))
+    shares = []
+    for t in range(40, 70):
+        rows = np.hstack([FEATURES, np.ones((8, 1))]) if recipe.intercept else FEATURES
+        liked = (policy.estimates @ rows.T).argmax(axis=1)
+        counted = np.bincount(liked, minlength=8) / 20
+        assert policy.votes().tolist() == liked.tolist() and policy.propensities().tolist() == counted.tolist()
+        assert policy.sampled_propensities(20).shares.tolist() == counted.tolist()
+        decision = policy.decide(propensity=t % 2 == 0)
+        assert decision.arm == liked[decision.member] and policy.propensity(decision) == counted[decision.arm]
+        assert policy.inflation == (BOLD if is_bold(t + 1) else USUAL) * policy.calibration.sigma
+        shares.append(counted.tolist())
+    usual = [share for t, share in enumerate(shares, 40) if not is_bold(t)]
+    bold = [share for t, share in enumerate(shares, 40) if is_bold(t)]
+    assert len(bold) == 2 and all(share == usual[0] for share in usual) and all(share == bold[0] for share in bold)
+    assert bold[0] != usual[0]
+
+
+def test_rounds_are_as_bold_again_in_snapshots_and_replays(tmp_path: Path) -> None:
+    """Open decisions have the propensities of their rounds, and so have the rounds to come."""
+    policy = unrewarded(es.EnsembleSampling())
+    decisions = [policy.decide() for _ in range(31)]  # rounds 30 to 60
+    policy.save(tmp_path / "snapshot")
+    loaded = es.load(tmp_path / "snapshot")
+    replayed = policy.recipe.replay(policy.arms, policy.log(), 0, round=61)
+    known = [policy.propensity(decision) for decision in decisions]
+    assert [loaded.propensity(decision) for decision in decisions] == known
+    assert [share < 1.0 for share in known] == [is_bold(round) for round in range(30, 61)]
+    for round in range(61, 80):
+        shares = [each.propensities().tolist() for each in (policy, loaded, replayed)]
+        assert shares[0] == shares[1] == shares[2] and (shares[0][1] > 0.0) == is_bold(round)
+        assert len({each.decide().arm for each in (policy, loaded, replayed)}) == 1
 
 
 @pytest.mark.parametrize("arms", [es.FiniteArms(FEATURES), es.ChangingArms(4), es.UnitBall(4)], ids=repr)
 def test_inflation_in_bold_rounds(arms: es.Arms) -> None:
     """Whatever calibrates meanwhile: on changing arms a feature that is seen for the first time does."""
-    policy = es.EnsembleSampling(size=3, bold=True).start(arms, seed=0)
+    policy = es.EnsembleSampling(size=3).start(arms, seed=0)
     for t in range(60):
         x = FEATURES[t % 8] * [1.0, 1.0, t > 20, t > 41]
         policy.update(x, math.sin(t))

@@ -16,7 +16,7 @@ def test_every_script_is_here() -> None:
 
 
 def test_phones_are_shown_the_short_headline() -> None:
-    assert example("clicks")["main"](200)["short"] > 0.6
+    assert example("clicks")["main"]()["short"] > 0.6
 
 
 def test_a_policy_goes_through_a_file() -> None:

@@ -98,7 +98,7 @@ def routing() -> Figure:
         router = es.Experiment(
             "router", actions=names, features=es.Disjoint(), reward=reward, baseline=("medium", 0.05), seed=seed
         )
-        for _ in range(1500):
+        for _ in range(3000):
             task, length = str(rng.choice(list(quality), p=[0.5, 0.3, 0.2])), float(rng.exponential(1.0))
             decision = router.decide({"task": task, "length": length})
             for each in quality:
@@ -111,7 +111,7 @@ def routing() -> Figure:
         for task in quality:
             right[task].append(shares[task])
     curves = [
-        Curve(f"{task} to the {names[best[task]]} model", tuple(range(SMOOTH, 1501)), tuple(smooth(np.mean(found, axis=0))))
+        Curve(f"{task} to the {names[best[task]]} model", tuple(range(SMOOTH, 3001)), tuple(smooth(np.mean(found, axis=0))))
         for task, found in right.items()
     ]
     return Figure("Mean of eight routers", "requests", "share that goes there", tuple(curves))

@@ -130,6 +130,7 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
     policy = start(recipe, arms)
     for t in range(20):
         choice = offered(policy, t)
+        thetas = policy.estimates if recipe.startswith("ensemble") else None  # of the coming round
         decision = policy.decide(choice)
         rows = FEATURES if choice is None else choice
         if arms in ("finite", "changing"):
@@ -140,8 +141,8 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
         assert 0 <= decision.member < members and decision.round == t
         if arms == "finite" and not recipe.startswith("epsilon-greedy"):
             assert decision.arm != 5, "of equal arms the lowest index wins"
-        if recipe.startswith("ensemble"):
-            theta = policy.estimates[decision.member][:3]
+        if thetas is not None:
+            theta = thetas[decision.member][:3]
             known = (
                 rows if choice is None else policy.model.in_known_units(policy.arms.offer(rows)).rows
             )  # new features: in the offer's

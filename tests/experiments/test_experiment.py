@@ -246,6 +246,25 @@ def test_an_explanation_is_the_state_of_its_time(news: News) -> None:
         experiment.explain("nobody")
 
 
+def test_rounds_are_bold_by_their_number_however_late_rewards_are(news: News) -> None:
+    """The logged mixture, the votes explained and the state read again are those of the round; bold ones alone differ."""
+    experiment = news(floor=0.1, baseline=("culture", 0.2), recipe=es.EnsembleSampling(size=40))
+    for number in range(30):
+        decision = experiment.decide()
+        experiment.reward(decision, 0.4 * (decision.action == "sport") + 0.3 * (1.0 + np.sin(number)))
+    late = [experiment.decide() for _ in range(31)]  # rounds 30 to 60
+    bold = [number for number, decision in enumerate(late, 30) if decision.propensities != late[1].propensities]
+    assert bold == [30, 38, 48, 60]
+    for decision in (*late[:3], *late[-3:]):
+        explained = experiment.explain(decision.id)
+        mixed = {
+            name: 0.8 * (0.9 * votes / 40 + 0.1 / 3) + 0.2 * (name == "culture") for name, votes in explained.votes.items()
+        }
+        assert mixed == pytest.approx(decision.propensities, abs=1e-15)
+        if decision.drawn == "policy":
+            assert max(explained.scores, key=explained.scores.get) == decision.action
+
+
 def played(news: News, rounds: int = 60, **settings: Any) -> es.Experiment:
     clock = Ticking()
     experiment = news(clock, **settings)

@@ -53,12 +53,12 @@ def most_likely(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return tuple(np.exp(found.x))
 
 
-def is_bold(n: int) -> bool:
-    """Whether the decision after n observations is bold, in whole numbers: from 1 on by a quarter, and by 1 at least."""
+def is_bold(round: int) -> bool:
+    """Whether a round is bold, in whole numbers: from 1 on by a quarter, and by 1 at least."""
     bold = 1
-    while bold < n:
+    while bold < round:
         bold = max(bold + 1, -(-5 * bold // 4))
-    return bold == n
+    return bold == round
 
 
 class Textbook:
@@ -88,13 +88,12 @@ class Textbook:
         if n >= 1.25 * self.asked:
             self.asked = n
 
-    @property
-    def boldness(self) -> float:
-        return self.bold if is_bold(len(self.X)) else self.meek
+    def boldness(self, round: int) -> float:
+        return self.bold if is_bold(round) else self.meek
 
-    def estimates(self) -> np.ndarray:
+    def estimates(self, round: int) -> np.ndarray:
         X, Y, Z = np.array(self.X), np.array(self.Y), np.array(self.Z)  # [n, d], [n], [n, m]
         V = X.T @ X + self.lam * np.eye(X.shape[1])
         sigma = math.sqrt(self.noise) or 1.0
         S = math.sqrt(self.lam) * self.W + Z.T @ X
-        return np.linalg.solve(V, (X.T @ Y + self.boldness * sigma * S).T).T / self.sizes
+        return np.linalg.solve(V, (X.T @ Y + self.boldness(round) * sigma * S).T).T / self.sizes

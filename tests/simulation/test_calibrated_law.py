@@ -22,7 +22,7 @@ RECIPES = {
     "ensemble, many, intercept": es.EnsembleSampling(size=100, intercept=True),
     "ensemble, Rademacher": es.EnsembleSampling(size=10, reward=es.Rademacher()),
     "ensemble, scale alone": es.EnsembleSampling(size=10, regularization=2.0),
-    "ensemble, bold": es.EnsembleSampling(size=10, bold=True),
+    "ensemble, never bold": es.EnsembleSampling(size=10, bold=False),
 }
 UNEVEN = es.LinearProblem(es.FiniteArms(PROBLEM.arms.features * [1000.0, 0.03]), PROBLEM.theta / [1000.0, 0.03], 0.5)
 WARMED = es.LinearProblem(PROBLEM.arms, PROBLEM.theta, 0.5, warmup=np.tile(PROBLEM.arms.features, (6, 1)))
@@ -39,7 +39,7 @@ def test_lazy_is_eager(name: str, problem: es.LinearProblem) -> None:
     "recipe",
     [
         RECIPES["ensemble"],
-        RECIPES["ensemble, bold"],
+        RECIPES["ensemble, never bold"],
         es.EnsembleSampling(size=10, member=es.OptimisticMember()),
         es.PerturbedHistory(),
         es.PerturbedHistory(reward=es.Rademacher()),

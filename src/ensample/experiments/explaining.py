@@ -76,7 +76,7 @@ def explanation_of(state: State, event: Decided) -> Explanation:
         version=learner.version,
         propensities=None if event.propensities is None else dict(zip(names, event.propensities, strict=True)),
         votes=votes,
-        scores=dict(zip(names, learner.scores(advice.member, rows), strict=True)),
+        scores=dict(zip(names, learner.scores(event.round, advice.member, rows), strict=True)),
         features=features,
         mixture={
             "floor": mixture.floor,

@@ -7,7 +7,7 @@ import numpy as np
 from ensample.arms import ChangingArms, Rows
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.members import UniformMember
-from ensample.models import LinearEnsemble
+from ensample.models import LinearEnsemble, LinearModel
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.ledger import LogEntry
 from ensample.policies.policy import Policy
@@ -83,15 +83,17 @@ class Learner:
     def _counted(self, round: int, by_coordinate: FloatArray) -> Advice:
         """By one count of all votes, of which the acting member's is one."""
         model: Any = self.policy.model
-        votes = model.ballot(by_coordinate)
+        votes = model.at(round).ballot(by_coordinate)
         member = int(self.policy._address.uniform(round) * model.size)
         weights = np.bincount(votes, minlength=by_coordinate.shape[1]) / model.size
         return Advice(member, int(votes[member]), weights.tolist())
 
-    def scores(self, member: int, by_coordinate: FloatArray) -> list[float]:
-        """What a member expects of each column of [d, K]."""
-        offer = TrustedRows(by_coordinate)
-        return [float(score) for score in self.policy.model.scores(member, offer.rows)]
+    def scores(self, round: int, member: int, by_coordinate: FloatArray) -> list[float]:
+        """What a member expects of each column of [d, K], features that were never played in the units in which it acts."""
+        model, offer = self.policy.model.at(round), TrustedRows(by_coordinate)
+        known = model.in_known_units(offer) if isinstance(model, LinearModel) else offer
+        assert known.rows is not None
+        return [float(score) for score in model.scores(member, known.rows)]
 
     def learn(self, round: int, x: FloatArray, y: float) -> None:
         """The reward y of a round's features x."""

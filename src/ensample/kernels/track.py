@@ -60,7 +60,7 @@ class Tally:
     count: float  # of observations
     origin: float  # what rewards are relative to, where there is an intercept: the first of them
     next: float  # their number when the scales are to be computed; infinite where they are given
-    bold: float  # their number at the next bold round, where there are any
+    bold: float  # the next bold round, where there are any
     noted: int  # checkpoints passed
 
 

@@ -1,5 +1,8 @@
 """A linear ensemble: one ridge regression, and a perturbation sum for each member."""
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,7 +10,7 @@ from ensample.arms import Offer
 from ensample.calibration import Unknown
 from ensample.kernels import ensemble
 from ensample.kernels.ballot import ballot
-from ensample.kernels.bold import bold_counts
+from ensample.kernels.bold import bold_rounds
 from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
 from ensample.models.search import greedy_arm, greedy_arms
@@ -19,7 +22,7 @@ __all__ = ["LinearEnsemble"]
 
 ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
 KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
-BOLD_COUNTS = bold_counts()
+BOLD_ROUNDS = bold_rounds()
 
 
 class LinearEnsemble(LinearModel):
@@ -65,8 +68,14 @@ class LinearEnsemble(LinearModel):
     def inflation(self) -> float:
         if self.unknown is None:
             return 1.0
-        bold = self.bold > 0.0 and float(self.parts.seen[0]) in BOLD_COUNTS
-        return (self.bold if bold else self.boldness) * self.sigma
+        return self.boldness * self.sigma
+
+    def at(self, round: int) -> Self:
+        if self.bold == 0.0 or round not in BOLD_ROUNDS:
+            return self
+        bolder = copy(self)
+        bolder.boldness, bolder.bold = self.bold, 0.0
+        return bolder
 
     def theta(self, member: int) -> FloatArray:
         return ensemble.estimate(self.state, ensemble.total_of(self.state, self.sums, self.inflation, member))

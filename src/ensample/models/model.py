@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,10 @@ class Model(ABC):
         promised = scores.max(axis=1)
         self._ranked(scores, promised)
         return scores.argmax(axis=1), promised
+
+    def at(self, round: int) -> Self:
+        """The model as it acts in a round: itself, or one that looks at the same arrays in another way."""
+        return self
 
     @property
     def inflation(self) -> float:

@@ -152,7 +152,7 @@ def uniform_width(
     """c |X_t| + (2c/p) mean_j |x^j|."""
     assert isinstance(model, LinearEnsemble) and policy.arms.rows is not None
     c = member_radius(recipe, setting, setting.horizon, model)
-    votes, _ = policy._votes(policy.arms)
+    votes, _ = policy._votes(policy.round, policy.arms)
     counts = np.bincount(votes, minlength=len(policy.arms.rows))
     mean = sum(n * length(model, policy.arms.rows[k]) for k, n in enumerate(counts) if n) / model.size
     return c * length(model, x) + 2.0 * c / share * float(mean)

@@ -36,9 +36,10 @@ class EnsembleSampling(EnsembleRecipe):
     where only the regularization is, it is kept and the scale learned. Of one law that is given only the shape counts where the
     scale is learned; two that are given are used as they are. A round costs O(d^2 + K d + m d).
 
-    `bold=True` frees runs that would never leave a wrong arm: the decision after 1, 2, 3, 4, 5, 7, 9, 12, ... rewards takes
-    its member at 2.5 sigma, all others at 0.6 instead of 0.75. For linear models whose scale is learned. On average it costs no
-    regret; it is not the default yet (docs/studies/calibration.md).
+    So that runs do not stay with a wrong arm, rounds 1, 2, 3, 4, 5, 7, 9, 12, ... are bold: they take their member at
+    2 sigma, all others at 0.6. `bold="auto"` is so for linear models whose scale is learned and rules that look at no member;
+    where there are no bold rounds, or with `bold=False`, it is 0.75 sigma always. What they cost and gain is in
+    docs/studies/calibration.md.
 
     `intercept=True` is for rewards that all sit near some number, such as ratings: a constant that nothing pulls to 0 is added
     to the features, and adding a number to all rewards changes no decision. It is the last of the d + 1 entries of `mean` and
@@ -72,7 +73,7 @@ class EnsembleSampling(EnsembleRecipe):
     reward: Perturbation | None = None
     member: MemberRule | Callable[[int, int, Generator], int] = UNIFORM_MEMBER
     intercept: bool = field(default=False, kw_only=True)
-    bold: bool = field(default=False, kw_only=True)
+    bold: bool | Auto = field(default=AUTO, kw_only=True)
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
     model: RewardModel = field(default=LINEAR, kw_only=True)
@@ -87,18 +88,29 @@ class EnsembleSampling(EnsembleRecipe):
             raise InvalidArgument("half_life", self.half_life, "None with an intercept, which does not fade")
         self.check_model()
         self.model.check(self)
-        if boolean("bold", self.bold) and not (self.scale == AUTO and isinstance(self.model, Linear) and not self.rule.looks):
+        object.__setattr__(self, "bold", boolean_or_auto("bold", self.bold))
+        if self.bold is True and not self.can_be_bold:
             raise InvalidArgument(
-                "bold", True, "False but for a linear model, scale = 'auto' and a rule that looks at no member"
+                "bold", True, 'False or "auto" but for a linear model, a learned scale and a rule that looks at no member'
             )
 
     @property
+    def can_be_bold(self) -> bool:
+        """Whether bold rounds are known to be of use: what is chosen for its promise is as far out as it gets without them."""
+        return self.calibrates and isinstance(self.model, Linear) and not self.rule.looks
+
+    @property
+    def is_bold(self) -> bool:
+        """Whether it has bold rounds."""
+        return self.can_be_bold and bool(self.bold)
+
+    @property
     def boldness(self) -> float:  # type: ignore[override]
-        return USUAL if self.bold else super().boldness
+        return USUAL if self.is_bold else super().boldness
 
     @property
     def bold_scale(self) -> float:
-        return BOLD if self.bold else 0.0
+        return BOLD if self.is_bold else 0.0
 
     @classmethod
     def from_theorem(
@@ -169,3 +181,12 @@ class EnsembleSampling(EnsembleRecipe):
         if self.size < least:
             raise AssumptionError(OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {self.size:,}")
         return OPTIMISTIC_RULE.guarantee(setting, theory.optimistic_bound(setting, self.size))
+
+
+def boolean_or_auto(name: str, value: object) -> bool | Auto:
+    """A field that is given, or "auto": as the recipe's other fields have it."""
+    if isinstance(value, str):
+        if value == AUTO:
+            return AUTO
+        raise InvalidArgument(name, value, 'True, False or "auto"')
+    return boolean(name, value)

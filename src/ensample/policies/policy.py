@@ -103,13 +103,13 @@ class Policy:
 
     @property
     def estimates(self) -> FloatArray:
-        """theta^j of every member, or the coming round's where each has its own: [m, d]. Of models that have them."""
-        return self.model.estimates(self.round)
+        """theta^j of every member in the coming round, or that round's own: [m, d]. Of models that have them."""
+        return self.model.at(self.round).estimates(self.round)
 
     @property
     def inflation(self) -> float:
-        """What multiplies the perturbations when choosing: 1 where the scale is in the perturbations themselves."""
-        return self.model.inflation
+        """What multiplies the perturbations in the coming round: 1 where the scale is in the perturbations themselves."""
+        return self.model.at(self.round).inflation
 
     @property
     def calibration(self) -> Calibration | None:
@@ -219,11 +219,11 @@ class Policy:
             return float(self._shares(known.round, offer)[known.arm])
 
     def votes(self) -> IntArray | None:
-        """Each member's greedy arm: [m]; None for policies and arms without members or numbers."""
+        """Each member's greedy arm in the coming round: [m]; None for policies and arms without members or numbers."""
         if self.model.size is None or self._rule is None or self.arms.rows is None:
             return None
         with self._ledger.lock:
-            return self._votes(self.arms)[0].copy()
+            return self._votes(self.round, self.arms)[0].copy()
 
     def recall(self) -> float:
         """The share of members whose greedy arm, as it is found, is the best for them: 1 but for `ApproximateArms`."""
@@ -293,10 +293,10 @@ class Policy:
         elif rule is None:
             member = 0
         else:
-            member = rule.choose(round, size, self._address, self._promises(offer) if rule.looks else no_promises)
+            member = rule.choose(round, size, self._address, self._promises(round, offer) if rule.looks else no_promises)
             if type(member) is not int or not 0 <= member < size:  # a rule may be the user's own
                 member = whole("member", member, 0, size - 1)
-        arm, x = model.best(member, offer)
+        arm, x = model.at(round).best(member, offer)
         return member, arm, x
 
     def _shares(self, round: int, offer: Offer) -> FloatArray:
@@ -311,9 +311,9 @@ class Policy:
             raise PropensityError(f"the propensities of {name} have no closed form: EnsembleSampling's are exact")
         rows = listed(offer)
         if self._rule is None:
-            return np.bincount(self._votes(offer)[0], minlength=len(rows)) / size
-        weights = self._member_weights(self._rule, round, size, self._promises(offer))
-        shares: FloatArray = np.bincount(self._votes(offer)[0], weights, len(rows)) / weights.sum()
+            return np.bincount(self._votes(round, offer)[0], minlength=len(rows)) / size
+        weights = self._member_weights(self._rule, round, size, self._promises(round, offer))
+        shares: FloatArray = np.bincount(self._votes(round, offer)[0], weights, len(rows)) / weights.sum()
         return shares
 
     def _member_weights(self, rule: MemberRule, round: int, size: int, promises: Promises) -> FloatArray:
@@ -323,15 +323,18 @@ class Policy:
             raise InvalidArgument("weights", weights, "numbers >= 0, not all of them 0")
         return weights
 
-    def _promises(self, offer: Offer) -> Promises:
-        return lambda: self._votes(offer)[1]
+    def _promises(self, round: int, offer: Offer) -> Promises:
+        return lambda: self._votes(round, offer)[1]
 
-    def _votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
-        """Each member's greedy arm and what it promises, kept until the next update: ([m], [m])."""
-        version = self._ledger.version
-        if self._voted is None or self._voted[:2] != (version, offer):
-            self._voted = version, offer, *self._ledger.model.votes(offer)
-        return self._voted[2:]
+    def _votes(self, round: int, offer: Offer) -> tuple[IntArray, FloatArray]:
+        """Each member's greedy arm in a round and what it promises, kept until the next update: ([m], [m])."""
+        model, version, kept = self._ledger.model, self._ledger.version, self._voted
+        acting = model.at(round)
+        if acting is not model:  # rounds of their own are few
+            return acting.votes(offer)
+        if kept is None or kept[:2] != (version, offer):
+            self._voted = kept = version, offer, *model.votes(offer)
+        return kept[2:]
 
     def _offer(self, features: ArrayLike) -> Offer:
         """The features of a round, as an offer."""

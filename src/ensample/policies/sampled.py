@@ -45,9 +45,10 @@ def sampled(policy: "Policy", offer: Offer, members: int) -> SampledPropensities
         return SampledPropensities(shares, np.zeros(len(shares)), size or members)
     if type(policy)._weights is not Policy._weights or rule.looks or offer.rows is None:
         raise PropensityError(f"the propensities of {policy.recipe!r} are not those of members drawn without looking")
-    weights = policy._member_weights(rule, round, size, lambda: policy._votes(offer)[1])
+    weights = policy._member_weights(rule, round, size, policy._promises(round, offer))
     drawn = policy._address.generator(Stream.SAMPLE, round).choice(size, members, p=weights / weights.sum())
     asked, counts = np.unique(drawn, return_counts=True)
-    votes = np.array([model.best(int(member), offer)[0] for member in asked])
+    acting = model.at(round)
+    votes = np.array([acting.best(int(member), offer)[0] for member in asked])
     shares = np.bincount(votes, counts, len(offer.rows)) / members
     return SampledPropensities(shares, np.sqrt(shares * (1.0 - shares) / members), members)

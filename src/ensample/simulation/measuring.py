@@ -125,7 +125,7 @@ class Watched:
 def estimates(policy: Policy, round: int) -> FloatArray:
     """theta^j of every member, or the round's: [m, d]."""
     try:
-        found = policy.model.estimates(round)
+        found = policy.model.at(round).estimates(round)
     except AttributeError:
         expected = f"one whose model has `estimates`, theta^j of each member; {type(policy.model).__name__} has none"
         raise InvalidArgument("recipe", policy.recipe, expected) from None
