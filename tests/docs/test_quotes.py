@@ -45,7 +45,7 @@ def text_of(page: str) -> str:
 
 
 def kept_in(study: str) -> dict[str, Ratios]:
-    rows = re.findall(r"^\| `(.+?)` \| (\S+) \| (\S+) \| (\S+) \|$", study, re.MULTILINE)
+    rows = re.findall(r"^\| `(.+?)` \| (\S+) \| (\S+) \| (\S+) \|(?: \S+ \|)?$", study, re.MULTILINE)
     return {name: Ratios(*numbers) for name, *numbers in rows}
 
 

@@ -124,3 +124,27 @@ def test_what_has_learned_before_is_warned_of(log):
     experiment = es.Experiment("mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE)
     found = es.evaluate(log.head(60), experiment, low=0, high=1)
     assert any("rows that are new to it" in warning for warning in found.warnings)
+
+
+def test_what_is_as_it_is_now_is_judged_by_usual_rounds():
+    """One bold round in a hundred says little of what a policy is worth."""
+    policy = es.EnsembleSampling(50).start(es.FiniteArms(np.eye(2)), seed=1)
+    for round in range(75):
+        policy.update(policy.decide(), round % 3 / 2)
+        coming = policy.round
+        usual = policy.propensities(round=policy.recipe.usual_round(coming))
+        log = pl.DataFrame({"action": ["0", "1"], "propensity": [0.5, 0.5], "reward": [1.0, 0.0]})
+        found = es.evaluate(log, policy, low=0, high=1)["ips"].value
+        assert found == pytest.approx(usual[0])
+    assert policy.round == 75 and policy.recipe.usual_round(75) == 76, "a bold one"
+    assert policy.propensities().tolist() != policy.propensities(round=76).tolist(), "the control"
+
+
+def test_an_experiment_says_what_it_does_in_usual_rounds():
+    experiment = es.Experiment("news", actions=["sport", "culture"], floor=0.1, seed=2)
+    for number in range(75):
+        experiment.reward(experiment.decide(), number % 2)
+    bold, usual = experiment.decide(dry_run=True).propensities, experiment.propensities()
+    assert bold != usual and sum(usual.values()) == pytest.approx(1.0)
+    experiment.decide()
+    assert experiment.decide(dry_run=True).propensities == usual == experiment.propensities()

@@ -114,10 +114,10 @@ class ExperimentTarget(Target):
         found = np.zeros(rows.offered.shape)
         for place, row in enumerate(questions(rows)):
             offer = row.names if row.features is None else {name: row.features.get(name) for name in row.names}
-            decision = self.experiment.decide(row.context, offer, dry_run=True)
-            if decision.propensities is None:
+            known = self.experiment.propensities(row.context, offer)
+            if known is None:
                 raise PropensityError(f"the propensities of {self.experiment!r} have no closed form")
-            found[place, row.places] = [decision.propensities[name] for name in row.names]
+            found[place, row.places] = [known[name] for name in row.names]
         return found
 
 
@@ -136,7 +136,7 @@ class PolicyTarget(Target):
         return f"{type(self.policy.recipe).__name__} after {self.policy.version:,} rewards"
 
     def probabilities(self, rows: LogRows) -> FloatArray:
-        known = self.policy.propensities()
+        known = self.policy.propensities(round=self.policy.recipe.usual_round(self.policy.round))
         if not all(name.isdecimal() and int(name) < known.size for name in rows.names):
             raise InvalidArgument("log.action", rows.names[:10], f'the numbers of arms, "0" to "{known.size - 1}"')
         shares = np.where(rows.offered, known[[int(name) for name in rows.names]], 0.0)

@@ -23,6 +23,7 @@ __all__ = [
     "known_answer",
     "mixture_of",
     "proposed",
+    "usual_propensities",
 ]
 
 History = Callable[[str], list[Event]]
@@ -105,6 +106,13 @@ def proposed(state: State, question: Asked, id: str, time: int, active: bool, un
         question.narrowed,
     )
     return Proposal(event, rows, learner)
+
+
+def usual_propensities(state: State, question: Asked) -> list[float] | None:
+    """Of the actions on offer, were this a usual round; None where they have no closed form."""
+    rows, learner = state.rows(question.context, question.names, question.moment)
+    advice = learner.advise(state.settings.recipe.usual_round(state.round), rows)
+    return None if advice.weights is None else mixture_of(state, question.names).propensities(advice.weights)
 
 
 def same_question(event: Decided, question: Asked) -> bool:

@@ -20,6 +20,7 @@ from ensample.experiments.core import (
     judged_reward,
     known_answer,
     proposed,
+    usual_propensities,
 )
 from ensample.experiments.decision import NamedDecision, decision_of
 from ensample.experiments.events import Created, Event, Expired, Learned
@@ -165,6 +166,23 @@ class Experiment(Facts, Taking, Exports):
             self._snapshot()
             self._watch_cap()
         return decision_of(proposal.event)
+
+    def propensities(self, context: Any = None, actions: Any = None) -> dict[str, float] | None:
+        """The probability of each action on offer as the experiment is now, floor and holdout included; None if unknown.
+
+        It is that of a usual round: the few that are bold (`ensample.calibration`) say their own in `decide`.
+
+        >>> import ensample as es
+        >>> es.Experiment("news", actions=["sport", "culture"], baseline=("sport", 1.0)).propensities()
+        {'sport': 1.0, 'culture': 0.0}
+        """
+
+        def answer() -> dict[str, float] | None:
+            question = asked(self._state, context, actions, None)
+            known = usual_propensities(self._state, question)
+            return None if known is None else dict(zip(question.names, known, strict=True))
+
+        return self._do(answer)
 
     def reward(
         self,

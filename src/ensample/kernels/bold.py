@@ -5,7 +5,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, embedded
 from ensample.kernels.track import Tally
 
-__all__ = ["SPACING", "bold_rounds", "is_bold", "next_bold"]
+__all__ = ["BOLD_ROUNDS", "SPACING", "is_bold", "next_bold"]
 
 SPACING = 1.25  # of the numbers of rounds from one bold round to the next
 LAST = 2.0**53  # beyond which rounds are not counted exactly
@@ -35,3 +35,6 @@ def bold_rounds() -> frozenset[int]:
     while rounds[-1] < LAST:
         rounds.append(next_bold(rounds[-1]))
     return frozenset(map(int, rounds))
+
+
+BOLD_ROUNDS = bold_rounds()

@@ -10,7 +10,7 @@ from ensample.arms import Offer
 from ensample.calibration import Unknown
 from ensample.kernels import ensemble
 from ensample.kernels.ballot import ballot
-from ensample.kernels.bold import bold_rounds
+from ensample.kernels.bold import BOLD_ROUNDS
 from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
 from ensample.models.search import greedy_arm, greedy_arms
@@ -22,7 +22,6 @@ __all__ = ["LinearEnsemble"]
 
 ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
 KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
-BOLD_ROUNDS = bold_rounds()
 
 
 class LinearEnsemble(LinearModel):

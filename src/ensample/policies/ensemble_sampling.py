@@ -10,6 +10,7 @@ from ensample import theory
 from ensample.calibration import AUTO, BOLD, USUAL
 from ensample.checks import boolean, instance
 from ensample.errors import AssumptionError, InvalidArgument
+from ensample.kernels.bold import BOLD_ROUNDS
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
 from ensample.models import LINEAR, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
@@ -100,17 +101,22 @@ class EnsembleSampling(EnsembleRecipe):
         return self.calibrates and isinstance(self.model, Linear) and not self.rule.looks
 
     @property
-    def is_bold(self) -> bool:
-        """Whether it has bold rounds."""
+    def has_bold_rounds(self) -> bool:
+        """Whether some of its rounds are bold."""
         return self.can_be_bold and bool(self.bold)
 
     @property
     def boldness(self) -> float:  # type: ignore[override]
-        return USUAL if self.is_bold else super().boldness
+        return USUAL if self.has_bold_rounds else super().boldness
 
     @property
     def bold_scale(self) -> float:
-        return BOLD if self.is_bold else 0.0
+        return BOLD if self.has_bold_rounds else 0.0
+
+    def usual_round(self, round: int) -> int:
+        while self.has_bold_rounds and round in BOLD_ROUNDS:
+            round += 1
+        return round
 
     @classmethod
     def from_theorem(

@@ -186,11 +186,11 @@ class Policy:
             known = self._known(decision, ())
             del self._ledger.open[known.round]
 
-    def propensities(self, features: ArrayLike | None = None) -> FloatArray:
-        """The exact probability of each arm in the next round: [K]."""
+    def propensities(self, features: ArrayLike | None = None, *, round: int | None = None) -> FloatArray:
+        """The exact probability of each arm in the next round, or in any `round` were it now: [K]."""
         offer = self.arms if features is None else self._offer(features)
         with self._ledger.lock:
-            return self._shares(self.round, offer)
+            return self._shares(self.round if round is None else whole("round", round, 0), offer)
 
     def sampled_propensities(self, members: int, features: ArrayLike | None = None) -> SampledPropensities:
         """The probability of each arm in the next round, from the votes of some members: see `SampledPropensities`."""

@@ -51,6 +51,10 @@ class Recipe(ABC):
         """Whether it learns the scales of noise and parameter from the rewards."""
         return self.scale == AUTO and self.model.learns_noise
 
+    def usual_round(self, round: int) -> int:
+        """The first round, from this one on, that is like most others: which are not bold, where any are."""
+        return round
+
     @property
     def bold_scale(self) -> float:
         """What multiplies sigma in bold rounds (`ensample.calibration`); 0 where there are none."""

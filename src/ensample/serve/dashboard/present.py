@@ -53,15 +53,15 @@ def present(experiment: Experiment, recent: Sequence[Posed]) -> Present:
 def weights_now(experiment: Experiment, question: Posed) -> dict[str, float] | None:
     """The policy's own probabilities; None where they are not known, or what was on offer is gone."""
     try:
-        decision = experiment.decide(question.context, question.actions, dry_run=True)
+        known = experiment.propensities(question.context, question.actions)
     except StorageError:
         raise
     except EnsampleError:
         return None
-    if decision.propensities is None:
+    if known is None:
         return None
-    names, settings = list(decision.propensities), experiment.settings
+    names, settings = list(known), experiment.settings
     held = settings.baseline if settings.baseline is not None and settings.baseline[0] in names else None
     place, share = (None, 0.0) if held is None else (names.index(held[0]), held[1])
-    weights = Mixture(settings.floor, share, place, len(names)).weights(list(decision.propensities.values()))
+    weights = Mixture(settings.floor, share, place, len(names)).weights(list(known.values()))
     return None if weights is None else dict(zip(names, weights, strict=True))
