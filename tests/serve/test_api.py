@@ -79,14 +79,30 @@ def test_a_reward_out_of_range_changes_nothing(shop: Served) -> None:
 
 
 def test_value_may_be_called_reward(shop: Served) -> None:
-    for name, expected in (("q1", 0.25), ("q2", 1.0)):
+    for name, body in (("q1", {"reward": 0.25}), ("q2", {"reward": 1, "value": 1}), ("q3", {"reward": False})):
         shop.post(f"{ONE}/decide", json={"id": name})
-        body = {"reward": expected} if name == "q1" else {}
         assert shop.post(f"{ONE}/decisions/{name}/reward", json=body).json()["outcome"] == "applied"
     rows = [json.loads(line) for line in shop.get(f"{ONE}/log?format=jsonl").text.splitlines()]
-    assert [row["reward"] for row in rows] == [0.25, 1.0]
-    both = shop.post(f"{ONE}/decisions/q1/reward", json={"reward": 0.5, "value": 0.25})
-    assert both.status_code == 422 and "one of value and reward" in both.text
+    assert [row["reward"] for row in rows] == [0.25, 1.0, 0.0]
+    for value in (0.25, 1):
+        both = shop.post(f"{ONE}/decisions/q1/reward", json={"reward": 0.5, "value": value})
+        assert both.status_code == 422 and "one of value and reward" in both.text
+
+
+def test_a_reward_has_to_be_said(shop: Served) -> None:
+    """A body without one is more likely a mistake than a reward of 1; of an event it is enough that it happened."""
+    shop.post(f"{ONE}/decide", json={"id": "q1"})
+    bodies = (b"{}", b"", b'{"action": "a"}', b'{"reward": null}', b'{"value": null}')
+    for refused in (shop.post(f"{ONE}/decisions/q1/reward", content=body) for body in bodies):
+        assert refused.status_code == 422 and "value" in refused.json()["error"]["message"]
+    assert shop.post(f"{ONE}/decisions/q1/reward", json={}).json()["error"]["argument"] == "value"
+    many = shop.post(f"{ONE}/rewards", json=[{"id": "q1"}, {"id": "q2", "value": 1}]).json()
+    assert many[0]["error"]["argument"] == "value" and many[1] == {"id": "q2", "outcome": "unknown"}
+    assert shop.get(ONE).json()["outcomes"] == {"unknown": 1}
+    shop.post(f"{ONE}/decide", json={"targetingKey": "ann"})
+    assert shop.post("/v1/events", json={"experiment": "shop", "targetingKey": "ann"}).json()["outcome"] == "applied"
+    rows = [json.loads(line) for line in shop.get(f"{ONE}/log?format=jsonl").text.splitlines()]
+    assert [row["reward"] for row in rows] == [None, 1.0]
 
 
 def test_a_batch_is_one_commit_and_a_bad_item_spoils_no_other(shop: Served) -> None:
@@ -215,6 +231,9 @@ def test_the_document_says_what_is_there(shop: Served) -> None:
     text = json.dumps(document)
     for name in {part.partition('"')[0] for part in text.split('"#/components/schemas/')[1:]}:
         assert name in document["components"]["schemas"]
+    body = document["paths"]["/v1/experiments/{experiment}/decisions/{id}/reward"]["post"]["requestBody"]
+    said = body["content"]["application/json"]["schema"]["anyOf"]
+    assert said == [{"required": ["value"]}, {"required": ["reward"]}], "one of them has to be there"
     page = shop.get("/docs")
     assert page.status_code == 200 and "http" not in page.text.replace("https://127.0.0.1", "") and "<script" not in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]

@@ -51,9 +51,9 @@ async def scenario(service: Any, folder: Path) -> None:
     later = await of(service.decide("shop", row, ["a", "b"], excluded=["a"], active=False))
     assert later.action == "b" and await of(service.reward("shop", later, 1)) == "not_shown"
     assert await of(service.activate("shop", later)) == "applied" and await of(service.activate("shop", later)) == "duplicate"
-    assert await of(service.reward("shop", later)) == "applied"
+    assert await of(service.reward("shop", later, 1)) == "applied"
     tried = await of(service.decide("shop", dry_run=True))
-    assert await of(service.reward("shop", tried)) == "unknown"
+    assert await of(service.reward("shop", tried, 1)) == "unknown"
     ann = await of(service.decide("shop", targeting_key="ann"))
     assert await of(service.decide("shop", {"age": 4}, targeting_key="ann")) == ann
     assert await of(service.event("shop", "ann", 0.5, event="bought")) == ("applied", ann.id)
@@ -251,7 +251,7 @@ def test_a_key_is_sent(shop: Served) -> None:
         lambda: Client().decide("shop", {"age": float("inf")}),
         lambda: Client().decide("shop", {"age": object()}),
         lambda: Client().decide(""),
-        lambda: Client().reward("shop", 3),
+        lambda: Client().reward("shop", 3, 1),
         lambda: Client().learn("shop", "nobody.jsonl"),
         lambda: Client().save_log("shop", "log.xml"),
     ],

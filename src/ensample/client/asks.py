@@ -102,7 +102,7 @@ def decide_all(experiment: str, questions: Iterable[Mapping[str, Any]]) -> Ask[l
 
 
 def reward(
-    experiment: str, id: str | Decision, value: float = 1.0, *, action: str | None = None, key: str | None = None
+    experiment: str, id: str | Decision, value: float, *, action: str | None = None, key: str | None = None
 ) -> Ask[Outcome]:
     """The reward of a decision, and what became of it.
 

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ensample.experiments.decision import NamedDecision
 from ensample.experiments.explaining import Explanation
 from ensample.experiments.reward import Outcome
 
 __all__ = [
+    "VALUED",
     "ActionsChange",
     "Activation",
     "Context",
@@ -117,27 +118,25 @@ class Decision(Struct):
 
 
 class RewardCall(Sent):
-    """`action`: the one that was shown, if it may be another. `key`: makes rewards that are added up safe to send again.
+    """`value` has to be said; `reward` is another name of it. `action`: the one that was shown, if it may be another.
 
-    `reward` is another name of `value`.
+    `key`: makes rewards that are added up safe to send again.
     """
 
-    value: float | bool = 1.0
+    value: float | bool | UnsetType = UNSET
     action: Text | None = None
     key: Text | None = None
     reward: float | bool | None = None
-
-    def __post_init__(self) -> None:
-        if self.reward is not None:
-            if self.value not in (1.0, self.reward):
-                raise ValueError("expected one of value and reward")
-            self.value = self.reward
 
 
 class RewardItem(RewardCall, kw_only=True):
     """A reward within a batch."""
 
     id: Text
+
+
+VALUED = Meta(extra_json_schema={"anyOf": [{"required": ["value"]}, {"required": ["reward"]}]})
+"""What OpenAPI is to say of a reward beside its fields."""
 
 
 class Activation(Sent):
@@ -152,7 +151,7 @@ class OutcomeAnswer(Struct):
 
 
 class EventCall(Sent):
-    """Something happened to whom a targeting key stands for: the reward of its decision."""
+    """Something happened to whom a targeting key stands for: the reward of its decision, 1 unless `value` says another."""
 
     experiment: Text
     targeting_key: Text = field(name="targetingKey")

@@ -1,10 +1,13 @@
 """All routes: who may call, what is taken and given. The OpenAPI document and the tests of keys walk this table."""
 
+from typing import Annotated
+
 from ensample.serve.calls import Each, Query, Route
 from ensample.serve.dialects.ofrep import OFREP, BulkEvaluated, EvaluationCall, FlagEvaluated
 from ensample.serve.dialects.personalizer import PERSONALIZER, RankCall, Ranked, RewardValue
 from ensample.serve.handlers import dashboard, decisions, documentation, experiments, logs, ofrep, operations, personalizer
 from ensample.serve.messages import (
+    VALUED,
     ActionsChange,
     Activation,
     DecideCall,
@@ -48,7 +51,7 @@ ROUTES: tuple[Route, ...] = (
         "decide",
         decisions.reward,
         "The reward of a decision, and what became of it.",
-        takes=RewardCall,
+        takes=Annotated[RewardCall, VALUED],
         gives=OutcomeAnswer,
         others=(404,),
     ),
@@ -128,7 +131,7 @@ ROUTES: tuple[Route, ...] = (
         "decide",
         decisions.reward_all,
         "Many rewards with one commit.",
-        takes=list[RewardItem],
+        takes=list[Annotated[RewardItem, VALUED]],
         gives=Each(OutcomeAnswer),
         others=(404,),
     ),

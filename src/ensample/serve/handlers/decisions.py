@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, TypeVar
 
+from msgspec import UnsetType
+
 from ensample.experiments import Experiment, NamedDecision
 from ensample.experiments.explaining import Explanation, explained
 from ensample.serve.calls import Call
@@ -110,16 +112,26 @@ def refused(error: Exception) -> Refused:
 
 async def reward(call: Call) -> OutcomeAnswer:
     body: RewardCall = call.body
-    item = RewardItem(id=call.path("id"), value=body.value, action=body.action, key=body.key)
+    item = RewardItem(id=call.path("id"), value=body.value, reward=body.reward, action=body.action, key=body.key)
     return await rewarded(call, hosted(call), item)
 
 
 async def rewarded(call: Call, found: Hosted, item: RewardItem) -> OutcomeAnswer:
     call.noted["decision"] = item.id
-    outcome = await found.worker.ask(lambda: found.experiment.reward(item.id, item.value, action=item.action, key=item.key))
+    value = value_of(item)
+    outcome = await found.worker.ask(lambda: found.experiment.reward(item.id, value, action=item.action, key=item.key))
     call.noted["outcome"] = outcome
     call.service.metrics.rewards.labels(found.experiment.name, outcome).inc()
     return OutcomeAnswer(item.id, outcome)
+
+
+def value_of(item: RewardCall) -> float | bool:
+    """By either of its names. A body that says none is more likely a mistake than a reward of 1."""
+    given = {value for value in (item.value, item.reward) if not isinstance(value, UnsetType | None)}
+    if len(given) != 1:
+        expected = "one of value and reward" if given else 'a value, such as {"value": 1}'
+        raise Refusal(422, f"value: expected {expected}", argument="value")
+    return given.pop()
 
 
 async def activate(call: Call) -> OutcomeAnswer:
@@ -139,7 +151,7 @@ async def reward_all(call: Call) -> "list[OutcomeAnswer | Refused]":
     experiment = found.experiment
 
     def question(item: RewardItem) -> Callable[[], str]:
-        return lambda: experiment.reward(item.id, item.value, action=item.action, key=item.key)
+        return lambda: experiment.reward(item.id, value_of(item), action=item.action, key=item.key)
 
     answers = await outcomes(call, found, items, question)
     for answer in answers:
