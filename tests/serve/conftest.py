@@ -33,7 +33,6 @@ Serve = Callable[..., Served]
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Services of a folder; what they do, not whether it lasts."""
-    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
     monkeypatch.setattr("ensample.serve.service.PROBE", 0.02)
     with ExitStack() as open_services:
 
@@ -57,8 +56,7 @@ def shop(serve: Serve) -> Served:
 
 
 @pytest.fixture
-def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Live]:
+def live(tmp_path: Path) -> Iterator[Live]:
     """A service that listens on this machine."""
-    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
     with listening(tmp_path / "live") as found:
         yield found

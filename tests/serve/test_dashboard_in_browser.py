@@ -56,8 +56,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (data / "experiments").mkdir()
     filled(data / "experiments", "shop", HOSTILE, 500)
     filled(data / "experiments", "fresh", ["a", "b"], 0)
-    with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as listening:
-        patch.setattr("ensample.serve.service.warm", lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         service = Service(ServiceSettings(data=data, port=port), Journal("error", io.StringIO()))
         text, key = new_key("read")

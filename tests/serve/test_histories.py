@@ -86,8 +86,7 @@ async def played(data: Path) -> tuple[History, list[Any]]:
         return history, list(service.catalog["shop"].experiment.reader().read())
 
 
-def test_each_id_has_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
+def test_each_id_has_one_answer(tmp_path: Path) -> None:
     history, events = asyncio.run(played(tmp_path))
     answers = sum(map(len, history.decisions.values()))
     print(f"\n{answers} answers to {len(history.decisions)} ids, {history.given_up} given up")
@@ -95,9 +94,8 @@ def test_each_id_has_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert answers > 1.5 * len(history.decisions) and history.given_up > 10
 
 
-def test_what_was_given_up_is_found_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_given_up_is_found_done(tmp_path: Path) -> None:
     """A call whose client has gone while it waited is answered, kept, and the answer when it is asked again."""
-    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
 
     async def play() -> None:
         async with served(tmp_path) as (service, http):
@@ -127,7 +125,6 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_service_that_forgets_ids_is_noticed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative controls."""
-    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
     monkeypatch.setattr(*BROKEN[name])
     monkeypatch.setattr("ensample.experiments.state.State._rewarded", lambda self, event: None)
     try:

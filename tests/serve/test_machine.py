@@ -155,8 +155,7 @@ def often(runs: int, **more: Any) -> settings:
     )
 
 
-def test_a_service_is_what_a_dict_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
+def test_a_service_is_what_a_dict_says() -> None:
     Machine.met = Counter()
     run_state_machine_as_test(Machine, settings=often(RUNS))
     print(f"\n{dict(Machine.met)}")
@@ -166,7 +165,6 @@ def test_a_service_is_what_a_dict_says(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_dict_tells_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: decisions that were never shown count."""
-    monkeypatch.setattr("ensample.serve.service.warm", lambda: None)
     monkeypatch.setattr("ensample.experiments.core.outcome_of_closed", lambda *_: "late")
     with pytest.raises(AssertionError):
         run_state_machine_as_test(Machine, settings=often(20, phases=[Phase.generate]))

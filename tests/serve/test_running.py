@@ -1,22 +1,25 @@
 """The service as a process: it starts, is played with, and stops when all that was asked is answered."""
 
 import asyncio
+import http.client
 import io
 import json
 import os
 import signal
 import sys
 import warnings
+from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE, Popen
 from subprocess import run as run_process
 
 import pytest
 
 import ensample as es
+import prompt
 from ensample.serve.journal import Journal
 from ensample.serve.replaying import replayed_experiments
-from ensample.serve.running import listening, tell_warnings
-from ensample.serve.service import warm
+from ensample.serve.running import listening, tell_warnings, warm
 from ensample.serve.service_settings import ServiceSettings, read_settings
 from serve.try_kills import CLIENTS, Client, connected, request, response, started
 
@@ -67,6 +70,31 @@ def stopped_under_load(data: Path) -> dict[str, int]:
         raise
     _, status = os.waitpid(child, 0)
     return {"status": status, "answers": sum(len(client.answers) for client in clients)}
+
+
+COMPILES = """
+from ensample import compiling
+from ensample.cli.main import main
+from ensample.serve import running
+
+running.warm = lambda: compiling.announce("a kernel")
+main()
+"""
+
+
+def test_the_address_is_said_once_it_answers(tmp_path: Path) -> None:
+    """And what takes so long before that."""
+    command = [sys.executable, "-c", COMPILES, "serve", "--data", str(tmp_path), "--port", "0", "--log-level", "error"]
+    with Popen(command, stderr=PIPE, text=True, env={**os.environ, **prompt.PLAIN}) as server:
+        assert server.stderr is not None
+        try:
+            assert server.stderr.readline() == "compiling, once for each installation: a moment\n"
+            port = int(server.stderr.readline().split("/docs")[0].rpartition(":")[2])
+            with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as caller:
+                caller.request("GET", "/readyz")
+                assert caller.getresponse().status == 200
+        finally:
+            server.terminate()
 
 
 def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:

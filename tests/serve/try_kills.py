@@ -24,8 +24,7 @@ from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.storage import Reading
 from ensample.serve.replaying import replayed_events
-from ensample.serve.running import listening, run
-from ensample.serve.service import warm
+from ensample.serve.running import listening, run, warm
 from ensample.serve.service_settings import ServiceSettings
 from experiments.test_power import AnswersFirst
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ensample.experiments.postgres import PostgresReader, PostgresStorage, prepared_database
-from ensample.serve.service import warm
+from ensample.serve.running import warm
 from serve.try_kills import EXPERIMENT, ONE, Client, connected, hash_of, look, request, response, started
 
 CLIENTS = 6

@@ -35,13 +35,15 @@ def serve(
     Example: `ensample serve --data here --port 8000`
     """
     require("starlette", "uvicorn", "msgspec", "apsw", "prometheus_client", "jinja2", extra="serve")
-    from ensample.serve.running import address_of, check_safe, listening, run
+    from ensample.serve.running import check_safe, listening, run
     from ensample.serve.service_settings import read_settings
 
     given = {"data": data, "database": database, "host": host, "port": port, "log_level": log_level}
     settings = read_settings(given, file=config)
     check_safe(settings)
-    listener = listening(settings)
     where = "PostgreSQL" if settings.database else settings.data
-    errors.print(f"{address_of(listener)}/docs  data in {where}  Ctrl-C stops", markup=False, highlight=False)
-    run(settings, listener)
+
+    def say(address: str) -> None:
+        errors.print(f"{address}/docs  data in {where}  Ctrl-C stops", markup=False, highlight=False)
+
+    run(settings, listening(settings), ready=say)

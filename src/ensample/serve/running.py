@@ -11,6 +11,7 @@ from typing import Any
 import uvicorn
 
 from ensample.errors import InvalidArgument
+from ensample.experiments import Experiment
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.serve.app import application
@@ -19,7 +20,7 @@ from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
 from ensample.serve.store import store_of
 
-__all__ = ["address_of", "check_safe", "listening", "run"]
+__all__ = ["check_safe", "listening", "run", "warm"]
 
 SWITCH = 0.0005  # seconds that a thread may keep the interpreter from another: the loop and the workers wait for each other
 THRESHOLDS = 10_000, 20, 50  # looking for what refers to itself takes 100 ms where 100,000 decisions are open: seldom, then
@@ -71,8 +72,14 @@ def tell_warnings(journal: Journal) -> None:
     warnings.showwarning = tell
 
 
-def run(settings: ServiceSettings, listener: socket.socket, storage_of: Callable[[Path], Storage] = SQLiteStorage) -> None:
-    """Until it is told to stop: then calls under way are answered, and the files closed."""
+def run(
+    settings: ServiceSettings,
+    listener: socket.socket,
+    storage_of: Callable[[Path], Storage] = SQLiteStorage,
+    ready: Callable[[str], object] = lambda address: None,
+) -> None:
+    """Until it is told to stop: then calls under way are answered, and the files closed. `ready` is told when it answers."""
+    warm()  # not while it opens, where Ctrl-C would have to wait for the end of it
     sys.setswitchinterval(SWITCH)
     journal = Journal(settings.log_level)
     tell_warnings(journal)
@@ -88,8 +95,19 @@ def run(settings: ServiceSettings, listener: socket.socket, storage_of: Callable
         limit_concurrency=CALLS,
         timeout_graceful_shutdown=GRACE,
     )
-    server = Announced(config, lambda: journal.info("ready", address=address_of(listener)))
-    server.run(sockets=[listener])
+
+    def announce() -> None:
+        ready(address_of(listener))
+        journal.info("ready", address=address_of(listener))
+
+    Announced(config, announce).run(sockets=[listener])
+
+
+def warm() -> None:
+    """Meet the usual kernels before the first caller does: where none are at hand they are compiled, once an installation."""
+    experiment = Experiment("warm", actions=["a", "b"])
+    for _ in range(2):
+        experiment.reward(experiment.decide({"x": 1.0}), 1)
 
 
 class Announced(uvicorn.Server):

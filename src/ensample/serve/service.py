@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ensample.errors import EnsampleError, StorageError
-from ensample.experiments import Experiment
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.serve.catalog import Catalog
@@ -51,7 +50,6 @@ class Service:
 
     async def start(self) -> None:
         await self.aside(self.catalog.open_all)
-        await self.aside(warm)
         self.metrics.ready.set_function(lambda: not self.catalog.broken)
         self._probing = asyncio.create_task(self._probe())
         self.journal.info("open", experiments=len(self.catalog.hosted), broken=list(self.catalog.broken) or None)
@@ -96,10 +94,3 @@ def succeeds(probe: Callable[[], None]) -> bool:
     except StorageError:
         return False
     return True
-
-
-def warm() -> None:
-    """Meet the usual kernels before the first caller does: where none are at hand they are compiled, once an installation."""
-    experiment = Experiment("warm", actions=["a", "b"])
-    for _ in range(2):
-        experiment.reward(experiment.decide({"x": 1.0}), 1)
