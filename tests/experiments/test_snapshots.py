@@ -9,8 +9,9 @@ import apsw
 import pytest
 
 import ensample as es
+from ensample.experiments import snapshotting
 from ensample.experiments.folding import folded
-from ensample.experiments.snapshotting import state_hash
+from ensample.experiments.snapshotting import captured, snapshot_of, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import Snapshot
 from experiments.places import NAMES, SMALL, Place
@@ -109,6 +110,23 @@ def test_a_snapshot_that_is_made_meanwhile_is_of_the_moment_it_was_asked_for(tmp
         assert again.decisions == 21
 
 
+def test_who_makes_a_snapshot_meanwhile_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between pieces, for others to go on; what comes of it is the same."""
+    monkeypatch.setattr(snapshotting, "PIECE", 4)
+    rests: list[float] = []
+    monkeypatch.setattr(snapshotting.time, "sleep", rests.append)
+    experiment = Place("disk", tmp_path).news()
+    experiment.snapshot_every, experiment.aside = 20, (later := Later())
+    for number in range(19):
+        experiment.decide({"age": number})
+    moment = captured(experiment._state)
+    assert later.asked[0][0]() == snapshot_of(moment) and rests == [snapshotting.REST] * 8  # words, then arrays
+    monkeypatch.setattr(snapshotting, "RESTS", 0.001)
+    snapshot_of(moment, gently=True)
+    assert 0 < sum(rests[8:]) < 2 * 0.001, "however many wait"
+    experiment.close()
+
+
 def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = Place("disk", tmp_path).news()
     experiment.snapshot_every, experiment.aside = 20, (later := Later())
@@ -125,7 +143,7 @@ def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(tmp_path: Path, monke
     experiment.close()
 
 
-def broken(*_: object) -> Snapshot:
+def broken(*_: object, **__: object) -> Snapshot:
     raise MemoryError("no room for all of it")
 
 

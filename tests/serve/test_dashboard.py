@@ -16,6 +16,7 @@ import ensample as es
 from ensample.evaluation.sequences import LowerBound
 from ensample.experiments.events import Decided, Event
 from ensample.experiments.mixture import Mixture
+from ensample.experiments.storage import Snapshot
 from ensample.serve.dashboard import counting
 from ensample.serve.dashboard.joining import Delays
 from ensample.serve.dashboard.latency import commit_latency
@@ -23,6 +24,7 @@ from ensample.serve.dashboard.lift import against_action, against_chance
 from ensample.serve.dashboard.summary import OTHERS, Summary
 from serve.conftest import SHOP, Serve, Served
 from serve.test_keys import made
+from serve.test_operations import until
 
 PAGE = "/experiments/shop"
 ACTIONS = ["a", "b", "c"]
@@ -253,8 +255,8 @@ def test_pages_need_a_key_and_show_what_it_is_for(shop: Served) -> None:
 
 
 def test_a_look_counts_for_a_while_and_goes_on_the_next_time(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting.Counted, "go_along", lambda *_: None)  # only those who look count
     traffic(shop)
-    monkeypatch.setattr(counting, "PIECE", 25)
     experiment = shop.service.catalog["shop"].experiment
     looks = []
     for _ in range(8):
@@ -270,6 +272,37 @@ def test_a_look_counts_for_a_while_and_goes_on_the_next_time(shop: Served, monke
     traffic(shop, 10)
     monkeypatch.setattr(counting, "BUDGET", 0.0)
     assert counting.known(experiment) is found
+
+
+def test_it_is_counted_before_anybody_looks(shop: Served) -> None:
+    traffic(shop)
+    experiment = shop.service.catalog["shop"].experiment
+    assert until(lambda: counting.known(experiment).summary.seq == experiment.events)
+
+
+def test_nobody_who_calls_waits_for_what_is_counted_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment, other = played(), played(10)
+    found, enter = counting.known(experiment), Summary.enter
+
+    def entered(summary: Summary, event: Event) -> None:
+        enter(summary, event)
+        if summary.seq == 60:
+            other.reward("q1", 1)
+
+    monkeypatch.setattr(Summary, "enter", entered)
+    counting.count_along([other, experiment])
+    assert found.summary.seq == 75, "the next time that it was asked"
+    counting.count_along([experiment, other], budget=-1.0)
+    assert found.summary.seq == 100
+    with found.lock:
+        counting.count_along([experiment])  # somebody looks
+    assert found.summary.seq == 100
+    monkeypatch.setattr(found, "_awaited", True)  # somebody wants to
+    counting.count_along([experiment])
+    assert found.summary.seq == 125
+    monkeypatch.setattr(found, "_awaited", False)
+    counting.count_along([experiment])
+    assert found.summary.seq == experiment.events and found.summary.chosen == summary_of(experiment).chosen
 
 
 def test_several_who_look_at_once_count_once(shop: Served) -> None:
@@ -293,9 +326,15 @@ def test_the_last_hash_is_computed_again(serve: Serve, tmp_path: Path) -> None:
     client.put("/v1/experiments/shop", json=SHOP)
     assert "no snapshot yet" in html.unescape(client.get(PAGE).text) or "No decision" in client.get(PAGE).text
     traffic(client)
-    text = client.get(PAGE).text
     experiment = client.service.catalog["shop"].experiment
-    last = next(iter(experiment.reader().snapshots()))
+
+    def asked() -> list[Snapshot]:
+        """One that was made meanwhile is kept with the next event."""
+        client.post("/v1/experiments/shop/decide", json={})
+        return list(experiment.reader().snapshots())
+
+    assert until(asked)
+    text, last = client.get(PAGE).text, next(iter(experiment.reader().snapshots()))
     assert last.hash[:16] in text and f"after {last.seq} events; the snapshot fits it" in text
 
 

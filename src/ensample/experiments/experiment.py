@@ -352,6 +352,8 @@ class Experiment(Facts, Taking, Exports):
 
     def reader(self) -> Reading:
         """The events that are kept so far, for another thread to read while this experiment goes on; close it afterwards."""
+        if self._storage.slow and not self._storage.closed:  # by a connection of its own: nobody need wait for it
+            return self._storage.reader()
         return self._do(self._storage.reader)
 
     def _repr_html_(self) -> str:

@@ -3,7 +3,8 @@
 import heapq
 import io
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +21,8 @@ from ensample.types import FloatArray, IntArray
 
 __all__ = ["Captured", "captured", "restored", "snapshot_of", "state_hash"]
 
-PIECE = 1_000  # open decisions
+PIECE = 100  # open decisions, a third of a millisecond
+REST, RESTS = 0.002, 1.0  # seconds between two pieces, and between all of them together
 T = TypeVar("T")
 Sparse = list[tuple[IntArray, FloatArray]]
 
@@ -52,23 +54,22 @@ def captured(state: State) -> Captured:
     return Captured(words, list(state.open.values()), list(state.past), arrays)
 
 
-def contents(moment: Captured) -> tuple[str, Tensors]:
-    """All of it: words, and arrays."""
+def contents(moment: Captured, gently: bool = False) -> tuple[str, Tensors]:
+    """All of it: words, and arrays; `gently` beside threads that decide meanwhile, and wait for the end of each piece."""
     parts = {name: json.dumps(value, sort_keys=True) for name, value in moment.words.items()}
-    parts["open"] = open_words(moment.open)
+    parts["open"] = open_words(moment.open, gently)
     words = ", ".join(f'"{name}": {parts[name]}' for name in sorted(parts))
     tensors: Tensors = {f"model.{name}": values for name, values in moment.arrays.items()}
-    tensors |= packed("open", [(item.columns, item.numbers) for item in moment.open])
-    tensors |= packed("past", [(item.columns, item.numbers) for item in moment.past])
+    tensors |= packed("open", moment.open, gently) | packed("past", moment.past, gently)
     tensors["past.round"] = np.array([item.round for item in moment.past], np.int64)
     tensors["past.y"] = np.array([item.y for item in moment.past], np.float64)
     return f"{{{words}}}", {name: storable(name, values) for name, values in tensors.items()}
 
 
-def open_words(items: list[Open]) -> str:
-    """As JSON; piece by piece, as threads that decide meanwhile wait for the end of each."""
+def open_words(items: list[Open], gently: bool) -> str:
+    """As JSON."""
     pieces = []
-    for piece in batched(items):
+    for piece in batched(items, gently):
         rows = [
             (item.id, item.round, item.deadline, item.action, item.active, item.total, item.rewards, item.keys)
             for item in piece
@@ -77,23 +78,25 @@ def open_words(items: list[Open]) -> str:
     return f"[{', '.join(pieces)}]"
 
 
-def batched(items: list[T]) -> Iterator[list[T]]:
+def batched(items: Sequence[T], gently: bool) -> Iterator[Sequence[T]]:
     for start in range(0, len(items), PIECE):
         yield items[start : start + PIECE]
+        if gently and start + PIECE < len(items):
+            time.sleep(min(REST, RESTS * PIECE / len(items)))
 
 
-def packed(part: str, rows: Sparse) -> Tensors:
+def packed(part: str, items: Sequence[Open | Observation], gently: bool) -> Tensors:
     """Rows with few entries, one after the other."""
+    lengths, columns, numbers = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+    for piece in batched(items, gently):
+        lengths.append(np.array([len(item.columns) for item in piece], np.int64))
+        columns.append(np.concatenate([item.columns for item in piece]).astype(np.int64))
+        numbers.append(np.concatenate([item.numbers for item in piece]))
     return {
-        f"{part}.lengths": np.array([len(columns) for columns, _ in rows], np.int64),
-        f"{part}.columns": joined([columns for columns, _ in rows]).astype(np.int64),
-        f"{part}.numbers": joined([numbers for _, numbers in rows]),
+        f"{part}.lengths": np.concatenate(lengths),
+        f"{part}.columns": np.concatenate(columns),
+        f"{part}.numbers": np.concatenate(numbers),
     }
-
-
-def joined(arrays: list[Any]) -> FloatArray:
-    """Piece by piece too."""
-    return np.concatenate([*(np.concatenate(piece) for piece in batched(arrays)), np.zeros(0)])
 
 
 def unpacked(part: str, tensors: Tensors) -> Sparse:
@@ -107,8 +110,8 @@ def state_hash(state: State) -> str:
     return checksum(*contents(captured(state)))
 
 
-def snapshot_of(moment: Captured) -> Snapshot:
-    words, tensors = contents(moment)
+def snapshot_of(moment: Captured, gently: bool = False) -> Snapshot:
+    words, tensors = contents(moment, gently)
     file = io.BytesIO()
     write_tensors(file, tensors, {"content": words})
     return Snapshot(moment.words["seq"], file.getvalue(), checksum(words, tensors))

@@ -34,7 +34,7 @@ class Taking:
                 self._keep(coming.result)
         if self._storage.slow and self._coming is None and self._state.seq - self._kept >= self.snapshot_every:
             self._kept = self._state.seq
-            made = partial(snapshot_of, captured(self._state))
+            made = partial(snapshot_of, captured(self._state), gently=self.aside is not None)
             if self.aside is None:
                 self._keep(made)
             else:

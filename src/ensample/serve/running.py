@@ -88,6 +88,7 @@ def run(
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # nobody asks who calls but by a key
         date_header=False,
         ws="none",
         lifespan="on",

@@ -12,6 +12,7 @@ from ensample.errors import EnsampleError, StorageError
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.serve.catalog import Catalog
+from ensample.serve.dashboard.counting import count_along
 from ensample.serve.gate import Gate
 from ensample.serve.journal import Journal
 from ensample.serve.metrics import Metrics
@@ -46,22 +47,22 @@ class Service:
         self._snapshots = ThreadPoolExecutor(1, "snapshots")
         self.catalog = Catalog(settings, self.store, place, self.metrics.batch, self._snapshots.submit)
         self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
-        self._probing: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         await self.aside(self.catalog.open_all)
         self.metrics.ready.set_function(lambda: not self.catalog.broken)
-        self._probing = asyncio.create_task(self._probe())
+        self._tasks = [asyncio.create_task(self._probe()), asyncio.create_task(self._count())]
         self.journal.info("open", experiments=len(self.catalog.hosted), broken=list(self.catalog.broken) or None)
 
     async def stop(self) -> None:
-        """Everything that waits is answered first."""
-        if self._probing is not None:
-            self._probing.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._probing
-        await asyncio.get_running_loop().run_in_executor(None, self.catalog.close)
-        self._aside.shutdown(wait=True, cancel_futures=True)
+        """Everything that waits is answered first; who reads a file lets go of it before it is closed."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, partial(self._aside.shutdown, cancel_futures=True))
+        await loop.run_in_executor(None, self.catalog.close)
         self._snapshots.shutdown(wait=True, cancel_futures=True)
         self.store.close()
         self.journal.info("closed")
@@ -69,6 +70,12 @@ class Service:
     async def aside(self, work: Callable[..., T], *arguments: Any) -> T:
         """Do what takes long in a thread of its own."""
         return await asyncio.get_running_loop().run_in_executor(self._aside, work, *arguments)
+
+    async def _count(self) -> None:
+        """For the pages of experiments, before somebody looks at them."""
+        while True:
+            await asyncio.sleep(PROBE)
+            await self.aside(count_along, [found.experiment for found in self.catalog.hosted.values()])
 
     async def _probe(self) -> None:
         """Where something could not be kept, look now and then whether it can be again; and what other servers have made."""

@@ -1,8 +1,9 @@
-"""Summaries of experiments, each counted on from where it stopped when somebody looks, for a second at most."""
+"""Summaries of experiments, each counted on from where it stopped: while nobody calls, and when somebody looks."""
 
 import threading
 import time
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -12,10 +13,13 @@ from ensample.experiments.snapshotting import restored
 from ensample.experiments.storage import Reading
 from ensample.serve.dashboard.summary import Posed, Summary
 
-__all__ = ["BUDGET", "Counted", "Verified", "counted", "known"]
+__all__ = ["BUDGET", "Counted", "Verified", "count_along", "counted", "known"]
 
-BUDGET = 0.9  # seconds of one look
-PIECE = 500  # events between two looks at the clock
+BUDGET = 0.7  # seconds of one look
+ALONG = 0.5  # seconds of each in which nobody calls
+PIECE = 25  # events, less than half a millisecond, after which it is asked whether that is enough
+
+Enough = Callable[[], bool]
 
 
 class Verified(NamedTuple):
@@ -34,25 +38,37 @@ class Counted:
         self.summary = Summary(experiment.settings)
         self.events = 0  # there were when it was last counted
         self.verified: Verified | None = None
+        self._awaited = False  # by somebody who looks
 
     @property
     def done(self) -> float:
         """The share of events that is counted."""
         return self.summary.seq / self.events if self.events else 1.0
 
-    def go_on(self, experiment: Experiment, budget: float) -> None:
-        """Count for so many seconds at most, in the thread that asks."""
+    def look(self, experiment: Experiment, budget: float) -> None:
+        """Count for so many seconds at most, in the thread that asks, and hash the last snapshot again."""
+        self._awaited = True
         with self.lock, closing(experiment.reader()) as reader:
-            self.events = reader.count
-            self._count(reader, time.monotonic() + budget)
+            self._awaited = False
+            self._count(reader, enough=after(budget))
             self._verify(experiment, reader)
 
-    def _count(self, reader: Reading, until: float) -> None:
+    def go_along(self, experiment: Experiment, enough: Enough) -> None:
+        """Count, until somebody looks."""
+        if self.summary.seq < experiment.events and self.lock.acquire(blocking=False):
+            try:
+                with closing(experiment.reader()) as reader:
+                    self._count(reader, lambda: self._awaited or enough())
+            finally:
+                self.lock.release()
+
+    def _count(self, reader: Reading, enough: Enough) -> None:
+        self.events = reader.count
         summary = self.summary
         if summary.seq < reader.count:
             for number, event in enumerate(reader.read(summary.seq), 1):
                 summary.enter(event)
-                if number % PIECE == 0 and time.monotonic() > until:
+                if number % PIECE == 0 and enough():
                     break
         summary.flush()
 
@@ -81,9 +97,27 @@ def known(experiment: Experiment) -> Counted:
         return found
 
 
+def after(budget: float) -> Enough:
+    """Once so many seconds are over."""
+    until = time.monotonic() + budget
+    return lambda: time.monotonic() > until
+
+
+def count_along(experiments: Sequence[Experiment], budget: float = ALONG) -> None:
+    """Until something happens to one of them: whoever calls is not to wait for it, and whoever looks later has less to wait."""
+
+    def happened() -> int:
+        return sum(experiment.events for experiment in experiments)
+
+    before, over = happened(), after(budget)
+    for experiment in experiments:
+        with suppress(EnsampleError):  # whoever looks is told
+            known(experiment).go_along(experiment, lambda: over() or happened() != before)
+
+
 def counted(experiment: Experiment, budget: float = BUDGET) -> tuple[Counted, list[Posed]]:
     """Counted on, and the last questions."""
     found = known(experiment)
-    found.go_on(experiment, budget)
+    found.look(experiment, budget)
     with found.lock:
         return found, list(found.summary.recent)

@@ -18,7 +18,7 @@ __all__ = ["experiment_page", "experiments_page"]
 
 
 async def experiments_page(call: Call) -> Response:
-    """All that the key may see. Nothing is counted for it: the lift is what was known when somebody looked."""
+    """All that the key may see. Nothing is counted for it: the lift is what was known when it was last counted."""
     catalog, key = call.service.catalog, call.key
     mine = [name for name in sorted(catalog.hosted) if key is None or key.experiment in (None, name)]
     broken = {name: why for name, why in catalog.broken.items() if key is None or key.experiment in (None, name)}
@@ -56,7 +56,7 @@ def lift_of(experiment: Any) -> str:
 
 
 async def experiment_page(call: Call) -> Response:
-    """Counted in a thread of its own for a second at most; what is not counted by then is said to be."""
+    """Counted in a thread of its own for less than a second; what is not counted by then is said to be."""
     found, name, service = hosted(call), call.path("experiment"), call.service
     summary, recent = await service.aside(counted, found.experiment)
     now = await found.worker.ask(lambda: present(found.experiment, recent))
