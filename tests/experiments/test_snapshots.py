@@ -147,8 +147,9 @@ def broken(*_: object, **__: object) -> Snapshot:
     raise MemoryError("no room for all of it")
 
 
+@pytest.mark.parametrize("step", ["captured", "snapshot_of"])
 @pytest.mark.parametrize("aside", [True, False], ids=["aside", "here"])
-def test_a_snapshot_that_fails_is_said_once(aside: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_that_fails_is_said_once(aside: bool, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It costs no answer, and is tried again; once one has been made, the next failure is news."""
     experiment = Place("disk", tmp_path).news()
     experiment.snapshot_every = 10
@@ -164,13 +165,13 @@ def test_a_snapshot_that_fails_is_said_once(aside: bool, tmp_path: Path, monkeyp
         return [str(item.message) for item in caught]
 
     with monkeypatch.context() as patch:
-        patch.setattr("ensample.experiments.taking.snapshot_of", broken)
+        patch.setattr(f"ensample.experiments.taking.{step}", broken)
         (message,) = said(35)
         assert message.startswith("news: no snapshot after 10 events (MemoryError: no room for all of it); all events are kept")
     assert not list(experiment._storage.snapshots())
     assert said(12) == [] and len(list(experiment._storage.snapshots())) == 1
     with monkeypatch.context() as patch:
-        patch.setattr("ensample.experiments.taking.snapshot_of", broken)
+        patch.setattr(f"ensample.experiments.taking.{step}", broken)
         assert len(said(25)) == 1
     assert experiment.decisions == 72
     experiment.verify()

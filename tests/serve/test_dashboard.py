@@ -290,18 +290,18 @@ def test_nobody_who_calls_waits_for_what_is_counted_along(monkeypatch: pytest.Mo
             other.reward("q1", 1)
 
     monkeypatch.setattr(Summary, "enter", entered)
-    counting.count_along([other, experiment])
+    counting.count_along([other, experiment], math.inf)
     assert found.summary.seq == 75, "the next time that it was asked"
     counting.count_along([experiment, other], budget=-1.0)
     assert found.summary.seq == 100
     with found.lock:
-        counting.count_along([experiment])  # somebody looks
+        counting.count_along([experiment], math.inf)  # somebody looks
     assert found.summary.seq == 100
     monkeypatch.setattr(found, "_awaited", True)  # somebody wants to
-    counting.count_along([experiment])
+    counting.count_along([experiment], math.inf)
     assert found.summary.seq == 125
     monkeypatch.setattr(found, "_awaited", False)
-    counting.count_along([experiment])
+    counting.count_along([experiment], math.inf)
     assert found.summary.seq == experiment.events and found.summary.chosen == summary_of(experiment).chosen
 
 

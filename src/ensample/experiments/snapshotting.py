@@ -22,7 +22,7 @@ from ensample.types import FloatArray, IntArray
 __all__ = ["Captured", "captured", "restored", "snapshot_of", "state_hash"]
 
 PIECE = 100  # open decisions, a third of a millisecond
-REST, RESTS = 0.002, 1.0  # seconds between two pieces, and between all of them together
+REST, RESTS = 0.002, 1.0  # seconds between two pieces, and at most between all of one kind
 T = TypeVar("T")
 Sparse = list[tuple[IntArray, FloatArray]]
 

@@ -34,25 +34,31 @@ class Taking:
                 self._keep(coming.result)
         if self._storage.slow and self._coming is None and self._state.seq - self._kept >= self.snapshot_every:
             self._kept = self._state.seq
-            made = partial(snapshot_of, captured(self._state), gently=self.aside is not None)
             if self.aside is None:
-                self._keep(made)
+                self._keep(lambda: snapshot_of(captured(self._state)))
             else:
-                self._coming = self.aside(made)
+                try:
+                    self._coming = self.aside(partial(snapshot_of, captured(self._state), gently=True))
+                except Exception as error:
+                    self._go_without(error)
 
     def _keep(self, made: Callable[[], Snapshot]) -> None:
         """Events are what counts: without this snapshot opening takes longer, until the next one, and nothing else."""
         try:
             snapshot = made()
         except Exception as error:
-            if not self._failing:
-                self._failing = True
-                warnings.warn(
-                    f"{self.settings.name}: no snapshot after {self._kept:,} events ({type(error).__name__}: {error}); "
-                    f"all events are kept, and the next one is tried after {self.snapshot_every:,} more",
-                    SnapshotWarning,
-                    stacklevel=2,
-                )
+            self._go_without(error)
             return
         self._failing = False
         self._storage.keep(snapshot)
+
+    def _go_without(self, error: Exception) -> None:
+        """Said once, until one can be made again."""
+        if not self._failing:
+            self._failing = True
+            warnings.warn(
+                f"{self.settings.name}: no snapshot after {self._kept:,} events ({type(error).__name__}: {error}); "
+                f"all events are kept, and the next one is tried after {self.snapshot_every:,} more",
+                SnapshotWarning,
+                stacklevel=2,
+            )

@@ -15,7 +15,7 @@ __all__ = ["Visitors", "play"]
 
 EXPERIMENT = {
     "actions": ["sport", "politics", "culture", "weather"],
-    "reward": {"low": 0, "high": 1, "wait": "10 min", "default": 0},
+    "reward": {"low": 0, "high": 1, "wait": "5 s", "default": 0},
     "baseline": ["sport", 0.1],
     "floor": 0.05,
 }

@@ -59,7 +59,9 @@ class Service:
         """Everything that waits is answered first; who reads a file lets go of it before it is closed."""
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if isinstance(ended, Exception):
+                self.journal.error("ended before its time", ended)
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, partial(self._aside.shutdown, cancel_futures=True))
         await loop.run_in_executor(None, self.catalog.close)
@@ -75,7 +77,10 @@ class Service:
         """For the pages of experiments, before somebody looks at them."""
         while True:
             await asyncio.sleep(PROBE)
-            await self.aside(count_along, [found.experiment for found in self.catalog.hosted.values()])
+            try:
+                await self.aside(count_along, [found.experiment for found in self.catalog.hosted.values()])
+            except Exception as error:  # a page that is slower is no reason to stop, nor to keep quiet
+                self.journal.error("not counted", error)
 
     async def _probe(self) -> None:
         """Where something could not be kept, look now and then whether it can be again; and what other servers have made."""
