@@ -102,7 +102,7 @@ def test_a_policy_over_numbered_arms():
     policy.update_many([0, 1, 2, 0], [1.0, 0.0, 0.0, 1.0])
     rows = {"action": ["0", "1", "2"] * 50, "propensity": [1 / 3] * 150, "reward": [1.0, 0.0, 0.0] * 50}
     found = es.evaluate(pl.DataFrame(rows), policy, low=0, high=1)
-    assert found["ips"].value == pytest.approx(policy.propensities()[0])
+    assert found["ips"].value == pytest.approx(policy.propensities(round=policy.recipe.usual_round(policy.round))[0])
     with pytest.raises(es.InvalidArgument, match="the numbers of arms"):
         es.evaluate(pl.DataFrame(rows | {"action": ["a", "b", "c"] * 50}), policy, low=0, high=1)
 
