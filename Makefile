@@ -28,7 +28,7 @@ run: .venv/runs  ## race the policies, then an experiment on real data and what 
 	$(BIN)/ensample demo
 
 test: .venv/compiles  ## linters, types, import rules, doctests and all tests
-	$(MAKE) --jobs 2 warm lint .venv/imported  # kernels compile while the rest is fetched
+	$(MAKE) --jobs 3 warm lint .venv/imported  # kernels compile while the rest is fetched
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
 
 warm: .venv/compiles  # so that no test waits for a compiler
