@@ -1,12 +1,14 @@
 """`ensample bench --only peers`: every library plays the same problems, and a missing one is said to be."""
 
 import json
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ensample as es
+from ensample.bench import rivals
 from ensample.bench import tournament as played_by
 from ensample.bench.rivals import RIVALS, PeerPolicy
 from ensample.bench.tournament import NOISE, PROBLEMS, DrawnProblem, drawn, made, played, result, tournament
@@ -85,6 +87,18 @@ def test_a_missing_library_has_no_numbers() -> None:
     assert (found.version, found.regret, found.microseconds) == (None, None, None)
     single = result("contexts", RIVALS[0], [(2.0, 7.0)])
     assert (single.regret, single.standard_error, single.microseconds, single.version) == (2.0, None, 7.0, es.__version__)
+
+
+def test_ours_plays_where_it_is_on_the_path_and_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "version", refuse)
+    monkeypatch.setattr(played_by, "RIVALS", RIVALS[1:4])
+    found = list(tournament(1, 2, lambda: None))
+    assert [one.version for one in found] == [es.__version__, es.__version__, None] * len(PROBLEMS)
+    assert [one.regret is None for one in found] == [False, False, True] * len(PROBLEMS)
+
+
+def refuse(library: str) -> str:
+    raise PackageNotFoundError(library)
 
 
 def test_table_json_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

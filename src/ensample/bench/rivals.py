@@ -17,8 +17,11 @@ from ensample.arms import ChangingArms, FiniteArms
 from ensample.policies import EnsembleSampling, LinUCB, Recipe, ThompsonSampling
 from ensample.problems.blocks import blocks
 from ensample.types import FloatArray
+from ensample.version import __version__
 
 __all__ = ["RIVALS", "PeerPolicy", "Player", "version_of"]
+
+OURS = "ensample"
 
 
 class Player(Protocol):
@@ -152,7 +155,7 @@ class PeerPolicy(NamedTuple):
 
 def ours(recipe: Recipe) -> PeerPolicy:
     return PeerPolicy(
-        "ensample",
+        OURS,
         f"{type(recipe).__name__}()",
         lambda arms, dim, seed: OurPlayer(recipe.start(ChangingArms(arms * dim), seed=seed, log=None), arms),
         lambda features, seed: OurPlayer(recipe.start(FiniteArms(features), seed=seed, log=None)),
@@ -219,7 +222,9 @@ def mabwiser(policy: str) -> PeerPolicy:
 
 
 def version_of(library: str) -> str | None:
-    """Of what is installed."""
+    """Of what is installed; ours plays also where it was only put on the path."""
+    if library == OURS:
+        return __version__
     try:
         return version(library)
     except ImportError:
