@@ -1,4 +1,4 @@
-"""What pages quote of the calibration study is what its own page says: numbers are kept there, and nowhere else."""
+"""What pages quote of the calibration study and of the comparison is what their own pages say: numbers are kept there."""
 
 import re
 from collections.abc import Iterator
@@ -16,6 +16,8 @@ SAID = re.compile(
     re.IGNORECASE,
 )
 RANGE = re.compile(r"\(calibration\.md\).*\bMedian (\S+) to (\S+) of it")
+MEASURED = re.compile(r"^\| (\w+) [\d.]+: `.+` \| (.+) \| (.+) \| (.+) \| (.+) \|$", re.MULTILINE)
+QUOTED = re.compile(r"^\| (\w+(?: Wabbit)?)\b.* \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 COUNTED = re.compile(r"\b(\d+) (recipes|problems)\b")
 
 
@@ -82,6 +84,20 @@ def test_recipes_and_problems_are_as_many_as_the_study_has(page: str) -> None:
     kept = set(COUNTED.findall(text_of(STUDY)))
     said = set(COUNTED.findall(" ".join(text_of(page).split())))
     assert said and said <= kept, f"{page} counts otherwise than {STUDY}"
+
+
+def compared(text: str) -> list[tuple[str, ...]]:
+    """(library, numbers on the one problem, on the other) of the rows of the README's table that have some."""
+    found = QUOTED.findall(text.replace("*", ""))
+    return [(name.replace(" ", "").lower(), *numbers) for name, *numbers in found if "±" in numbers[0]]
+
+
+def test_the_first_page_compares_by_the_numbers_of_one_run() -> None:
+    rows = MEASURED.findall(text_of("comparison.md"))
+    kept = {(row[0], f"{row[1]}, {row[2]}", f"{row[3]}, {row[4]}".replace("-, -", "-")) for row in rows}
+    table = text_of("../README.md").partition("## Compared with")[2].partition("\nRegret")[0]
+    assert {library for library, *_ in compared(table)} == {row[0] for row in rows} and set(compared(table)) <= kept
+    assert not kept & set(compared(table.replace(" ± ", " ± 1")))
 
 
 @pytest.mark.parametrize(
