@@ -36,6 +36,14 @@ def test_files_and_frames_give_the_same(log, tmp_path):
         assert repr(found.to_dict()) == repr(expected.to_dict())
 
 
+def test_what_pandas_holds_for_missing_is_missing():
+    """A reward that nobody knows is no mistake, and NaN is how pandas writes it."""
+    rewards = [None, *PLAIN["reward"][1:]]
+    expected = es.evaluate(pl.DataFrame(PLAIN | {"reward": rewards}), "uniform", low=0, high=1)
+    found = es.evaluate(pd.DataFrame(PLAIN | {"reward": rewards}), "uniform", low=0, high=1)
+    assert found.rows == 199 and repr(found.to_dict()) == repr(expected.to_dict())
+
+
 def test_csv_with_names_of_its_own(tmp_path):
     pd.DataFrame(PLAIN).rename(columns={"action": "arm", "reward": "clicked"}).to_csv(tmp_path / "log.csv")
     found = es.evaluate(tmp_path / "log.csv", "action:a", low=0, high=1, columns={"action": "arm", "reward": "clicked"})
@@ -111,22 +119,37 @@ def test_a_log_without_support_says_so_and_its_bounds_still_hold():
     assert not supported.warnings
 
 
+FIRST = "is the first (counted from 0)"
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"propensity": [0.0] + [0.5] * 199}, "log.propensity = 1: expected probabilities in (0, 1]"),
-        ({"propensity": [1.5] * 200}, "log.propensity = 200: expected probabilities"),
+        ({"propensity": [0.0] + [0.5] * 199}, "log.propensity = 0.0: expected probabilities in (0, 1]"),
+        ({"propensity": [1.5] * 200}, "200 of 200 rows have others, row 0 is the first (counted from 0)"),
         ({"reward": [None] * 200}, "at least one row with a reward"),
         ({"reward": [float("inf")] * 200}, "log.reward"),
         ({"reward": [2.0] * 200}, "numbers from 0 to 1"),
         ({"offer": [["a", "b"]] * 200, "propensities": [[0.5, 0.6]] * 200}, "whose sum is 1"),
         ({"offer": [["a", "b"]] * 200, "propensities": [[0.4, 0.6]] * 200}, "the propensity of the action chosen"),
         ({"offer": [["a", "c"]] * 200}, "log.action = 'b'"),
-        ({"propensity": [None] + [0.5] * 199}, "log.propensity = 1"),
-        ({"propensity": [float("nan")] + [0.5] * 199}, "log.propensity = 1"),
-        ({"reward": [float("nan")] + [0.5] * 199}, "log.reward = 1"),
-        ({"action": [None] + ["a"] * 199}, "log.action = 1"),
-        ({"offer": [["a", "b"]] * 200, "propensities": [[1.0]] + [[0.5, 0.5]] * 199}, "log.propensities = 1"),
+        (
+            {"propensity": [0.5] * 3 + [None, 0.5] * 98 + [0.5]},
+            f"98 of 200 rows have none, row 3 {FIRST}: have it logged, or leave",
+        ),
+        ({"propensity": [float("nan")] + [0.5] * 199}, f"1 of 200 rows have none, row 0 {FIRST}"),
+        (
+            {"reward": [0.5] * 199 + [float("nan")]},
+            f"log.reward = nan: expected finite numbers of at most 1e+100; 1 of 200 rows have others, row 199 {FIRST}",
+        ),
+        (
+            {"action": [None] + ["a"] * 199},
+            f"log.action = None: expected names of actions; 1 of 200 rows have none, row 0 {FIRST}",
+        ),
+        (
+            {"offer": [["a", "b"]] * 200, "propensities": [[1.0]] + [[0.5, 0.5]] * 199},
+            "log.propensities = [1.0]: expected lists as long as `offer`; 1 of",
+        ),
     ],
 )
 def test_what_cannot_be_a_log_is_refused(change, said):
@@ -140,7 +163,8 @@ def test_what_cannot_be_a_log_is_refused(change, said):
     ("given_to", "said"),
     [
         ({"target": "action:z"}, "an action of the log: a, b"),
-        ({"target": "best"}, '"uniform", "logged" or "action:NAME"'),
+        ({"target": "best"}, "a function, a recipe, a policy or an experiment"),
+        ({"target": "EnsembleSampling()"}, "a recipe, a policy or an experiment, itself rather than its text"),
         ({"target": 7}, "a function"),
         ({"target": lambda contexts, names: [[1.0]] * len(contexts)}, "of shape (10, 2), rows by actions"),
         ({"target": lambda contexts, names: [[0.9, 0.9]] * len(contexts)}, "sum over the actions is 1"),

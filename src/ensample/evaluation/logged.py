@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ensample.checks import LARGEST, file_path, number
+from ensample.checks import file_path, number
 from ensample.errors import EnsampleError, InvalidArgument, WrongType
 from ensample.evaluation.contexts import ContextColumns
+from ensample.evaluation.mistakes import complain, mistake_of_lists, mistakes_of_numbers
 from ensample.experiments.dsjson import read_dsjson
 from ensample.extras import package, require
 from ensample.frames import columns_of, is_frame
@@ -29,13 +30,6 @@ __all__ = ["LogRows", "LoggedData", "Waiting", "reading", "scan"]
 
 BOUNDS = ("reward_low", "reward_high")
 NEEDED = "action", "propensity", "reward"
-CHECKS = {
-    "propensity": "probabilities in (0, 1] of the actions chosen, none below 1e-9",
-    "reward": "finite numbers of at most 1e100",
-    "action": "names of actions",
-    "propensities and offer": "lists as long as `offer`",
-}
-LEAST = 1e-9  # of a propensity: its weight would be all there is
 Waiting: TypeAlias = Literal["cut", "drop"]
 HEAD = 1000  # rows that say what contexts consist of
 MOST_ACTIONS = 100_000
@@ -118,7 +112,7 @@ class LoggedData:
         if self.count == self.unrewarded:
             before = ' before the first that waits for its reward (waiting="drop" looks beyond it)' if self.waiting else ""
             raise InvalidArgument("log", log, f"at least one row with a reward{before}")
-        self.check(seen)
+        self.rarest = float(seen["rarest"][0])
         low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
         self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
         self.names = self.actions()
@@ -143,41 +137,27 @@ class LoggedData:
         self.source = self.source.head(first)
         return int(count - first)
 
-    def check(self, seen: "polars.DataFrame") -> None:
-        """Raise on values that no log has."""
-        for name, expected in CHECKS.items():
-            wrong = int(seen[name][0])
-            if wrong:
-                raise InvalidArgument(f"log.{name.partition(' ')[0]}", wrong, f"{expected}; that many rows have others")
-        self.rarest = float(seen["rarest"][0])
-
     def look_through(self) -> "polars.DataFrame":
-        """The one row of what is to be known of all rows. Lists are asked after by themselves, and nothing is filtered: polars
-        would hold all that it reads.
+        """The one row of what is to be known of all rows, none of which has what none may have. Lists are asked after by
+        themselves, and nothing is filtered: polars would hold all that it reads.
         """
         polars = package("polars")
-        reward, rewarded = polars.col("reward"), polars.col("reward").is_not_null()
-        propensity = polars.col("propensity").cast(polars.Float64)
+        reward, propensity = (polars.col(name).cast(polars.Float64) for name in ("reward", "propensity"))
+        of_numbers, of_lists = mistakes_of_numbers(), mistake_of_lists(self.has_all)
         numbers = self.source.select(
             polars.len().alias("count"),
             reward.is_null().sum().alias("unrewarded"),
-            reward.cast(polars.Float64).min().alias("least"),
-            reward.cast(polars.Float64).max().alias("most"),
-            polars.when(rewarded).then(propensity).min().alias("rarest"),
-            (rewarded & ~propensity.is_between(LEAST, 1.0).fill_null(False)).sum().alias("propensity"),
-            (rewarded & ~reward.cast(polars.Float64).abs().is_between(0.0, LARGEST).fill_null(False)).sum().alias("reward"),
-            (rewarded & polars.col("action").is_null()).sum().alias("action"),
+            reward.min().alias("least"),
+            reward.max().alias("most"),
+            polars.when(reward.is_not_null()).then(propensity).min().alias("rarest"),
+            *(mistake.count for mistake in of_numbers),
         )
-        lists = self.source.select(self.lists_that_differ(rewarded)).collect(engine="streaming")
-        return numbers.collect(engine="streaming").hstack(lists)
-
-    def lists_that_differ(self, rewarded: Any) -> Any:
-        """How many rows have lists of offers and propensities that are missing or of two lengths."""
-        polars = package("polars")
-        if not self.has_all:
-            return polars.lit(0).alias("propensities and offer")
-        lengths = (polars.col("offer").list.len() == polars.col("propensities").list.len()).fill_null(False)
-        return (rewarded & ~lengths).sum().alias("propensities and offer")
+        lists = self.source.select(of_lists.count).collect(engine="streaming")
+        seen = numbers.collect(engine="streaming").hstack(lists)
+        for mistake in (*of_numbers, of_lists):
+            if wrong := int(seen[mistake.name][0]):
+                complain(mistake, self.source, wrong, int(seen["count"][0]))
+        return seen
 
     def actions(self) -> list[str]:
         """The names of all actions, in their own order, whatever the log's."""
@@ -280,10 +260,15 @@ def scan(log: Any) -> "polars.LazyFrame":
     if isinstance(log, polars.DataFrame):
         return log.lazy()
     if is_frame(log):
-        return polars.LazyFrame({name: column.tolist() for name, column in columns_of(log)})
+        return polars.LazyFrame({name: known(column) for name, column in columns_of(log)})
     if isinstance(log, str | Path):
         return scan_file(file_path("log", log))
     raise WrongType("log", log, "a frame of polars or pandas, or the path of a log")
+
+
+def known(column: Any) -> list[Any]:
+    """The values of a column of pandas, to which NaN is a value that is missing."""
+    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 
 def scan_file(path: Path) -> "polars.LazyFrame":

@@ -14,6 +14,8 @@ from ensample.types import FloatArray
 
 __all__ = ["ActionTarget", "FunctionTarget", "LoggedTarget", "Target", "UniformTarget", "as_target"]
 
+EXPECTED = '"uniform", "logged", "action:NAME", a function, a recipe, a policy or an experiment'
+
 
 class Target(ABC):
     """A policy as evaluation sees it."""
@@ -112,7 +114,8 @@ def as_target(target: Any) -> Target:
             return LoggedTarget()
         if kind == "action" and rest:
             return ActionTarget(rest)
-        raise InvalidArgument("target", target, '"uniform", "logged" or "action:NAME"')
+        itself = ", itself rather than its text" if "(" in target else ""
+        raise InvalidArgument("target", target, EXPECTED + itself)
     if callable(target):
         return FunctionTarget(target)
-    raise WrongType("target", target, '"uniform", "logged", "action:NAME", a recipe, a policy or a function')
+    raise WrongType("target", target, EXPECTED)
