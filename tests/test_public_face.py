@@ -68,6 +68,18 @@ def test_importing_brings_no_heavy_package() -> None:
     assert not imported_by("from ensample import *") & HEAVY
 
 
+def test_importing_compiles_nothing() -> None:
+    """Where machine code cannot be kept it would be compiled, and that be said, before a command names what it lacks."""
+    code = (
+        "import sys; from importlib import import_module; from ensample.kernels import machine_code\n"
+        "machine_code.MachineCode.load_overload = lambda code, *_: sys.exit(code.function)\n"
+        "from ensample import *; from ensample.cli.main import OurCommands\n"
+        "print([import_module(command.module).__name__ for command in OurCommands.later])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "") and "ensample.cli.demo" in done.stdout
+
+
 def test_only_what_computes_brings_the_compiler() -> None:
     light = "theory Setting FiniteArms Gaussian UniformMember InvalidArgument"
     assert "numba" not in imported_by(f"import ensample as es; [getattr(es, name) for name in {light.split()}]")

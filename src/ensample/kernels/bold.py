@@ -11,10 +11,12 @@ SPACING = 1.25  # of the numbers of rounds from one bold round to the next
 LAST = 2.0**53  # beyond which rounds are not counted exactly
 
 
-@embedded
-def next_bold(round: float) -> float:
+def bold_after(round: float) -> float:
     """The bold round after one of them."""
     return max(round + 1.0, np.ceil(SPACING * round))
+
+
+next_bold = embedded(bold_after)
 
 
 @borrowing
@@ -30,10 +32,10 @@ def is_bold(tally: Tally) -> bool:
 
 
 def bold_rounds() -> frozenset[int]:
-    """The numbers of all of them."""
+    """The numbers of all of them, by Python: an import compiles nothing."""
     rounds = [1.0]
     while rounds[-1] < LAST:
-        rounds.append(next_bold(rounds[-1]))
+        rounds.append(bold_after(rounds[-1]))
     return frozenset(map(int, rounds))
 
 
