@@ -4,7 +4,9 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,42 +22,89 @@ __all__ = ["Round", "replicates", "watch"]
 Answer = TypeVar("Answer")
 
 
-class Round(NamedTuple):
-    """The state before a round, judged by the true parameter, and what the round then did."""
+@dataclass(frozen=True, eq=False)
+class Round:
+    """The state before a round, judged by the true parameter, and what the round then did: computed where it is asked for."""
 
-    reach: FloatArray  # U'Z^j / |U|, how far member j reaches beyond the ridge estimate towards x* [m]
-    norms: FloatArray  # |theta~^j|_V [m]
-    errors: FloatArray  # |theta^j - theta*|_V [m]
-    ridge_error: float  # |theta_hat - theta*|_V
-    promises: FloatArray  # max_x x'theta^j [m]
-    widths: FloatArray  # |x^j|_{V^-1} of the arm that member j likes best [m]
-    width: float  # |X_t|_{V^-1} of the arm played
-    regret: float  # of this round
+    problem: LinearProblem
+    best: FloatArray  # x* [d]
+    estimates: FloatArray  # theta^j [m, d]
+    mean: FloatArray  # theta_hat [d]
+    root: FloatArray  # L, with V = LL' [d, d]
+    arm: int
+
+    @cached_property
+    def arms(self) -> FiniteArms:
+        assert isinstance(self.problem.arms, FiniteArms)
+        return self.problem.arms
+
+    @cached_property
+    def theta_tilde(self) -> FloatArray:
+        """theta^j - theta_hat: [m, d]."""
+        return self.estimates - self.mean
+
+    @cached_property
+    def reach(self) -> FloatArray:
+        """U'Z^j / |U|, how far member j reaches beyond the ridge estimate towards x*: [m]."""
+        return self.theta_tilde @ self.best / math.sqrt(float((np.linalg.solve(self.root, self.best) ** 2).sum()))
+
+    @cached_property
+    def norms(self) -> FloatArray:
+        """|theta~^j|_V: [m]."""
+        return lengths(self.theta_tilde, self.root)
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """|theta^j - theta*|_V: [m]."""
+        return lengths(self.estimates - self.problem.theta, self.root)
+
+    @property
+    def ridge_error(self) -> float:
+        """|theta_hat - theta*|_V."""
+        return float(np.linalg.norm((self.mean - self.problem.theta) @ self.root))
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """x'theta^j of every arm: [m, K]."""
+        return self.estimates @ self.arms.by_coordinate
+
+    @property
+    def promises(self) -> FloatArray:
+        """max_x x'theta^j: [m]."""
+        return np.asarray(self.values.max(axis=1))
+
+    @cached_property
+    def of_arms(self) -> FloatArray:
+        """|x|_{V^-1} of every arm: [K]."""
+        return np.asarray(np.sqrt((np.linalg.solve(self.root, self.arms.features.T) ** 2).sum(axis=0)))
+
+    @cached_property
+    def widths(self) -> FloatArray:
+        """|x^j|_{V^-1} of the arm that member j likes best: [m]."""
+        return np.asarray(self.of_arms[self.values.argmax(axis=1)])
+
+    @property
+    def width(self) -> float:
+        """|X_t|_{V^-1} of the arm played."""
+        return float(self.of_arms[self.arm])
+
+    @property
+    def regret(self) -> float:
+        """Of this round."""
+        return self.problem.best_mean() - self.problem.mean(self.arms.features[self.arm])
 
 
 def watch(recipe: EnsembleSampling, problem: LinearProblem, rounds: int, seed: int, claim: str, part: int) -> Iterator[Round]:
     """Play a live policy for some rounds, and tell of each."""
-    assert isinstance(problem.arms, FiniteArms)
-    arms, best = problem.arms.features, problem.arms.best(problem.theta)[1]
+    best = problem.arms.best(problem.theta)[1]
     policy = recipe.start(problem.arms, int(generator(seed, claim, part).integers(1 << 62)))
     noise = generator(seed, claim, part, RunStream.NOISE)
     for _ in range(rounds):
-        root = np.asarray(np.linalg.cholesky(policy.gram), np.float64)  # V = LL'
+        root = np.asarray(np.linalg.cholesky(policy.gram), np.float64)
         estimates, mean = policy.estimates, policy.mean
-        of_arms = np.sqrt((np.linalg.solve(root, arms.T) ** 2).sum(axis=0))
-        width = math.sqrt(float((np.linalg.solve(root, best) ** 2).sum()))
-        theta_tilde, values = estimates - mean, estimates @ problem.arms.by_coordinate
         decision = policy.decide()
-        yield Round(
-            reach=theta_tilde @ best / width,
-            norms=lengths(theta_tilde, root),
-            errors=lengths(estimates - problem.theta, root),
-            ridge_error=float(np.linalg.norm((mean - problem.theta) @ root)),
-            promises=values.max(axis=1),
-            widths=of_arms[values.argmax(axis=1)],
-            width=float(of_arms[decision.arm]),
-            regret=problem.best_mean() - problem.mean(decision.features),
-        )
+        assert decision.arm is not None
+        yield Round(problem, best, estimates, mean, root, decision.arm)
         policy.update(decision, problem.reward(decision.features, noise))
 
 

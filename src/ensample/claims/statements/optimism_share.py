@@ -1,7 +1,7 @@
 """The Proposition behind Theorem 1: in every round, a fixed share of the members is optimistic."""
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -57,6 +57,7 @@ def settings(scale: Scale) -> tuple[Setting, ...]:
     )
 
 
+@lru_cache(1)  # what is asked of fewer members is asked of the same draws
 def of_all_histories(setting: Setting, size: int, runs: int, seed: int, claim: str) -> FloatArray:
     """The least share over every vector of pull counts, for ensembles of 1 to `size` members: [runs, size].
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -83,6 +83,7 @@ def stacks(setting: Setting, size: int, seed: int, part: int, copies: int = 1) -
     return draw_stacks(world, setting.regularization, setting.horizon, size, generator(seed, ID, part))
 
 
+@lru_cache(4)  # what is asked of fewer members is asked of the same draws
 def of_all_histories(setting: Setting, copies: int, runs: int, seed: int, first: int) -> FloatArray:
     """The least farthest reach over every vector of pull counts, for the first 1 to m members: [runs, m]."""
 
