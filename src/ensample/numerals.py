@@ -2,7 +2,19 @@
 
 import math
 
-__all__ = ["MINUS", "NOTHING", "aligned", "decimals", "duration", "interval", "numeral", "percent", "signed", "terminal"]
+__all__ = [
+    "MINUS",
+    "NOTHING",
+    "aligned",
+    "decimals",
+    "duration",
+    "interval",
+    "numeral",
+    "percent",
+    "several",
+    "signed",
+    "terminal",
+]
 
 NOTHING, MINUS = "\u2013", "\u2212"  # a dash, and a minus as wide as a plus
 LEAST, MOST = 1e-4, 1e9  # between them numbers are written out
@@ -83,6 +95,14 @@ def interval(low: float | None, high: float | None) -> str:
     '1.25 to 3.50'
     """
     return NOTHING if low is None or high is None or math.isnan(low) else f"{aligned(low)} to {aligned(high)}"
+
+
+def several(count: int, thing: str) -> str:
+    """
+    >>> several(1, "decision"), several(2_000, "decision")
+    ('1 decision', '2,000 decisions')
+    """
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def percent(share: float) -> str:

@@ -147,6 +147,16 @@ def broken(*_: object, **__: object) -> Snapshot:
     raise MemoryError("no room for all of it")
 
 
+def said_of(experiment: es.Experiment, decisions: int) -> list[str]:
+    """The warnings of some decisions."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for number in range(decisions):
+            experiment.decide({"age": number})
+    assert all(item.category is es.SnapshotWarning for item in caught)
+    return [str(item.message) for item in caught]
+
+
 @pytest.mark.parametrize("step", ["captured", "snapshot_of"])
 @pytest.mark.parametrize("aside", [True, False], ids=["aside", "here"])
 def test_a_snapshot_that_fails_is_said_once(aside: bool, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,26 +166,49 @@ def test_a_snapshot_that_fails_is_said_once(aside: bool, step: str, tmp_path: Pa
     if aside:
         experiment.aside = at_once
 
-    def said(decisions: int) -> list[str]:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            for number in range(decisions):
-                experiment.decide({"age": number})
-        assert all(item.category is es.SnapshotWarning for item in caught)
-        return [str(item.message) for item in caught]
-
     with monkeypatch.context() as patch:
         patch.setattr(f"ensample.experiments.taking.{step}", broken)
-        (message,) = said(35)
+        (message,) = said_of(experiment, 35)
         assert message.startswith("news: no snapshot after 10 events (MemoryError: no room for all of it); all events are kept")
     assert not list(experiment._storage.snapshots())
-    assert said(12) == [] and len(list(experiment._storage.snapshots())) == 1
+    assert said_of(experiment, 12) == [] and len(list(experiment._storage.snapshots())) == 1
     with monkeypatch.context() as patch:
         patch.setattr(f"ensample.experiments.taking.{step}", broken)
-        assert len(said(25)) == 1
+        assert len(said_of(experiment, 25)) == 1
     assert experiment.decisions == 72
     experiment.verify()
     experiment.close()
+
+
+@pytest.mark.parametrize("aside", [True, False], ids=["aside", "here"])
+def test_a_snapshot_too_large_for_the_database_is_gone_without(aside: bool, tmp_path: Path) -> None:
+    """Said once; every call is answered, and all events are there."""
+    experiment = Place("disk", tmp_path).news()
+    experiment.snapshot_every = 10
+    if aside:
+        experiment.aside = at_once
+    connection = experiment._storage._connection
+    usual = connection.limit(apsw.SQLITE_LIMIT_LENGTH, 2_000)
+    (message,) = said_of(experiment, 35)
+    assert "no snapshot after 10 events (SnapshotError: it has " in message and "and the storage takes 1,000)" in message
+    assert experiment.decisions == 35 and not list(experiment._storage.snapshots())
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, usual)
+    assert said_of(experiment, 12) == [] and len(list(experiment._storage.snapshots())) == 1
+    experiment.verify()
+    experiment.close()
+
+
+def test_a_snapshot_of_the_largest_size_is_kept(tmp_path: Path) -> None:
+    """And one that is larger than any row is the database's error: that is what `room` is for."""
+    experiment = Place("disk", tmp_path).news()
+    storage = experiment._storage
+    storage._connection.limit(apsw.SQLITE_LIMIT_LENGTH, 20_000)
+    with storage.batch():
+        storage.keep(Snapshot(1, bytes(storage.room), "0" * 64))
+    with pytest.raises(es.StorageError), storage.batch():
+        storage.keep(Snapshot(2, bytes(storage.room + 1_000), "0" * 64))
+    assert [item.seq for item in storage.snapshots()] == [1]
+    storage.close()
 
 
 def at_once(made: Callable[[], Snapshot]) -> Future[Snapshot]:

@@ -18,10 +18,12 @@ from ensample.experiments.events import Decided, Event
 from ensample.experiments.mixture import Mixture
 from ensample.experiments.storage import Snapshot
 from ensample.serve.dashboard import counting
+from ensample.serve.dashboard.facts import looks
 from ensample.serve.dashboard.joining import Delays
 from ensample.serve.dashboard.latency import commit_latency
-from ensample.serve.dashboard.lift import against_action, against_chance
+from ensample.serve.dashboard.lift import Lift, against_action, against_chance
 from ensample.serve.dashboard.summary import OTHERS, Summary
+from ensample.serve.dashboard.view import lift_words
 from serve.conftest import SHOP, Serve, Served
 from serve.test_keys import made
 from serve.test_operations import until
@@ -130,6 +132,24 @@ def test_the_lift_is_unbiased_and_never_below_what_is_said(reference: str) -> No
         assert sum(p[k] * gains[k].d for k in range(arms)) == pytest.approx(0.0, abs=1e-12)
         assert sum(p[k] * gains[k].d * means[k] for k in range(arms)) == pytest.approx(own @ means - other)
         assert all(-gain.down - 1e-9 <= gain.d <= gain.up + 1e-9 for gain in gains)
+
+
+@pytest.mark.parametrize("reward", [0.0, 1.0])
+def test_a_lift_is_not_shown_where_none_can_be(reward: float) -> None:
+    """One decision that was held out with d = -10: its phi is 5 or -5, and rewards lie within 1 of each other."""
+    lift = Lift()
+    lift.add(against_action([0.9, 0.1], 1, baseline=1, share=0.1), reward)
+    lift.flush()
+    found = lift.now()
+    assert abs(lift.lower.mean) == 5.0
+    assert (found.value, found.low, found.high) == ((1.0, -1.0, 1.0) if reward == 0.0 else (-1.0, -1.0, 1.0))
+
+
+def test_one_decision_is_one_decision() -> None:
+    experiment = es.Experiment("shop", actions=["a", "b"], baseline=("a", 0.5))
+    experiment.reward(experiment.decide(), 1)
+    summary = summary_of(experiment)
+    assert lift_words(summary, looks(summary)).endswith("over 1 decision.")
 
 
 def changed(experiment: es.Experiment, change: Any) -> Iterator[Event]:

@@ -25,6 +25,7 @@ __all__ = ["PostgresReader", "PostgresStorage", "is_address", "prepared_database
 
 CHUNK = 1_000  # events read together
 WHOLE_SNAPSHOTS = 2  # of which the content is kept
+ROOM = 500_000_000  # bytes of one: a field has 1 GB, and bytes that are sent as text take two signs each
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS ensample_streams (experiment text PRIMARY KEY, head bigint NOT NULL, epoch bigint NOT NULL);
 CREATE TABLE IF NOT EXISTS ensample_events (
@@ -136,6 +137,7 @@ class PostgresStorage(Reads):
     """The events of one experiment, of which others may be writing too. See the module."""
 
     slow = True
+    room = ROOM
 
     def __init__(self, address: str, experiment: str) -> None:
         self.address, self.experiment = address, experiment

@@ -37,6 +37,7 @@ WHOLE_EVERY = 10  # and of each tenth one before them: an old decision is explai
 CACHE = 32_000  # KiB
 UNKNOWN = -1  # the number of events, where an error kept it from being counted
 AT_ONCE = 64  # events of one statement
+BESIDE = 1_000  # bytes of a row for a snapshot's number and hash, and more
 
 
 @cache
@@ -192,6 +193,11 @@ class SQLiteStorage:
         if self._pending:
             texts += [text for _, own, text in self._pending if own == id]
         return [from_json(text) for text in texts]
+
+    @property
+    def room(self) -> int:
+        """What a row may have at most, less its other fields."""
+        return int(self._connection.limit(self._apsw.SQLITE_LIMIT_LENGTH)) - BESIDE
 
     def keep(self, snapshot: Snapshot) -> None:
         with self._errors():

@@ -70,6 +70,10 @@ class Storage(Protocol):
     def history(self, id: str) -> list[Event]:
         """The events of one decision, in order."""
 
+    @property
+    def room(self) -> int:
+        """The bytes that the content of a snapshot may have."""
+
     def keep(self, snapshot: Snapshot) -> None:
         """Keep a snapshot beside the events, within a batch."""
 
@@ -89,6 +93,7 @@ class MemoryStorage:
     slow = False
     closed = False
     rollbacks = 0
+    room = 0  # none is kept
 
     def __init__(self) -> None:
         self.events: list[Event] = []

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 
-from ensample.errors import SnapshotWarning
+from ensample.errors import SnapshotError, SnapshotWarning
 from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import captured, snapshot_of
 from ensample.experiments.state import State
@@ -25,6 +25,11 @@ class Taking:
     _coming: Future[Snapshot] | None
     _kept: int  # where the last one was taken
     _failing = False  # whether the last one could not be made
+
+    @property
+    def snapshot_comes(self) -> bool:
+        """Whether one is being made aside: who asks next may have to wait until it is written."""
+        return self._coming is not None
 
     def _snapshot(self) -> None:
         coming = self._coming
@@ -48,6 +53,10 @@ class Taking:
             snapshot = made()
         except Exception as error:
             self._go_without(error)
+            return
+        size, room = len(snapshot.content or b""), self._storage.room
+        if size > room:
+            self._go_without(SnapshotError(f"it has {size:,} bytes, and the storage takes {room:,}"))
             return
         self._failing = False
         self._storage.keep(snapshot)

@@ -13,7 +13,7 @@ from ensample.serve.places import Place, is_name
 from ensample.serve.refusals import Refusal, unavailable
 from ensample.serve.service_settings import ServiceSettings
 from ensample.serve.store import Keeping
-from ensample.serve.worker import Batch, Worker
+from ensample.serve.worker import Batch, Crowd, Worker
 
 __all__ = ["Catalog", "Hosted"]
 
@@ -42,6 +42,7 @@ class Catalog:
 
     def __init__(self, settings: ServiceSettings, store: Keeping, place: Place, watch: Watch, aside: Aside) -> None:
         self.settings, self.store, self.place, self.watch, self.aside = settings, store, place, watch, aside
+        self._crowd = Crowd()
         self.hosted: dict[str, Hosted] = {}
         self.broken: dict[str, str] = {}  # why an experiment cannot be opened, or kept at the moment
 
@@ -101,7 +102,8 @@ class Catalog:
             storage.close()
             raise
         experiment.snapshot_every, experiment.aside = self.settings.snapshot_every, self.aside
-        worker = Worker(experiment, self.settings.queue, lambda batch: self._observe(name, batch))
+        here = not self.place.shared  # where it is, another server's commit may have to be waited for
+        worker = Worker(experiment, self.settings.queue, lambda batch: self._observe(name, batch), self._crowd, here)
         self.hosted[name] = Hosted(name, experiment, storage, worker, self.store)
         return self.hosted[name]
 

@@ -29,10 +29,15 @@ class Metrics:
         self.ready = Gauge("ensample_ready", "Whether everything can be kept.", **given)
         self._calls: dict[tuple[str, int], tuple[Counter, Histogram]] = {}  # looking them up by their labels takes longer
         self._decisions: dict[str, Counter] = {}
+        self._batches: dict[str, tuple[Histogram, Histogram]] = {}
 
     def batch(self, experiment: str, batch: Batch) -> None:
-        self.commits.labels(experiment).observe(batch.seconds)
-        self.batches.labels(experiment).observe(batch.questions)
+        found = self._batches.get(experiment)
+        if found is None:
+            found = self._batches[experiment] = (self.commits.labels(experiment), self.batches.labels(experiment))
+        seconds, questions = found
+        seconds.observe(batch.seconds)
+        questions.observe(batch.questions)
         if batch.error is not None:
             self.failures.labels(experiment).inc()
 

@@ -19,6 +19,7 @@ from ensample.serve.journal import Journal
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
 from ensample.serve.store import store_of
+from ensample.serve.wire import OneWriteProtocol
 
 __all__ = ["check_safe", "listening", "run", "warm"]
 
@@ -91,6 +92,7 @@ def run(
         proxy_headers=False,  # nobody asks who calls but by a key
         date_header=False,
         ws="none",
+        http=OneWriteProtocol,
         lifespan="on",
         backlog=BACKLOG,
         limit_concurrency=CALLS,

@@ -2,6 +2,9 @@
 
 While the disk is busy the event loop goes on, and what it takes in meanwhile is the next batch. All questions of one turn of
 the loop are handed over together: the thread is not woken for each, to take the interpreter from a loop that has more to read.
+
+To wake a thread and to be woken by it takes as long as a decision and its commit. So a brief question beside which nobody asks
+another is answered by the loop itself, where such questions have been quick.
 """
 
 import asyncio
@@ -9,15 +12,19 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ensample.experiments import Experiment
 from ensample.serve.refusals import unavailable
 
-__all__ = ["Batch", "Worker"]
+__all__ = ["Batch", "Crowd", "Worker"]
 
 T = TypeVar("T")
 MOST = 256  # questions of one commit
+QUICK = 0.002  # seconds: as long as brief questions take less, the loop may be kept from others by one
+SLOW = 1.0  # seconds that they are taken to last before any was answered, and after a failure
+MEMORY = 16  # of the last brief questions, as many count
 
 
 class Batch(NamedTuple):
@@ -32,38 +39,72 @@ class Batch(NamedTuple):
 class Waiting(NamedTuple):
     question: Callable[[], Any]
     future: "asyncio.Future[Any]"
+    brief: bool
+
+
+class Crowd:
+    """The questions to all experiments of a service that have no answer yet."""
+
+    open = 0
 
 
 class Worker:
-    """The questions to one experiment; `observe` is told of each batch, in the worker's thread."""
+    """The questions to one experiment; `observe` is told of each batch. `here`: whether the loop may answer by itself."""
 
-    def __init__(self, experiment: Experiment, most: int, observe: Callable[[Batch], None]) -> None:
-        self.experiment, self.most, self.observe = experiment, most, observe
+    def __init__(
+        self, experiment: Experiment, most: int, observe: Callable[[Batch], None], crowd: Crowd, here: bool = True
+    ) -> None:
+        self.experiment, self.most, self.observe, self.crowd, self.here = experiment, most, observe, crowd, here
         self._queue: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._turn: list[Waiting] = []  # asked in this turn of the event loop
         self._open = 0  # questions without an answer
         self._last = 1  # handed over together the last time
+        self._usual = SLOW  # seconds of a brief question, the mean of the last ones
         self._failed = False  # whether the last batch could not be kept
         self._stopped, self._handing = False, threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"experiment {experiment.name}", daemon=True)
         self._thread.start()
 
-    async def ask(self, question: Callable[[], T]) -> T:
-        """The answer, once it is kept."""
+    async def ask(self, question: Callable[[], T], brief: bool = False) -> T:
+        """The answer, once it is kept. `brief`: it is about one decision, and usually quick."""
         if self._open >= self.most:
             raise unavailable("too many calls wait for this experiment")
+        self._open += 1
+        self.crowd.open += 1
+        try:
+            if brief and self._is_quiet():
+                await asyncio.sleep(0)  # for whoever asks in this turn of the loop too
+                if self._is_quiet():
+                    return self._answer_here(question)
+            return await self._queued(question, brief)
+        finally:
+            self._open -= 1
+            self.crowd.open -= 1
+
+    def _is_quiet(self) -> bool:
+        """Whether the loop may answer the only question that waits, and keeps nobody from anything for long."""
+        alone = self.crowd.open == 1 and self._last == 1 and not self._stopped
+        return alone and self.here and self._usual < QUICK and not self.experiment.snapshot_comes
+
+    def _answer_here(self, question: Callable[[], T]) -> T:
+        (answer,), found = self._answered([question], brief=True)
+        if self._is_news(found):
+            self.observe(found)
+        else:
+            asyncio.get_running_loop().call_soon(self.observe, found)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+    def _queued(self, question: Callable[[], T], brief: bool) -> "asyncio.Future[T]":
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._turn.append(Waiting(question, future))
-        if self._open == 0 and self._last == 1:
+        self._turn.append(Waiting(question, future, brief))
+        if self._open == 1 and self._last == 1:
             self._hand_over()  # nobody else is about
         elif len(self._turn) == 1:
             loop.call_soon(self._hand_over)
-        self._open += 1
-        try:
-            return await future
-        finally:
-            self._open -= 1
+        return future
 
     def _hand_over(self) -> None:
         asked, self._turn = self._turn, []
@@ -101,28 +142,41 @@ class Worker:
         return batch
 
     def _answer(self, batch: list[Waiting]) -> None:
-        start, before = time.perf_counter(), self.experiment.events
-        failure: Exception | None = None
-        try:
-            answers: list[Any] = self.experiment.together([item.question for item in batch])
-        except Exception as error:  # of the storage: nothing of this batch is kept
-            failure, answers = error, [error] * len(batch)
-        kept = self.experiment.events - before if failure is None else 0
-        found = Batch(len(batch), kept, time.perf_counter() - start, failure)
-        first, self._failed = self._failed or failure is not None, failure is not None
-        if first:
-            self.observe(found)  # whoever is answered then finds the service not ready, or ready again
+        answers, found = self._answered([item.question for item in batch], all(item.brief for item in batch))
+        tell: Callable[[], None] | None = partial(self.observe, found)
+        if self._is_news(found):
+            self.observe(found)
+            tell = None
         loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]] = {}
         for item, answer in zip(batch, answers, strict=True):
             loops.setdefault(item.future.get_loop(), []).append((item, answer))
         for loop, pairs in loops.items():
-            loop.call_soon_threadsafe(deliver, pairs)
-        if not first:
-            self.observe(found)
+            loop.call_soon_threadsafe(deliver, pairs, tell)  # here it would keep the interpreter from the loop
+            tell = None
+
+    def _answered(self, questions: list[Callable[[], Any]], brief: bool) -> tuple[list[Any], Batch]:
+        """With one commit; an error of the storage is everybody's answer, and nothing is kept."""
+        start, before = time.perf_counter(), self.experiment.events
+        failure: Exception | None = None
+        try:
+            answers: list[Any] = self.experiment.together(questions)
+        except Exception as error:
+            failure, answers = error, [error] * len(questions)
+        seconds = time.perf_counter() - start
+        if brief or failure is not None:
+            lasted = seconds / len(questions) if failure is None else SLOW
+            self._usual += (lasted - self._usual) / MEMORY
+        kept = self.experiment.events - before if failure is None else 0
+        return answers, Batch(len(questions), kept, seconds, failure)
+
+    def _is_news(self, found: Batch) -> bool:
+        """Whether the storage fails, or works again: whoever is answered then finds the service not ready, or ready again."""
+        failed, self._failed = self._failed, found.error is not None
+        return failed or self._failed
 
 
-def deliver(pairs: list[tuple[Waiting, Any]]) -> None:
-    """In the event loop; who has gone meanwhile gets nothing."""
+def deliver(pairs: list[tuple[Waiting, Any]], tell: Callable[[], None] | None = None) -> None:
+    """In the event loop; who has gone meanwhile gets nothing. `tell` is called once they have gone on with it."""
     for item, answer in pairs:
         if item.future.done():
             continue
@@ -130,3 +184,5 @@ def deliver(pairs: list[tuple[Waiting, Any]]) -> None:
             item.future.set_exception(answer)
         else:
             item.future.set_result(answer)
+    if tell is not None:
+        asyncio.get_running_loop().call_soon(tell)

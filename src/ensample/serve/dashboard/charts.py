@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from ensample.numerals import aligned, numeral, percent, signed
+from ensample.numerals import aligned, numeral, percent, several, signed
 from ensample.serve.dashboard.lift import Checkpoint
 from ensample.serve.dashboard.svg import Frame, element, number_label, points, round_steps, time_labels
 from ensample.serve.dashboard.timeline import Stretch, Width
@@ -52,7 +52,7 @@ def lift_chart(path: Sequence[Checkpoint], width: float, label: str) -> Markup:
         (
             before.rows,
             look.rows,
-            f"after {look.rows:,} decisions: {signed(look.value)} ({signed(look.low)} to {signed(look.high)})",
+            f"after {several(look.rows, 'decision')}: {signed(look.value)} ({signed(look.low)} to {signed(look.high)})",
         )
         for before, look in pairwise([Checkpoint(0, 0.0, 0.0, 0.0), *looks])
     ]
@@ -91,7 +91,9 @@ def reward_chart(stretches: Stretches, width: Width, label: str) -> Markup:
             drawn += [element("circle", cx=x, cy=y, r=2.8, class_="s0 dot") for x, y in line]
     said = []
     for start, stretch in shown:
-        words = f"{moment(start, width)}: {aligned(stretch.total / stretch.rewarded)} over {stretch.rewarded:,} rewards"
+        words = (
+            f"{moment(start, width)}: {aligned(stretch.total / stretch.rewarded)} over {several(stretch.rewarded, 'reward')}"
+        )
         if stretch.held_rewarded:
             words += f"; holdout {aligned(stretch.held_total / stretch.held_rewarded)} over {stretch.held_rewarded:,}"
         said.append((start, start + width.seconds, words))
@@ -114,7 +116,7 @@ def share_chart(stretches: Stretches, width: Width, bands: Sequence[Band], label
     frame = Frame(span(shown, width), (0.0, 1.0))
     drawn, said = [], []
     for start, stretch in shown:
-        below, words = 0.0, [f"{moment(start, width)}: {stretch.decisions:,} decisions"]
+        below, words = 0.0, [f"{moment(start, width)}: {several(stretch.decisions, 'decision')}"]
         left = frame.x(start)
         across = max(frame.x(start + width.seconds) - left - 0.6, 0.6)
         for band in bands:
@@ -159,7 +161,11 @@ def delay_chart(counts: Sequence[int], label: str) -> Markup:
         across = frame.x(slot + 1.0) - frame.x(slot) - 1.5
         drawn.append(element("rect", x=frame.x(slot), y=top, width=across, height=frame.bottom - top, class_="s0 fill"))
         said.append(
-            (slot, slot + 1, f"up to {brief(2.0**slot / 1e3)}: {counts[slot]:,} rewards ({percent(counts[slot] / total)})")
+            (
+                slot,
+                slot + 1,
+                f"up to {brief(2.0**slot / 1e3)}: {several(counts[slot], 'reward')} ({percent(counts[slot] / total)})",
+            )
         )
     every = max(1, -(-(last - first) // 5))
     below = [(slot + 1.0, brief(2.0**slot / 1e3)) for slot in range(first, last, every)]

@@ -115,7 +115,7 @@ class Lift:
             self._every = max(2 * self._every, self.path[-1].rows // CHECKPOINTS)
 
     def now(self) -> Checkpoint:
-        """Once all that waits was taken in."""
-        value = self.lower.mean
+        """Once all that waits was taken in. Over few decisions the mean may lie where no lift can be: it ends there."""
+        value = min(max(self.lower.mean, -1.0), 1.0)
         low, high = max(self.lower.at(ALARM / 2), -1.0), min(-self.upper.at(ALARM / 2), 1.0)
         return Checkpoint(self.lower.count, value, min(low, value), max(high, value))

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ensample.numerals import decimals, numeral, percent, signed
+from ensample.numerals import decimals, numeral, percent, several, signed
 from ensample.serve.dashboard.charts import (
     Band,
     bar,
@@ -74,7 +74,7 @@ class View(NamedTuple):
     votes_of: int
     more_votes: int
     holds: bool
-    checked: int
+    checked: str
     impossible: int
     check: list[Row]
     more_checks: int
@@ -119,7 +119,7 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
         votes_of=now.asked,
         more_votes=len(votes[ROWS:]),
         holds=summary.holds,
-        checked=summary.check.rows,
+        checked=several(summary.check.rows, "decision") if summary.check.rows else "",
         impossible=summary.check.impossible,
         check=check[:ROWS],
         more_checks=len(check[ROWS:]),
@@ -161,7 +161,7 @@ def lift_words(summary: Summary, path: list[Checkpoint]) -> str:
     width, last = scale(summary), path[-1]
     ends = f"{signed(width * last.low)} and {signed(width * last.high)}"
     verdict = "The policy earns more" if last.low > 0 else "The policy earns less" if last.high < 0 else "Not told apart yet"
-    return f"{verdict}: {signed(width * last.value)} a decision, between {ends} over {last.rows:,} decisions."
+    return f"{verdict}: {signed(width * last.value)} a decision, between {ends} over {several(last.rows, 'decision')}."
 
 
 def why_no_lift(summary: Summary) -> str:

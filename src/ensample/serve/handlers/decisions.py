@@ -73,7 +73,7 @@ async def decided(call: Call, name: str, body: DecideCall) -> NamedDecision:
     service = call.service
     found = service.catalog[name]
     question = asked_of(service, found, body)
-    answer, new = await found.worker.ask(lambda: taken(found.experiment, question))
+    answer, new = await found.worker.ask(lambda: taken(found.experiment, question), brief=True)
     service.metrics.decided(name, new)
     call.noted["decision"] = answer.id
     return answer
@@ -119,9 +119,10 @@ async def reward(call: Call) -> OutcomeAnswer:
 async def rewarded(call: Call, found: Hosted, item: RewardItem) -> OutcomeAnswer:
     call.noted["decision"] = item.id
     value = value_of(item)
-    outcome = await found.worker.ask(lambda: found.experiment.reward(item.id, value, action=item.action, key=item.key))
+    experiment = found.experiment
+    outcome = await found.worker.ask(lambda: experiment.reward(item.id, value, action=item.action, key=item.key), brief=True)
     call.noted["outcome"] = outcome
-    call.service.metrics.rewards.labels(found.experiment.name, outcome).inc()
+    call.service.metrics.rewards.labels(experiment.name, outcome).inc()
     return OutcomeAnswer(item.id, outcome)
 
 
@@ -140,7 +141,7 @@ async def activate(call: Call) -> OutcomeAnswer:
 
 async def activated(call: Call, found: Hosted, id: str) -> OutcomeAnswer:
     call.noted["decision"] = id
-    outcome = await found.worker.ask(lambda: found.experiment.activate(id))
+    outcome = await found.worker.ask(lambda: found.experiment.activate(id), brief=True)
     call.noted["outcome"] = outcome
     return OutcomeAnswer(id, outcome)
 
@@ -193,7 +194,7 @@ async def event(call: Call) -> EventOutcome:
             return EventOutcome("unknown", None)
         return EventOutcome(found.experiment.reward(decision.id, body.value, key=body.key), decision.id)
 
-    said = await found.worker.ask(answer)
+    said = await found.worker.ask(answer, brief=True)
     call.noted |= {"decision": said.id, "outcome": said.outcome}
     service.metrics.rewards.labels(body.experiment, said.outcome).inc()
     return said
