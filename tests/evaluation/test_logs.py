@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import ensample as es
 from ensample.evaluation.contexts import ContextColumns
+from ensample.evaluation.evaluation import warnings_of
 from evaluation.logs import World
 
 PLAIN = {"action": ["a", "b"] * 100, "propensity": [0.5] * 200, "reward": [1.0, 0.0] * 100}
@@ -117,6 +118,14 @@ def test_a_log_without_support_says_so_and_its_bounds_still_hold():
     supported = es.evaluate(pl.DataFrame(rows), "action:a", low=0, high=1)
     assert supported.unsupported == 0.0
     assert not supported.warnings
+
+
+def test_a_warning_names_its_policies_unless_all_have_it():
+    rows = PLAIN | {"offer": [["a", "b", "c"]] * 200, "propensities": [[0.5, 0.5, 0.0]] * 200}
+    found = [es.evaluate(pl.DataFrame(rows), target) for target in ("action:a", "action:c", "uniform")]
+    begun = ("rewards are taken", "action:c: 100.0% of", "action:c: the weights leave 0 effective", "uniform: 33.3% of")
+    assert all(text.startswith(begin) for text, begin in zip(warnings_of(found), begun, strict=True))
+    assert warnings_of(found[1:2]) == found[1].warnings
 
 
 FIRST = "is the first (counted from 0)"

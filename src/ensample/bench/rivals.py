@@ -218,7 +218,9 @@ def coba(learner: str) -> PeerPolicy:
 
 
 def mabwiser(policy: str) -> PeerPolicy:
-    return PeerPolicy("mabwiser", policy, lambda arms, dim, seed: MabWiserPlayer(policy, arms, dim, seed), None)
+    return PeerPolicy(
+        "mabwiser", f"LearningPolicy.{policy}", lambda arms, dim, seed: MabWiserPlayer(policy, arms, dim, seed), None
+    )
 
 
 def version_of(library: str) -> str | None:

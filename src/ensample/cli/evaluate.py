@@ -15,6 +15,7 @@ from ensample.cli.waiting import LateProgress
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation
 from ensample.evaluation import evaluate as evaluate_log
+from ensample.evaluation.evaluation import warnings_of
 from ensample.evaluation.requirements import Requirement, requirement
 from ensample.extras import require
 from ensample.files import check_file, write_whole
@@ -111,7 +112,7 @@ def show(found: list[Evaluation], log: Path) -> None:
     for each in found:
         if each.segments_by is not None:
             output.print(segment_table(each))
-    for warning in dict.fromkeys(text for each in found for text in each.warnings):
+    for warning in warnings_of(found):
         errors.print("warning:", style="bold yellow", end=" ")
         errors.print(warning, markup=False, highlight=False, soft_wrap=True)
 

@@ -1,7 +1,7 @@
 """The answer of `evaluate`."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ from ensample.evaluation.tally import Estimate, Interval, RowSums
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Evaluation", "Look"]
+__all__ = ["Evaluation", "Look", "warnings_of"]
 
 ESTIMATORS = "ips", "snips", "dm", "dr"
 THIN = 100.0  # an effective sample of fewer rows says little
@@ -175,6 +175,12 @@ def mean_weight(tally: RowSums) -> tuple[float, float]:
     """And its standard error."""
     mean, rows = tally.weights / tally.rows, tally.rows
     return mean, math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)
+
+
+def warnings_of(found: Sequence[Evaluation]) -> list[str]:
+    """Of several evaluations, each once; where not all of them have it, with the policies that do."""
+    those = {text: [each.target for each in found if text in each.warnings] for each in found for text in each.warnings}
+    return [text if len(names) == len(found) else f"{', '.join(names)}: {text}" for text, names in those.items()]
 
 
 def shown(found: Estimate) -> str:

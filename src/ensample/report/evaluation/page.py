@@ -7,6 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ensample.evaluation import Estimate, Evaluation
+from ensample.evaluation.evaluation import warnings_of
 from ensample.numerals import aligned, numeral, signed
 from ensample.report.drawing.svg import inline
 from ensample.report.evaluation import figures
@@ -47,7 +48,7 @@ def page(found: Sequence[Evaluation], log: str) -> str:
         log=log,
         first=found[0],
         parts=[part(each, f"policy-{place}") for place, each in enumerate(found)],
-        warnings=list(dict.fromkeys(text for each in found for text in each.warnings)),
+        warnings=warnings_of(found),
         sure=f"{1.0 - found[0].alarm:.0%}",
         meanings=MEANINGS,
         version=__version__,
