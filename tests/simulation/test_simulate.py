@@ -9,8 +9,9 @@ import pytest
 
 import ensample as es
 from ensample.randomness import RunStream, run_generator
-from ensample.simulation.replicates import Job, replicates
+from ensample.simulation.replicates import Desk, Job, replicates
 from ensample.simulation.simulate import BLOCK_ROUNDS, blocks_of
+from ensample.simulation.tasks import recipes, ways
 from naive.stored import StoredRows, StoredVectors
 
 FAMILY = es.problem("sphere", dim=4, arms=8, noise=0.4)
@@ -115,14 +116,26 @@ def test_blocks_hold_every_replicate_once() -> None:
         assert len(blocks) >= min(runs, 4 * workers) and max(map(len, blocks)) * horizon <= max(horizon, BLOCK_ROUNDS)
 
 
-def test_a_replicate_does_not_depend_on_those_before_it() -> None:
-    """Threads move their generators from replicate to replicate."""
-    many = es.simulate(RECIPES[0], FAMILY, 100, 12, threads=1)
-    job = Job(RECIPES[0], FAMILY, many.checkpoints, "auto", seed=0, cell=0)
-    for which in ((11, 3, 3), (3,)):
-        for r, done in zip(which, replicates(job, which, np.zeros(1, np.int64)), strict=True):
-            np.testing.assert_array_equal(done.regret, many.regret[r])
-            np.testing.assert_array_equal(done.pulls, many.pulls[r])
+def of_known_scale(recipe: es.Recipe) -> es.Recipe:
+    return replace(recipe, scale=0.5) if "scale" in recipe.__dataclass_fields__ else recipe
+
+
+@pytest.mark.parametrize("standing", [True, False])
+@pytest.mark.parametrize(
+    "recipe", [*map(of_known_scale, recipes()), *recipes(), es.EnsembleSampling(3, scale=0.5, half_life=9.0)], ids=repr
+)
+def test_a_replicate_does_not_depend_on_those_before_it(recipe: es.Recipe, standing: bool) -> None:
+    """Threads move their generators and wipe their tracks from replicate to replicate, by every kernel."""
+    clicks = recipe.model.reward_range[1] == 1.0
+    kind = ("logistic" if clicks else "sphere") if standing else ("clicks" if clicks else "contextual")
+    family, marks, stop = es.problem(kind, dim=2, arms=5), np.array([30, 60]), np.zeros(1, np.int64)
+    for evaluation in {str(way) for way in ways(recipe, family).values()}:
+        job = Job(recipe, family, marks, evaluation, seed=0, cell=0)
+        alone = {r: next(replicates(job, (r,), Desk(job, stop))) for r in (3, 4, 11)}
+        order = (11, 3, 3, 4, 11)
+        for r, done in zip(order, replicates(job, order, Desk(job, stop)), strict=True):
+            np.testing.assert_array_equal(done.regret, alone[r].regret)
+            np.testing.assert_array_equal(done.pulls, alone[r].pulls)
 
 
 def test_rounds_are_told_of_on_the_way() -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "Room",
     "Tally",
     "Track",
+    "Tracks",
     "adopt",
     "aligned",
     "calibrate",
@@ -123,26 +124,28 @@ class Room(NamedTuple):
     arms: int  # on offer
 
 
+Learned = tuple[FloatArray | None, float, bool]
+"""Of scales that are learned: the sizes of features, or None; the lam to keep, or 0; and whether there is an intercept."""
+
+
 def new_track(
     room: Room,
     lam: float,
     checkpoints: IntArray,
     stop: IntArray,
-    learned: "tuple[FloatArray | None, float, bool] | None" = None,
+    learned: Learned | None = None,
     rate: float = 0.0,
 ) -> Track:
-    """A run before its first round.
-
-    `learned` is the sizes of features, or None; the lam to keep, or 0; and whether there is an intercept.
-    """
+    """A run before its first round."""
     dim, rows, arms = room
-    inverse, mean, target, gain, scores = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,))
+    counts = -(-rows // BLOCK) * BLOCK
+    inverse, mean, target, gain, scores, counted = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,))
     sizes, kept, intercept = (None, lam, False) if learned is None else learned
     scales = scale_views(new_scales(np.zeros(dim) if sizes is None else sizes, kept or 1.0))
     prior = first_prior(scales.sizes, float(scales.strength[0]), intercept)
     inverse.reshape(-1)[:: dim + 1] = 1.0 / prior
     tally: Any = (GIVEN if learned is None else LEARNING).copy()[0]
-    pulls = np.zeros(-(-rows // BLOCK) * BLOCK, np.int32)
+    pulls = counted.view(np.int32)
     return Track(
         lam=lam,
         kept=kept,
@@ -165,6 +168,29 @@ def new_track(
         scores=scores,
         stop=stop,
     )
+
+
+class Tracks:
+    """Those of one run after the other. Of one size they are one track, wiped: kernels take in sooner what they have met."""
+
+    def __init__(self, checkpoints: IntArray, stop: IntArray, rate: float) -> None:
+        self.checkpoints, self.stop, self.rate = checkpoints, stop, rate
+        self._made: tuple[Room, float] | None = None
+
+    def clean(self, room: Room, lam: float, learned: Learned | None) -> Track:
+        """A run before its first round, as `new_track` makes it: the one before is over."""
+        if learned is not None:
+            return new_track(room, lam, self.checkpoints, self.stop, learned, self.rate)
+        if self._made != (room, lam):
+            track = self._track = new_track(room, lam, self.checkpoints, self.stop, None, self.rate)
+            numbers: Any = track.tally
+            written = (track.gram, track.inverse, track.mean, track.target, track.pulls, track.gain, track.regret, numbers.base)
+            self._first = [(values, values.copy()) for values in written]  # scales that are given do not change
+            self._made = room, lam
+        else:
+            for values, first in self._first:
+                values[...] = first
+        return self._track
 
 
 @embedded

@@ -9,7 +9,7 @@ from ensample.arms import FiniteArms
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.problems import Problem
-from ensample.simulation.replicates import Job, replicates
+from ensample.simulation.replicates import Desk, Job, replicates
 from ensample.simulation.simulate import checkpoint_rounds
 from ensample.types import FloatArray, IntArray
 
@@ -58,7 +58,7 @@ def play(task: Task, stop: IntArray) -> Block:
     pulls: list[IntArray] = []
     way = ""
     job = Job(cell.recipe, cell.family, marks, task.evaluation, task.seed, cell.key)
-    for place, done in enumerate(replicates(job, range(task.first, task.last), stop)):
+    for place, done in enumerate(replicates(job, range(task.first, task.last), Desk(job, stop))):
         way, regret[place], seconds[place] = done.evaluation, done.regret, done.seconds
         if done.pulls is not None:
             pulls.append(done.pulls[best_first(done.problem)])

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ensample.arms import Offer
 from ensample.calibration import Unknown
-from ensample.kernels import ensemble
 from ensample.kernels.ballot import ballot
 from ensample.kernels.bold import BOLD_ROUNDS
+from ensample.kernels.ensemble import choose, estimate, estimates, total_of
 from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
 from ensample.models.search import greedy_arm, greedy_arms
@@ -50,6 +50,7 @@ class LinearEnsemble(LinearModel):
         """
         super().__init__(dim, prior, rate)
         self.boldness, self.bold = boldness, bold
+        self.even = bold == 0.0
         self.plain = self.unknown is None and type(self).inflation is LinearEnsemble.inflation  # whether the inflation is 1
         self.size = self._drawn = size
         self.initial, self.law = initial, reward
@@ -70,14 +71,14 @@ class LinearEnsemble(LinearModel):
         return self.boldness * self.sigma
 
     def at(self, round: int) -> Self:
-        if self.bold == 0.0 or round not in BOLD_ROUNDS:
+        if self.even or round not in BOLD_ROUNDS:
             return self
         bolder = copy(self)
-        bolder.boldness, bolder.bold = self.bold, 0.0
+        bolder.boldness, bolder.even = self.bold, True
         return bolder
 
     def theta(self, member: int) -> FloatArray:
-        return ensemble.estimate(self.state, ensemble.total_of(self.state, self.sums, self.inflation, member))
+        return estimate(self.state, total_of(self.state, self.sums, self.inflation, member))
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is None:
@@ -85,15 +86,15 @@ class LinearEnsemble(LinearModel):
         if offer.searched:
             arm = greedy_arm(self.theta(member), self.in_known_units(offer))
         elif self.plain:
-            arm = ensemble.choose(self.state, self.sums, 1.0, member, offer._lent)
+            arm = choose(self.state, self.sums, 1.0, member, offer._lent)
         else:
             known = self.in_known_units(offer)
-            arm = ensemble.choose(self.state, self.sums, self.inflation, member, known._lent)
+            arm = choose(self.state, self.sums, self.inflation, member, known._lent)
         return arm, offer.each[arm]
 
     def thetas(self) -> FloatArray:
         """theta^j of every member: [d, m]."""
-        return ensemble.estimates(self.state, self.sums, self.inflation)
+        return estimates(self.state, self.sums, self.inflation)
 
     def estimates(self, round: int) -> FloatArray:
         return np.ascontiguousarray(self.thetas().T)

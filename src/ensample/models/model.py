@@ -30,6 +30,9 @@ class Model(ABC):
     whole: ClassVar[bool] = False
     """Whether `learn` changes everything in one call of a kernel. If not, the arrays are copied before it."""
 
+    even: bool = True
+    """Whether it acts in the same way in all rounds: if not, `at` says how."""
+
     history: Callable[[], tuple[FloatArray, FloatArray]] | None = None
     """All features and rewards, in the order of the log, where the policy keeps it: it says so when it starts."""
 

@@ -89,11 +89,6 @@ class Ledger:
         vars(self).update(values)
         self.lock = threading.RLock()
 
-    def open_round(self, decision: Decision) -> None:
-        """Begin a round with its decision."""
-        self.round += 1  # first: a round that was begun and has no decision does no harm, one that is used twice does
-        self.open[decision._round] = decision
-
     def learn(self, observation: Observation) -> None:
         """Take in one observation."""
         model = self.model

@@ -13,7 +13,7 @@ from ensample.calibration import Calibration
 from ensample.checks import as_reward, as_rewards, boolean, instance, sequence, vector, whole
 from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
 from ensample.frames import is_column, is_frame
-from ensample.members import MemberRule, Promises, no_promises
+from ensample.members import MemberRule, Promises, UniformMember, no_promises
 from ensample.models.model import Model
 from ensample.models.search import recall
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log
@@ -136,7 +136,10 @@ class Policy:
             decision = Decision(round, arm, x, member, ledger.version, known, features is None, self._origin)
             if features is not None:
                 self._offers[round] = offer
-            ledger.open_round(decision)
+            ledger.round = (
+                round + 1
+            )  # first: a round that was begun and has no decision does no harm, one that is used twice does
+            ledger.open[round] = decision
         return decision
 
     def update(
@@ -157,7 +160,8 @@ class Policy:
                     raise InvalidArgument("round", round, "None where a decision or an arm is given")
                 decision = self._decided(round)
             observation = self._observation(decision, y, ledger.round, ())
-            self._offers.clear()
+            if self._offers:
+                self._offers.clear()
             ledger.learn(observation)
 
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
@@ -290,13 +294,15 @@ class Policy:
         size = model.size
         if size is None:
             member = round
+        elif type(rule) is UniformMember:
+            member = int(self._address.uniform(round) * size)  # as it chooses: the usual case, at once
         elif rule is None:
             member = 0
         else:
             member = rule.choose(round, size, self._address, self._promises(round, offer) if rule.looks else no_promises)
             if type(member) is not int or not 0 <= member < size:  # a rule may be the user's own
                 member = whole("member", member, 0, size - 1)
-        arm, x = model.at(round).best(member, offer)
+        arm, x = (model if model.even else model.at(round)).best(member, offer)
         return member, arm, x
 
     def _shares(self, round: int, offer: Offer) -> FloatArray:

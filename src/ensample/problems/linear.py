@@ -18,6 +18,8 @@ from ensample.types import ArrayLike, FloatArray, IntArray
 
 __all__ = ["ContextualLinearProblem", "LinearProblem", "Problem"]
 
+ASKED = ("at", "offer", "mean", "best_mean", "reward")  # of a problem by a run
+
 
 class Problem(ABC):
     """Rewards with mean x'theta and noise. Mean, best mean and noisy reward are separate questions."""
@@ -123,10 +125,10 @@ class LinearProblem(Problem):
         return np.asarray(rows @ self.theta)
 
     def _world(self, arms: FiniteArms, noise: KernelNoise) -> World:
-        features = self._rows()
+        rows = self._rows()
+        features, by_coordinate = aligned(rows.shape, arms.by_coordinate.shape)
+        features[:], by_coordinate[:] = rows, arms.by_coordinate
         means = self.means(features)
-        (by_coordinate,) = aligned(arms.by_coordinate.shape)
-        by_coordinate[:] = arms.by_coordinate
         return World(
             features=features,
             by_coordinate=by_coordinate,
@@ -154,7 +156,9 @@ class LinearProblem(Problem):
 
     def _rows(self) -> FloatArray:
         """Features of the standing arms and of what else the warm-up sees: [K + W, d]."""
-        return np.vstack([self.arms.features, self.others]) if isinstance(self.arms, FiniteArms) else self.others
+        if not isinstance(self.arms, FiniteArms):
+            return self.others
+        return np.vstack([self.arms.features, self.others]) if len(self.others) else self.arms.features
 
     @property
     def parameters(self) -> dict[str, Any] | None:
@@ -212,5 +216,5 @@ def numbered(argument: str, arms: ArrayLike, count: int) -> IntArray:
 
 def answers_as(problem: Problem, kind: type[Problem]) -> bool:
     """Whether it leaves all that a run asks of it to `kind`: a subclass with answers of its own is another problem."""
-    asked = ("at", "offer", "mean", "best_mean", "reward")
-    return all(getattr(type(problem), question) is getattr(kind, question) for question in asked)
+    given = type(problem)
+    return given is kind or all(getattr(given, question) is getattr(kind, question) for question in ASKED)

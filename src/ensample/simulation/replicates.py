@@ -10,7 +10,7 @@ import numpy as np
 from ensample.calibration import Unknown
 from ensample.errors import InvalidArgument
 from ensample.kernels.scene import Scene
-from ensample.kernels.track import Room, Track, new_track
+from ensample.kernels.track import Room, Track, Tracks
 from ensample.kernels.world import World, with_constant
 from ensample.policies.recipe import Recipe
 from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
@@ -21,7 +21,7 @@ from ensample.simulation.registry import Evaluation, Kernel, kernel_for
 from ensample.simulation.run_log import RunLog
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["LONGEST", "Job", "Replicate", "replicates"]
+__all__ = ["LONGEST", "Desk", "Job", "Replicate", "replicates"]
 
 LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
 
@@ -59,18 +59,26 @@ class Stage(NamedTuple):
     unknown: Unknown | None
 
 
-def replicates(job: Job, numbers: Iterable[int], stop: IntArray) -> Iterator[Replicate]:
-    """The replicates with these numbers, fewer where `stop[0]` is set on the way."""
-    rngs = RunGenerators(job.seed, job.cell)
+class Desk:
+    """What one replicate of a job after the other uses, on one thread: kernels take in sooner what they have met."""
+
+    def __init__(self, job: Job, stop: IntArray) -> None:
+        self.stop = stop
+        self.rngs = RunGenerators(job.seed, job.cell)
+        self.tracks = Tracks(job.checkpoints, stop, job.recipe.rate)
+
+
+def replicates(job: Job, numbers: Iterable[int], desk: Desk) -> Iterator[Replicate]:
+    """The replicates with these numbers, fewer where the desk's `stop[0]` is set on the way."""
     standing = None if isinstance(job.problem, Family) else staged(job, job.problem)
     for number in numbers:
-        if stop[0]:
+        if desk.stop[0]:
             return
-        rngs.move(number)
+        rngs = desk.rngs.move(number)
         drawn = job.problem.draw(rngs.problem) if isinstance(job.problem, Family) else job.problem
         start = time.perf_counter()
         stage = standing or staged(job, drawn)
-        outcome = run(job, stage, rngs, stop, None if job.log is None else job.log.watch(number))
+        outcome = run(job, stage, desk, None if job.log is None else job.log.watch(number))
         yield Replicate(stage.problem, *outcome, time.perf_counter() - start)
 
 
@@ -98,19 +106,18 @@ def room_for(place: World | Scene | None, dim: int) -> Room:
     return Room(dim, 0, 0 if place is None else place.offered)
 
 
-def run(
-    job: Job, stage: Stage, rngs: RunGenerators, stop: IntArray, watch: Watch | None = None
-) -> tuple[str, FloatArray, IntArray | None]:
+def run(job: Job, stage: Stage, desk: Desk, watch: Watch | None = None) -> tuple[str, FloatArray, IntArray | None]:
     """(evaluation used, regret at the checkpoints, pulls)."""
     recipe, place = job.recipe, stage.place
     if stage.kernel is None or place is None:
-        return Evaluation.LIVE.value, *run_live(recipe, stage.problem, job.checkpoints, rngs, stop, watch, job.played)
+        live = run_live(recipe, stage.problem, job.checkpoints, desk.rngs, desk.stop, watch, job.played)
+        return Evaluation.LIVE.value, *live
     lam = recipe.model.strength(recipe.regularization, stage.problem.arms)
-    track = new_track(stage.room, lam, job.checkpoints, stop, stage.unknown, recipe.rate)
-    stage.kernel.run(recipe, place, track, rngs)
+    track = desk.tracks.clean(stage.room, lam, stage.unknown)
+    stage.kernel.run(recipe, place, track, desk.rngs)
     if job.played is not None:
         job.played(int(job.checkpoints[-1]))
-    return stage.kernel.way.value, track.regret, pulls_of(place, track)
+    return stage.kernel.way.value, track.regret.copy(), pulls_of(place, track)
 
 
 def check_length(problem: Problem, horizon: int) -> None:

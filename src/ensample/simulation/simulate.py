@@ -15,7 +15,7 @@ from ensample.files import check_file
 from ensample.policies.recipe import Recipe
 from ensample.problems import Family, Problem
 from ensample.simulation.registry import EVALUATIONS
-from ensample.simulation.replicates import LONGEST, Job, replicates
+from ensample.simulation.replicates import LONGEST, Desk, Job, replicates
 from ensample.simulation.run_log import RunLog
 from ensample.simulation.runs import Runs
 from ensample.simulation.threads import on_threads
@@ -79,8 +79,12 @@ def simulate(
     ways: set[str] = set()
     counts = Counts(runs)
 
+    desks = threading.local()
+
     def play(block: range) -> None:
-        for r, done in zip(block, replicates(job, block, stop), strict=False):  # fewer when told to stop
+        if not hasattr(desks, "own"):
+            desks.own = Desk(job, stop)
+        for r, done in zip(block, replicates(job, block, desks.own), strict=False):  # fewer when told to stop
             regret[r], seconds[r] = done.regret, done.seconds
             ways.add(done.evaluation)
             counts.keep(r, done.pulls)

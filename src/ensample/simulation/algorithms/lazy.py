@@ -86,10 +86,7 @@ class Members(NamedTuple):
 
 
 def run_lazily(recipe: EnsembleRecipe, world: World, track: Track, rngs: RunGenerators, twist: Twist) -> None:
-    ensemble = ensemble_of(recipe)
-    ratio = base_ratio(world, track, ensemble.laws)
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    lazy_ensemble(world, track, ensemble, twist, ratio, drawn)
+    lazy_ensemble(world, track, ensemble_of(recipe), twist, Rngs(rngs.noise, rngs.member, rngs.perturbation))
 
 
 def no_lazy_law(recipe: EnsembleSampling) -> str:
@@ -126,17 +123,27 @@ def base_ratio(world: World, track: Track, laws: Laws) -> float:
     gaussian = laws.initial.kind == GAUSSIAN_LAW
     if laws.reward.kind != GAUSSIAN_LAW:
         return -1.0
-    if track.counted.size:  # the scales are learned
+    if track.counted.size > 0:  # the scales are learned
         return 1.0 if gaussian else 0.0
     if not gaussian or laws.reward.scale == 0.0:
         return -1.0
     ratio = (laws.initial.scale / laws.reward.scale) ** 2
-    played = float(track.checkpoints[-1] + world.warmup.size) * float(np.square(world.features).sum(axis=1).max())
+    longest = 0.0
+    for x in world.features:
+        square = 0.0
+        for size in x:
+            square += size * size
+        longest = max(longest, square)
+    played = (track.checkpoints[-1] + world.warmup.size) * longest
     return ratio if ratio >= SMALLEST_SHARE * (ratio + played) else -1.0
 
 
+base_share = embedded(base_ratio)
+"""`base_ratio` in kernels."""
+
+
 @kernel
-def lazy_ensemble(world: World, track: Track, ensemble: Ensemble, twist: Twist, ratio: float, rngs: Rngs) -> None:
+def lazy_ensemble(world: World, track: Track, ensemble: Ensemble, twist: Twist, rngs: Rngs) -> None:
     """Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j."""
     rows, d = world.features.shape
     horizon = track.checkpoints[-1]
@@ -155,6 +162,7 @@ def lazy_ensemble(world: World, track: Track, ensemble: Ensemble, twist: Twist, 
         np.empty(d),
         np.empty(d),
     )
+    ratio = base_share(world, track, ensemble.laws)
     lazy_rounds(world, track, members, first_bases(track, ratio), np.zeros(d), ensemble, twist, ratio, rngs)
 
 
