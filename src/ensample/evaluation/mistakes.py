@@ -9,13 +9,13 @@ from ensample.extras import package
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Mistake", "complain", "mistake_of_lists", "mistakes_of_numbers"]
+__all__ = ["RowMistake", "complain", "mistake_of_lists", "mistakes_of_numbers"]
 
 LEAST = 1e-9  # of a propensity: its weight would be all there is
 REMEDY = "have it logged, or leave these rows out where what they lack has nothing to do with the rewards"
 
 
-class Mistake(NamedTuple):
+class RowMistake(NamedTuple):
     """A kind of them."""
 
     column: str
@@ -34,7 +34,7 @@ class Mistake(NamedTuple):
         return f"{self.column}: {self.have}"
 
 
-def mistakes_of_numbers() -> list[Mistake]:
+def mistakes_of_numbers() -> list[RowMistake]:
     """In the columns that every log has; rows without a reward are not used, and may have any."""
     polars = package("polars")
     reward, rewarded = polars.col("reward").cast(polars.Float64), polars.col("reward").is_not_null()
@@ -43,22 +43,22 @@ def mistakes_of_numbers() -> list[Mistake]:
     of_all = "the probability with which the action was chosen, in every row with a reward"
     in_range = f"probabilities in (0, 1] of the actions chosen, none below {LEAST:g}"
     return [
-        Mistake("propensity", rewarded & missing, of_all, "have none", REMEDY),
-        Mistake("propensity", rewarded & ~missing & ~propensity.is_between(LEAST, 1.0), in_range),
-        Mistake("reward", rewarded & ~reward.abs().is_between(0.0, LARGEST), f"finite numbers of at most {LARGEST:g}"),
-        Mistake("action", rewarded & polars.col("action").is_null(), "names of actions", "have none"),
+        RowMistake("propensity", rewarded & missing, of_all, "have none", REMEDY),
+        RowMistake("propensity", rewarded & ~missing & ~propensity.is_between(LEAST, 1.0), in_range),
+        RowMistake("reward", rewarded & ~reward.abs().is_between(0.0, LARGEST), f"finite numbers of at most {LARGEST:g}"),
+        RowMistake("action", rewarded & polars.col("action").is_null(), "names of actions", "have none"),
     ]
 
 
-def mistake_of_lists(there: bool) -> Mistake:
+def mistake_of_lists(there: bool) -> RowMistake:
     """Lists of offers and propensities, where there are some, that are missing or of two lengths."""
     polars = package("polars")
     lengths = (polars.col("offer").list.len() == polars.col("propensities").list.len()).fill_null(False)
     rows = polars.col("reward").is_not_null() & ~lengths if there else polars.lit(False)
-    return Mistake("propensities", rows, "lists as long as `offer`")
+    return RowMistake("propensities", rows, "lists as long as `offer`")
 
 
-def complain(mistake: Mistake, source: "polars.LazyFrame", wrong: int, count: int) -> None:
+def complain(mistake: RowMistake, source: "polars.LazyFrame", wrong: int, count: int) -> None:
     """Raise the error that shows the first of these rows."""
     polars = package("polars")
     places = source.with_row_index("row in the log").select(polars.col("row in the log").filter(mistake.rows).min())

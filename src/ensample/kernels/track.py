@@ -124,7 +124,7 @@ class Room(NamedTuple):
     arms: int  # on offer
 
 
-Learned = tuple[FloatArray | None, float, bool]
+LearnedScales = tuple[FloatArray | None, float, bool]
 """Of scales that are learned: the sizes of features, or None; the lam to keep, or 0; and whether there is an intercept."""
 
 
@@ -133,7 +133,7 @@ def new_track(
     lam: float,
     checkpoints: IntArray,
     stop: IntArray,
-    learned: Learned | None = None,
+    learned: LearnedScales | None = None,
     rate: float = 0.0,
 ) -> Track:
     """A run before its first round."""
@@ -177,7 +177,7 @@ class Tracks:
         self.checkpoints, self.stop, self.rate = checkpoints, stop, rate
         self._made: tuple[Room, float] | None = None
 
-    def clean(self, room: Room, lam: float, learned: Learned | None) -> Track:
+    def clean(self, room: Room, lam: float, learned: LearnedScales | None) -> Track:
         """A run before its first round, as `new_track` makes it: the one before is over."""
         if learned is not None:
             return new_track(room, lam, self.checkpoints, self.stop, learned, self.rate)
