@@ -30,6 +30,7 @@ from ensample.types import ArrayLike, FloatArray
 __all__ = ["ApproximateArms", "Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
 
 FEW = 4096  # standing arms whose rows are kept one by one
+SMALL = 1 << 12  # features of all arms together that are turned at once: more are when somebody asks, as networks never do
 LARGE = 1 << 20  # features of all arms together from which on the best arm is searched for
 MADE = ("_lent", "by_coordinate", "each", "search", "searched")  # from the rows
 BLOCK = 1 << 14  # arms handled together where all of them would take too much room
@@ -43,7 +44,7 @@ class Offer(ABC):
     by_coordinate: FloatArray  # [dim, K], as the kernels read it; where arms are listed
     each: "Sequence[FloatArray] | FloatArray"  # the rows one by one, [dim] each; where arms are listed
     _lent: FloatArray  # `by_coordinate` to kernels that run every round: numba takes longer to know an array as read-only
-    searched = False  # whether arms are so many that the best is searched for, and `by_coordinate` only made when asked for
+    searched = False  # whether arms are so many that the best is searched for
     search: Any = None  # how, where it is (`models.search`)
 
     @abstractmethod
@@ -69,10 +70,9 @@ class Rows(Offer):
         """Make what follows from the rows, and let none of it be changed."""
         self.rows.setflags(write=False)
         self.each = self.rows
-        if self.rows.size < LARGE:
+        if self.rows.size < SMALL:
             self._turn()
-        else:
-            self.searched = True
+        self.searched = self.rows.size >= LARGE
 
     def _turn(self) -> None:
         self._lent = np.array(self.rows.T, order="C")
@@ -80,7 +80,7 @@ class Rows(Offer):
         self.by_coordinate.setflags(write=False)
 
     def __getattr__(self, name: str) -> Any:
-        """What very many arms have not from the beginning."""
+        """What many arms have not from the beginning."""
         if name not in ("_lent", "by_coordinate") or "rows" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self._turn()

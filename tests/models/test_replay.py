@@ -4,7 +4,7 @@ import numpy as np
 
 from ensample.kernels.minibatches import learn_units
 from ensample.models.replay import EMPTY, drawn_places, new_memory, reservoir_place
-from ensample.models.units import RewardUnits, in_units, new_feature_units, typical_sizes
+from ensample.models.units import FeatureUnits, RewardUnits, in_units, new_feature_units, typical_sizes
 from ensample.randomness import Address
 from evidence import holds, pmf_p_value
 
@@ -48,15 +48,20 @@ def test_minibatches_are_uniform() -> None:
 
 
 def test_features_are_seen_in_units_of_their_typical_size() -> None:
+    def after(units: FeatureUnits, x: list[float] | np.ndarray, count: int) -> FeatureUnits:
+        new = FeatureUnits(*(values.copy() for values in units))
+        new.learn(np.asarray(x), count)
+        return new
+
     units = new_feature_units(None, 3)
     rows = np.array([[2.0, 0.0, 0.0], [4.0, 0.0, 30.0], [0.0, 0.0, 0.0], [6.0, 0.0, 40.0]])
     for count, x in enumerate(rows, 1):
-        units = units.after(x, count)
+        units = after(units, x, count)
     np.testing.assert_allclose(units.sizes, typical_sizes(rows))
     np.testing.assert_allclose(units.sizes, [np.sqrt(56 / 3), 0.0, np.sqrt(1250)])
-    frozen = units.after(np.array([1000.0, 0.0, 0.0]), 5)
+    frozen = after(units, [1000.0, 0.0, 0.0], 5)
     np.testing.assert_array_equal(frozen.sizes, units.sizes)  # until there are eight
-    new = units.after(np.array([0.0, -5.0, 0.0]), 5)
+    new = after(units, [0.0, -5.0, 0.0], 5)
     np.testing.assert_allclose(new.sizes, [*units.sizes[:1], 5.0, units.sizes[2]])
     seen = in_units(np.array([[1.0, 3.0, 1e90], [2.0, -4.0, 0.0]]), units.sizes)
     assert seen[0, 2] == 100.0 and np.isfinite(seen).all()

@@ -11,7 +11,24 @@ import numpy as np
 from ensample.kernels.compile import embedded, kernel
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["LOGISTIC", "RECENT", "SQUARED", "WIDEST", "Aim", "Held", "Newest", "aim", "fetch", "merge", "sigma_of", "spread_of"]
+__all__ = [
+    "LOGISTIC",
+    "RECENT",
+    "SQUARED",
+    "WIDEST",
+    "Aim",
+    "Held",
+    "Newest",
+    "aim",
+    "fetch",
+    "first_equal",
+    "learn_sizes",
+    "learn_units",
+    "measured",
+    "merge",
+    "sigma_of",
+    "spread_of",
+]
 
 SQUARED, LOGISTIC = 0, 1  # losses
 WIDEST = 100.0  # times its typical size: further out, where networks know nothing, a feature counts no more
@@ -91,8 +108,19 @@ def measure(row: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
 
 
 @kernel
-def measured(row: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
-    measure(row, sizes, seen)
+def measured(rows: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
+    """Rows as networks see them: both [B, d]."""
+    for b in range(rows.shape[0]):
+        measure(rows[b], sizes, seen[b])
+
+
+@kernel
+def first_equal(rows: FloatArray, x: FloatArray) -> int:
+    """The lowest index of a row: products of matrices may give equal rows scores that differ in their last digit."""
+    place = 0
+    while not same(rows[place], x):
+        place += 1
+    return place
 
 
 @kernel
@@ -189,6 +217,19 @@ def expectation(how: Aim, newest: Newest, outputs: FloatArray, count: int, units
         total += u if how.loss == SQUARED else sigmoid(u)
     mean = total / outputs.shape[0]
     return units[0] + spread_at(units[0], units[1], count) * mean if how.loss == SQUARED else mean
+
+
+@kernel
+def learn_sizes(sizes: FloatArray, squares: FloatArray, seen: FloatArray, x: FloatArray, count: int) -> None:
+    """Units of features with one more observation, number `count`: all [d], in place."""
+    due = count & (count - 1) == 0
+    for i in range(x.size):
+        there = x[i] != 0.0
+        squares[i] += x[i] * x[i]
+        if there:
+            seen[i] += 1.0
+        if (there and sizes[i] == 0.0) or (due and seen[i] > 0.0):
+            sizes[i] = math.sqrt(squares[i] / seen[i])
 
 
 @kernel

@@ -1,7 +1,4 @@
-"""What training many networks needs between matrix products: one pass over the numbers for each.
-
-Members come first: hidden units are [m, B, h] for B rows of features. What a member reads is then all in one place.
-"""
+"""What training many networks needs besides matrix products: one pass over the numbers for each."""
 
 import math
 from typing import NamedTuple
@@ -9,7 +6,7 @@ from typing import NamedTuple
 from ensample.kernels.compile import kernel, loop
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["LEAKY", "RELU", "TANH", "Book", "Pull", "activate", "adam", "commit", "gate", "sgd", "spread_error"]
+__all__ = ["LEAKY", "RELU", "TANH", "Book", "Pull", "activate_row", "adam", "commit", "gate_row", "sgd"]
 
 RELU, LEAKY, TANH = 0, 1, 2
 SLOPE = 0.01  # of a leaky unit, below zero
@@ -31,17 +28,9 @@ class Book(NamedTuple):
     counts: IntArray
 
 
-@kernel
-def activate(units: FloatArray, bias: FloatArray, kind: int) -> None:
-    """units <- phi(units + bias), [m, B, h] and [m, h]."""
-    for j in range(units.shape[0]):
-        shift = bias[j]
-        for b in range(units.shape[1]):
-            activate_row(units[j, b], shift, kind)
-
-
 @loop
 def activate_row(row: FloatArray, shift: FloatArray, kind: int) -> None:
+    """row <- phi(row + shift)."""
     if kind == TANH:
         for i in range(row.size):
             row[i] = math.tanh(row[i] + shift[i])
@@ -52,18 +41,9 @@ def activate_row(row: FloatArray, shift: FloatArray, kind: int) -> None:
             row[i] = u if u > 0.0 else least * u
 
 
-@kernel
-def gate(errors: FloatArray, units: FloatArray, kind: int, sums: FloatArray) -> None:
-    """errors <- errors phi'(.), [m, B, h], with phi' told from what phi gave; `sums` [m, h] is then their sum over rows."""
-    for j in range(errors.shape[0]):
-        total = sums[j]
-        total[:] = 0.0
-        for b in range(errors.shape[1]):
-            gate_row(errors[j, b], units[j, b], kind, total)
-
-
 @loop
 def gate_row(row: FloatArray, given: FloatArray, kind: int, total: FloatArray) -> None:
+    """Errors times phi'(.), told from what phi has given; and added to their total."""
     if kind == TANH:
         for i in range(row.size):
             row[i] *= 1.0 - given[i] * given[i]
@@ -73,21 +53,6 @@ def gate_row(row: FloatArray, given: FloatArray, kind: int, total: FloatArray) -
         for i in range(row.size):
             row[i] = row[i] if given[i] > 0.0 else least * row[i]
             total[i] += row[i]
-
-
-@kernel
-def spread_error(
-    delta: FloatArray, last: FloatArray, units: FloatArray, kind: int, errors: FloatArray, sums: FloatArray
-) -> None:
-    """Back through the last layer: errors[j, b, i] = delta[j, b] last[j, i], of [m, B], [m, h], [m, B, h]; then `gate`."""
-    for j in range(errors.shape[0]):
-        total, weights = sums[j], last[j]
-        total[:] = 0.0
-        for b in range(errors.shape[1]):
-            row, by = errors[j, b], delta[j, b]
-            for i in range(row.size):
-                row[i] = by * weights[i]
-            gate_row(row, units[j, b], kind, total)
 
 
 @loop

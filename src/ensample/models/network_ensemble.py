@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.kernels.minibatches import Aim, Held, Newest, aim, fetch, measured, merge
+from ensample.kernels.minibatches import Aim, Held, Newest, aim, fetch, first_equal, measured, merge
 from ensample.kernels.networks import Book, Pull, commit
 from ensample.models.additions import Additions
 from ensample.models.loss import Loss
@@ -106,7 +106,7 @@ class NetworkEnsemble(Model):
 
     def _look(self) -> None:
         self.anchor, self.weights = self._numbers[0], self._numbers[1:]  # [n]; [3, n] with the optimiser's moments, or [1, n]
-        self._current = self.weights[0]  # always the same view, which networks then need not cut anew
+        self._current = self.weights[0]
         self.state = state_of(self._book)
         self._held = Held(*self.memory, self.additions.known, self.additions.z, self.additions.told)
 
@@ -186,8 +186,7 @@ class NetworkEnsemble(Model):
         self.training.loss.check(y)
         before, after, count = self.state, self.state.beside(), self.count + 1
         if not self.standing:
-            for held, new in zip(after.features, before.features.after(x, count), strict=True):
-                held[:] = new
+            after.features.learn(x, count)
         after.observed[0], after.trained[0] = count, before.trained[0] + self._steps(count)
         after.newest[:-1], after.newest[-1] = x, y
         after.kept[:] = round, reservoir_place(self.address, round, count, self.memory.capacity)
@@ -211,7 +210,7 @@ class NetworkEnsemble(Model):
         current = begun[0] if len(begun) else self._current
         units = before.book.numbers[-3:], after.book.numbers[-3:]
         seen, rewards, which = self._blank(drawn.shape[1])
-        measured(after.newest[:-1], before.features.sizes, seen[0])
+        measured(after.newest[None, :-1], before.features.sizes, seen[:1])
         newest = Newest(after.newest, after.kept, self.additions.outputs(seen[0]))
         with np.errstate(all="ignore"):  # what diverges is refused below
             for number, places in enumerate(drawn, first):
@@ -242,7 +241,7 @@ class NetworkEnsemble(Model):
         while (begin := fetch(self._held, newest, places, begin, sizes, seen, rewards)) < places.size:
             place, here = int(places[begin]), int(newest.kept[1])
             x = newest.values[:-1] if place == here else self.memory.features[place]
-            measured(x, sizes, seen[begin])
+            measured(x[None], sizes, seen[begin : begin + 1])
             self.additions.compute(place, int(newest.kept[0]) if place == here else int(self.memory.rounds[place]), seen[begin])
 
     def settle(self) -> None:
@@ -287,11 +286,6 @@ class NetworkEnsemble(Model):
         if self.nets.keeps_draws:
             parts |= {"anchor": self.anchor} | ({} if self.additions.prior is None else {"prior": self.additions.prior})
         return parts | {f"memory.{name}": values for name, values in memory._asdict().items()}
-
-
-def first_equal(rows: FloatArray, x: FloatArray) -> int:
-    """The lowest index of a row: products of matrices may give equal rows scores that differ in their last digit."""
-    return int(np.argmax((rows == x).all(axis=1)))
 
 
 def runs(values: FloatArray) -> Pull:

@@ -1,8 +1,8 @@
-"""Many small networks of one shape, trained together: batched matrix products in NumPy.
+"""Many small networks of one shape, trained together.
 
-All weights are one vector, cut into a matrix [m, in, out] and a bias [m, out] for each layer: a product for each member, whose
-numbers are then still at hand for the next. (One product with a [d, m h] matrix for the first layer, whose rows all members
-share, takes a tenth longer.)
+All weights are one vector, cut into a matrix [m, in, out] and a bias [m, out] for each layer: a product for each member
+(`kernels.passes`), whose numbers are then still at hand for the next. (One product with a [d, m h] matrix for the first layer,
+whose rows all members share, takes a tenth longer.)
 """
 
 import math
@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.networks import LEAKY, RELU, TANH, activate, gate, spread_error
+from ensample.kernels.networks import LEAKY, RELU, TANH
+from ensample.kernels.passes import Shape, backward, forward
 from ensample.models.nets import Nets
 from ensample.types import FloatArray
 
@@ -38,34 +39,23 @@ class Slate:
     def __init__(self, nets: "Networks") -> None:
         self.nets = nets
         self._most = 0  # rows of features that it is for
-        self._views: tuple[int, list[FloatArray]] = 0, []  # of so many rows
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Slate, (self.nets,)  # copies of views would be none
 
-    def units(self, rows: int) -> list[FloatArray]:
-        """For so many rows hidden units of each layer, outputs, and errors of the hidden ones: [m, B, width] each."""
+    def fit(self, rows: int) -> "Slate":
+        """Itself, with room for so many rows of features."""
         if rows > self._most:
             self._build(max(rows, 2 * self._most))
-        if rows != self._views[0]:
-            parts = (part[: part.size // self._most * rows] for part in self._parts)
-            self._views = rows, [part.reshape(self.nets.size, rows, -1) for part in parts]
-        return self._views[1]
-
-    def turned(self, matrices: FloatArray) -> FloatArray:
-        """Matrices [m, in, out] as [m, out, in], copied: products with what is only seen as such take half as long again."""
-        part = self._turned[: matrices.size].reshape(matrices.mT.shape)
-        np.copyto(part, matrices.mT)
-        return part
+        return self
 
     def _build(self, rows: int) -> None:
         nets = self.nets
-        widths = [nets.size * rows * width for width in (*nets.widths[1:], *nets.widths[1:-1])]
-        largest = max((math.prod(shape) for shape in nets.shapes[2::2]), default=0)
-        sizes = [nets.count, largest, *widths]
-        self.gradient, self._turned, *self._parts = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
-        self.layers = nets.cut(self.gradient)
-        self._most, self._views = rows, (0, [])
+        hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
+        sizes = [nets.count, nets.size * rows * sum(hidden), 2 * rows * widest, widest * widest]
+        self.gradient, units, errors, self.turned = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
+        self.units, self.errors = units.reshape(nets.size, -1), errors.reshape(2, -1)
+        self._most = rows
 
 
 class Networks(Nets):
@@ -83,22 +73,14 @@ class Networks(Nets):
         self.shapes: list[tuple[int, ...]] = []
         for width, after in pairwise(self.widths):
             self.shapes += [(size, width, after), (size, after)]
-        self.count = sum(math.prod(shape) for shape in self.shapes)
-        self._cut: tuple[FloatArray | None, list[Layer]] = None, []
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_cut": (None, [])}
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])
+        self.count = int(ends[-1])
+        self.shape = Shape(np.array(self.widths), np.append(0, ends[1:-1:2]), size, self.kind)
 
     def room(self) -> Slate:
         return Slate(self)
 
     def layers(self, weights: FloatArray) -> list[Layer]:
-        """Views of a vector [count], kept until another one is asked for."""
-        if weights is not self._cut[0]:
-            self._cut = weights, self.cut(weights)
-        return self._cut[1]
-
-    def cut(self, weights: FloatArray) -> list[Layer]:
         """Views of a vector [count]."""
         parts, first = [], 0
         for shape in self.shapes:
@@ -121,44 +103,21 @@ class Networks(Nets):
 
     def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
         """What one member gives for each row [B, d]: [B]."""
-        layers, units = self.layers(weights), rows
-        for place, (matrix, bias) in enumerate(layers, 1):
-            units = units @ matrix[member]
-            if place < len(layers):
-                activate(units[None], bias[member, None], self.kind)
-        return np.asarray(units[:, 0] + layers[-1].bias[member])
+        units, outputs = np.empty((1, len(rows) * sum(self.widths[1:-1]))), np.empty((1, len(rows)))
+        forward(self.shape, weights, np.ascontiguousarray(rows), member, units, outputs)
+        return np.asarray(outputs[0])
 
-    def forward(self, weights: FloatArray, rows: FloatArray, room: Slate | None = None) -> tuple[list[FloatArray], FloatArray]:
-        """(hidden units [m, B, h] of each layer, outputs [m, B])."""
-        layers, room = self.layers(weights), room or Slate(self)
-        units, before = room.units(len(rows)), rows
-        for place, (matrix, bias) in enumerate(layers):
-            np.matmul(before, matrix, out=units[place])
-            if place + 1 < len(layers):
-                before = units[place]
-                activate(before, bias, self.kind)
-        return units[: len(layers) - 1], units[len(layers) - 1][:, :, 0] + layers[-1].bias
+    def forward(self, weights: FloatArray, rows: FloatArray, room: Slate | None = None) -> tuple[FloatArray, FloatArray]:
+        """(hidden units [m, .], outputs [m, B])."""
+        rows, outputs = np.ascontiguousarray(rows), np.empty((self.size, len(rows)))
+        units = (room or Slate(self)).fit(len(rows)).units
+        forward(self.shape, weights, rows, 0, units, outputs)
+        return units, outputs
 
     def gradient(
-        self,
-        weights: FloatArray,
-        rows: FloatArray,
-        hidden: list[FloatArray],
-        delta: FloatArray,
-        room: Slate | None = None,
+        self, weights: FloatArray, rows: FloatArray, units: FloatArray, delta: FloatArray, room: Slate | None = None
     ) -> FloatArray:
         """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]."""
-        layers, room, last = self.layers(weights), room or Slate(self), len(hidden)
-        units = room.units(len(rows))
-        errors, parts = units[2 * last], room.layers
-        np.matmul(hidden[-1].mT, delta[:, :, None], out=parts[-1].matrix)
-        np.sum(delta, axis=1, out=parts[-1].bias[:, 0])
-        spread_error(delta, layers[-1].matrix[:, :, 0], hidden[-1], self.kind, errors, parts[-2].bias)
-        for k in range(last - 1, 0, -1):
-            np.matmul(hidden[k - 1].mT, errors, out=parts[k].matrix)
-            further = units[last + k]
-            np.matmul(errors, room.turned(layers[k].matrix), out=further)
-            gate(further, hidden[k - 1], self.kind, parts[k - 1].bias)
-            errors = further
-        np.matmul(rows.T, errors, out=parts[0].matrix)
+        room = (room or Slate(self)).fit(len(rows))
+        backward(self.shape, weights, np.ascontiguousarray(rows), units, delta, room.errors, room.turned, room.gradient)
         return room.gradient

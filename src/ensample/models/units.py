@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.minibatches import WIDEST, sigma_of, spread_of
+from ensample.kernels.minibatches import learn_sizes, measured, sigma_of, spread_of
 from ensample.types import FloatArray
 
 __all__ = ["FeatureUnits", "RewardUnits", "in_units", "new_feature_units", "typical_sizes"]
@@ -22,16 +22,9 @@ class FeatureUnits(NamedTuple):
     squares: FloatArray  # [d] sums of squares of what was played
     seen: FloatArray  # [d] how often it was not 0
 
-    def after(self, x: FloatArray, count: int) -> "FeatureUnits":
-        """With one more observation, number `count`."""
-        there = x != 0.0
-        squares, seen = self.squares + x * x, self.seen + there
-        due = count & (count - 1) == 0
-        new = there & ((self.sizes == 0.0) | due)
-        if due:
-            new |= seen > 0.0
-        sizes = np.where(new, np.sqrt(squares / np.maximum(seen, 1.0)), self.sizes) if new.any() else self.sizes
-        return FeatureUnits(sizes, squares, seen)
+    def learn(self, x: FloatArray, count: int) -> None:
+        """One more observation, number `count`."""
+        learn_sizes(*self, x, count)
 
 
 class RewardUnits(NamedTuple):
@@ -69,4 +62,6 @@ def in_units(rows: FloatArray, sizes: FloatArray) -> FloatArray:
     if not sizes.all():
         here = typical_sizes(rows)
         sizes = np.where(sizes > 0.0, sizes, np.where(here > 0.0, here, 1.0))
-    return np.asarray(np.clip(rows / sizes, -WIDEST, WIDEST))
+    seen = np.empty(rows.shape)
+    measured(rows, sizes, seen)
+    return seen

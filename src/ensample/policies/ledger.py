@@ -194,7 +194,7 @@ class Ledger:
         round, arm, x, y, propensity = observation
         if self.keeps_log:
             if arm == UNNUMBERED:
-                self.others.extend(x)
+                self.others.frombytes(x.tobytes())  # extend would make an object of each number
             self.arms.append(arm)
             self.rewards.append(y)
             self.propensities.append(propensity)
