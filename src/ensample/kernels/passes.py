@@ -1,7 +1,7 @@
 """Forward and back through many networks, member by member: what one member computes is still at hand for its next layer.
 
 Hidden units of a member are one row of numbers: B rows of features times the first hidden layer, then the second, and so on.
-Products are BLAS's, as NumPy's are, and give the same digits.
+Products are those of SciPy's BLAS, which numba calls.
 """
 
 from typing import NamedTuple
