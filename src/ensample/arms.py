@@ -70,9 +70,9 @@ class Rows(Offer):
         """Make what follows from the rows, and let none of it be changed."""
         self.rows.setflags(write=False)
         self.each = self.rows
-        if self.rows.size < SMALL:
-            self._turn()
         self.searched = self.rows.size >= LARGE
+        if self.rows.size < SMALL and not self.searched:
+            self._turn()
 
     def _turn(self) -> None:
         self._lent = np.array(self.rows.T, order="C")

@@ -259,3 +259,12 @@ def test_an_index_that_looks_everywhere_is_exact() -> None:
     assert greedy_arm(np.zeros(4), arms) >= 0  # all are best
     with pytest.raises(es.InvalidArgument, match=r"^probes = 0: expected"):
         es.ApproximateArms(rows, probes=0)
+
+
+def test_many_arms_are_turned_for_those_who_ask() -> None:
+    arms = es.FiniteArms(np.random.default_rng(0).standard_normal((arms_module.SMALL // 3 + 1, 3)))
+    turned = {"_lent", "by_coordinate"}
+    for recipe, asks in ((es.EnsembleSampling(3, model=es.Neural((2,))), False), (es.EnsembleSampling(3), True)):
+        policy = recipe.start(arms)
+        policy.update(policy.decide(), 1.0)
+        assert (turned <= set(vars(arms))) == asks
