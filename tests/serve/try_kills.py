@@ -3,9 +3,10 @@
     python -m serve.try_kills KILLS FOLDER [answers-first]
 
 The service is a fork of this process, which has everything imported and compiled. Clients decide and reward with ids of their
-own; what was under way when it was killed they send again to the next one, as clients do. It prints what was found as JSON:
-kills, answers, calls that were sent again, answers of which nothing or something else was found, decisions or rewards that are
-there twice, states that are not what their events come to.
+own; what was under way when it was killed they send again to the next one, as clients do. Every third service has one client
+alone, which its event loop answers by itself. It prints what was found as JSON: kills, answers, those to a client alone, calls
+that were sent again, answers of which nothing or something else was found, decisions or rewards that are there twice, states
+that are not what their events come to.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ from ensample.experiments.settings import Settings
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.storage import Reading
+from ensample.serve import worker
 from ensample.serve.replaying import replayed_events
 from ensample.serve.running import listening, run, warm
 from ensample.serve.service_settings import ServiceSettings
@@ -85,13 +87,15 @@ async def response(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
     return int(head.split(b" ", 2)[1]), json.loads(await reader.readexactly(length))
 
 
-def started(data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "") -> tuple[int, int]:
-    """(process, port)."""
+def started(data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "", alone: bool = False) -> tuple[int, int]:
+    """(process, port). `alone`: for one client, whose questions count as quick from the first on."""
     settings = ServiceSettings(data=data, database=database, port=0, log_level="error", snapshot_every=50)
     listener = listening(settings)
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever reads what this prints must not wait for its forks
+        if alone:
+            worker.SLOW = 0.0
         try:
             run(settings, listener, kind)
         finally:
@@ -158,18 +162,21 @@ def main() -> None:
     kills, folder = int(sys.argv[1]), Path(sys.argv[2])
     kind = AnswersFirst if "answers-first" in sys.argv else SQLiteStorage
     warm()
-    found = {"kills": 0, "answers": 0, "again": 0, "lost": 0, "doubled": 0, "differ": 0}
+    found = {"kills": 0, "answers": 0, "alone": 0, "again": 0, "lost": 0, "doubled": 0, "differ": 0}
     rng, clients = random.Random(7), list[Client]()
     for number in range(kills):
         data = folder / str(number // RESTART)
         if number % RESTART == 0:
             clients = [Client(each, found) for each in range(CLIENTS)]
-        child, port = started(data, kind)
+        alone = number % 3 == 2
+        child, port = started(data, kind, alone=alone)
+        before = len(clients[0].answers)
         try:
-            asyncio.run(loaded(port, child, clients, rng.random() * 0.1))
+            asyncio.run(loaded(port, child, clients[:1] if alone else clients, rng.random() * 0.1))
         finally:
             os.kill(child, signal.SIGKILL)  # a second time does no harm: it is not waited for yet
             os.waitpid(child, 0)
+        found["alone"] += alone * (len(clients[0].answers) - before)
         found["kills"] += 1
         if (number + 1) % RESTART == 0 or number + 1 == kills:
             child, port = started(data, SQLiteStorage)

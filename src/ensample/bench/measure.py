@@ -221,6 +221,7 @@ def service(turns: int, step: Step) -> Iterator[Ratio]:
     note = f"{between(found, lambda t: t.decide.at(0.99)):.3g} ms over {between(found, lambda t: t.hello.at(0.99)):.3g} ms"
     yield Ratio("99% of them, decide / hello", between(found, lambda t: t.decide.at(0.99) / t.hello.at(0.99)), 4.0, False, note)
     note = f"{between(found, lambda t: t.alone.at(0.5)):.3g} ms less {between(found, lambda t: t.sync):.3g} ms"
+    note += f"; a greeting {between(found, lambda t: t.greeted.at(0.5)):.3g} ms"
     yield Ratio(
         "one client: half of them less a sync, ms", between(found, lambda t: t.alone.at(0.5) - t.sync), 0.7, False, note
     )

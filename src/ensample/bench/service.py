@@ -45,6 +45,7 @@ class Measured(NamedTuple):
     hello: Load
     decide: Load
     alone: Load  # one client
+    greeted: Load  # likewise: what the client, the server and the way between them take of it
     sync: float  # milliseconds for a page to be on the disk, the median
 
 
@@ -111,7 +112,10 @@ def body(number: int) -> bytes:
 
 
 def synced(folder: Path, times: int = 100) -> float:
-    """Milliseconds for a page of a file that is there already, as a write-ahead log's is."""
+    """Milliseconds for a page of a file that is there already, as a write-ahead log's is; one after the other, without a pause.
+
+    A decision's commit writes two pages, and the disk has rested meanwhile: both take longer.
+    """
     found = []
     with tempfile.TemporaryFile(dir=folder) as file:
         os.write(file.fileno(), bytes(4_096 * times))
@@ -135,6 +139,7 @@ def measured_service(folder: Path, turns: int, seconds: float = SECONDS) -> Iter
                 load(hello, greetings, CLIENTS, seconds),
                 load(port, asked, CLIENTS, seconds),
                 load(port, asked, 1, seconds / 2),
+                load(hello, greetings, 1, seconds / 6),
                 synced(folder),
             )
             assert found.hello.refused == found.decide.refused == found.alone.refused == 0

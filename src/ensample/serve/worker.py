@@ -3,8 +3,8 @@
 While the disk is busy the event loop goes on, and what it takes in meanwhile is the next batch. All questions of one turn of
 the loop are handed over together: the thread is not woken for each, to take the interpreter from a loop that has more to read.
 
-To wake a thread and to be woken by it takes as long as a decision and its commit. So a brief question beside which nobody asks
-another is answered by the loop itself, where such questions have been quick.
+To wake a thread and to be woken by it takes nearly as long as a decision and its commit. So a brief question beside which
+nobody asks another is answered by the loop itself, where such questions have been quick.
 """
 
 import asyncio
