@@ -40,6 +40,28 @@ def test_the_path_does_not_depend_on_who_asks(name: str) -> None:
     np.testing.assert_array_equal(again.at(2500).theta, one.at(2500).theta)
 
 
+def test_a_moment_is_a_problem_of_its_own() -> None:
+    problem = drawn("drift", dim=3, arms=6)
+    moment, later = problem.at(7), problem.at(8)
+    same = es.LinearProblem(problem.arms, problem.path(8)[7], problem.noise)
+    np.testing.assert_array_equal(moment.theta, same.theta)
+    assert moment.best_mean() == same.best_mean() != later.best_mean()
+    moment.theta[:] = 0.0
+    np.testing.assert_array_equal(problem.at(7).theta, same.theta)
+
+
+def test_a_moment_whose_means_cannot_have_the_noise_is_refused() -> None:
+    problem = es.MovingProblem(es.FiniteArms([[1.0], [0.5]]), [0.8], es.BernoulliNoise(), step=None, seed=0)
+    signs = np.sign(problem.path(50)[:, 0])
+    assert {*signs} == {1.0, -1.0}
+    for t, sign in enumerate(signs):
+        if sign > 0:
+            assert problem.at(t).best_mean() == pytest.approx(0.8)
+        else:
+            with pytest.raises(es.InvalidArgument):
+                problem.at(t)
+
+
 def test_regret_is_against_the_best_arm_of_the_moment() -> None:
     problem = drawn("switch", dim=3, arms=6, every=10)
     runs = es.simulate(es.Greedy(regularization=1.0), problem, 40, evaluation="live", checkpoints=40)

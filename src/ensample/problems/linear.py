@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -99,9 +100,20 @@ class LinearProblem(Problem):
         self.others = np.zeros((0, arms.dim)) if others is None else matrix("others", others, arms.dim)
         self.warmup = numbered("warmup", warmup, standing + len(self.others))
         self.opening = numbered("opening", opening, standing)
-        self._best_mean = self.mean(arms.best(self.theta)[1])
-        worst_mean = self.mean(arms.best(-self.theta)[1])
+        self._judge()
+
+    def _judge(self) -> None:
+        """Find the best mean, and raise if there are means that cannot have this noise."""
+        self._best_mean = self.mean(self.arms.best(self.theta)[1])
+        worst_mean = self.mean(self.arms.best(-self.theta)[1])
         self.noise.check(np.array([self._best_mean, worst_mean, *self.means(self.warmup_features)]))
+
+    def moved(self, theta: FloatArray) -> Self:
+        """The same problem with another truth: all else was checked when it was made."""
+        other = copy(self)
+        other.theta = theta.copy()
+        other._judge()
+        return other
 
     def __repr__(self) -> str:
         return f"LinearProblem({self.arms!r}, noise={self.noise!r})"

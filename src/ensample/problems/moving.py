@@ -1,5 +1,7 @@
 """A linear problem whose parameter moves."""
 
+import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +43,10 @@ class MovingProblem(Problem):
         self.seed = whole("seed", seed, 0)
         self._path = self.theta[None]
 
+    @cached_property
+    def _first(self) -> LinearProblem:
+        return LinearProblem(self.arms, self.theta, self.noise)
+
     def __repr__(self) -> str:
         moves = "redrawn" if self.step is None else f"a step of {self.step:g}"
         return f"MovingProblem({self.arms!r}, noise={self.noise!r}, {moves} every {self.every})"
@@ -52,23 +58,28 @@ class MovingProblem(Problem):
             rng, d, size = np.random.default_rng(self.seed), self.arms.dim, float(np.linalg.norm(self.theta))
             known = np.empty((max(count, 2 * len(known)), d))  # all that a kernel asks for; or, round by round, twice as many
             known[0] = self.theta
-            for k, g in enumerate(rng.standard_normal((len(known) - 1, d)), 1):
-                u = g if self.step is None else known[k - 1] + size * self.step / d**0.5 * g
-                length = float(np.sqrt((u * u).sum()))
-                known[k] = size / length * u if length > 0.0 else u
+            drawn = rng.standard_normal((len(known) - 1, d))
+            steps = drawn if self.step is None else size * self.step / d**0.5 * drawn
+            u = self.theta
+            for k, step in enumerate(steps, 1):
+                u = step if self.step is None else u + step
+                length = math.sqrt(np.add.reduce(u * u))
+                if length > 0.0:
+                    u = size / length * u
+                known[k] = u
             self._path = known
         return known
 
     def at(self, t: int) -> LinearProblem:
         epoch = t // self.every
-        return LinearProblem(self.arms, self.path(epoch + 1)[epoch], self.noise)
+        return self._first.moved(self.path(epoch + 1)[epoch])
 
     def offer(self, rng: Generator) -> None:
         return None
 
     def best_mean(self, offered: FloatArray | None = None) -> float:
         """In the first round."""
-        return self.at(0).best_mean()
+        return self._first.best_mean()
 
     def place(self, rounds: int = 0) -> World | None:
         """Kernels know noises that are the same everywhere, and runs that are not too long to be laid out."""
@@ -78,7 +89,7 @@ class MovingProblem(Problem):
             return None
         if self.noise.range[0] != self.noise.range[1]:  # type: ignore[attr-defined]
             return None
-        first = self.at(0).place()
+        first = self._first.place()
         assert isinstance(first, World)
         means = np.einsum("pi,ki->pk", self.path(count)[:count], self.arms.features)
         self.noise.check(means)
