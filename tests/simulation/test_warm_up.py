@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,35 @@ def test_a_process_that_fails_keeps_nobody_waiting(started: list[subprocess.Pope
     done: list[int] = []
     warming.compile_ahead(["no such task", "nor this"], 2, lambda count, _: done.append(count))
     assert done == [] and all(process.poll() is not None for process in started)
+
+
+class Echo:
+    """A process that answers with the task it was given, its first one when others have theirs."""
+
+    def __init__(self, others: threading.Barrier) -> None:
+        self.others, self.did = others, []
+        self.stdin = self.stdout = self
+
+    def write(self, text: str) -> None:
+        self.did += text.split()
+
+    def readline(self) -> str:
+        if len(self.did) == 1:
+            self.others.wait()
+        return f"{self.did[-1]}\n"
+
+    def wait(self, seconds: float) -> None: ...
+
+    flush = close = terminate = lambda self: None
+
+
+def test_every_other_process_begins_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours share what is compiled on the way."""
+    both, made = threading.Barrier(2, timeout=60.0), []
+    monkeypatch.setattr(warming, "start_worker", lambda: made.append(Echo(both)) or made[-1])
+    assert sorted(warming.in_processes([*"abcdef"], 2)) == [*"abcdef"]
+    one, other = (process.did for process in made)
+    assert one[0] == "a" and other[0] == "f" and one + other[::-1] == [*"abcdef"]
 
 
 def test_a_single_task_needs_no_process(started: list[subprocess.Popen[str]], monkeypatch: pytest.MonkeyPatch) -> None:

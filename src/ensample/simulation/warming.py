@@ -4,12 +4,14 @@ Numba compiles one kernel at a time in a process, so there are processes, each o
 next one finds it there. A process that ends early, or is ended, leaves whole files only.
 """
 
+import itertools
 import json
 import os
 import queue
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from ensample.checks import whole
@@ -60,29 +62,34 @@ def compile_ahead(tasks: list[str], processes: int | None = None, progress: Prog
 
 
 class Workers:
-    """Processes that do one task after the other, until there is none left or they are ended."""
+    """Processes that do one task after the other, until there is none left or they are ended.
+
+    Every other process begins with the last task: tasks that are near each other share much of what is compiled on the way,
+    which is kept in a process and not on disk.
+    """
 
     def __init__(self, tasks: list[str], count: int) -> None:
-        self.tasks: queue.SimpleQueue[str] = queue.SimpleQueue()
-        for task in tasks:
-            self.tasks.put(task)
+        self.tasks = deque(tasks)
         self.finished: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # None: a worker has ended
         self.processes = [start_worker() for _ in range(count)]
-        self.threads = [threading.Thread(target=self.serve, args=(process,), daemon=True) for process in self.processes]
+        ends = itertools.cycle((self.tasks.popleft, self.tasks.pop))
+        self.threads = [
+            threading.Thread(target=self.serve, args=pair, daemon=True) for pair in zip(self.processes, ends, strict=False)
+        ]
         for thread in self.threads:
             thread.start()
 
-    def serve(self, process: "subprocess.Popen[str]") -> None:
+    def serve(self, process: "subprocess.Popen[str]", next_task: Callable[[], str]) -> None:
         """Hand a process its tasks. A pipe that breaks means that it has ended: others go on, and what it had is done later."""
         assert process.stdin is not None and process.stdout is not None
         try:
             while True:
-                task = self.tasks.get_nowait()
+                task = next_task()
                 print(task, file=process.stdin, flush=True)
                 if process.stdout.readline() != f"{task}\n":
                     return
                 self.finished.put(task)
-        except (queue.Empty, OSError, ValueError):
+        except (IndexError, OSError, ValueError):
             pass
         finally:
             self.finished.put(None)
