@@ -9,8 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import ensample
+from forked import run_forked
 
-__all__ = ["PACKAGE", "copied", "edit", "finish", "kernels_copied", "read_only", "run", "start", "without_compiling"]
+__all__ = [
+    "PACKAGE",
+    "copied",
+    "edit",
+    "finish",
+    "kernels_copied",
+    "read_only",
+    "run",
+    "run_soon",
+    "start",
+    "without_compiling",
+]
 
 PACKAGE = Path(ensample.__file__).parent
 
@@ -42,23 +54,36 @@ def edit(file: Path, old: str, new: str) -> None:
 
 def start(code: str, python: str | Path = sys.executable, **environment: object) -> subprocess.Popen[str]:
     """A process that runs `code`, with these variables instead of what this one has about caches."""
+    variables = surroundings(environment)
+    return subprocess.Popen([str(python), "-c", code], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def surroundings(given: dict[str, object]) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "PYTHON", "XDG"))}
-    given = {name: str(value) for name, value in environment.items()}
-    return subprocess.Popen(
-        [str(python), "-c", code], env=ours | given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return ours | {name: str(value) for name, value in given.items()}
 
 
 def finish(process: subprocess.Popen[str]) -> Any:
     """What a process printed as JSON; its errors and warnings under "said" if that is a table."""
     out, said = process.communicate()
-    assert process.returncode == 0, said
+    return answered(process.returncode, out, said)
+
+
+def answered(code: int, out: str, said: str) -> Any:
+    assert code == 0, said
     answer = json.loads(out)
     return {**answer, "said": said} if isinstance(answer, dict) else answer
 
 
 def run(code: str, python: str | Path = sys.executable, **environment: object) -> Any:
+    """The same, from the beginning to the end, in a process from scratch."""
     return finish(start(code, python, **environment))
+
+
+def run_soon(code: str, **environment: object) -> Any:
+    """The same in a process that has numba already."""
+    done = run_forked(code, surroundings(environment))
+    return answered(done.returncode, done.stdout, done.stderr)
 
 
 def without_compiling(said: str) -> str:

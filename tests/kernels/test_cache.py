@@ -11,7 +11,7 @@ import numpy as np
 import pip
 import pytest
 
-from installed import copied, edit, finish, kernels_copied, read_only, run, start
+from installed import copied, edit, finish, kernels_copied, read_only, run, run_soon, start
 
 TELL = """
 import json, sys
@@ -94,7 +94,7 @@ def test_a_wheel_with_another_callee_gives_its_own_numbers(tmp_path: Path) -> No
 def test_the_folder_is_where_the_user_says(tmp_path: Path) -> None:
     package = kernels_copied(tmp_path / "site")
     places = {"PYTHONPATH": tmp_path / "site", "NUMBA_CACHE_DIR": tmp_path / "chosen", "XDG_CACHE_HOME": tmp_path / "caches"}
-    assert [counts(run(SMALL, **places)) for _ in range(2)] == [COMPILED, FOUND]
+    assert [counts(run_soon(SMALL, **places)) for _ in range(2)] == [COMPILED, FOUND]
     assert len(list((tmp_path / "chosen").glob("ensample-*/ensample-*/*.code"))) == 1
     assert not list(package.rglob("*.code")) and not (tmp_path / "caches").exists()
 
@@ -102,22 +102,22 @@ def test_the_folder_is_where_the_user_says(tmp_path: Path) -> None:
 def test_read_only_packages_use_the_users_cache_directory(tmp_path: Path) -> None:
     read_only(kernels_copied(tmp_path / "site"))
     places = {"PYTHONPATH": tmp_path / "site", "XDG_CACHE_HOME": tmp_path / "caches"}
-    assert [counts(run(SMALL, **places)) for _ in range(2)] == [COMPILED, FOUND]
+    assert [counts(run_soon(SMALL, **places)) for _ in range(2)] == [COMPILED, FOUND]
     assert len(list((tmp_path / "caches").glob("ensample/*/ensample-*/*.code"))) == 1
 
 
 def test_code_that_came_with_a_read_only_package_is_found(tmp_path: Path) -> None:
     package = kernels_copied(tmp_path / "site")
-    assert counts(run(SMALL, PYTHONPATH=tmp_path / "site")) == COMPILED
+    assert counts(run_soon(SMALL, PYTHONPATH=tmp_path / "site")) == COMPILED
     places = {"PYTHONPATH": tmp_path / "site", "NUMBA_CACHE_DIR": "/dev/null/none", "XDG_CACHE_HOME": "/dev/null"}
-    assert counts(run(SMALL, **places)) == FOUND
+    assert counts(run_soon(SMALL, **places)) == FOUND
     assert len(list(package.rglob("*.code"))) == 1
 
 
 def test_without_any_folder_kernels_compile(tmp_path: Path) -> None:
     read_only(kernels_copied(tmp_path / "site"))
     for home in ("/dev/null", ""):  # the second is no absolute path: nothing may appear in the current directory
-        answer = run(SMALL, PYTHONPATH=tmp_path / "site", XDG_CACHE_HOME="caches", HOME=home, LOCALAPPDATA="")
+        answer = run_soon(SMALL, PYTHONPATH=tmp_path / "site", XDG_CACHE_HOME="caches", HOME=home, LOCALAPPDATA="")
         assert answer["value"] == 0.25 and counts(answer) == COMPILED
     assert not Path("caches").exists() and not Path(".cache").exists()
 
@@ -126,7 +126,7 @@ def test_zipped_packages_use_the_users_cache_directory(tmp_path: Path) -> None:
     package = copied(tmp_path / "sources")
     archive = wheel(package, 1, tmp_path)  # a zip, too
     places = {"PYTHONPATH": archive, "XDG_CACHE_HOME": tmp_path / "caches"}
-    answers = [run(SMALL, **places) for _ in range(2)]
+    answers = [run_soon(SMALL, **places) for _ in range(2)]
     assert [counts(answer) for answer in answers] == [COMPILED, FOUND]
     assert answers[1]["file"].startswith(str(archive))
 
@@ -138,14 +138,14 @@ def test_processes_at_once(tmp_path: Path) -> None:
     processes = [start(code, PYTHONPATH=tmp_path / "site") for code in (SMALL, whole, SMALL, whole)]
     answers = [finish(process) for process in processes]
     assert [answer["value"] for answer in answers] == [0.25, 1.0, 0.25, 1.0]
-    assert [counts(run(code, PYTHONPATH=tmp_path / "site")) for code in (SMALL, whole)] == [FOUND, FOUND]
+    assert [counts(run_soon(code, PYTHONPATH=tmp_path / "site")) for code in (SMALL, whole)] == [FOUND, FOUND]
     assert not list(tmp_path.rglob("*.code.*"))
 
 
 def test_numba_may_be_told_not_to_compile(tmp_path: Path) -> None:
     kernels_copied(tmp_path / "site")
     code = SMALL.replace("tell(exploration, exploration(0.5, 3.0, 9))", "print(exploration(0.5, 3.0, 9))")
-    assert run(code, PYTHONPATH=tmp_path / "site", NUMBA_DISABLE_JIT=1) == 0.25
+    assert run_soon(code, PYTHONPATH=tmp_path / "site", NUMBA_DISABLE_JIT=1) == 0.25
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_numba_may_be_told_not_to_compile(tmp_path: Path) -> None:
 )
 def test_what_numba_does_not_promise_may_go(tmp_path: Path, removal: str, lack: str, kept: bool) -> None:
     kernels_copied(tmp_path / "site")
-    answer = run(removal + SMALL, PYTHONPATH=tmp_path / "site")
+    answer = run_soon(removal + SMALL, PYTHONPATH=tmp_path / "site")
     assert answer["value"] == 0.25
     assert answer["said"].count("RuntimeWarning") == 1 and f"has no {lack}" in answer["said"]
     assert bool(list(tmp_path.rglob("*.code"))) == kept
