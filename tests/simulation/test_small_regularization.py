@@ -13,6 +13,8 @@ from evidence import FALSE_ALARM
 
 X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
 WARMUP = np.zeros(2000, np.int64)  # the first arm
+RUNS = {"lazy": 1300, "eager": 170}
+"""An eager run takes seventy times as long as a lazy one: as good as 300 of each, by 1/n + 1/n'."""
 
 
 def problem() -> es.LinearProblem:
@@ -22,7 +24,7 @@ def problem() -> es.LinearProblem:
 @cache
 def pulls(lam: float, evaluation: str, seed: int) -> np.ndarray:
     recipe = es.EnsembleSampling(size=3000, scale=0.3, regularization=lam)
-    return es.simulate(recipe, problem(), 200, 300, seed, evaluation, checkpoints=1).pulls[:, 1]
+    return es.simulate(recipe, problem(), 200, RUNS[evaluation], seed, evaluation, checkpoints=1).pulls[:, 1]
 
 
 def test_lazy_and_eager_agree_for_nearly_collinear_arms() -> None:
@@ -32,6 +34,10 @@ def test_lazy_and_eager_agree_for_nearly_collinear_arms() -> None:
 def test_another_regularization_is_noticed() -> None:
     """Negative control, of the same runs."""
     assert stats.ks_2samp(pulls(1e-4, "lazy", 1), pulls(1e-8, "eager", 2)).pvalue < FALSE_ALARM
+
+
+def test_more_of_what_is_cheap_is_as_good_as_as_many_of_both() -> None:
+    assert sum(1.0 / n for n in RUNS.values()) <= 2.0 / 300.0
 
 
 def test_there_is_a_base_only_where_rounding_keeps_w() -> None:
