@@ -9,8 +9,7 @@ BIN := .venv/bin
 OLDEST ?= $(shell for p in $(BIN)/python python3.11 python3; do \
 	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 LOWEST := build/lowest
-ATTACKS := tests/experiments/test_kills.py tests/experiments/test_power.py tests/experiments/test_machine.py \
-	tests/evaluation/test_sequences.py tests/evaluation/test_coverage.py
+ATTACKS = $(shell grep -rl --include='test_*.py' 'from attempts import' tests)
 EXTRAS ?= dev
 comma := ,
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
@@ -44,8 +43,8 @@ test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all tha
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet $$($(OLDEST) tests/lowest.py) '.[cluster]'
 	$(LOWEST)/bin/python tests/smoke.py
 
-attack: .venv/develops  ## every attack at its full number of attempts (an hour or two)
-	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s tests/attacks $(ATTACKS)
+attack: .venv/develops  ## every attack at its full number of attempts (some hours)
+	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s $(ATTACKS)
 
 lint: .venv/develops  ## ruff, mypy, the import rules, and pyright on the examples
 	$(BIN)/ruff check .
