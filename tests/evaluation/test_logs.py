@@ -120,6 +120,39 @@ def test_a_log_without_support_says_so_and_its_bounds_still_hold():
     assert not supported.warnings
 
 
+def grown(rows: int, offers: list[list[str]]) -> pl.DataFrame:
+    """Each offer for as many rows, drawn uniformly; d earns nothing, the others always 1."""
+    offer = [names for names in offers for _ in range(rows)]
+    action = [names[place % len(names)] for place, names in enumerate(offer)]
+    shares = [[1 / len(names)] * len(names) for names in offer]
+    rewards = [float(name != "d") for name in action]
+    columns = {"offer": offer, "action": action, "propensity": [row[0] for row in shares], "propensities": shares}
+    return pl.DataFrame(columns | {"reward": rewards})
+
+
+def test_an_action_that_came_later_is_said_with_the_rows_that_offer_it():
+    """What is on offer only later cannot have earned anything before: the estimates are of two policies in turn."""
+    log = grown(600, [["a", "b"], ["a", "b", "d"]])
+    (warning,) = es.evaluate(log, "action:d", low=0, high=1).warnings
+    assert warning.startswith("d was not on offer in 600 of 1,200 rows, all of them before row 600 (counted from 0)")
+    assert warning.endswith("evaluate the rows that offer it: log[600:]")
+    alone = es.evaluate(log[600:], "action:d", low=0, high=1)
+    assert alone["ips"].value == 0.0 and not alone.warnings
+    assert not es.evaluate(log, "action:a", low=0, high=1).warnings
+    assert warning in es.evaluate(log, "action:d", low=0, high=1).to_dict()["warnings"]
+
+
+def test_an_action_that_comes_and_goes_is_said_too():
+    log = grown(600, [["a", "b"], ["a", "b", "d"], ["a", "b"]])
+    (warning,) = es.evaluate(log, "action:d", low=0, high=1).warnings
+    assert warning.startswith("d was not on offer in 1,200 of 1,800 rows: there")
+    offering = log.filter(pl.col("offer").list.contains("d"))
+    assert 'log.filter(pl.col("offer").list.contains("d"))' in warning
+    assert not es.evaluate(offering, "action:d", low=0, high=1).warnings
+    with pytest.raises(es.InvalidArgument, match="every row of the log offers: row 0 does not"):
+        es.evaluate(log.drop("propensities"), "action:d", low=0, high=1)
+
+
 def test_a_warning_names_its_policies_unless_all_have_it():
     rows = PLAIN | {"offer": [["a", "b", "c"]] * 200, "propensities": [[0.5, 0.5, 0.0]] * 200}
     found = [es.evaluate(pl.DataFrame(rows), target) for target in ("action:a", "action:c", "uniform")]

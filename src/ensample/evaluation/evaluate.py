@@ -89,4 +89,5 @@ def evaluate(
             looks.append(Look(tally.rows, work.folds.corrected(tally.estimates(alarm, interval), tally.rows)))
         if progress is not None:
             progress(stop, data.count)
-    return Evaluation(asked.name, data, tally, looks, parts.parts, segments, alarm, interval, work.knows_all, asked.caution)
+    caution = asked.caution(data)
+    return Evaluation(asked.name, data, tally, looks, parts.parts, segments, alarm, interval, work.knows_all, caution)

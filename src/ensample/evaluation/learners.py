@@ -19,7 +19,7 @@ import numpy as np
 
 from ensample.arms import FiniteArms
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.evaluation.logged import LogRows
+from ensample.evaluation.logged import LoggedData, LogRows
 from ensample.evaluation.targets import Target, as_target
 from ensample.experiments.core import mixture_of
 from ensample.experiments.events import Learned
@@ -101,8 +101,6 @@ class RecipeTarget(Target):
 class ExperimentTarget(Target):
     """An experiment as it is now; it learns nothing."""
 
-    caution = LEARNED_BEFORE
-
     def __init__(self, experiment: Experiment) -> None:
         self.experiment = experiment
 
@@ -120,11 +118,12 @@ class ExperimentTarget(Target):
             found[place, row.places] = [known[name] for name in row.names]
         return found
 
+    def caution(self, data: LoggedData) -> str:
+        return LEARNED_BEFORE
+
 
 class PolicyTarget(Target):
     """A policy over numbered arms as it is now; the log calls its actions "0", "1", ..."""
-
-    caution = LEARNED_BEFORE
 
     def __init__(self, policy: Policy) -> None:
         if not isinstance(policy.arms, FiniteArms):
@@ -143,6 +142,9 @@ class PolicyTarget(Target):
         if not np.allclose(shares.sum(axis=1), 1.0):
             raise InvalidArgument("log.offer", rows.names[:10], "all arms of the policy in every row")
         return shares
+
+    def caution(self, data: LoggedData) -> str:
+        return LEARNED_BEFORE
 
 
 def short(recipe: Recipe) -> str:

@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.answers import arguments_of, shares_of
-from ensample.evaluation.logged import LogRows
+from ensample.evaluation.logged import LoggedData, LogRows
+from ensample.evaluation.offering import offering
 from ensample.types import FloatArray
 
 __all__ = ["ActionTarget", "FunctionTarget", "LoggedTarget", "Target", "UniformTarget", "as_target"]
@@ -25,15 +26,16 @@ class Target(ABC):
     def name(self) -> str:
         """For tables."""
 
-    caution: ClassVar[str] = ""
-    """What one should know before one believes the numbers."""
-
     @abstractmethod
     def probabilities(self, rows: LogRows) -> FloatArray:
         """pi(a|x) of the rows, which come in the log's order: [n, K]. It may depend on rows before, not on these rewards."""
 
     def learn(self, rows: LogRows) -> None:  # noqa: B027 (most do not)
         """Take in the rewards of rows whose probabilities were given."""
+
+    def caution(self, data: LoggedData) -> str:
+        """What one should know before one believes the numbers; of most there is nothing to say."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,23 @@ class ActionTarget(Target):
         there = rows.offered[:, number]
         certain = np.zeros(rows.offered.shape)
         certain[there, number] = 1.0
-        return certain if there.all() else np.where(there[:, None], certain, LoggedTarget().probabilities(rows))
+        if there.all():
+            return certain
+        if rows.propensities is None:
+            missing = f"row {rows.places[np.argmin(there)]:,} does not, and there one must know the propensities of all actions"
+            raise InvalidArgument("target", self.name, f"an action that every row of the log offers: {missing}")
+        return np.where(there[:, None], certain, rows.propensities)
+
+    def caution(self, data: LoggedData) -> str:
+        seen = offering(data.source, self.action) if "offer" in data.columns else None
+        if seen is None or not seen.without:
+            return ""
+        there = "" if seen.interrupted else f", all of them before row {seen.first:,} (counted from 0)"
+        rows = f'log.filter(pl.col("offer").list.contains("{self.action}"))' if seen.interrupted else f"log[{seen.first}:]"
+        return (
+            f"{self.action} was not on offer in {seen.without:,} of {seen.rows:,} rows{there}: there the target is what "
+            f"was logged, and the estimates mix the two. For {self.action} alone evaluate the rows that offer it: {rows}"
+        )
 
 
 class FunctionTarget(Target):
