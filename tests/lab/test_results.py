@@ -108,6 +108,25 @@ def test_differences_are_paired_on_problem_and_noise(results: es.Results) -> Non
         results.differences("TZ")
 
 
+def test_differences_say_whether_the_baseline_has_another_cell(results: es.Results) -> None:
+    """TS has no size, so it is compared with the first size of ES; ES with all its sizes has but one TS to be compared with."""
+    assert results.differences("TS")["alike"].all()
+    ts = results.differences("ES").filter(polars.col("policy") == "TS")
+    assert not ts["alike"].any() and ts["against"].str.ends_with("size=1").all()
+
+
+def test_like_is_compared_with_like(tmp_path: Path) -> None:
+    """By the values of the baseline's axes, whatever else the other policy varies."""
+    policies = [
+        {"label": "TS", "recipe": "ThompsonSampling", "scale": [0.1, 0.3]},
+        {"label": "ES", "recipe": "EnsembleSampling", "size": [1, 4], "scale": [0.1, 0.3]},
+    ]
+    problem = {"family": "sphere", "dim": 2, "arms": 5}
+    found = es.run_study(small(runs=2, problem=problem, policy=policies), tmp_path, threads=1).differences("TS")
+    assert found["alike"].all() and len(found) == 4
+    assert all(row["against"].endswith(f"scale={row['scale']}") for row in found.to_dicts())
+
+
 def test_curves_and_pulls_and_final(results: es.Results) -> None:
     outcome = results.outcomes[0]
     curve = results.curves.filter(polars.col("cell") == 0)

@@ -17,6 +17,7 @@ from ensample.report.study.answers import (
     answer_words,
     answers,
     stuck_words,
+    surely_words,
     surely_worse,
 )
 from ensample.report.study.figures.series import Series
@@ -117,8 +118,19 @@ def test_words_for_one_problem_and_for_several() -> None:
     assert "may be chance" in answer_words([ProblemAnswer(**one | {"runs": 1})])[0]
     both = answer_words([ProblemAnswer(**one), ProblemAnswer(**one | {"close": [], "best": "b"}), ProblemAnswer(**one)])[0]
     assert both == (
-        "The lowest mean regret, of 3 problems: a on 2, b on 1. On 1 of them every other policy is surely worse than the best."
+        "The lowest mean regret, of 3 problems: a on 2; b on 1. On 1 of them every other policy is surely worse than the best."
     )
+
+
+def test_the_answer_says_how_many_comparisons_it_is_sure_of() -> None:
+    """Names with commas in them are told apart; of ten policies there are 45 pairs."""
+    names = [f"ES, size = {size}" for size in (3, 10)]
+    ten = ProblemAnswer("p", "a", 3.0, names, ["b"] * 7, 9)
+    assert "Surely worse: ES, size = 3; ES, size = 10. Not" in answer_words([ten])[0]
+    assert "all 45 pairs of 10 policies, and one alone has to have p < 0.00111." in surely_words([ten])
+    two = ten._replace(beaten=["b"], close=[])
+    assert "all up to 45 pairs of 10 policies" in surely_words([two, ten])
+    assert "all 1 pair of 2 policies, and one alone has to have p < 0.05." in surely_words([two])
 
 
 def test_the_page_begins_with_the_answer(pages: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """The page says what the results say, and nothing else."""
 
+import hashlib
 import html
 import json
 import math
@@ -22,12 +23,12 @@ from ensample.numerals import aligned
 from ensample.report.drawing.style import variables
 from ensample.report.pages.resources import resource
 from ensample.report.study import write_report
-from ensample.report.study.asked import as_toml, code_line
+from ensample.report.study.asked import as_toml, code_line, grid_tables
 from ensample.report.study.figures.arrange import LINES, REFERENCES, STEPS, Looks, arrange
 from ensample.report.study.figures.hindsight import hindsight, hindsight_plate
 from ensample.report.study.figures.series import along, at_last_horizon, singles
-from ensample.report.study.sections import sections
-from ensample.report.study.tables import best_table, bound_table, final_table
+from ensample.report.study.sections import final_words, own_words, sections
+from ensample.report.study.tables import best_table, bound_table, compared, final_table
 
 NAMES = ("sizes", "grid", "members", "tuned", "one", "hostile")
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -156,6 +157,48 @@ def test_marks_are_where_the_interval_leaves_out_zero(studied: dict[str, es.Resu
     rows = results.differences("Thompson").to_dicts()
     assert shown == ["lower" if row["high"] < 0 else "higher" if row["low"] > 0 else "" for row in rows]
     assert "higher" in shown  # Theorem 1 pays for its guarantee
+
+
+def test_no_success_is_marked_against_a_cell_that_others_may_beat(studied: dict[str, es.Results]) -> None:
+    """The first of ten sizes is the baseline of policies without a size: named, and without a mark."""
+    results = studied["sizes"]
+    table = final_table(results, "ES")
+    names = [column.name for column in table.columns]
+    shown = [dict(zip(names, row, strict=True)) for group in table.groups for row in group.rows]
+    others = [row for row in shown if row["policy"].text != "ES"]
+    assert [row["baseline"].text for row in others] == ["ES, size = 1"] * 2
+    assert not any(row["minus baseline"].kind for row in others)
+    assert not results.differences("ES")["alike"].any()
+    lower = {"against": "ES, sphere, size=1", "mean": -2.0, "low": -3.0, "high": -1.0}
+    kinds = [compared(lower | {"alike": alike}, {})[1].kind for alike in (True, False)]
+    assert kinds == ["lower", ""]
+    assert "another of them may be better" in " ".join(final_words(results, "ES"))
+    assert "baseline" not in [column.name for column in final_table(results, "Thompson").columns]
+
+
+OWN = """
+from dataclasses import dataclass
+import ensample as es
+
+@dataclass(frozen=True)
+class Pair(es.Greedy):
+    boldness: float = 0.25
+    tilt: int = 3
+"""
+
+
+def test_code_of_ones_own_is_asked_for_and_its_fields_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "pair_of_mine.py").write_text(OWN)
+    policies = [{"recipe": "pair_of_mine:Pair", "tilt": 4}, {"recipe": "Greedy"}]
+    study = es.Study(name="own", horizon=5, runs=1, problem={"family": "sphere", "dim": 2, "arms": 3}, policy=policies)
+    table = grid_tables(study)[1][1]
+    options = [row[2].text for row in table.groups[0].rows]
+    assert options[0].startswith("tilt: 4; ") and "boldness: 0.25 by default" in options[0] and not options[1]
+    (words,) = own_words(study.own_code)
+    digest = hashlib.sha256(OWN.encode()).hexdigest()
+    assert f"pair_of_mine ({study.own_code['pair_of_mine']})" in words and digest.startswith(study.own_code["pair_of_mine"])
+    assert not own_words(es.Study(**study.describe() | {"policy": "Greedy"}).own_code)
 
 
 def test_bounds_say_when_they_say_nothing(studied: dict[str, es.Results], texts: dict[str, str]) -> None:

@@ -131,7 +131,11 @@ class Results:
         )
 
     def differences(self, baseline: str = "") -> "polars.DataFrame":
-        """A row a cell: final regret minus that of the baseline policy, run by run, on the same problems and noise."""
+        """A row a cell: final regret minus that of the baseline policy, run by run, on the same problems and noise.
+
+        `against` names the baseline's cell: the one whose axes have the values that this cell has. Where there is none it is
+        the first of several, which another choice of numbers may beat, and `alike` is false.
+        """
         name = baseline or self.study.baseline or self.study.cells[0].policy
         policies = list(dict.fromkeys(cell.policy for cell in self.study.cells))
         if name not in policies:
@@ -141,8 +145,9 @@ class Results:
             other = self._counterpart(outcome.cell, name)
             if other is not None and other.cell != outcome.cell:
                 mean, low, high = mean_interval(outcome.regret[:, -1] - other.regret[:, -1])
-                rows.append({**self._address(outcome.cell), "against": other.cell.name, "mean": mean, "low": low, "high": high})
-        return self._frame(rows, ("against", "mean", "low", "high"))
+                against = {"against": other.cell.name, "alike": self._alike(outcome.cell, other.cell)}
+                rows.append({**self._address(outcome.cell), **against, "mean": mean, "low": low, "high": high})
+        return self._frame(rows, ("against", "alike", "mean", "low", "high"))
 
     def published(self) -> "polars.DataFrame":
         """A row a published figure: theirs, ours, and the distance in joint standard errors where theirs is known."""
@@ -203,12 +208,12 @@ class Results:
 
     def _counterpart(self, cell: Cell, policy: str) -> CellOutcome | None:
         """The baseline's cell on the same problem and horizon: with the same values of its own axes if there is one."""
-        same = [
-            outcome
-            for outcome in self.outcomes
-            if outcome.cell.policy == policy and (outcome.cell.key, outcome.cell.horizon) == (cell.key, cell.horizon)
-        ]
-        return next((outcome for outcome in same if outcome.cell.axes == cell.axes), same[0] if same else None)
+        there = [outcome for outcome in self.outcomes if outcome.cell.policy == policy and beside(outcome.cell, cell)]
+        return next((outcome for outcome in there if agree(outcome.cell, cell)), there[0] if there else None)
+
+    def _alike(self, cell: Cell, other: Cell) -> bool:
+        """Whether no other cell of that policy could have been compared with as well."""
+        return agree(other, cell) or sum(one.policy == other.policy and beside(one, cell) for one in self.study.cells) == 1
 
     def _address(self, cell: Cell) -> dict[str, Any]:
         axes = {axis: cell.axes.get(axis) for axis in self.axes}
@@ -246,6 +251,16 @@ class Results:
         found = list(rows)
         names = list(self._address(self.study.cells[0])) + list(columns)
         return polars.DataFrame(found or None, schema=None if found else names, infer_schema_length=None, strict=False)
+
+
+def beside(one: Cell, other: Cell) -> bool:
+    """Whether both meet the same problems and noise for as long."""
+    return (one.key, one.horizon) == (other.key, other.horizon)
+
+
+def agree(one: Cell, other: Cell) -> bool:
+    """Whether the other has all axes of this one, with the same values."""
+    return all(axis in other.axes and other.axes[axis] == value for axis, value in one.axes.items())
 
 
 def outcome_of(cell: Cell, file: CellFile, runs: int, seconds: float) -> CellOutcome:

@@ -9,10 +9,10 @@ from ensample.lab.stuck import stuck_runs
 from ensample.numerals import aligned, numeral
 from ensample.report.study.figures.series import Series, at_last_horizon, scenarios, singles
 from ensample.report.study.tables import Column, Field, RowGroup, StudyTable, without_empty
-from ensample.report.study.words import assigned, listed
+from ensample.report.study.words import named
 from ensample.statistics import CONFIDENCE, half_width
 
-__all__ = ["ProblemAnswer", "answer_table", "answer_words", "answers", "stuck_words"]
+__all__ = ["ProblemAnswer", "answer_table", "answer_words", "answers", "stuck_words", "surely_words"]
 
 NAMED = 4  # policies in a sentence
 STUCK = 6  # cells that are called out
@@ -28,6 +28,14 @@ class ProblemAnswer(NamedTuple):
     close: list[str]  # those of which that cannot be said
     runs: int
 
+    @property
+    def policies(self) -> int:
+        return 1 + len(self.beaten) + len(self.close)
+
+    @property
+    def pairs(self) -> int:
+        return pairs_of(self.policies)
+
 
 def answers(results: Results) -> list[ProblemAnswer]:
     """One for each problem with at least two policies, at its longest horizon."""
@@ -39,12 +47,11 @@ def answers(results: Results) -> list[ProblemAnswer]:
 def answer_of(group: list[Series], title: str) -> ProblemAnswer:
     best = min(group, key=lambda one: one.level)
     others = [one for one in group if one is not best]
-    pairs = len(group) * len(others) // 2  # as the best is the data's choice, it might have been any two that are compared
-    worse = [surely_worse(one.outcomes[0], best.outcomes[0], pairs) for one in others]
-    names = [full_name(one) for one in others]
+    worse = [surely_worse(one.outcomes[0], best.outcomes[0], pairs_of(len(group))) for one in others]
+    names = [one.full_name for one in others]
     return ProblemAnswer(
         title,
-        full_name(best),
+        best.full_name,
         float(best.outcomes[0].regret[:, -1].mean()),
         [name for name, sure in zip(names, worse, strict=True) if sure],
         [name for name, sure in zip(names, worse, strict=True) if not sure],
@@ -52,8 +59,9 @@ def answer_of(group: list[Series], title: str) -> ProblemAnswer:
     )
 
 
-def full_name(one: Series) -> str:
-    return ", ".join(filter(None, [one.policy, assigned(one.own)]))
+def pairs_of(policies: int) -> int:
+    """The comparisons of a problem: as the best is the data's choice, it might have been any two that are compared."""
+    return policies * (policies - 1) // 2
 
 
 def surely_worse(one: CellOutcome, best: CellOutcome, comparisons: int) -> bool:
@@ -73,7 +81,7 @@ def answer_words(found: list[ProblemAnswer]) -> list[str]:
     for one in found:
         wins[one.best] = wins.get(one.best, 0) + 1
     ranked = sorted(wins.items(), key=lambda item: -item[1])
-    said = listed([f"{name} on {count:,}" for name, count in ranked], NAMED)
+    said = named([f"{name} on {count:,}" for name, count in ranked], NAMED)
     alone = sum(not one.close for one in found)
     tail = "" if found[0].runs < 2 else f" On {alone or 'none'} of them every other policy is surely worse than the best."
     return [f"The lowest mean regret, of {len(found):,} problems: {said}.{tail}"]
@@ -87,7 +95,19 @@ def sentence(one: ProblemAnswer) -> str:
         return f"{first} All others are surely worse."
     if not one.beaten:
         return f"{first} Of no other policy can it be said that it is worse."
-    return f"{first} Surely worse: {listed(one.beaten, NAMED)}. Not told apart from it: {listed(one.close, NAMED)}."
+    return f"{first} Surely worse: {named(one.beaten, NAMED)}. Not told apart from it: {named(one.close, NAMED)}."
+
+
+def surely_words(found: list[ProblemAnswer]) -> str:
+    """What it takes to be surely worse, where the most policies are compared."""
+    most = max(found, key=lambda one: one.policies)
+    said = f"{most.pairs:,} {'pair' if most.pairs == 1 else 'pairs'} of {most.policies:,} policies"
+    up_to = "up to " if any(one.policies < most.policies for one in found) else ""
+    return (
+        "Surely: the difference to the best, run by run, is above zero by Student's t, at 95% for all comparisons on a problem "
+        f"together: who is best was chosen by the same runs, so they are all {up_to}{said}, and one alone has to have "
+        f"p < {numeral((1.0 - CONFIDENCE) / most.pairs)}."
+    )
 
 
 def answer_table(found: list[ProblemAnswer]) -> StudyTable | None:
@@ -99,7 +119,7 @@ def answer_table(found: list[ProblemAnswer]) -> StudyTable | None:
             Field(one.problem),
             Field(one.best, "best"),
             Field(aligned(one.mean)),
-            Field(listed(one.close, NAMED) if one.runs > 1 else ""),
+            Field(named(one.close, NAMED) if one.runs > 1 else ""),
             Field(f"{len(one.beaten)} of {len(one.beaten) + len(one.close)}" if one.runs > 1 else ""),
         ]
         for one in found
@@ -127,7 +147,7 @@ def stuck_words(results: Results) -> list[str]:
 def stuck_sentence(one: Series, stuck: int, several: bool) -> str:
     final = one.outcomes[0].regret[:, -1]
     mean, median = numeral(float(final.mean())), numeral(float(np.median(final)))
-    who = f"{full_name(one)} ({one.title(several)}): mean {mean}, median {median}"
+    who = f"{one.full_name} ({one.title(several)}): mean {mean}, median {median}"
     runs = f"{stuck:,} of {len(final):,} runs" if len(final) > 1 else "the run"
     leave = "leaves" if stuck == 1 or len(final) == 1 else "leave"
     return f"{who}: {runs} never {leave} a wrong arm."

@@ -24,20 +24,22 @@ def as_toml(study: Study) -> str:
 def grid_tables(study: Study) -> list[tuple[str, StudyTable]]:
     """Problems and policies with their options, lists as the axes that they are."""
     return [
-        ("Problems", options_table(study.problems, "problem", "family")),
-        ("Policies", options_table(study.policies, "policy", "recipe")),
+        ("Problems", options_table(study.problems, "problem", "family", {cell.problem: cell.family for cell in study.cells})),
+        ("Policies", options_table(study.policies, "policy", "recipe", {cell.policy: cell.recipe for cell in study.cells})),
     ]
 
 
-def options_table(tables: list[dict[str, Any]], name: str, kind: str) -> StudyTable:
+def options_table(tables: list[dict[str, Any]], name: str, kind: str, made: dict[str, Any]) -> StudyTable:
     rows = [
         [
             Field(str(table["label"])),
-            Field(name),
-            Field("; ".join(f"{key}: {options(item)}" for key, item in given.items())),
+            Field(called),
+            Field(
+                "; ".join([f"{key}: {options(item)}" for key, item in given.items()] + left(made.get(table["label"]), given))
+            ),
         ]
         for table in tables
-        for name, given in [parts_of(table, kind)]
+        for called, given in [parts_of(table, kind)]
     ]
     return StudyTable([Column(name, False), Column(kind, False), Column("options", False, True)], [RowGroup("", rows)])
 
@@ -47,6 +49,14 @@ def parts_of(table: dict[str, Any], kind: str) -> tuple[str, dict[str, Any]]:
     whole = table[kind] if isinstance(table[kind], dict) else {"kind": table[kind]}
     rest = {key: item for key, item in (whole | table).items() if key not in ("label", "kind", kind)}
     return str(whole["kind"]), rest
+
+
+def left(part: Any, given: dict[str, Any]) -> list[str]:
+    """The plain fields that one's own class has by default: unlike those of ours no page documents them."""
+    if not is_dataclass(part) or is_ours(type(part)):
+        return []
+    values = {item.name: getattr(part, item.name) for item in fields(part) if item.init and item.name not in given}
+    return [f"{name}: {value(item)} by default" for name, item in values.items() if isinstance(item, bool | int | float | str)]
 
 
 def options(item: Any) -> str:

@@ -15,7 +15,7 @@ from ensample.report.drawing.files import keep, save
 from ensample.report.pages.resources import colours, content_policy, environment, resource
 from ensample.report.study.sections import PageSection, sections
 from ensample.report.study.tables import missing_cells
-from ensample.report.study.words import listed
+from ensample.report.study.words import listed, named
 from ensample.version import __version__
 
 __all__ = ["render", "write_report"]
@@ -83,7 +83,7 @@ def render(results: Results, parts: list[PageSection], progress: Callable[[int, 
         version=__version__,
         horizons=listed([f"{horizon:,}" for horizon in sorted({cell.horizon for cell in results.study.cells})]),
         missing=missing,
-        missing_words=listed(missing),
+        missing_words=named(missing),
         parts=parts,
         drawn=drawn,
         css=css,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ensample.lab.results import Results
-from ensample.report.study.answers import answer_table, answer_words, answers, stuck_words
+from ensample.report.study.answers import answer_table, answer_words, answers, stuck_words, surely_words
 from ensample.report.study.asked import as_toml, code_line, grid_tables, provenance
 from ensample.report.study.figures.arrange import Looks
 from ensample.report.study.figures.bounds import bound_plate
@@ -17,11 +17,6 @@ from ensample.report.study.figures.series import split
 from ensample.report.study.tables import StudyTable, best_table, bound_table, final_table, published_table, ratio_table
 
 __all__ = ["PageSection", "sections"]
-
-SURELY = (
-    "Surely: the difference to the best, run by run, is above zero by Student's t, at 95% for all policies on a problem "
-    "together. Who is best was chosen by the same runs."
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,7 @@ def answered(results: Results) -> list[PageSection]:
         return []
     words = answer_words(found) if found else []
     if found and results.study.runs > 1:
-        words.append(SURELY)
+        words.append(surely_words(found))
     table = answer_table(found)
     return [PageSection("answer", "The answer", words, tables=[("", table)] if table else [], notices=stuck)]
 
@@ -124,10 +119,12 @@ def final_words(results: Results, baseline: str) -> list[str]:
     words = ["One run a cell, so there are no intervals."] if results.study.runs == 1 else []
     if baseline:
         own = any(split(results.study, cell)[1] for cell in results.study.cells if cell.policy == baseline)
-        which = " with the same values of its axes, or else its first cell on that problem" if own else ""
-        words.append(
-            f"Differences are from {baseline}{which}, run by run: in a run all policies face the same problem and noise."
-        )
+        words.append(f"Differences are from {baseline}, run by run: in a run all policies face the same problem and noise.")
+        if own:
+            words.append(
+                f"Of the cells of {baseline} it is the one with the same values of its axes, else the first, without a mark: "
+                "another of them may be better."
+            )
     if baseline and results.study.runs > 1:
         words.append(
             "▼ is lower and ▲ higher than the baseline, where the 95% interval of that one comparison leaves out zero."
@@ -159,7 +156,7 @@ def bound_words(table: StudyTable) -> list[str]:
 def again(results: Results) -> PageSection:
     """How to get the same numbers."""
     study = results.study
-    lines = ["import ensample as es", ""]
+    lines = ["import ensample as es", *(f"import {module}" for module in study.own_code), ""]
     for cell in study.cells:
         lines += [f"# {' '.join(cell.name.split())}", code_line(study, cell)]
     return PageSection(
@@ -168,7 +165,19 @@ def again(results: Results) -> PageSection:
         [
             f"ensample {results.version}, seed {study.seed}. Save the study as study.toml and run "
             "“ensample run study.toml”; engine, threads and order do not change the numbers.",
+            *own_words(study.own_code),
         ],
         texts=[("Each cell in Python", "\n".join(lines) + "\n")],
         facts=provenance(results),
     )
+
+
+def own_words(code: dict[str, str]) -> list[str]:
+    """Which modules it takes besides ours."""
+    if not code:
+        return []
+    said = ", ".join(f"{module} ({digest})" for module, digest in code.items())
+    return [
+        f"The study also needs modules that are not ensample's, beside study.toml: {said}. In brackets is what their sources' "
+        "SHA-256 begins with, as in study.json; what they import is not looked at."
+    ]

@@ -61,11 +61,15 @@ def final_table(results: Results, baseline: str) -> StudyTable:
     several = len({outcome.cell.problem for outcome in results.outcomes}) > 1
     for group in scenarios(singles(results)).values():
         lowest = min(one.level for one in group)
-        rows = [final_row(one, own, differences.get(one.outcomes[0].cell.number), one.level == lowest) for one in group]
+        names = {one.outcomes[0].cell.name: one.full_name for one in group if one.policy == baseline and one.own}
+        rows = [
+            final_row(one, own, compared(differences.get(one.outcomes[0].cell.number), names), one.level == lowest)
+            for one in group
+        ]
         groups.append(RowGroup(group[0].title(several), rows))
     columns = [Column("policy", False), *(Column(axis, numeric_column(groups, place)) for place, axis in enumerate(own, 1))]
     columns += [Column(name) for name in ("mean", "95% interval", "median", "90th pct.", "worst", "best arm")]
-    columns += [Column("minus baseline"), Column("95% interval"), Column("µs a round")]
+    columns += [Column("baseline", False), Column("minus baseline"), Column("95% interval"), Column("µs a round")]
     return without_empty(StudyTable(columns, groups))
 
 
@@ -73,7 +77,7 @@ def numeric_column(groups: list[RowGroup], place: int) -> bool:
     return all(row[place].text[:1] in "0123456789" + NOTHING or not row[place].text for group in groups for row in group.rows)
 
 
-def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lowest: bool) -> list[Field]:
+def final_row(one: Series, own: list[str], beside: list[Field], lowest: bool) -> list[Field]:
     outcome = one.outcomes[0]
     regret = outcome.regret[:, -1]
     numbers = summary(outcome)
@@ -81,7 +85,7 @@ def final_row(one: Series, own: list[str], difference: dict[str, Any] | None, lo
     row += [Field(aligned(numbers["mean"]), "best" if lowest else ""), Field(interval(numbers["low"], numbers["high"]))]
     row += [Field(aligned(numbers[key])) if len(regret) > 1 else Field("") for key in ("median", "p90", "worst")]
     row += [Field("" if outcome.pulls is None else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon))]
-    row += compared(difference)
+    row += beside
     return [*row, Field("" if math.isnan(outcome.seconds_per_round) else aligned(1e6 * outcome.seconds_per_round))]
 
 
@@ -93,13 +97,18 @@ def summary(outcome: CellOutcome) -> dict[str, float]:
     return {"mean": mean, "low": low, "high": high, "median": median, "p90": p90, "worst": float(final.max())}
 
 
-def compared(difference: dict[str, Any] | None) -> list[Field]:
-    """The difference from the baseline and its interval, marked where the interval leaves out zero."""
+def compared(difference: dict[str, Any] | None, names: dict[str, str]) -> list[Field]:
+    """The baseline's cell where it has several, the difference from it and its interval.
+
+    Marked where the interval leaves out zero, unless that cell is but one of several that it could be compared with.
+    """
     if difference is None:
-        return [Field(""), Field("")]
+        return [Field(""), Field(""), Field("")]
     low, high = difference["low"], difference["high"]
-    kind = "" if math.isnan(low) or low <= 0.0 <= high else "lower" if high < 0.0 else "higher"
-    return [Field(signed(difference["mean"]), kind), Field("" if math.isnan(low) else interval(low, high))]
+    unsure = math.isnan(low) or low <= 0.0 <= high or not difference["alike"]
+    kind = "" if unsure else "lower" if high < 0.0 else "higher"
+    cell = Field(names.get(difference["against"], ""))
+    return [cell, Field(signed(difference["mean"]), kind), Field("" if math.isnan(low) else interval(low, high))]
 
 
 def without_empty(table: StudyTable) -> StudyTable:
@@ -130,7 +139,7 @@ def best_table(results: Results) -> StudyTable | None:
         rows.append(
             [
                 Field(group[0].title(several)),
-                Field(", ".join(filter(None, [best.policy, assigned(best.own)]))),
+                Field(best.full_name),
                 Field(aligned(numbers["mean"])),
                 Field(interval(numbers["low"], numbers["high"])),
             ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ensample.numerals import numeral
 
-__all__ = ["assigned", "listed", "value"]
+__all__ = ["assigned", "listed", "named", "value"]
 
 
 def value(given: Any) -> str:
@@ -39,10 +39,19 @@ def assigned(axes: dict[str, Any]) -> str:
     return ", ".join(f"{axis} = {value(given)}" for axis, given in axes.items())
 
 
-def listed(items: list[str], most: int = 8) -> str:
+def listed(items: list[str], most: int = 8, between: str = ", ") -> str:
     """
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'
     """
     more = len(items) - most
-    return ", ".join(items) if more <= 0 else f"{', '.join(items[:most])} and {more:,} more"
+    return between.join(items) if more <= 0 else f"{between.join(items[:most])} and {more:,} more"
+
+
+def named(items: list[str], most: int = 8) -> str:
+    """As `listed`, of names that may have commas in them.
+
+    >>> named(["ES, size = 3", "ES, size = 10"])
+    'ES, size = 3; ES, size = 10'
+    """
+    return listed(items, most, "; ")

@@ -51,6 +51,11 @@ class Series:
         return ", ".join([self.policy, *(value(given) for given in categories(self.own).values())])
 
     @property
+    def full_name(self) -> str:
+        """The policy with all that it varies."""
+        return ", ".join(filter(None, [self.policy, assigned(self.own)]))
+
+    @property
     def level(self) -> float:
         """Mean final regret; the geometric mean of it along an axis."""
         means = np.array([outcome.regret[:, -1].mean() for outcome in self.outcomes])
