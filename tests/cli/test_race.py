@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 
@@ -21,6 +23,7 @@ from ensample.cli.contenders import usual_race
 from ensample.cli.fields import parts
 from ensample.cli.policies import POLICIES, USUAL
 from ensample.cli.preparing import prepare
+from ensample.cli.race import minus_best, shown_gap
 from ensample.cli.recipes import RECIPES
 from ensample.problems import families_by_name
 from ensample.report.race import figure as report
@@ -75,10 +78,32 @@ def test_the_numbers_are_those_of_simulate(everyone: dict[str, Any]) -> None:
     assert shown["mean"] == runs.summary()["mean"] and shown["p90"] == runs.summary()["p90"]
 
 
+def test_all_but_the_best_are_compared_with_it_run_by_run(everyone: dict[str, Any]) -> None:
+    best, *others = everyone["policies"]
+    assert best["minus_best"] is None and all(other["minus_best"]["mean"] >= 0.0 for other in others)
+    shown = {policy["policy"]: policy for policy in everyone["policies"]}
+    recipes = {name: prepare(name, es.problem("sphere", dim=4, arms=8), 200)[0][name] for name in (best["policy"], "greedy")}
+    problem = es.problem("sphere", dim=4, arms=8)
+    first, greedy = (es.simulate(recipe, problem, 200, 4, checkpoints=1000) for recipe in recipes.values())
+    found = greedy.difference(first)
+    low, high = found.interval()
+    assert shown["greedy"]["minus_best"] == {"mean": found.mean[-1], "low": low[-1], "high": high[-1]}
+
+
+def test_one_run_has_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = (spread([regret]) for regret in (1.0, 3.0))
+    assert minus_best(other, one) == {"mean": 2.0, "low": None, "high": None} and shown_gap(minus_best(other, one)) == "+2"
+    assert minus_best(one, one) is None and shown_gap(None) == ""
+    many, others = (spread([regret, regret + 1.0, regret + 4.0]) for regret in (1.0, 3.0))
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    assert minus_best(others, many) == {"mean": 2.0, "low": None, "high": None}, "SciPy is no part of the base install"
+
+
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_threads_and_the_choice_of_policies_change_no_number(threads: str, everyone: dict[str, Any], tmp_path: Path) -> None:
     some = answer(*SMALL, "--policies", "linphe, theorem,es-100", "--threads", threads, folder=tmp_path)
-    assert len(some["policies"]) == 3 and all(policy in everyone["policies"] for policy in some["policies"])
+    mine, theirs = ([policy | {"minus_best": None} for policy in race["policies"]] for race in (some, everyone))
+    assert len(mine) == 3 and all(policy in theirs for policy in mine), "but for what it is compared with"
 
 
 def test_seeds_differ(everyone: dict[str, Any], tmp_path: Path) -> None:
@@ -91,7 +116,17 @@ def test_seeds_differ(everyone: dict[str, Any], tmp_path: Path) -> None:
 def test_for_people(tmp_path: Path) -> None:
     shown = run(*SMALL, "--policies", "es-10,linphe", folder=tmp_path)
     assert shown.returncode == 0 and without_compiling(shown.stderr) == ""
-    for text in ("es-10", "linphe", "mean regret", "standard error", "90th percentile", "race/race.png", "race/race.svg"):
+    for text in (
+        "es-10",
+        "linphe",
+        "mean regret",
+        "standard error",
+        "90th percentile",
+        "minus the best",
+        " to ",
+        "race/race.png",
+        "race/race.svg",
+    ):
         assert text in shown.stdout, text
     assert (tmp_path / "race/race.png").read_bytes().startswith(b"\x89PNG")
     assert "</svg>" in (tmp_path / "race/race.svg").read_text()
@@ -279,6 +314,32 @@ def test_the_linear_panel_keeps_to_comparable_policies() -> None:
     assert right.get_yscale() == "log"
     legend = [text.get_text().split()[0] for text in figure.legends[0].get_texts()]
     assert legend[0] == "far" and len(legend) == 3
+
+
+def spread(finals: list[float]) -> es.Runs:
+    """Runs that end with this regret."""
+    runs = es.simulate(es.Greedy(), es.problem("sphere", dim=2, arms=3), horizon=20, runs=len(finals))
+    return replace(runs, regret=np.outer(finals, runs.checkpoints / 20.0))
+
+
+@pytest.mark.parametrize(("finals", "cut"), [([10.0] * 8 + [20.0] * 2, False), ([1.0] * 85 + [90.0] * 15, True)])
+def test_bars_are_in_the_panel_or_marked_where_they_leave_it(finals: list[float], cut: bool) -> None:
+    runs = spread(finals)
+    figure = report.draw({"a": runs}, "a race")
+    left, top = figure.axes[0], figure.axes[0].get_ylim()[1]
+    assert (runs.quantile(0.9)[-1] > top) == cut and runs.mean[-1] < top
+    assert any(line.get_marker() == "^" for line in left.lines) == cut
+    assert ("▲" in figure.get_supxlabel()) == cut
+
+
+def test_long_names_leave_the_panels_their_width(tmp_path: Path) -> None:
+    runs = spread([1.0, 2.0, 3.0])
+    widths = []
+    for name in ("ES", "EnsembleSampling(size=20,scale=2*noise,member=RoundRobin)"):
+        figure = report.draw({name: runs}, "a race")
+        figure.draw_without_rendering()
+        widths.append([axes.get_position().width for axes in figure.axes])
+    assert min(widths[1]) >= min(widths[0]) > 0.25
 
 
 @pytest.mark.parametrize(("arms", "horizon", "runs"), [(1, 20, 3), (5, 1, 1)])

@@ -25,7 +25,7 @@ from ensample.errors import InvalidArgument
 from ensample.extras import has, require
 from ensample.files import check_folder
 from ensample.lab.parts import build_problem
-from ensample.numerals import terminal
+from ensample.numerals import numeral, terminal
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem, example_of
 from ensample.problems import problem as family_named
@@ -36,6 +36,11 @@ __all__ = ["race"]
 
 CHECKPOINTS = 1000  # enough for a logarithmic axis to start early
 FOLDER = Path("race")
+SPEED = "speed is that of one thread"
+CAPTION = (
+    f"best first; minus the best: paired, run by run, with the 95% interval of that one comparison (who is best was chosen by "
+    f"the same runs); {SPEED}"
+)
 
 
 def race(
@@ -172,13 +177,16 @@ def ranked(results: dict[str, Runs]) -> list[tuple[str, Runs]]:
 
 
 def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
-    table = Table(title=title, title_justify="left", caption="best first; speed is that of one thread", caption_justify="left")
-    table.add_column("policy")
-    for column in ("mean regret", "standard error", "90th percentile", "rounds/s"):
+    order = ranked(results)
+    table = Table(title=title, title_justify="left", caption=CAPTION if len(order) > 1 else SPEED, caption_justify="left")
+    table.add_column("policy", overflow="fold")
+    for column in ("mean regret", "standard error", "90th percentile", *["minus the best"] * (len(order) > 1), "rounds/s"):
         table.add_column(column, justify="right")
-    for place, (name, result) in enumerate(ranked(results)):
+    for place, (name, result) in enumerate(order):
         final = numbers(result)
-        cells = (terminal(final[key]) for key in ("mean", "standard_error", "p90", "rounds_per_second"))
+        cells = [terminal(final[key]) for key in ("mean", "standard_error", "p90", "rounds_per_second")]
+        if len(order) > 1:
+            cells.insert(3, shown_gap(minus_best(result, order[0][1])))
         table.add_row(escape(name), *cells, style=None if place else "bold")
     output.print(table)
     for name, reason in skipped.items():
@@ -190,13 +198,20 @@ def answer(
 ) -> dict[str, Any]:
     """The race as data, the best policy first."""
     first = next(iter(results.values()))
+    best = ranked(results)[0][1]
     return {
         "problem": {"name": problem, **options_of(family)},
         "horizon": first.horizon,
         "runs": len(first.regret),
         "seed": first.seed,
         "policies": [
-            {"policy": name, "recipe": repr(result.recipe), "evaluation": result.evaluation, **numbers(result)}
+            {
+                "policy": name,
+                "recipe": repr(result.recipe),
+                "evaluation": result.evaluation,
+                **numbers(result),
+                "minus_best": minus_best(result, best),
+            }
             for name, result in ranked(results)
         ],
         "skipped": skipped,
@@ -208,4 +223,28 @@ def numbers(result: Runs) -> dict[str, float | None]:
     """The summary; JSON has no NaN, which a single run's standard error is."""
     final = result.summary()
     del final["runs"]
-    return {key: None if math.isnan(value) else value for key, value in final.items()}
+    return without_nan(final)
+
+
+def minus_best(result: Runs, best: Runs) -> dict[str, float | None] | None:
+    """The final regret less that of the best, run by run, with the 95% interval where SciPy is there; None for the best."""
+    if result is best:
+        return None
+    found = result.difference(best)
+    low, high = found.interval() if has("scipy") else ([math.nan], [math.nan])
+    return without_nan({"mean": float(found.mean[-1]), "low": float(low[-1]), "high": float(high[-1])})
+
+
+def shown_gap(gap: dict[str, float | None] | None) -> str:
+    """
+    >>> shown_gap({"mean": 2.5, "low": -1.0, "high": 6.0})
+    '+2.5 (-1 to 6)'
+    """
+    if gap is None:
+        return ""
+    mean, low, high = (numeral(gap[key], typed=True) for key in ("mean", "low", "high"))
+    return f"+{mean}" if gap["low"] is None else f"+{mean} ({low} to {high})"
+
+
+def without_nan(numbers: dict[str, float]) -> dict[str, float | None]:
+    return {key: None if math.isnan(value) else value for key, value in numbers.items()}

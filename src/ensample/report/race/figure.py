@@ -15,9 +15,12 @@ from ensample.types import IntArray
 
 __all__ = ["draw", "save"]
 
+ROW = 0.18  # inches of a line of the legend
 SMALL: dict[str, Any] = {"color": QUIET, "fontsize": 7.5}
 FAR = 4.0
 """A policy with this many times the median policy's regret would flatten the linear panel, so it is left to the other."""
+TALL = 3.0  # a bar of more than this many times the highest mean would flatten it too, so it is cut, and says so
+LONG = 24  # letters of a name that would leave the panels no room beside it: names go above them
 
 
 class Racer(NamedTuple):
@@ -37,28 +40,38 @@ def draw(results: dict[str, Runs], title: str) -> Figure:
     with house_style():
         lines = [Racer(*item, LOOKS[place % len(LOOKS)]) for place, item in enumerate(results.items())]
         lines.sort(key=lambda line: -line.final)  # the legend reads as the curves end: the highest on top
-        figure = Figure(figsize=(7.6, 3.0), layout="constrained")
+        above = max(len(line.label) for line in lines) > LONG
+        figure = Figure(figsize=(7.6, 3.0 + ROW * (len(lines) + 1) * above), layout="constrained")
+        heading = "mean regret at the end"
+        if above:
+            heading = f"{title}\n{heading}"
+        else:
+            figure.suptitle(title, x=0.01, ha="left", **SMALL)
         left, right = figure.subplots(1, 2)
         limit = FAR * float(np.median([line.final for line in lines]))
         near = [line for line in lines if line.final <= limit]
-        linear_panel(left, near)
+        cut = linear_panel(left, near)
         logarithmic_panel(right, lines)
         figure.align_xlabels()
-        figure.legend(*right.get_legend_handles_labels(), loc="outside right upper", title="mean regret at the end")
-        figure.supxlabel(notes([line.label for line in lines if line not in near]), x=0.01, ha="left", **SMALL)
-        figure.suptitle(title, x=0.01, ha="left", **SMALL)
+        handles, labels = right.get_legend_handles_labels()
+        loc: Any = "outside upper left" if above else "outside right upper"
+        figure.legend(handles, labels, loc=loc, title=heading, alignment="left")
+        figure.supxlabel(notes([line.label for line in lines if line not in near], cut), x=0.01, ha="left", **SMALL)
     return figure
 
 
-def notes(left_out: list[str]) -> str:
+def notes(left_out: list[str], cut: bool) -> str:
     """What the panels show."""
     said = "Bands: mean ± 2 standard errors. Bars: 10th to 90th percentile of the final regret."
-    return f"{said} Left panel without {' and '.join(left_out)}." if left_out else said
+    said += " A bar with ▲ goes on above." * cut
+    return f"{said}\nLeft panel without {' and '.join(left_out)}." if left_out else said
 
 
-def linear_panel(axes: Axes, shown: list[Racer]) -> None:
-    """Means with bands and, beside the last round, the spread of the runs."""
+def linear_panel(axes: Axes, shown: list[Racer]) -> bool:
+    """Means with bands and, beside the last round, the spread of the runs; whether a bar is cut."""
     horizon = shown[0].runs.horizon
+    highest = max(float(line.runs.quantile(0.9)[-1]) for line in shown)
+    top = 1.05 * min(max(highest, shown[0].final), TALL * shown[0].final) or 1.0
     for place, line in enumerate(shown, start=1):
         runs, index = line.runs, np.arange(line.runs.checkpoints.size)[::-5][::-1]
         plot(axes, line, index)
@@ -68,12 +81,14 @@ def linear_panel(axes: Axes, shown: list[Racer]) -> None:
         beside = horizon * (1.0 + 0.025 * place)
         axes.vlines(beside, runs.quantile(0.1)[-1], runs.quantile(0.9)[-1], color=line.look.colour, linewidth=1.2)
         axes.plot(beside, line.final, "o", color=line.look.colour, markersize=2.5)
-    top = 1.3 * shown[0].final or 1.0  # a bar may leave the panel, a mean does not
+        if runs.quantile(0.9)[-1] > top:
+            axes.plot(beside, top, "^", color=line.look.colour, markersize=4.0, clip_on=False)
     axes.set(xlabel="round", ylabel="regret", xlim=(0, horizon * (1.02 + 0.025 * len(shown))), ylim=(0, top))
     axes.spines.bottom.set_bounds(0, horizon)
     axes.set_xticks(np.linspace(0, horizon, 5))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(tick_numeral)
+    return highest > top
 
 
 def logarithmic_panel(axes: Axes, lines: list[Racer]) -> None:
