@@ -1,5 +1,6 @@
 """What happens to a service that runs: full disks, failing disks, damaged files, power that goes, commands beside it."""
 
+import json
 import tarfile
 import time
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 
 import pytest
 
+import ensample as es
 import prompt
 from ensample.experiments.sqlite import SQLiteStorage
+from ensample.serve.keys import new_key
 from ensample.serve.replaying import replayed_experiments
 from experiments.disks import Failing, Forgetful, Small, disk, laid_out
 from experiments.test_power import AnswersFirst
@@ -67,6 +70,35 @@ def test_a_damaged_file_is_no_others_business(serve: Serve) -> None:
     assert again.get("/readyz").status_code == 503 and again.get(ONE).status_code == 503
     assert again.put(ONE, json=SHOP).status_code == 503, "it is not begun anew"
     assert again.post("/v1/experiments/other/decide", json={}).status_code == 200
+    assert list(again.get("/readyz").json()["broken"]) == ["shop"] and again.get("/healthz").json() == {"status": "ok"}
+    (told,) = (line for line in map(json.loads, again.said.getvalue().splitlines()) if line["level"] == "warning")
+    assert told["experiment"] == "shop" and "not a database" in told["why"], "the reason, once"
+    for role, mine, names in (
+        ("read", None, ["shop"]),
+        ("read", "other", []),
+        ("read", "shop", ["shop"]),
+        ("decide", None, []),
+    ):
+        text, key = new_key(role, mine)
+        again.service.store.add(key)
+        found = again.get("/readyz", headers={"x-api-key": text})
+        assert found.status_code == 503 and list(found.json().get("broken", {})) == names, (role, mine)
+    assert again.get("/readyz").json() == {"status": "unavailable"}, "names are told to those who may read"
+
+
+def test_a_folder_has_one_service(serve: Serve) -> None:
+    """Commands look at it meanwhile; the next one may have it afterwards, also of one that was killed: see test_kills.py."""
+    first = serve()
+    first.put(ONE, json=SHOP)
+    data = first.service.settings.data
+    with pytest.raises(es.InvalidArgument, match="another service has this folder"):
+        serve()
+    done = prompt.ensample("serve", "--data", data, "--port", "0")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "another service has this folder" in done.stderr
+    for command in (("key", "list", "--data", data), ("replay", data), ("backup", data, data / "copy.tar")):
+        assert prompt.ensample(*command).returncode == 0, command
+    first.exit_stack.close()
+    assert serve().post(f"{ONE}/decide", json={}).status_code == 200
 
 
 def called(client: Served, folder: Path, vfs: Forgetful) -> list[tuple[str, str]]:

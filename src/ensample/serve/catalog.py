@@ -20,6 +20,8 @@ __all__ = ["Catalog", "Hosted"]
 Watch = Callable[[str, Batch], None]
 Aside = Callable[[Callable[[], Snapshot]], Future[Snapshot]]
 """Who makes snapshots while others are answered."""
+Warn = Callable[[str, str], None]
+"""Is told of an experiment that is broken, and why."""
 
 
 class Unmade(Exception):
@@ -40,8 +42,9 @@ class Hosted:
 class Catalog:
     """All of them."""
 
-    def __init__(self, settings: ServiceSettings, store: Keeping, place: Place, watch: Watch, aside: Aside) -> None:
-        self.settings, self.store, self.place, self.watch, self.aside = settings, store, place, watch, aside
+    def __init__(self, settings: ServiceSettings, store: Keeping, place: Place, watch: Watch, aside: Aside, warn: Warn) -> None:
+        self.settings, self.store, self.place = settings, store, place
+        self.watch, self.aside, self.warn = watch, aside, warn
         self._crowd = Crowd()
         self.hosted: dict[str, Hosted] = {}
         self.broken: dict[str, str] = {}  # why an experiment cannot be opened, or kept at the moment
@@ -61,7 +64,7 @@ class Catalog:
                 except Unmade:
                     continue
                 except EnsampleError as error:
-                    self.broken[name] = str(error)
+                    self._break(name, str(error))
 
     def __getitem__(self, name: str) -> Hosted:
         found = self.hosted.get(name)
@@ -109,10 +112,16 @@ class Catalog:
 
     def _observe(self, name: str, batch: Batch) -> None:
         if batch.error is not None:
-            self.broken[name] = type(batch.error).__name__
+            self._break(name, str(batch.error) if isinstance(batch.error, EnsampleError) else type(batch.error).__name__)
         elif batch.events:
             self.broken.pop(name, None)
         self.watch(name, batch)
+
+    def _break(self, name: str, why: str) -> None:
+        """Said once, however often it is found."""
+        if self.broken.get(name) != why:
+            self.broken[name] = why
+            self.warn(name, why)
 
     def pause(self, name: str, paused: bool) -> Hosted:
         found = self[name]

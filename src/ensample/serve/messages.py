@@ -208,7 +208,9 @@ class Evaluated(Struct):
     evaluations: list[Described]
 
 
-class Status(Struct):
+class Status(Struct, omit_defaults=True):
+    """`broken`: why an experiment cannot be opened, or kept at the moment; for those who may read it."""
+
     status: str
     broken: dict[str, str] = {}
 

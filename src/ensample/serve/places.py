@@ -5,15 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from ensample.errors import StorageError
+from ensample.errors import InvalidArgument, StorageError
 from ensample.experiments.postgres import PostgresStorage, prepared_database, stream_names
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
+from ensample.experiments.writer_lock import WriterLock
 
-__all__ = ["Database", "Files", "Place", "experiment_files", "is_name"]
+__all__ = ["Database", "Files", "Place", "experiment_files", "is_name", "sole"]
 
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 FOLDER, SUFFIX = "experiments", ".db"
+LOCKED = "service"  # what a lock of the folder is called after
 
 
 def is_name(name: str) -> bool:
@@ -25,6 +27,14 @@ def experiment_files(data: Path) -> dict[str, Path]:
     """The file of each experiment, by name."""
     found = sorted((data / FOLDER).glob(f"*{SUFFIX}"))
     return {path.name.removesuffix(SUFFIX): path for path in found if is_name(path.name.removesuffix(SUFFIX))}
+
+
+def sole(data: Path) -> WriterLock:
+    """What the one service of a folder holds; the system lets go of it however that ends. Commands may look meanwhile."""
+    try:
+        return WriterLock(data / LOCKED)
+    except InvalidArgument:
+        raise InvalidArgument("data", str(data), "a folder of its own: another service has this folder") from None
 
 
 class Place(Protocol):

@@ -80,12 +80,13 @@ def run(
     ready: Callable[[str], object] = lambda address: None,
 ) -> None:
     """Until it is told to stop: then calls under way are answered, and the files closed. `ready` is told when it answers."""
+    journal = Journal(settings.log_level)
+    service = Service(settings, journal, storage_of)  # which says at once that another one has the folder
     warm()  # not while it opens, where Ctrl-C would have to wait for the end of it
     sys.setswitchinterval(SWITCH)
-    journal = Journal(settings.log_level)
     tell_warnings(journal)
     config = uvicorn.Config(
-        application(Service(settings, journal, storage_of)),
+        application(service),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 from ensample.errors import EnsampleError, StorageError
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
+from ensample.experiments.writer_lock import WriterLock
 from ensample.serve.catalog import Catalog
 from ensample.serve.dashboard.counting import count_along
 from ensample.serve.gate import Gate
 from ensample.serve.journal import Journal
 from ensample.serve.metrics import Metrics
-from ensample.serve.places import Database, Files, Place
+from ensample.serve.places import Database, Files, Place, sole
 from ensample.serve.refusals import Refusal
 from ensample.serve.service_settings import ServiceSettings
 from ensample.serve.store import store_of
@@ -41,13 +42,27 @@ class Service:
         self.journal = Journal(settings.log_level) if journal is None else journal
         self.metrics = Metrics()
         self.store = store_of(settings)
+        self._sole = self._held()
         self.gate = Gate(settings, self.store)
         place: Place = Database(settings.database) if settings.database else Files(settings.data, storage_of)
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._snapshots = ThreadPoolExecutor(1, "snapshots")
-        self.catalog = Catalog(settings, self.store, place, self.metrics.batch, self._snapshots.submit)
+        self.catalog = Catalog(settings, self.store, place, self.metrics.batch, self._snapshots.submit, self._warn)
         self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _held(self) -> WriterLock | None:
+        """The folder, which no other service has then; a database is meant for several."""
+        if self.settings.database:
+            return None
+        try:
+            return sole(self.settings.data)
+        except EnsampleError:
+            self.store.close()
+            raise
+
+    def _warn(self, experiment: str, why: str) -> None:
+        self.journal.warning("broken", experiment=experiment, why=why)
 
     async def start(self) -> None:
         await self.aside(self.catalog.open_all)
@@ -67,6 +82,8 @@ class Service:
         await loop.run_in_executor(None, self.catalog.close)
         self._snapshots.shutdown(wait=True, cancel_futures=True)
         self.store.close()
+        if self._sole is not None:
+            self._sole.release()
         self.journal.info("closed")
 
     async def aside(self, work: Callable[..., T], *arguments: Any) -> T:
