@@ -63,9 +63,28 @@ def test_every_route_asks_for_the_key_that_the_table_says(locked: Served) -> Non
             for scheme in ("bearer", "header"):
                 found = called(locked, route, key, scheme)
                 assert found.status_code == 401 and "www-authenticate" in found.headers, (route.title, key)
+                assert ("no key was given" in found.text) == (not key), (route.title, key)
+                assert ("not a key of this service" in found.text) == bool(key), (route.title, key)
         for role in ROLES:
             status = called(locked, route, keys[role]).status_code
             assert (status == 403) == (route.role not in GRANTS[role]) and status != 401, (route.title, role, status)
+
+
+def test_a_refusal_says_what_was_wrong_with_the_key(locked: Served) -> None:
+    """Not whether there ever was such a key."""
+    key, gone = made(locked, "read"), made(locked, "admin")
+    locked.service.store.revoke(gone.split("_")[1], 1)
+
+    def code(**headers: str) -> str:
+        return str(locked.get("/v1/experiments", headers=headers).json()["error"]["code"])
+
+    assert code() == code(authorization=key) == code(authorization="Bearer ") == "key_missing"
+    unknown = code(authorization=f"Bearer {key}x")
+    assert unknown == code(authorization=f"Bearer {gone}") == code(**{"x-api-key": "mine"}) == "key_unknown"
+    shut = locked.put("/v1/experiments/shop", json=SHOP, headers={"x-api-key": key})
+    assert shut.status_code == 403 and "of role admin; this one has read" in shut.text
+    looked = locked.get("/v1/experiments", headers={"x-api-key": made(locked, "decide")})
+    assert "of role read or admin; this one has decide" in looked.text
 
 
 def test_a_table_without_roles_would_be_noticed(locked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +197,13 @@ def test_another_host_needs_a_key(tmp_path) -> None:
     assert done.returncode == 2 and "ensample key new" in done.stderr
     prompt.ensample("key", "new", "--role", "read", "--data", tmp_path)
     check_safe(settings)
+
+
+def test_what_is_refused_makes_no_folder(tmp_path) -> None:
+    for command in ("key list", "key revoke x", "key new", "key new --role king", "serve --host 0.0.0.0"):
+        done = prompt.ensample(*command.split(), "--data", tmp_path / "typo")
+        assert done.returncode == 2 and not list(tmp_path.iterdir()), command
+    assert prompt.ensample("key", "new", "--role", "admin", "--data", tmp_path / "first").returncode == 0
 
 
 def test_a_service_for_others_that_has_lost_its_keys_is_shut(serve: Serve) -> None:

@@ -3,6 +3,7 @@
 import json
 import tarfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import ensample as es
 import prompt
 from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.serve.keys import new_key
 from ensample.serve.replaying import replayed_experiments
 from experiments.disks import Failing, Forgetful, Small, disk, laid_out
@@ -164,6 +166,25 @@ def test_replay_and_backup_while_it_runs(serve: Serve, tmp_path: Path) -> None:
     assert other.get(f"{ONE}?hash=yes").json()["hash"] == hash
     assert prompt.ensample("backup", tmp_path / "nowhere", copy).returncode == 2
     assert prompt.ensample("replay", tmp_path / "nowhere").returncode == 2
+
+
+def test_replay_says_where_there_was_nothing_to_compare(serve: Serve) -> None:
+    client = serve(snapshot_every=10)
+    client.put("/v1/experiments/young", json=SHOP)
+    client.put(ONE, json=SHOP)
+    data = client.service.settings.data
+
+    def snapshot_is_kept() -> bool:
+        """They are made aside, and kept with a later call."""
+        client.post(f"{ONE}/decide", json=[{}] * 8)
+        with closing(SQLiteReader(data / "experiments" / "shop.db")) as events:
+            return any(events.snapshots())
+
+    assert until(snapshot_is_kept)
+    client.exit_stack.close()
+    done = prompt.ensample("replay", data, "--verify")
+    assert done.returncode == 0 and "nothing to compare yet: young: " in done.stderr
+    assert "nothing to compare" not in prompt.ensample("replay", data).stderr, "nor was it asked for"
 
 
 def test_replay_tells_a_state_that_is_not_what_its_events_come_to(serve: Serve) -> None:

@@ -1,6 +1,7 @@
 """`ensample key`: who may call the service."""
 
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -13,8 +14,8 @@ from ensample.cli.console import label, output
 from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.serve.keys import new_key
-from ensample.serve.service_settings import read_settings
-from ensample.serve.store import Keeping, store_of
+from ensample.serve.service_settings import ServiceSettings, read_settings
+from ensample.serve.store import Keeping, is_begun, store_of
 
 __all__ = ["key"]
 
@@ -42,30 +43,38 @@ def key(
     Example: `ensample key revoke 0f3a5c7e9b1d --data here`
     """
     require("apsw", extra="serve")
-    store = store_of(read_settings({"data": data, "database": database}))
-    try:
-        {Doing.NEW: new, Doing.LIST: show, Doing.REVOKE: revoke}[doing](store, id, role, experiment)
-    finally:
-        store.close()
+    settings = read_settings({"data": data, "database": database})
+    if doing is Doing.NEW:
+        new(settings, role, experiment)
+        return
+    if not is_begun(settings):
+        raise InvalidArgument("data", str(settings.data), "the folder of a service")
+    with closing(store_of(settings)) as store:
+        if doing is Doing.LIST:
+            show(store)
+        else:
+            revoke(store, id)
 
 
-def new(store: Keeping, id: str | None, role: str | None, experiment: str | None) -> None:
+def new(settings: ServiceSettings, role: str | None, experiment: str | None) -> None:
+    """The first one may be made before the service has ever run."""
     if role is None:
         raise InvalidArgument("role", None, "--role decide, read or admin")
     text, made = new_key(role, experiment)
-    store.add(made)
+    with closing(store_of(settings)) as store:
+        store.add(made)
     for_what = f" for {experiment}" if experiment else ""
     typer.echo(f"a key of role {role}{for_what}, shown this once: {text}")
 
 
-def show(store: Keeping, id: str | None, role: str | None, experiment: str | None) -> None:
+def show(store: Keeping) -> None:
     table = Table("id", "role", "experiment", "created", "revoked")
     for found in store.known().values():
         table.add_row(found.id, found.role, label(found.experiment or ""), day(found.created), day(found.revoked))
     output.print(table)
 
 
-def revoke(store: Keeping, id: str | None, role: str | None, experiment: str | None) -> None:
+def revoke(store: Keeping, id: str | None) -> None:
     if id is None or id not in store.known():
         raise InvalidArgument("id", id, "the id of a key, as `ensample key list` shows it")
     store.revoke(id, int(time.time()))

@@ -29,16 +29,25 @@ def replay(
 
     table = Table("experiment", "events", "hashes")
     table.add_column("state", overflow="fold")  # a hash of which a part is missing is of no use
-    wrong = []
+    wrong, uncompared = [], []
     with progress() as bars:
         task = bars.add_task("events", total=None)
         for name, found in replayed_experiments(data, verify, lambda: bars.advance(task)):
             if isinstance(found, EnsampleError):
                 wrong.append((name, found))
             else:
+                uncompared += [name] if verify and not found.compared else []
                 table.add_row(label(name), f"{found.events:,}", f"{found.compared:,}", found.hash)
     output.print(table)
+    if uncompared:
+        why = "a hash is kept with each snapshot (`snapshot_every`, 10,000 events unless set), and there is none"
+        say(f"nothing to compare yet: {', '.join(uncompared)}: {why}")
     for name, error in wrong:
-        errors.print(f"{name}: {error}", markup=False, highlight=False, soft_wrap=True, style="bold red")
+        say(f"{name}: {error}", style="bold red")
     if wrong:
         raise typer.Exit(DIFFERS)
+
+
+def say(text: str, style: str | None = None) -> None:
+    """Beside the table."""
+    errors.print(text, markup=False, highlight=False, soft_wrap=True, style=style)

@@ -42,11 +42,13 @@ class Gate:
         keys = self.store.known()
         if not keys and self.open:
             return None
-        key = accepted(presented(headers, page), keys)
+        given = presented(headers, page)
+        key = accepted(given, keys)
         if key is None:
-            raise Refusal(401, "expected a key: Authorization: Bearer KEY, or X-API-Key: KEY", WWW_Authenticate=asking(page))
+            raise unaccepted(given, page)
         if role not in GRANTS[key.role]:
-            raise Refusal(403, f"expected a key of role {role}, or admin; this one has {key.role}")
+            wanted = " or ".join(dict.fromkeys((role, "admin")))
+            raise Refusal(403, f"expected a key of role {wanted}; this one has {key.role}")
         if key.experiment is not None and experiment != key.experiment:
             raise Refusal(403, f"this key is for the experiment {key.experiment} only")
         return key
@@ -98,6 +100,15 @@ def place_of(origin: str) -> str:
         return urlsplit(origin).netloc
     except ValueError:
         return ""
+
+
+def unaccepted(given: str, page: bool) -> Refusal:
+    """Whether a key was given is all that is told: one that was revoked is as unknown as one that never was."""
+    if given:
+        message, code = "what was given is not a key of this service", "key_unknown"
+    else:
+        message, code = "no key was given: expected Authorization: Bearer KEY, or X-API-Key: KEY", "key_missing"
+    return Refusal(401, message, code=code, WWW_Authenticate=asking(page))
 
 
 def asking(page: bool) -> str:

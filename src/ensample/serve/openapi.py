@@ -17,7 +17,7 @@ MEANING = {
     201: "It is new.",
     304: "It is what you have.",
     400: "It cannot be read.",
-    401: "A key is missing.",
+    401: "A key is missing, or is not one of this service.",
     403: "The key is for something else.",
     404: "There is none of this name.",
     408: "It came too slowly.",

@@ -18,7 +18,7 @@ from ensample.serve.app import application
 from ensample.serve.journal import Journal
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
-from ensample.serve.store import store_of
+from ensample.serve.store import is_begun, store_of
 from ensample.serve.wire import OneWriteProtocol
 
 __all__ = ["check_safe", "listening", "run", "warm"]
@@ -32,12 +32,19 @@ def check_safe(settings: ServiceSettings) -> None:
     """Raise where others could call and nobody asks them for a key."""
     if is_loopback(settings.host):
         return
+    if not has_key(settings):
+        where = "--database ..." if settings.database else f"--data {settings.data}"
+        command = f"ensample key new --role admin {where}"
+        raise InvalidArgument("host", settings.host, f"127.0.0.1 as long as there is no key: {command}")
+
+
+def has_key(settings: ServiceSettings) -> bool:
+    """One that was not revoked."""
+    if not is_begun(settings):
+        return False
     store = store_of(settings)
     try:
-        if not any(key.revoked is None for key in store.known().values()):
-            where = "--database ..." if settings.database else f"--data {settings.data}"
-            command = f"ensample key new --role admin {where}"
-            raise InvalidArgument("host", settings.host, f"127.0.0.1 as long as there is no key: {command}")
+        return any(key.revoked is None for key in store.known().values())
     finally:
         store.close()
 

@@ -18,7 +18,7 @@ from ensample.extras import package
 from ensample.serve.keys import Key
 from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["Keeping", "Store", "store_of"]
+__all__ = ["Keeping", "Store", "is_begun", "store_of"]
 
 FILE = "service.db"
 LOOK = 0.01  # seconds
@@ -54,6 +54,11 @@ def store_of(settings: ServiceSettings) -> Keeping:
 
         return PostgresStore(settings.database)
     return Store(settings.data)
+
+
+def is_begun(settings: ServiceSettings) -> bool:
+    """Whether there is something to look at: to open a folder makes one."""
+    return bool(settings.database) or (settings.data / FILE).is_file()
 
 
 class Store:
