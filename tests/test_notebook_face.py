@@ -192,6 +192,24 @@ def test_runs_are_plotted_where_asked() -> None:
         RUNS.plot("here")  # type: ignore[arg-type]
 
 
+def test_recipes_on_one_axes_are_told_apart() -> None:
+    from matplotlib.figure import Figure
+
+    wild = es.simulate(es.EnsembleSampling(4, 30.0), es.problem("sphere", dim=2, arms=3), horizon=40, runs=3)
+    axes = Figure().subplots()
+    for runs, about in ((RUNS, {}), (wild, {}), (RUNS, {"label": "mine", "color": "black"})):
+        runs.plot(axes, **about)
+    handles, labels = axes.get_legend_handles_labels()
+    means = dict(zip(labels, handles, strict=True))
+    assert labels[1].startswith("EnsembleSampling(size=4, scale=0.3): ") and len(means) == 4, "and one band in the legend"
+    assert len({means[labels[place]].get_color() for place in (1, 2, 3)}) == 3 and means["mine"].get_color() == "black"
+    assert axes.get_xlim() == (0.0, 40.0) and axes.get_ylim()[1] >= wild.regret.max() > RUNS.regret.max()
+    with pytest.raises(es.InvalidArgument, match=r"^color = 'blu': expected a colour"):
+        RUNS.plot(color="blu")
+    with pytest.raises(es.WrongType, match=r"^label = 3 .*: expected text"):
+        RUNS.plot(label=3)  # type: ignore[arg-type]
+
+
 def test_results_are_plotted_and_are_frames_of_pandas(tmp_path: Path) -> None:
     study = es.Study(
         name="small",

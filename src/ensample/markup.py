@@ -14,7 +14,7 @@ import numpy as np
 from ensample.numerals import numeral
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["and_more", "bar", "brief", "code", "facts", "in_windows", "sparkline", "table", "usual"]
+__all__ = ["and_more", "bar", "brief", "code", "facts", "in_windows", "sparkline", "table", "typed", "usual"]
 
 WIDTH, HEIGHT, MARGIN = 160, 36, 2
 WINDOWS = 60  # that it shows the means of
@@ -68,10 +68,15 @@ def brief(item: Any) -> Markup:
     >>> brief(Gaussian(2.0)), brief(Gaussian())
     ('<code>Gaussian(scale=2.0)</code>', '<code>Gaussian()</code>')
     """
+    return Markup(f"<code>{escape(typed(item))}</code>")
+
+
+def typed(item: Any) -> str:
+    """As `brief`, in plain text."""
     if not is_dataclass(item) or not repr(item).startswith(f"{type(item).__name__}("):  # else it has words of its own
-        return code(item)
+        return repr(item)
     given = [f"{field.name}={getattr(item, field.name)!r}" for field in fields(item) if field.repr and not usual(item, field)]
-    return Markup(f"<code>{escape(type(item).__name__)}({escape(', '.join(given))})</code>")
+    return f"{type(item).__name__}({', '.join(given)})"
 
 
 def usual(item: Any, field: "Field[Any]") -> bool:

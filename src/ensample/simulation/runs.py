@@ -1,7 +1,7 @@
 """The outcome of a simulation."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -90,12 +90,14 @@ class Runs:
         """
         return difference(self, instance("baseline", baseline, Runs, "runs, as simulate gives them"))
 
-    def plot(self, axes: "Axes | None" = None) -> "Figure":
+    def plot(self, axes: "Axes | None" = None, *, label: str | None = None, color: Any = None) -> "Figure":
         """Regret over the rounds, run by run, with the mean and a band from the 10th to the 90th percentile.
 
-        On `axes` of your own, or in a figure that notebooks show. Needs matplotlib: `pip install 'ensample[lab]'`.
+        On `axes` of your own, or in a figure that notebooks show. `label` is the mean's name in a legend, the recipe with its
+        final regret unless given; `color` is one of matplotlib's, on axes that have lines already the next of ours unless
+        given. Needs matplotlib: `pip install 'ensample[lab]'`.
         """
-        figure: Figure = package("ensample.report.race").plot_runs(self, axes)
+        figure: Figure = package("ensample.report.race").plot_runs(self, axes, label, color)
         return figure
 
     def to_frame(self) -> "polars.DataFrame":
