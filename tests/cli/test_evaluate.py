@@ -73,5 +73,16 @@ def test_mistakes_are_named(log, arguments, said):
     assert said in str(shown.exception)
 
 
+def test_a_file_of_ones_own_needs_no_option_but_its_names(tmp_path: Path):
+    """The mean reward of what was logged is there without all propensities; contexts are named one by one."""
+    path = tmp_path / "old.csv"
+    rows = {"variant": ["a", "b"], "p": [0.5, 0.5], "click": [1, 0], "age": [20, 60], "land": ["x", "y"]}
+    pl.DataFrame({name: 200 * values for name, values in rows.items()}).write_csv(path)
+    names = "action=variant,propensity=p,reward=click,context=age,context=land"
+    shown = run(path, "--columns", names, "--segments", "context.land")
+    assert shown.exit_code == 0 and "logged" in shown.stdout and "by context.land" in shown.stdout
+    assert "--columns action=NAME" in str(run(path).exception)
+
+
 def test_a_log_that_is_not_there(tmp_path: Path):
     assert "a file that exists" in str(run(tmp_path / "nothing.parquet").exception)

@@ -51,9 +51,60 @@ def test_csv_with_names_of_its_own(tmp_path):
     assert found["ips"].value == 1.0
 
 
+def test_a_context_may_be_spread_over_columns(tmp_path):
+    """In a file or not; the columns stay, for segments."""
+    ages, words = [20, 40, 60, 80] * 50, ["x", "y"] * 100
+    spread = pl.DataFrame(PLAIN | {"age": ages, "word": words})
+    whole = spread.with_columns(context=pl.struct("age", "word"))
+    spread.write_csv(tmp_path / "log.csv")
+
+    def rule(contexts):
+        return ["a" if context["age"] < 50 and context["word"] == "x" else "b" for context in contexts]
+
+    expected = es.evaluate(whole, rule, low=0, high=1, segments="word").to_dict()
+    for log in (spread, tmp_path / "log.csv"):
+        found = es.evaluate(log, rule, low=0, high=1, segments="word", columns={"context": ["age", "word"]})
+        assert repr(found.to_dict()) == repr(expected)
+
+
+@pytest.mark.parametrize("name", ["late.csv", "late.jsonl"])
+def test_what_comes_late_in_a_file_is_read_as_what_it_is(name, tmp_path):
+    """Beyond the first hundred rows too: propensities that are no longer 1, a field that contexts did not have."""
+    rows = [{"action": "a", "propensity": 1, "reward": 1, "age": None, "context": {"x": 1}}] * 150
+    rows += [{"action": "b", "propensity": 0.5, "reward": 0, "age": 3.5, "context": {"x": 1, "y": 2}}] * 50
+    if name.endswith("csv"):
+        pl.DataFrame(rows, infer_schema_length=None).drop("context").write_csv(tmp_path / name)
+    else:
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    seen = []
+
+    def rule(contexts):
+        seen.extend(contexts)
+        return ["a"] * len(contexts)
+
+    spread = {"columns": {"context": ["age"]}} if name.endswith("csv") else {}
+    es.evaluate(tmp_path / name, rule, low=0, high=1, **spread)
+    assert seen[-1] == ({"age": 3.5} if spread else {"x": 1, "y": 2})
+
+
+def test_what_the_log_itself_earned_needs_no_propensities_but_those_chosen():
+    rows = PLAIN | {"propensity": [0.9, 0.1] * 100}
+    found = es.evaluate(pl.DataFrame(rows), low=0, high=1)
+    earned = (found["ips"].value, found["snips"].value, found["dr"].value, found.logged, found.lift.value)
+    assert earned == pytest.approx((0.5, 0.5, 0.5, 0.5, 0.0)) and found.effective_rows == 200
+    assert found["dr"].low < 0.5 < found["dr"].high
+    assert not any("least_propensity" in warning or "never made" in warning for warning in found.warnings)
+
+
 def test_booleans_are_rewards():
     clicks = [bool(reward) for reward in PLAIN["reward"]]
     assert es.evaluate(pl.DataFrame(PLAIN | {"reward": clicks}), "action:b")["ips"].value == 0.0
+
+
+def test_one_row_is_said_as_one():
+    rows = {"action": ["a", "b"], "propensity": [0.5, 0.5], "reward": [1.0, None]}
+    found = es.evaluate(pl.DataFrame(rows), "uniform", low=0, high=1)
+    assert "left out: 1 row without a reward" in found.warnings and repr(found).startswith("uniform on 1 row, which")
 
 
 def test_rows_without_a_reward_are_left_out_and_said():
@@ -73,6 +124,37 @@ def test_propensities_that_cannot_be_those_of_the_log_are_said():
     right = es.evaluate(pl.DataFrame(rows | {"propensity": np.where(first, 0.8, 0.2)}), "action:a", low=0, high=1)
     few = es.evaluate(pl.DataFrame({"action": ["a"] * 3, "reward": [1, 0, 1], "propensity": [0.5] * 3}), "action:a")
     assert not any("mean weight" in warning for found in (right, few) for warning in found.warnings)
+
+
+def shares_of_three(rows: int, shares: list[float], logged: list[float]) -> pl.DataFrame:
+    """As many rows of each action as its share says, with propensities that may be others."""
+    counts = [round(rows * share) for share in shares]
+    action = np.repeat(["a", "b", "c"], counts)
+    return pl.DataFrame({"action": action, "propensity": np.repeat(logged, counts), "reward": np.arange(rows) % 2})
+
+
+def test_propensities_that_are_wrong_are_not_taken_for_a_lack_of_choices():
+    """a has too little weight and b too much: of the former alone it could be that a was not always possible."""
+    wrong = shares_of_three(5000, [0.2, 0.5, 0.3], [1 / 3] * 3)
+    for target in ("action:a", "action:c", "uniform"):
+        warnings = " ".join(es.evaluate(wrong, target, low=0, high=1).warnings)
+        assert "the mean weight of action:b is 1.5, beyond 1" in warnings and "never made" not in warnings
+    right = shares_of_three(5000, [0.2, 0.5, 0.3], [0.2, 0.5, 0.3])
+    assert not any("mean weight" in warning for warning in es.evaluate(right, "action:a", low=0, high=1).warnings)
+    either = shares_of_three(5000, [0.2, 0.5, 0.3], [0.4, 0.5, 0.3])
+    (said,) = (text for text in es.evaluate(either, "action:a", low=0, high=1).warnings if "mean weight" in text)
+    assert said.startswith("the mean weight is 0.5, below 1 by more than chance: either the propensities are not")
+    assert "or 4" in said and "never made by the logged policy" in said
+
+
+def test_a_name_with_a_slip_of_the_pen_is_said():
+    log = shares_of_three(6000, [1 / 3] * 3, [1 / 3] * 3)
+    slipped = log.with_columns(pl.when(pl.int_range(6000) == 2500).then(pl.lit("bb")).otherwise("action").alias("action"))
+    said = es.evaluate(slipped, "uniform", low=0, high=1).warnings
+    assert any(text.startswith("'bb' was chosen in 1 of 6,000 rows (row 2,500 is the first") for text in said)
+    assert not any("was chosen in" in text for text in es.evaluate(log, "uniform", low=0, high=1).warnings)
+    rare = pl.when(pl.col("action") == "bb").then(0.001).otherwise("propensity").alias("propensity")
+    assert not any("was chosen in" in text for text in es.evaluate(slipped.with_columns(rare), low=0, high=1).warnings)
 
 
 def test_decisions_that_nobody_was_shown_do_not_end_a_log():
@@ -215,13 +297,17 @@ def test_what_cannot_be_a_log_is_refused(change, said):
         ({"interval": "wald"}, '"sequence" or "normal"'),
         ({"alarm": 0.0}, "alarm"),
         ({"least_propensity": 0.6}, "at most 0.5"),
-        ({"target": "logged"}, "the propensities of all actions"),
         ({"waiting": "perhaps"}, '"cut" or "drop"'),
         ({"columns": {"action": "arm"}}, "a column of the log"),
+        ({"columns": {"context": ["arm"]}}, "a column of the log"),
+        ({"columns": {"context": []}}, "a column of the log"),
+        ({"columns": {"action": ["action", "reward"]}}, "a column of the log"),
+        ({"target": lambda contexts: [context["x"] for context in contexts]}, "told None for each context (TypeError"),
         ({"log": 7}, "a frame of polars or pandas"),
         ({"log": "nothing.parquet"}, "a file that exists"),
         ({"log": "log.xlsx"}, "a file that ends in"),
-        ({"log": pl.DataFrame({"action": ["a"]})}, "missing: propensity, reward"),
+        ({"log": pl.DataFrame({"action": ["a"]})}, "missing: propensity, reward (if it has another name: columns="),
+        ({"log": pl.DataFrame({"action": ["a"]})}, "on the command line --columns propensity=NAME"),
     ],
 )
 def test_bad_arguments_are_named(given_to, said):

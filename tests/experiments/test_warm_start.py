@@ -28,9 +28,23 @@ def test_frames_and_files_say_the_same(news: News, kind: str, tmp_path: Path) ->
     frame.write_csv(tmp_path / "p.csv")
     frame.write_parquet(tmp_path / "p.parquet")
     experiment, twin = news(), es.Experiment("twin", actions=["sport", "politics", "culture"], recipe=SMALL)
-    assert experiment.learn(data) == twin.learn(frame) == 60 and experiment.version == 60
+    named = {"context": ["age", "device"]}
+    assert experiment.learn(data, **named) == twin.learn(frame) == 60 and experiment.version == 60
     assert experiment._state.learner.policy.mean.tolist() == twin._state.learner.policy.mean.tolist()
     assert len(experiment.log()) == 0 and "device=phone x [sport]" in experiment.columns
+
+
+def test_the_columns_of_a_file_that_become_features_are_said(news: News, tmp_path: Path) -> None:
+    """And a number that comes late in a file is a number: what is empty for long is not text."""
+    rest = {"prob": [0.5] * 160, "variant": ["sport"] * 160, "click": [1] * 160}
+    pl.DataFrame({"age": [None] * 150 + [30.5] * 10} | rest).write_csv(tmp_path / "p.csv")
+    experiment = news()
+    with pytest.warns(UserWarning, match=r"p\.csv: the columns age, prob are taken for the context.*\['age', 'prob'\]") as said:
+        experiment.learn(tmp_path / "p.csv", action="variant", reward="click")
+    assert said[0].filename == __file__
+    named = news()
+    named.learn(tmp_path / "p.csv", context=["age"], action="variant", reward="click")
+    assert "age" in named.columns and not [name for name in named.columns if "age=" in name or "prob" in name]
 
 
 def test_what_was_learned_before_decides(news: News) -> None:

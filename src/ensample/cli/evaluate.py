@@ -43,15 +43,17 @@ def evaluate(
     question: Annotated[
         str, typer.Option(help="of recipes; progressive: learns from every row; replay: from those that agree with it")
     ] = "progressive",
-    low: Annotated[float | None, typer.Option(help="the least reward possible", show_default="the least seen")] = None,
-    high: Annotated[float | None, typer.Option(help="the largest reward possible", show_default="the largest seen")] = None,
+    low: Annotated[float | None, typer.Option(help="the least reward possible", show_default="0, or the least seen")] = None,
+    high: Annotated[
+        float | None, typer.Option(help="the largest reward possible", show_default="1, or the largest seen")
+    ] = None,
     alarm: Annotated[float, typer.Option(help="with what probability an interval may miss")] = 0.05,
     interval: Annotated[str, typer.Option(help="sequence: valid at all times; normal: for one look at a log")] = "sequence",
     segments: Annotated[
         str | None, typer.Option(metavar="NAME", help="also for each value of a column, or of a field of the contexts")
     ] = None,
     columns: Annotated[
-        str, typer.Option(metavar="OURS=THEIRS,...", help="names of the log's columns: action=arm,reward=clicked")
+        str, typer.Option(metavar="OURS=THEIRS,...", help="names of the log's columns: action=arm,context=age,context=device")
     ] = "",
     least_propensity: Annotated[
         float | None, typer.Option(help="what no propensity is below, for logs with those of chosen actions only")
@@ -151,12 +153,15 @@ def from_file(path: Path) -> Any:
     return es.open_experiment(path) if is_database else es.load(path)
 
 
-def renamed(columns: str) -> dict[str, str]:
-    """`action=arm,reward=clicked` as a dict."""
+def renamed(columns: str) -> dict[str, str | list[str]]:
+    """`action=arm,context=age,context=country` as a dict; what comes twice is a list."""
     pairs = [pair.partition("=") for pair in columns.split(",") if pair]
     if wrong := [ours for ours, sign, theirs in pairs if not (ours and sign and theirs)]:
         raise InvalidArgument("columns", wrong[0], "OURS=THEIRS, with commas between them")
-    return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    found: dict[str, list[str]] = {}
+    for ours, _, theirs in pairs:
+        found.setdefault(ours.strip(), []).append(theirs.strip())
+    return {ours: theirs[0] if len(theirs) == 1 else theirs for ours, theirs in found.items()}
 
 
 def as_table(found: list[Evaluation], log: str) -> Table:

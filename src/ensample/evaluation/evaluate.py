@@ -1,6 +1,6 @@
 """`evaluate(log, target)`: what another policy would have earned."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.evaluation.evaluation import Evaluation, Look
 from ensample.evaluation.learners import Question, chosen_target
-from ensample.evaluation.logged import LoggedData, Waiting, reading
+from ensample.evaluation.logged import Columns, LoggedData, Waiting, reading
 from ensample.evaluation.reading import here, on_cluster
 from ensample.evaluation.segments import Segments
 from ensample.evaluation.tally import Interval, RowSums
@@ -28,7 +28,7 @@ def evaluate(
     alarm: float = 0.05,
     interval: Interval = "sequence",
     segments: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns | None = None,
     least_propensity: float | None = None,
     reward_model: Callable[[list[Any], list[str]], Any] | None = None,
     waiting: Waiting = "cut",
@@ -52,6 +52,7 @@ def evaluate(
     however often one looks, with probability 1 - alarm for each estimate. `interval="normal"` is narrower, and right only for
     logs of a policy that does not learn, looked at once.
 
+    `columns` are the log's names for ours: {"action": "arm", "context": ["country", "age"]}; a context may be several of them.
     `segments` is a column, or a field of the contexts ("device", "user.country"): the same for each of its values.
     `least_propensity` is what no propensity is below, for logs that have only those of the actions chosen: DR's sequence needs
     to know. `reward_model`, a function of (contexts, names of actions) that gives rewards [n, K], takes the place of our own in

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ensample.evaluation.action_weights import CHANCE, ActionWeights, beyond_one
 from ensample.evaluation.logged import LoggedData
 from ensample.evaluation.tally import Estimate, Interval, RowSums
+from ensample.numerals import several
 
 if TYPE_CHECKING:
     import polars
@@ -15,9 +17,11 @@ __all__ = ["Evaluation", "Look", "warnings_of"]
 
 ESTIMATORS = "ips", "snips", "dm", "dr"
 THIN = 100.0  # an effective sample of fewer rows says little
-CHANCE = 4.0  # standard errors
-FALSE_ALARM = 1e-4  # of the warning that propensities are not those of the log
 UNSUPPORTED = 1e-3  # share of the target's mass that nothing was logged of, above which one is warned
+WRONG_PROPENSITIES = (
+    "the propensities are not those by which the actions were drawn, and no estimate that uses them can be believed"
+)
+NOBODY_KNOWS = "nothing in the log says what they earn. The bounds allow for it, the estimates do not (floor > 0 avoids it)"
 
 
 class Look(NamedTuple):
@@ -54,7 +58,8 @@ class Evaluation(Mapping[str, Estimate]):
         self.largest_weight = tally.largest
         self.weight_counts = tally.counts
         self.mean_weight = tally.weights / tally.rows
-        self._surplus = surplus_weight(tally)
+        self._overweight, self._strays = overweight(target, tally, data), data.strays
+        self._has_all = data.has_all
         self.unsupported = tally.unsupported / tally.rows if data.has_all else missing_weight(tally)
         self.waiting = data.waiting
         self._caution = caution
@@ -91,28 +96,35 @@ class Evaluation(Mapping[str, Estimate]):
         """What one should know before one believes the numbers."""
         found = [self._caution] if self._caution else []
         if self.waiting:
-            found.append(f"the last {self.waiting:,} rows were left out, from the first decision that waits for its reward")
+            found.append(
+                f"left out: the last {several(self.waiting, 'row')}, from the first decision that waits for its reward"
+            )
         if self.assumed:
             found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high")
-        if self._surplus > 0.0:
-            found.append(
-                f"the mean weight is {self.mean_weight:.3g}, beyond 1 by more than chance: the propensities are not those by "
-                "which the actions were drawn, and no estimate that uses them can be believed"
-            )
-        if self.unsupported > UNSUPPORTED:
-            found.append(
-                f"{self.unsupported:.1%} of the target's choices were never made by the logged policy: "
-                "nothing in the log says what they earn. The bounds allow for it, the estimates do not (floor > 0 avoids it)"
-            )
+        found += [stray_text(each, self.rows) for each in self._strays]
+        if self._overweight is not None:
+            of, mean = self._overweight
+            whose = "" if of == self.target else f" of {of}"
+            found.append(f"the mean weight{whose} is {mean:.3g}, beyond 1 by more than chance: {WRONG_PROPENSITIES}")
+        if self.unsupported > UNSUPPORTED and (self._has_all or self._overweight is None):
+            found.append(self.support_text())
         if self.effective_rows < THIN:
             found.append(f"the weights leave {self.effective_rows:.0f} effective rows of {self.rows:,}")
         if self.unrewarded:
-            found.append(f"{self.unrewarded:,} rows without a reward were left out")
+            found.append(f"left out: {several(self.unrewarded, 'row')} without a reward")
         if self.interval == "normal":
             found.append("normal intervals are right for logs of a policy that does not learn, looked at once")
         if self.interval == "sequence" and not self._knows_all:
             found.append("only propensities of chosen actions are known: give least_propensity for a narrower sequence of DR")
         return found
+
+    def support_text(self) -> str:
+        """Of choices that the log does not have; where it has all propensities, these say that they could not be made."""
+        never = f"{self.unsupported:.1%} of the target's choices were never made by the logged policy"
+        if self._has_all:
+            return f"{never}: {NOBODY_KNOWS}"
+        low = f"the mean weight is {self.mean_weight:.3g}, below 1 by more than chance"
+        return f"{low}: either {WRONG_PROPENSITIES}; or {never}, and {NOBODY_KNOWS}"
 
     def path(self) -> "polars.DataFrame":
         """The estimates as they were while the rows came in: rows, estimator, value, low, high."""
@@ -146,7 +158,7 @@ class Evaluation(Mapping[str, Estimate]):
         }
 
     def __repr__(self) -> str:
-        lines = [f"{self.target} on {self.rows:,} rows, which earned {self.logged:.6g} each"]
+        lines = [f"{self.target} on {several(self.rows, 'row')}, which earned {self.logged:.6g} each"]
         lines += [f"  {name:5} {shown(found)}" for name, found in self._found.items()]
         return "\n".join([*lines, *(f"  warning: {warning}" for warning in self.warnings)])
 
@@ -156,31 +168,34 @@ class Evaluation(Mapping[str, Estimate]):
 
 def missing_weight(tally: RowSums) -> float:
     """By how much the mean weight misses 1, as far as that cannot be chance: the target's mass that was never logged."""
-    mean, error = mean_weight(tally)
+    mean, rows = tally.weights / tally.rows, tally.rows
+    error = math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)
     return max(0.0, 1.0 - mean - CHANCE * error)
 
 
-def surplus_weight(tally: RowSums) -> float:
-    """By how much the mean weight is beyond 1, as far as that cannot be chance: of true propensities its mean is at most 1.
-
-    By four standard errors, and by what Hoeffding's inequality allows once in 10,000 logs with weights up to the largest seen:
-    a few rows that all have the same weight have no standard error.
-    """
-    mean, error = mean_weight(tally)
-    slack = tally.largest * math.sqrt(math.log(1.0 / FALSE_ALARM) / (2.0 * tally.rows))
-    return max(0.0, mean - max(CHANCE * error, slack) - 1.0)
-
-
-def mean_weight(tally: RowSums) -> tuple[float, float]:
-    """And its standard error."""
-    mean, rows = tally.weights / tally.rows, tally.rows
-    return mean, math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)
+def overweight(target: str, tally: RowSums, data: LoggedData) -> tuple[str, float] | None:
+    """Whose mean weight is beyond 1 by more than chance, the target's or else an action's, and what it is."""
+    rows = tally.rows
+    mean, square = tally.weights / rows, tally.squared_weights / rows
+    if beyond_one(mean, square, tally.largest, rows) > 0.0:
+        return target, mean
+    looked = len(data.weights)
+    beyond = [each for each in data.weights if beyond_one(each.mean, each.square, each.largest, rows, looked) > 0.0]
+    largest = max(beyond, key=lambda each: each.mean, default=None)
+    return largest and (f"action:{largest.name}", largest.mean)
 
 
 def warnings_of(found: Sequence[Evaluation]) -> list[str]:
     """Of several evaluations, each once; where not all of them have it, with the policies that do."""
     those = {text: [each.target for each in found if text in each.warnings] for each in found for text in each.warnings}
     return [text if len(names) == len(found) else f"{', '.join(names)}: {text}" for text, names in those.items()]
+
+
+def stray_text(action: ActionWeights, rows: int) -> str:
+    return (
+        f"{action.name!r} was chosen in {action.chosen} of {rows:,} rows (row {action.first:,} is the first, counted from 0), "
+        "far fewer than its propensities say. It counts as an action of its own: is it a slip of the pen for another one?"
+    )
 
 
 def shown(found: Estimate) -> str:

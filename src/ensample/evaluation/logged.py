@@ -7,7 +7,7 @@ known.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ import numpy as np
 
 from ensample.checks import file_path, number
 from ensample.errors import EnsampleError, InvalidArgument, WrongType
+from ensample.evaluation.action_weights import action_weights
 from ensample.evaluation.contexts import ContextColumns
 from ensample.evaluation.mistakes import complain, mistake_of_lists, mistakes_of_numbers
 from ensample.experiments.dsjson import read_dsjson
@@ -26,13 +27,15 @@ from ensample.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["LogRows", "LoggedData", "Waiting", "reading", "scan"]
+__all__ = ["Columns", "LogRows", "LoggedData", "Waiting", "reading", "scan"]
 
 BOUNDS = ("reward_low", "reward_high")
 NEEDED = "action", "propensity", "reward"
+Columns: TypeAlias = Mapping[str, str | Sequence[str]]
 Waiting: TypeAlias = Literal["cut", "drop"]
 HEAD = 1000  # rows that say what contexts consist of
 MOST_ACTIONS = 100_000
+MOST_STRAYS = 3  # of which one is told
 SLACK = 1e-6  # by which probabilities may miss what they should be: some logs have floats of single precision
 
 
@@ -64,6 +67,13 @@ class LogRows(NamedTuple):
             places=self.places[part],
         )
 
+    @property
+    def drawn(self) -> FloatArray:
+        """1 for the action chosen, 0 for the others: [n, K]."""
+        found = np.zeros(self.offered.shape)
+        found[np.arange(len(self.chosen)), self.chosen] = 1.0
+        return found
+
     def raw_contexts(self) -> list[Any]:
         """The contexts as a function of the user's gets them: JSON is opened, None where there are none."""
         if "context" not in self.frame.columns:
@@ -93,7 +103,7 @@ class LoggedData:
     def __init__(
         self,
         log: Any,
-        columns: Mapping[str, str] | None = None,
+        columns: Columns | None = None,
         low: float | None = None,
         high: float | None = None,
         waiting: Waiting = "cut",
@@ -104,7 +114,9 @@ class LoggedData:
         self.source = named(scan(log), columns or {})
         self.columns = self.source.collect_schema().names()
         if missing := [name for name in NEEDED if name not in self.columns]:
-            raise InvalidArgument("log", self.columns, f"columns {', '.join(NEEDED)}; missing: {', '.join(missing)}")
+            theirs = f'columns={{"{missing[0]}": "its name"}}, on the command line --columns {missing[0]}=NAME'
+            needed = f"columns {', '.join(NEEDED)}; missing: {', '.join(missing)} (if it has another name: {theirs})"
+            raise InvalidArgument("log", self.columns, needed)
         self.has_all = {"offer", "propensities"} <= set(self.columns)
         self.waiting = self.cut_off() if waiting == "cut" and "outcome" in self.columns else 0
         seen = self.look_through()
@@ -116,6 +128,8 @@ class LoggedData:
         low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
         self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
         self.names = self.actions()
+        self.weights = action_weights(self.source, self.count - self.unrewarded)
+        self.strays = [] if "offer" in self.columns else [each for each in self.weights if each.is_stray][:MOST_STRAYS]
         self.contexts = ContextColumns([])
         if "context" in self.columns:
             self.contexts = ContextColumns.seen_in(self.source.select("context").head(HEAD).collect().to_series())
@@ -276,9 +290,9 @@ def scan_file(path: Path) -> "polars.LazyFrame":
 
     readers: dict[str, Callable[[Path], polars.LazyFrame]] = {
         ".parquet": polars.scan_parquet,
-        ".jsonl": polars.scan_ndjson,
-        ".ndjson": polars.scan_ndjson,
-        ".csv": polars.scan_csv,
+        ".jsonl": as_all_rows_say(polars.scan_ndjson),
+        ".ndjson": as_all_rows_say(polars.scan_ndjson),
+        ".csv": as_all_rows_say(polars.scan_csv),
         ".dsjson": lambda file: read_dsjson(file).lazy(),
     }
     reader = readers.get(path.suffix.lower())
@@ -289,13 +303,23 @@ def scan_file(path: Path) -> "polars.LazyFrame":
     return reader(path)
 
 
-def named(source: "polars.LazyFrame", columns: Mapping[str, str]) -> "polars.LazyFrame":
-    """With the names that we use; `columns` maps ours to those of the log."""
+def as_all_rows_say(scanner: Callable[..., "polars.LazyFrame"]) -> Callable[[Path], "polars.LazyFrame"]:
+    """With types that hold for the whole file, and not for its first rows: found out once, not for every piece."""
+    return lambda file: scanner(file, schema=scanner(file, infer_schema_length=None).collect_schema())
+
+
+def named(source: "polars.LazyFrame", columns: Columns) -> "polars.LazyFrame":
+    """With the names that we use; `columns` maps ours to those of the log. A context may be spread over several."""
     if not isinstance(columns, Mapping):
         raise WrongType("columns", columns, "a dict of our names and the log's, such as {'action': 'arm'}")
     there = source.collect_schema().names()
     for ours, theirs in columns.items():
-        if theirs not in there:
+        several = list(theirs) if ours == "context" and isinstance(theirs, list | tuple) else [theirs]
+        if not several or any(each not in there for each in several):
             raise InvalidArgument("columns", {ours: theirs}, f"a column of the log: {', '.join(there)}")
-    taken = [ours for ours, theirs in columns.items() if ours != theirs and ours in there and ours not in columns.values()]
-    return source.drop(taken).rename({theirs: ours for ours, theirs in columns.items()})
+    spread = columns.get("context")
+    single = {ours: theirs for ours, theirs in columns.items() if isinstance(theirs, str)}
+    if not (spread is None or isinstance(spread, str)):
+        source = source.with_columns(package("polars").struct(list(spread)).alias("context"))
+    taken = [ours for ours, theirs in single.items() if ours != theirs and ours in there and ours not in single.values()]
+    return source.drop(taken).rename({theirs: ours for ours, theirs in single.items()})

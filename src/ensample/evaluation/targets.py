@@ -53,17 +53,14 @@ class UniformTarget(Target):
 
 @dataclass(frozen=True)
 class LoggedTarget(Target):
-    """The policy that wrote the log."""
+    """The policy that wrote the log. Where its propensities are not known, what it chose stands for them."""
 
     @property
     def name(self) -> str:
         return "logged"
 
     def probabilities(self, rows: LogRows) -> FloatArray:
-        if rows.propensities is None:
-            expected = "another target: of the logged policy one must know the propensities of all actions on offer"
-            raise InvalidArgument("target", self.name, expected)
-        return rows.propensities
+        return rows.drawn if rows.propensities is None else rows.propensities
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,16 @@ class FunctionTarget(Target):
 
     def probabilities(self, rows: LogRows) -> FloatArray:
         known = (rows.raw_contexts, lambda: rows.names, rows.raw_offers)[: self.takes]
-        return shares_of(self.function(*(told() for told in known)), rows)
+        told = [each() for each in known]
+        try:
+            answers = self.function(*told)
+        except (TypeError, AttributeError, KeyError) as error:
+            if "context" in rows.frame.columns:
+                raise
+            said = f"without it a function is told None for each context ({type(error).__name__}: {error})"
+            expected = f'a column `context`, or several that make it up, columns={{"context": ["age", "country"]}}: {said}'
+            raise InvalidArgument("log", rows.frame.columns, expected) from error
+        return shares_of(answers, rows)
 
 
 def as_target(target: Any) -> Target:

@@ -13,7 +13,7 @@ from ensample.evaluation.folds import Folds
 from ensample.evaluation.logged import LoggedData, LogRows
 from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.tally import Weighed
-from ensample.evaluation.targets import Target
+from ensample.evaluation.targets import LoggedTarget, Target
 from ensample.types import FloatArray
 
 __all__ = ["EvaluationWork", "pieces"]
@@ -45,10 +45,17 @@ class EvaluationWork:
     @property
     def knows_all(self) -> bool:
         """Whether every propensity is known, or what it is no smaller than."""
-        return self.data.has_all or self.least is not None
+        return self.data.has_all or self.least is not None or self.by_choices
+
+    @property
+    def by_choices(self) -> bool:
+        """Whether nothing is asked but what the log earned, which its choices say: their weights are 1 whatever they are."""
+        return isinstance(self.target, LoggedTarget) and not self.data.has_all
 
     def weigh(self, rows: LogRows) -> Weighed:
         """What target and model make of the next rows."""
+        if self.by_choices:
+            rows = rows._replace(propensity=np.ones(len(rows.chosen)), propensities=rows.drawn)
         target = self.target.probabilities(rows)
         weights = weights_of(target, rows.chosen, rows.propensity)
         predicted = self.model.predict(rows.contexts) if self.given is None else self.told(rows, self.given)

@@ -39,7 +39,7 @@ from ensample.experiments.storage import MemoryStorage, Reading, Storage
 from ensample.experiments.taking import Taking
 from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
-from ensample.experiments.warm_start import CHUNK, chunks, past_rows, shown
+from ensample.experiments.warm_start import CHUNK, chunks, opened, past_rows, say_features, shown
 from ensample.policies.recipe import Recipe
 from ensample.version import LIVE_NUMBERS
 
@@ -318,9 +318,9 @@ class Experiment(Facts, Taking, Exports):
         """Begin with rewards from before: a frame of pandas or polars, or a file .csv or .parquet. How many were learned.
 
         `action` and `reward` name columns; `context` names the others that count, by default one of dicts or JSON that is
-        called so, else all but `propensity`; one column of dicts or JSON is a context by itself. Rows without a reward are
-        left out. All rows are checked before the first is learned; a `progress` bar shows how far it is. They are no decisions,
-        so the log does not have them.
+        called so, else all but `propensity`, which of files is said with a warning: a time or a probability is no context.
+        One column of dicts or JSON is a context by itself. Rows without a reward are left out. All rows are checked before the
+        first is learned; a `progress` bar shows how far it is. They are no decisions, so the log does not have them.
 
         >>> import ensample as es, polars as pl
         >>> experiment = es.Experiment("news", actions=["sport", "culture"])
@@ -328,7 +328,10 @@ class Experiment(Facts, Taking, Exports):
         >>> experiment.learn(past, action="shown", reward="clicked")
         2
         """
-        rows = self._do(lambda: past_rows(self._state, data, context, action, reward))
+        frame = opened(data)
+        rows = self._do(lambda: past_rows(self._state, frame, context, action, reward))
+        if frame is not data and context is None:  # the columns of a frame were put together for this
+            say_features(data, frame, action, reward)
         for chunk in shown(chunks(rows), -(-len(rows) // CHUNK), boolean("progress", progress)):
             self._do(lambda chunk=chunk: self._take(Learned(self._now(None), chunk)))  # type: ignore[misc]
         return len(rows)

@@ -3,7 +3,9 @@
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 from ensample.errors import InvalidArgument, WrongType
@@ -13,7 +15,7 @@ from ensample.experiments.state import State
 from ensample.extras import package
 from ensample.frames import columns_of, is_frame
 
-__all__ = ["chunks", "past_rows", "shown"]
+__all__ = ["chunks", "opened", "past_rows", "say_features", "shown"]
 
 CHUNK = 500  # rows of one event
 
@@ -21,9 +23,8 @@ Rows = list[list[Any]]
 T = TypeVar("T")
 
 
-def past_rows(state: State, data: Any, context: Any, action: str, reward: str) -> Rows:
+def past_rows(state: State, frame: Any, context: Any, action: str, reward: str) -> Rows:
     """[context, action, features, reward] of each row that has a reward, all of them checked."""
-    frame = opened(data)
     columns = dict(columns_of(frame))
     if "log_version" in columns:
         return logged_rows(state, columns)
@@ -65,11 +66,23 @@ def opened(data: Any) -> Any:
     if not isinstance(data, str | os.PathLike):
         raise WrongType("data", data, "a frame of pandas or polars, or a file .csv or .parquet")
     pl = package("polars")
-    readers = {".csv": pl.read_csv, ".parquet": pl.read_parquet}
+    readers = {".csv": partial(pl.read_csv, infer_schema_length=None), ".parquet": pl.read_parquet}  # types of all rows
     suffix = os.path.splitext(os.fspath(data))[1]
     if suffix not in readers or not os.path.isfile(data):
         raise InvalidArgument("data", os.fspath(data), "a file .csv or .parquet that is there")
     return readers[suffix](data)
+
+
+def say_features(file: Any, frame: Any, action: str, reward: str) -> None:
+    """Warn of the columns of a file that nobody has named: its times and probabilities are not known before the choice."""
+    columns = dict(columns_of(frame))
+    names = usual_names(columns, (action, reward))
+    if names not in ([], ["context"]) and "log_version" not in columns:
+        warnings.warn(
+            f"{os.path.basename(file)}: the columns {', '.join(names)} are taken for the context. "
+            f"Name those that are known before each decision: context={names!r}",
+            stacklevel=3,
+        )
 
 
 def contexts_of(frame: Any, columns: dict[str, Any], context: Any, others: tuple[str, str]) -> Iterator[Any]:

@@ -1,0 +1,75 @@
+"""How often each action was chosen, beside how often its propensities say.
+
+Where an action is chosen with probability p, 1 / p in the rows that chose it and 0 elsewhere has a mean of at most 1: exactly 1
+where it always could be chosen. Beyond 1 the propensities are not those of the choices, whatever policy is asked about; next to
+0, with propensities that are not small, its name may be that of another action with a slip of the pen.
+"""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from ensample.extras import package
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["ActionWeights", "action_weights", "beyond_one"]
+
+CHANCE = 4.0  # standard errors
+FALSE_ALARM = 1e-4  # of the warning that propensities are not those of the log
+HANDFUL = 5  # rows
+STRAY = 0.01  # mean weight
+
+
+class ActionWeights(NamedTuple):
+    """Of one action, over all rows with a reward."""
+
+    name: str
+    chosen: int
+    first: int  # the first row that chose it, counted from 0
+    mean: float
+    square: float  # mean of the squared weights
+    largest: float
+
+    @property
+    def is_stray(self) -> bool:
+        """Whether it was chosen a few times, by propensities that say many."""
+        return self.chosen <= HANDFUL and self.mean < STRAY
+
+
+def action_weights(source: "polars.LazyFrame", rows: int) -> list[ActionWeights]:
+    """Of every action chosen, by name; `rows` is how many have a reward.
+
+    >>> import polars as pl
+    >>> log = pl.LazyFrame({"action": ["a", "a", "b"], "propensity": [0.5, 0.5, 0.25], "reward": [1.0, None, 0.0]})
+    >>> [(each.name, each.chosen, each.first, each.mean) for each in action_weights(log, 2)]
+    [('a', 1, 0, 1.0), ('b', 1, 2, 2.0)]
+    """
+    pl = package("polars")
+    rewarded = pl.when(pl.col("reward").is_not_null())
+    columns = source.with_row_index("row").select(
+        pl.col("action").cast(pl.String),
+        rewarded.then(pl.col("row")),
+        rewarded.then(1.0 / pl.col("propensity").cast(pl.Float64)).alias("weight"),
+    )
+    weight = pl.col("weight")
+    sums = columns.group_by("action").agg(
+        weight.count().alias("chosen"),
+        pl.col("row").min(),
+        weight.sum() / rows,
+        (weight**2).sum().alias("square") / rows,
+        weight.max().alias("largest"),
+    )
+    found = sums.collect(engine="streaming").sort("action")
+    return [ActionWeights(*row) for row in found.rows() if row[1]]
+
+
+def beyond_one(mean: float, square: float, largest: float, rows: int, looked: int = 1) -> float:
+    """By how much a mean weight is beyond 1, as far as that cannot be chance; `looked`: at how many of them one looks.
+
+    By four standard errors, and by what Hoeffding's inequality allows once in 10,000 logs with weights up to the largest seen:
+    a few rows that all have the same weight have no standard error.
+    """
+    error = math.sqrt(max(square - mean**2, 0.0) / rows)
+    slack = largest * math.sqrt(math.log(looked / FALSE_ALARM) / (2.0 * rows))
+    return max(0.0, mean - max(CHANCE * error, slack) - 1.0)
