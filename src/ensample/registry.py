@@ -99,7 +99,13 @@ def theirs(argument: str, name: str) -> Any:
 
 
 def known(name: str, names: list[str]) -> str:
-    """The known names, and the nearest of them."""
-    near = difflib.get_close_matches(name, names, 1, 0.4)
+    """The known names, and the nearest of them where one is near.
+
+    >>> known("spere", ["sphere", "adversarial-duplicates"])
+    "one of sphere, adversarial-duplicates (did you mean 'sphere'?)"
+    >>> known("gaussian-process", ["sphere", "adversarial-duplicates"])
+    'one of sphere, adversarial-duplicates'
+    """
+    near = difflib.get_close_matches(name, names, 1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     return f"one of {', '.join(names)}{hint}"

@@ -177,6 +177,7 @@ def test_the_list(tmp_path: Path) -> None:
     ):
         assert name in shown.stdout, name
     assert max(map(len, shown.stdout.splitlines())) <= 100
+    assert "hides the better of two arms" in " ".join(shown.stdout.replace("│", " ").split()), "not why it was made"
 
 
 @pytest.mark.parametrize(

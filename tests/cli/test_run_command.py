@@ -116,6 +116,7 @@ def test_a_changed_study_shows_the_difference_and_grows_when_asked_to(folder: Pa
     assert grown.returncode == 0 and "size=9" in grown.stdout and "size=4" not in grown.stdout
     assert "of 6 cells 0 stay, 4 go on from the runs they have, 2 to compute anew" in grown.stderr
     assert "│ dropped │ ES, sphere, dim=3, size=4" in grown.stderr
+    assert "\nsmall: 6 cells, 0 of them finished before, 4 have 6 of 8 runs\n" in grown.stderr
     again = ensample("run", "mine.toml", "--grow", cwd=folder)
     assert again.stderr == "small: 6 cells, 6 of them finished before\n", "nothing more to grow"
 

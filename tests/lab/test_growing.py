@@ -356,7 +356,7 @@ def test_edited_code_is_another_definition(tmp_path: Path, monkeypatch: pytest.M
     assert played == [], "the same source is the same definition"
 
     import_mine(tmp_path, "after")
-    with pytest.raises(es.StudyError, match=r"changed  mine, .*: code.my_recipes"):
+    with pytest.raises(es.StudyError, match=r"changed  mine, .*: my_recipes was edited\n"):
         es.run_study(small(policy=mine), tmp_path / "out")
     assert len(es.Results(tmp_path / "out").outcomes) == 4, "results of the old code can still be read"
     es.run_study(small(policy=mine), tmp_path / "out", grow=True)

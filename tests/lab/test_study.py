@@ -1,5 +1,6 @@
 """What a study file says, and how it complains."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 import ensample as es
 from ensample.lab import BUNDLED, bundled
+from ensample.problems.noise import as_noise
 from lab.studies import SPHERE, TOML, small
 
 
@@ -44,6 +46,14 @@ def test_laws_and_rules_have_names_or_tables() -> None:
     cells = small(policy=policy).cells
     assert cells[0].recipe == es.EnsembleSampling(3, reward=es.CenteredBinomial(3, 0.3), member=es.RoundRobin())
     assert cells[1].axes == {"dim": 2, "member": "UniformMember()"}
+
+
+def test_a_noise_is_written_as_the_page_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "laboratory.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^noise = .*Student.*$", page, re.MULTILINE)
+    study = es.Study.parse(TOML.replace("arms = 5", f"arms = 5\n{line}"))
+    noises = {repr(as_noise(cell.family.noise)) for cell in study.cells}  # type: ignore[union-attr]
+    assert noises == {"GaussianNoise(scale=0.3)", "StudentNoise(scale=0.3)"}
 
 
 def test_a_theorem_gives_the_constants_of_each_problem_and_horizon() -> None:

@@ -1,6 +1,7 @@
 """`ensample run` and `ensample studies`: studies from files or by name."""
 
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -72,8 +73,7 @@ def run(
     store = StudyStore(folder)
     if grow:
         show_changes(store, asked, errors, "changes to the study that the folder holds:")
-    before = len(store.finished(asked))
-    errors.print(f"{asked.name}: {len(asked.cells)} cells, {before} of them finished before", highlight=False, markup=False)
+    errors.print(f"{asked.name}: {progress_before(store, asked)}", highlight=False, markup=False)
     try:
         with warnings_shown(), bars() as shown:
             task = shown.add_task("", total=None, rate="")
@@ -97,6 +97,16 @@ def run(
         raise typer.Exit(130) from None
     show_results(results)
     output.print(f"{folder}\nnext: ensample report {folder}", highlight=False, soft_wrap=True, markup=False)
+
+
+def progress_before(store: StudyStore, study: Study) -> str:
+    """How many cells are finished, and what there is of those that are not."""
+    held = store.held()
+    runs = [held[digest].runs if digest in held else 0 for digest in study.digests]
+    begun = sorted(Counter(count for count in runs if 0 < count < study.runs).items())
+    parts = [f"{len(runs)} cells", f"{sum(count >= study.runs for count in runs)} of them finished before"]
+    parts += [f"{cells} {'has' if cells == 1 else 'have'} {count:,} of {study.runs:,} runs" for count, cells in begun]
+    return ", ".join(parts)
 
 
 def studies() -> None:

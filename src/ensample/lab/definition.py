@@ -28,11 +28,20 @@ def differences(before: Definition, now: Definition) -> str:
 
     >>> differences({"recipe": {"size": 1}, "horizon": 60}, {"recipe": {"size": 1, "scale": 2.0}, "horizon": 61})
     'recipe.scale by default -> 2.0, horizon 60 -> 61'
+    >>> differences({"code": {"pair": "47b7"}}, {"code": {"pair": "ec6d"}})
+    'pair was edited'
     """
     olds, news = flat(before), flat(now)
     keys = [key for key in (olds | news) if said(olds, key) != said(news, key)]
     keys.sort(key=lambda key: list(now | before).index(key.partition(".")[0]))
-    return ", ".join(f"{key} {said(olds, key)} -> {said(news, key)}" for key in keys)
+    return ", ".join(changed(key, olds, news) for key in keys)
+
+
+def changed(key: str, olds: dict[str, Any], news: dict[str, Any]) -> str:
+    """Of one option; of two digests of a module's source nobody can read more than that they differ."""
+    if key.startswith("code.") and key in olds and key in news:
+        return f"{key.removeprefix('code.')} was edited"
+    return f"{key} {said(olds, key)} -> {said(news, key)}"
 
 
 def said(values: dict[str, Any], key: str) -> str:

@@ -127,8 +127,9 @@ class TwoArms(Family):
 
 @dataclass(frozen=True)
 class Trap(Family):
-    """`trap`: why the scale is inflated. Dimension dim + 1; e_0 is seen 200 times and each e_i once, then {0, A} are on offer.
+    """`trap`: what is seen first hides the better of two arms, and at the scale of the noise most runs stay on the other one.
 
+    Why the theorem inflates the scale. Dimension dim + 1; e_0 is seen 200 times and each e_i once, then {0, A} are on offer.
     theta = (0.75 mu sqrt d, mu, ..., mu) with mu = 2; A = (-1, 1/sqrt d, ..., 1/sqrt d) / sqrt 2 has a positive mean, which the
     shrinkage of the d directions seen once hides.
 
