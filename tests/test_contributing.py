@@ -205,6 +205,9 @@ def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
     assert raced["problem"] == {"name": "needle:Needle", "dim": 3, "noise": 0.3}
     assert {entry["evaluation"] for entry in raced["policies"]} == {"live"} and len(raced["policies"]) == 2
     assert shown.stderr.count("no kernel simulates MeanSampling") == 1
+    for name in ("triangular:Triangular(0.5)", "triangular.Triangular(0.5)"):
+        planned = command("plan", "--perturbation", name, "--json", folder=own.folder)
+        assert planned.returncode == 0, planned.stderr
     shown = command("run", "own.toml", folder=own.folder)
     assert shown.returncode == 0, shown.stderr
     shown = command("race", "--problem", "mine:nothing", "--runs", "1", folder=own.folder)

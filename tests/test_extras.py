@@ -132,6 +132,7 @@ NEEDS = {
     "runs.plot()": ("matplotlib", "lab"),
     "es.ApproximateArms([[1.0]])": ("faiss", "ann"),
     "es.open_experiment('experiment.db', actions=['a', 'b'])": ("apsw", "durable"),
+    "es.EnsembleSampling(3, model=es.Neural((2,))).start(es.FiniteArms([[1.0]]))": ("scipy", "networks"),
     "es.EnsembleSampling(3, model=es.TorchModel(print)).start(es.FiniteArms([[1.0]]))": ("torch", "neural"),
     "__import__('ensample.client').client.Client": ("httpx", "client"),
 }

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import ensample as es
 from conformance.interrupts import interrupted
 from conformance.policies import fingerprint
 from ensample.arms import Arms
-from ensample.members import UNIFORM_MEMBER
+from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.models import Model
 from ensample.randomness import Address, Stream
 
@@ -150,3 +151,72 @@ def test_threads_share_no_round() -> None:
     for thread in threads:
         thread.join()
     assert policy.round == policy.version == 2000 == len(set(policy.log().round.tolist()))
+
+
+class Uncounted(ArmMeans):
+    def learn(self, round: int, arm: int, x: np.ndarray, y: float) -> None:
+        self.sums[:, arm] += y
+
+
+class OneMember(ArmMeans):
+    def __init__(self, rows: np.ndarray, size: int, address: Address) -> None:
+        super().__init__(rows, size, address)
+        self.size = 1
+
+
+@dataclass(frozen=True)
+class Slip(MeanSampling):
+    """A recipe with a mistake in it."""
+
+    made: type = ArmMeans
+    rule: MemberRule | None = UNIFORM_MEMBER
+
+    def build(self, arms: Arms, address: Address) -> Model:
+        return self.made(arms.rows, self.size, address)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "told"),
+    [
+        (Slip(5, made=OneMember), r"size = 1: expected the number of members in OneMember.size, as Slip\(size=5"),
+        (
+            Slip(5, rule=None),
+            r"rule = None: expected a rule such as UniformMember\(\) to choose among the 5 members of ArmMeans",
+        ),
+        (Slip(5, made=lambda *given: 7), r"build = 7 \(int\): expected a Model from Slip.build"),
+    ],
+)
+def test_slips_in_a_recipe_of_ones_own_are_told_at_the_start(recipe: es.Recipe, told: str) -> None:
+    with pytest.raises(es.InvalidArgument, match=told):
+        recipe.start(es.FiniteArms(np.eye(3)))
+
+
+def test_a_model_that_does_not_count_is_told_and_has_learned_nothing() -> None:
+    policy = Slip(5, made=Uncounted).start(es.FiniteArms(np.eye(3)))
+    with pytest.raises(es.InvalidArgument, match=r"count = 0: expected 1, one more for each observation, in Uncounted"):
+        policy.update(1, 0.5)
+    assert policy.version == 0 and not policy.model.sums.any()
+
+
+class Moody(ArmMeans):
+    """Likes in odd rounds what it dislikes in even ones."""
+
+    sign = 1.0
+
+    def at(self, round: int) -> "Moody":
+        other = copy(self)
+        other.sign = -1.0 if round % 2 else 1.0
+        return other
+
+    def scores(self, member: int, rows: np.ndarray) -> np.ndarray:
+        return self.sign * super().scores(member, rows)
+
+
+def test_a_model_that_acts_in_another_way_in_some_rounds_is_asked_in_each() -> None:
+    """By decisions and by propensities alike: what is decided has a propensity above 0."""
+    policy = Slip(1, made=Moody).start(es.FiniteArms(np.eye(3)))
+    decided = [policy.decide(propensity=True) for _ in range(4)]
+    assert [decision.propensity for decision in decided] == [1.0] * 4
+    policy.update(0, 5.0)
+    first, second = policy.decide(), policy.decide()
+    assert (first.arm == 0) != (second.arm == 0)

@@ -17,6 +17,7 @@ from ensample.serve.journal import Journal
 from ensample.serve.keys import new_key
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings
+from ensample.serve.wire import OneWriteProtocol
 
 __all__ = ["Live", "listening"]
 
@@ -42,7 +43,8 @@ def listening(folder: Path, **settings: Any) -> Iterator[Live]:
     """Until the end of the block."""
     given = ServiceSettings(data=folder, **settings)
     service = Service(given, Journal("info", io.StringIO()), lambda path: SQLiteStorage(path, synchronous="OFF"))
-    config = uvicorn.Config(application(service), log_config=None, access_log=False, lifespan="on", ws="none")
+    given_as = {"log_config": None, "access_log": False, "lifespan": "on", "ws": "none", "http": OneWriteProtocol}
+    config = uvicorn.Config(application(service), **given_as)
     server = uvicorn.Server(config)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

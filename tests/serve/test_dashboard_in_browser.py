@@ -22,6 +22,7 @@ from ensample.serve.journal import Journal
 from ensample.serve.keys import new_key
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings
+from ensample.serve.wire import OneWriteProtocol
 
 __all__ = ["browser"]
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "long" * 60, "W" * 90, "{{ 7 * 7 }}", "video"]
@@ -61,7 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         service = Service(ServiceSettings(data=data, port=port), Journal("error", io.StringIO()))
         text, key = new_key("read")
         service.store.add(key)
-        server = uvicorn.Server(uvicorn.Config(application(service), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(application(service), log_level="error", http=OneWriteProtocol))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started and thread.is_alive():

@@ -5,12 +5,13 @@
 The service is a fork of this process, which has everything imported and compiled. Clients decide and reward with ids of their
 own; what was under way when it was killed they send again to the next one, as clients do. Every third service has one client
 alone, which its event loop answers by itself. It prints what was found as JSON: kills, answers, those to a client alone, calls
-that were sent again, answers of which nothing or something else was found, decisions or rewards that are there twice, states
-that are not what their events come to.
+that were sent again, answers of which nothing or something else was found (and how many of these to a client alone), decisions
+or rewards that are there twice, states that are not what their events come to.
 """
 
 import asyncio
 import json
+import math
 import os
 import random
 import signal
@@ -43,7 +44,8 @@ class Client:
 
     def __init__(self, number: int, found: dict[str, int]) -> None:
         self.number, self.found, self.step = number, found, 0
-        self.answers: list[tuple[Ask, dict[str, Any]]] = []
+        self.answers: list[tuple[Ask, dict[str, Any], bool]] = []  # and whether nobody else asked
+        self.alone = False
         self.open: Ask | None = None  # without an answer
 
     def next(self) -> Ask:
@@ -70,7 +72,7 @@ class Client:
                     await asyncio.sleep(0.01)
                     continue
                 assert status == 200, answer
-                self.answers.append((asked, answer))
+                self.answers.append((asked, answer, self.alone))
                 self.open = None
                 first.set()
         except (OSError, asyncio.IncompleteReadError):
@@ -95,7 +97,7 @@ def started(data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever reads what this prints must not wait for its forks
         if alone:
-            worker.SLOW = 0.0
+            worker.QUICK = math.inf
         try:
             run(settings, listener, kind)
         finally:
@@ -147,22 +149,26 @@ def look(reader: Reading, clients: list[Client], found: dict[str, int], served: 
     found["doubled"] += len(applied) - len(set(applied)) + len(decided) - len(set(decided))
     reader.close()
     for client in clients:
-        for (id, path, body), answer in client.answers:
-            found["answers"] += 1
+        for (id, path, body), answer, alone in client.answers:
             row, asked = rows.get(id), json.loads(body)
             if row is None:
-                found["lost"] += 1
+                lost = True
             elif path.endswith("decide"):
-                found["lost"] += (row["action"], row["propensity"]) != (answer["action"], answer["propensity"])
+                lost = (row["action"], row["propensity"]) != (answer["action"], answer["propensity"])
             else:
-                found["lost"] += row["outcome"] != "applied" or row["reward"] != asked["value"]
+                lost = row["outcome"] != "applied" or row["reward"] != asked["value"]
+            found["answers"] += 1
+            found["lost"] += lost
+            if alone:
+                found["alone"] += 1
+                found["lost_alone"] += lost
 
 
 def main() -> None:
     kills, folder = int(sys.argv[1]), Path(sys.argv[2])
     kind = AnswersFirst if "answers-first" in sys.argv else SQLiteStorage
     warm()
-    found = {"kills": 0, "answers": 0, "alone": 0, "again": 0, "lost": 0, "doubled": 0, "differ": 0}
+    found = {"kills": 0, "answers": 0, "alone": 0, "again": 0, "lost": 0, "lost_alone": 0, "doubled": 0, "differ": 0}
     rng, clients = random.Random(7), list[Client]()
     for number in range(kills):
         data = folder / str(number // RESTART)
@@ -170,13 +176,12 @@ def main() -> None:
             clients = [Client(each, found) for each in range(CLIENTS)]
         alone = number % 3 == 2
         child, port = started(data, kind, alone=alone)
-        before = len(clients[0].answers)
+        clients[0].alone = alone
         try:
             asyncio.run(loaded(port, child, clients[:1] if alone else clients, rng.random() * 0.1))
         finally:
             os.kill(child, signal.SIGKILL)  # a second time does no harm: it is not waited for yet
             os.waitpid(child, 0)
-        found["alone"] += alone * (len(clients[0].answers) - before)
         found["kills"] += 1
         if (number + 1) % RESTART == 0 or number + 1 == kills:
             child, port = started(data, SQLiteStorage)

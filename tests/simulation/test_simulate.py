@@ -120,22 +120,27 @@ def of_known_scale(recipe: es.Recipe) -> es.Recipe:
     return replace(recipe, scale=0.5) if "scale" in recipe.__dataclass_fields__ else recipe
 
 
-@pytest.mark.parametrize("standing", [True, False])
-@pytest.mark.parametrize(
-    "recipe", [*map(of_known_scale, recipes()), *recipes(), es.EnsembleSampling(3, scale=0.5, half_life=9.0)], ids=repr
-)
-def test_a_replicate_does_not_depend_on_those_before_it(recipe: es.Recipe, standing: bool) -> None:
+def by_kernels() -> list[tuple[es.Recipe, str, str]]:
+    """Every recipe, with scales that are known and that are learned, where kernels play it: the problem and the way."""
+    forgets = es.EnsembleSampling(3, scale=0.5, half_life=9.0)
+    cases = []
+    for recipe in {repr(recipe): recipe for recipe in (*map(of_known_scale, recipes()), *recipes(), forgets)}.values():
+        clicks = recipe.model.reward_range[1] == 1.0
+        for name in ("logistic", "clicks") if clicks else ("sphere", "contextual"):
+            cases += [(recipe, name, way) for way in set(ways(recipe, es.problem(name, dim=2, arms=5)).values())]
+    return cases
+
+
+@pytest.mark.parametrize(("recipe", "name", "way"), by_kernels(), ids=repr)
+def test_a_replicate_does_not_depend_on_those_before_it(recipe: es.Recipe, name: str, way: str) -> None:
     """Threads move their generators and wipe their tracks from replicate to replicate, by every kernel."""
-    clicks = recipe.model.reward_range[1] == 1.0
-    kind = ("logistic" if clicks else "sphere") if standing else ("clicks" if clicks else "contextual")
-    family, marks, stop = es.problem(kind, dim=2, arms=5), np.array([30, 60]), np.zeros(1, np.int64)
-    for evaluation in {str(way) for way in ways(recipe, family).values()}:
-        job = Job(recipe, family, marks, evaluation, seed=0, cell=0)
-        alone = {r: next(replicates(job, (r,), Desk(job, stop))) for r in (3, 4, 11)}
-        order = (11, 3, 3, 4, 11)
+    family, stop = es.problem(name, dim=2, arms=5), np.zeros(1, np.int64)
+    whole = es.simulate(recipe, family, 60, 12, evaluation=way, checkpoints=2, threads=1)
+    job = Job(recipe, family, whole.checkpoints, way, seed=0, cell=0)
+    for order in ((3,), (11, 3, 3, 4, 11)):
         for r, done in zip(order, replicates(job, order, Desk(job, stop)), strict=True):
-            np.testing.assert_array_equal(done.regret, alone[r].regret)
-            np.testing.assert_array_equal(done.pulls, alone[r].pulls)
+            np.testing.assert_array_equal(done.regret, whole.regret[r])
+            np.testing.assert_array_equal(done.pulls, None if whole.pulls is None else whole.pulls[r])
 
 
 def test_rounds_are_told_of_on_the_way() -> None:

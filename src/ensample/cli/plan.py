@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -36,7 +37,7 @@ def plan(
     delta: Annotated[float, typer.Option(help="a bound may fail with 2 to 4 times this probability")] = 0.05,
     perturbation: Annotated[
         str,
-        typer.Option(help=f"{', '.join(kinds(Perturbation))}, with fields where it needs them, or mymodule.MyLaw"),
+        typer.Option(help=f"{', '.join(kinds(Perturbation))}, with fields where it needs them, or mymodule:MyLaw"),
     ] = "Gaussian",
     frontier: Annotated[
         bool, typer.Option("--frontier", help="what fewer or more members cost or save in regret: a table and a figure")
@@ -74,6 +75,7 @@ def law_named(text: str, setting: Setting) -> Perturbation:
     """
     find_here()
     typed = {name.lower(): name for name in kinds(Perturbation)}.get(text, text)
+    typed = re.sub(r"^\s*([\w.]+):", r"\1.", typed)  # module:Name, as an expression
     try:
         law = Reader(text, setting).value(ast.parse(typed.strip(), mode="eval").body)
     except (SyntaxError, ValueError, MemoryError, RecursionError):

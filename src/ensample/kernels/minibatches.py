@@ -117,10 +117,10 @@ def measured(rows: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
 @kernel
 def first_equal(rows: FloatArray, x: FloatArray) -> int:
     """The lowest index of a row: products of matrices may give equal rows scores that differ in their last digit."""
-    place = 0
-    while not same(rows[place], x):
-        place += 1
-    return place
+    for place in range(rows.shape[0]):
+        if same(rows[place], x):
+            return place
+    return 0
 
 
 @kernel

@@ -139,13 +139,13 @@ def new_track(
     """A run before its first round."""
     dim, rows, arms = room
     counts = -(-rows // BLOCK) * BLOCK
-    inverse, mean, target, gain, scores, counted = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,))
+    inverse, mean, target, gain, scores, room_of_pulls = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,))
     sizes, kept, intercept = (None, lam, False) if learned is None else learned
     scales = scale_views(new_scales(np.zeros(dim) if sizes is None else sizes, kept or 1.0))
     prior = first_prior(scales.sizes, float(scales.strength[0]), intercept)
     inverse.reshape(-1)[:: dim + 1] = 1.0 / prior
     tally: Any = (GIVEN if learned is None else LEARNING).copy()[0]
-    pulls = counted.view(np.int32)
+    pulls = room_of_pulls.view(np.int32)
     return Track(
         lam=lam,
         kept=kept,

@@ -20,8 +20,9 @@ class Model(ABC):
 
     What was learned is in `arrays()`, named and of fixed shapes, and nowhere else: they are what snapshots store and what is
     put back where learning was cut short. `count` says how many observations are in them and is the last thing that `learn`
-    changes. A model of your own defines `scores`, `learn`, `arrays` and `count`; the rest follows. One that knows
-    observations by the numbers of their arms alone goes with a recipe that says `standing_only = True`.
+    changes. A model of your own defines `scores`, `learn`, `arrays` and `count`, and says its `size` where it has more than one
+    member; the rest follows. One that knows observations by the numbers of their arms alone goes with a recipe that says
+    `standing_only = True`.
     """
 
     size: int | None = 1
@@ -30,8 +31,8 @@ class Model(ABC):
     whole: ClassVar[bool] = False
     """Whether `learn` changes everything in one call of a kernel. If not, the arrays are copied before it."""
 
-    even: bool = True
-    """Whether it acts in the same way in all rounds: if not, `at` says how."""
+    even: bool = False
+    """Whether `at` is known to give the model itself in all rounds, so that it need not be asked in each."""
 
     history: Callable[[], tuple[FloatArray, FloatArray]] | None = None
     """All features and rewards, in the order of the log, where the policy keeps it: it says so when it starts."""

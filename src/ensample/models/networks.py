@@ -1,8 +1,7 @@
 """Many small networks of one shape, trained together.
 
 All weights are one vector, cut into a matrix [m, in, out] and a bias [m, out] for each layer: a product for each member
-(`kernels.passes`), whose numbers are then still at hand for the next. (One product with a [d, m h] matrix for the first layer,
-whose rows all members share, takes a tenth longer.)
+(`kernels.passes`), whose numbers are then still at hand for the next.
 """
 
 import math
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ensample.extras import require
 from ensample.kernels.networks import LEAKY, RELU, TANH
 from ensample.kernels.passes import Shape, backward, forward
 from ensample.models.nets import Nets
@@ -68,6 +68,7 @@ class Networks(Nets):
     """
 
     def __init__(self, dim: int, hidden: Sequence[int], activation: str, size: int) -> None:
+        require("scipy", extra="networks")  # before a kernel is called: without it numba ends the process
         self.dim, self.size, self.kind = dim, size, ACTIVATIONS[activation]
         self.widths = [dim, *hidden, 1]
         self.shapes: list[tuple[int, ...]] = []

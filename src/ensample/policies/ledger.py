@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.errors import WrongType
+from ensample.errors import InvalidArgument, WrongType
 from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
 from ensample.types import FloatArray
@@ -119,12 +119,19 @@ class Ledger:
             for round, arm, x, y, _ in entries:
                 self.model.learn(round, arm, x, y)
                 self.model.settle()
+            self._check_count(self.version + len(entries))
             self._finish()
         except BaseException:
             self._finish()
             raise
         if self.undelivered:
             self.hand_over()
+
+    def _check_count(self, expected: int) -> None:
+        """Raise unless the model, which may be the user's own, has counted what it learned."""
+        count = self.model.count
+        if count != expected:
+            raise InvalidArgument("count", count, f"{expected}, one more for each observation, in {type(self.model).__name__}")
 
     def settle(self) -> None:
         """Bring an update that was cut short to its end, or undo it. Costs nothing where there is none."""
@@ -194,7 +201,7 @@ class Ledger:
         round, arm, x, y, propensity = observation
         if self.keeps_log:
             if arm == UNNUMBERED:
-                self.others.frombytes(x.tobytes())  # extend would make an object of each number
+                self.others.frombytes(np.asarray(x, np.float64).tobytes())  # extend would make an object of each number
             self.arms.append(arm)
             self.rewards.append(y)
             self.propensities.append(propensity)

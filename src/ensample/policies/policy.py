@@ -136,9 +136,8 @@ class Policy:
             decision = Decision(round, arm, x, member, ledger.version, known, features is None, self._origin)
             if features is not None:
                 self._offers[round] = offer
-            ledger.round = (
-                round + 1
-            )  # first: a round that was begun and has no decision does no harm, one that is used twice does
+            # In this order: a round that was begun and has no decision does no harm, one that is used twice does.
+            ledger.round = round + 1
             ledger.open[round] = decision
         return decision
 

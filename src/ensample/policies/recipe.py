@@ -145,7 +145,21 @@ class Recipe(ABC):
         self.check(arms)
         self.check_log(arms, log)
         address = Address(seed)
-        return self.policy_type(self, arms, address, self.build(arms, address), self.rule, log)
+        model = self.build(arms, address)
+        self.check_built(model)
+        return self.policy_type(self, arms, address, model, self.rule, log)
+
+    def check_built(self, model: object) -> None:
+        """Raise unless it is a model whose members this recipe can choose among; a recipe may be the user's own."""
+        name = type(self).__name__
+        if not isinstance(model, Model):
+            raise WrongType("build", model, f"a Model from {name}.build")
+        if model.size == 1 and getattr(self, "size", 1) != 1:
+            raise InvalidArgument("size", 1, f"the number of members in {type(model).__name__}.size, as {self!r} has several")
+        alone = self.rule is None and self.policy_type._choose is Policy._choose
+        if alone and model.size is not None and model.size > 1:
+            expected = f"a rule such as UniformMember() to choose among the {model.size} members of {type(model).__name__}"
+            raise InvalidArgument("rule", None, f"{expected}: {name}.rule")
 
     def replay(
         self,

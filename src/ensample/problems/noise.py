@@ -155,6 +155,6 @@ def as_noise(value: object) -> Noise:
     """A noise law, or a number as the scale of Gaussian noise."""
     if isinstance(value, Noise):
         return value
-    if isinstance(value, type):
-        raise WrongType("noise", value, "a number or a noise law such as BernoulliNoise()")
+    if isinstance(value, type | str):
+        raise WrongType("noise", value, "a number or a noise law such as StudentNoise(0.3)")
     return GaussianNoise(value)  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ class Batch(NamedTuple):
 class Waiting(NamedTuple):
     question: Callable[[], Any]
     future: "asyncio.Future[Any]"
-    brief: bool
+    brief: str
 
 
 class Crowd:
@@ -59,44 +59,44 @@ class Worker:
         self._turn: list[Waiting] = []  # asked in this turn of the event loop
         self._open = 0  # questions without an answer
         self._last = 1  # handed over together the last time
-        self._usual = SLOW  # seconds of a brief question, the mean of the last ones
+        self._usual: dict[str, float] = {}  # seconds of a lone brief question, by kind: the mean of the last ones
         self._failed = False  # whether the last batch could not be kept
         self._stopped, self._handing = False, threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"experiment {experiment.name}", daemon=True)
         self._thread.start()
 
-    async def ask(self, question: Callable[[], T], brief: bool = False) -> T:
-        """The answer, once it is kept. `brief`: it is about one decision, and usually quick."""
+    async def ask(self, question: Callable[[], T], brief: str = "") -> T:
+        """The answer, once it is kept. `brief`: of which kind it is, where it is about one decision and usually quick."""
         if self._open >= self.most:
             raise unavailable("too many calls wait for this experiment")
         self._open += 1
         self.crowd.open += 1
         try:
-            if brief and self._is_quiet():
+            if brief and self._is_quiet(brief):
                 await asyncio.sleep(0)  # for whoever asks in this turn of the loop too
-                if self._is_quiet():
-                    return self._answer_here(question)
+                if self._is_quiet(brief):
+                    return self._answer_here(question, brief)
             return await self._queued(question, brief)
         finally:
             self._open -= 1
             self.crowd.open -= 1
 
-    def _is_quiet(self) -> bool:
+    def _is_quiet(self, brief: str) -> bool:
         """Whether the loop may answer the only question that waits, and keeps nobody from anything for long."""
         alone = self.crowd.open == 1 and self._last == 1 and not self._stopped
-        return alone and self.here and self._usual < QUICK and not self.experiment.snapshot_comes
+        return alone and self.here and self._usual.get(brief, SLOW) < QUICK and not self.experiment.snapshot_comes
 
-    def _answer_here(self, question: Callable[[], T]) -> T:
-        (answer,), found = self._answered([question], brief=True)
+    def _answer_here(self, question: Callable[[], T], brief: str) -> T:
+        (answer,), found = self._answered([question], brief)
         if self._is_news(found):
             self.observe(found)
         else:
-            asyncio.get_running_loop().call_soon(self.observe, found)
+            asyncio.get_running_loop().call_soon(self.observe, found)  # once the answer is on its way
         if isinstance(answer, Exception):
             raise answer
         return answer  # type: ignore[no-any-return]
 
-    def _queued(self, question: Callable[[], T], brief: bool) -> "asyncio.Future[T]":
+    def _queued(self, question: Callable[[], T], brief: str) -> "asyncio.Future[T]":
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._turn.append(Waiting(question, future, brief))
@@ -142,7 +142,7 @@ class Worker:
         return batch
 
     def _answer(self, batch: list[Waiting]) -> None:
-        answers, found = self._answered([item.question for item in batch], all(item.brief for item in batch))
+        answers, found = self._answered([item.question for item in batch], batch[0].brief if len(batch) == 1 else "")
         tell: Callable[[], None] | None = partial(self.observe, found)
         if self._is_news(found):
             self.observe(found)
@@ -154,19 +154,22 @@ class Worker:
             loop.call_soon_threadsafe(deliver, pairs, tell)  # here it would keep the interpreter from the loop
             tell = None
 
-    def _answered(self, questions: list[Callable[[], Any]], brief: bool) -> tuple[list[Any], Batch]:
-        """With one commit; an error of the storage is everybody's answer, and nothing is kept."""
-        start, before = time.perf_counter(), self.experiment.events
+    def _answered(self, questions: list[Callable[[], Any]], brief: str) -> tuple[list[Any], Batch]:
+        """With one commit; an error of the storage is everybody's answer, and nothing is kept. `brief`: of a lone one."""
+        start, kept = time.perf_counter(), 0
         failure: Exception | None = None
         try:
+            before = self.experiment.events
             answers: list[Any] = self.experiment.together(questions)
+            kept = self.experiment.events - before
         except Exception as error:
             failure, answers = error, [error] * len(questions)
         seconds = time.perf_counter() - start
-        if brief or failure is not None:
-            lasted = seconds / len(questions) if failure is None else SLOW
-            self._usual += (lasted - self._usual) / MEMORY
-        kept = self.experiment.events - before if failure is None else 0
+        if failure is not None:
+            self._usual.clear()  # whoever is asked next takes in all events again
+        elif brief:
+            usual = self._usual.get(brief, SLOW)
+            self._usual[brief] = usual + (seconds - usual) / MEMORY
         return answers, Batch(len(questions), kept, seconds, failure)
 
     def _is_news(self, found: Batch) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.errors import EnsampleError
+from ensample.extras import has
 from ensample.kernels.machine_code import is_noted, note
 from ensample.members import OptimisticMember
 from ensample.models import Linear, Logistic
@@ -77,9 +78,11 @@ def recipes() -> list[Recipe]:
 
 @cache
 def tasks() -> dict[str, Callable[[], object]]:
-    """By name, what takes longest first; tasks that share kernels are far from each other, so as not to be done at once."""
+    """By name, what takes longest first; neighbours share kernels, so who does several takes them in a row (`warming`)."""
     simulated = dict(simulations())
     alive = [*recipes(), *(variety.example for variety in VARIETIES)]
+    if not has("scipy"):
+        alive = [recipe for recipe in alive if not isinstance(recipe.model, Trained)]
     return simulated | {live_name(recipe): partial(play, recipe) for recipe in alive} | {"very many arms": search}
 
 

@@ -73,7 +73,7 @@ async def decided(call: Call, name: str, body: DecideCall) -> NamedDecision:
     service = call.service
     found = service.catalog[name]
     question = asked_of(service, found, body)
-    answer, new = await found.worker.ask(lambda: taken(found.experiment, question), brief=True)
+    answer, new = await found.worker.ask(lambda: taken(found.experiment, question), brief="decide")
     service.metrics.decided(name, new)
     call.noted["decision"] = answer.id
     return answer
@@ -120,7 +120,9 @@ async def rewarded(call: Call, found: Hosted, item: RewardItem) -> OutcomeAnswer
     call.noted["decision"] = item.id
     value = value_of(item)
     experiment = found.experiment
-    outcome = await found.worker.ask(lambda: experiment.reward(item.id, value, action=item.action, key=item.key), brief=True)
+    outcome = await found.worker.ask(
+        lambda: experiment.reward(item.id, value, action=item.action, key=item.key), brief="reward"
+    )
     call.noted["outcome"] = outcome
     call.service.metrics.rewards.labels(experiment.name, outcome).inc()
     return OutcomeAnswer(item.id, outcome)
@@ -141,7 +143,7 @@ async def activate(call: Call) -> OutcomeAnswer:
 
 async def activated(call: Call, found: Hosted, id: str) -> OutcomeAnswer:
     call.noted["decision"] = id
-    outcome = await found.worker.ask(lambda: found.experiment.activate(id), brief=True)
+    outcome = await found.worker.ask(lambda: found.experiment.activate(id), brief="activate")
     call.noted["outcome"] = outcome
     return OutcomeAnswer(id, outcome)
 
@@ -194,7 +196,7 @@ async def event(call: Call) -> EventOutcome:
             return EventOutcome("unknown", None)
         return EventOutcome(found.experiment.reward(decision.id, body.value, key=body.key), decision.id)
 
-    said = await found.worker.ask(answer, brief=True)
+    said = await found.worker.ask(answer, brief="event")
     call.noted |= {"decision": said.id, "outcome": said.outcome}
     service.metrics.rewards.labels(body.experiment, said.outcome).inc()
     return said
