@@ -9,6 +9,7 @@ import pytest
 
 import ensample as es
 import prompt
+from ensample.cli.evaluate import check_outputs
 from ensample.extras import require
 from lab.studies import TOML
 
@@ -167,11 +168,27 @@ experiment.reward(experiment.decide({"hour": 3}).id, 1.0)
 again, other = es.load("policy.snapshot"), experiment.replay(es.Greedy())
 print(again.version, other.name, len(policy.log().reward), policy.diagnostics().round)
 """
+SHOWN = """
+import doctest
+examples = doctest.DocTestParser().get_doctest(open(sys.argv[1]).read(), {}, "README.md", None, 0)
+print(doctest.DocTestRunner().run(examples).failed, len(examples.examples) > 10)
+"""
+README = Path(__file__).parents[1] / "README.md"
 
 
 def test_policies_snapshots_and_experiments_need_no_more(tmp_path: Path) -> None:
-    done = without_extras(BASE, folder=tmp_path)
-    assert (done.stdout, done.stderr) == ("1 news 1 1\n", "")
+    """Nor do the lines of the first page, which shows the base install."""
+    done = without_extras(BASE + SHOWN, str(README), folder=tmp_path)
+    assert (done.stdout, done.stderr) == ("1 news 1 1\n0 True\n", "")
+
+
+def test_a_page_of_an_evaluation_says_first_that_it_needs_more_than_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(es.InvalidArgument, match=r"the package matplotlib: pip install 'ensample\[lab\]'"):
+        check_outputs(tmp_path / "page.html", None)
+    check_outputs(None, tmp_path / "numbers.json")
 
 
 def test_the_extra_is_named() -> None:

@@ -1,5 +1,6 @@
 """The API of the service: what one sends and what one gets."""
 
+import html
 import json
 
 import pytest
@@ -234,7 +235,9 @@ def test_the_document_says_what_is_there(shop: Served) -> None:
     body = document["paths"]["/v1/experiments/{experiment}/decisions/{id}/reward"]["post"]["requestBody"]
     said = body["content"]["application/json"]["schema"]["anyOf"]
     assert said == [{"required": ["value"]}, {"required": ["reward"]}], "one of them has to be there"
+    assert body["content"]["application/json"]["example"] == {"value": 1}
     page = shop.get("/docs")
+    assert "For example <code>" in page.text and '"device": "phone"' in html.unescape(page.text)
     assert page.status_code == 200 and "http" not in page.text.replace("https://127.0.0.1", "") and "<script" not in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert shop.get("/static/style.css").headers["content-type"].startswith("text/css")

@@ -101,6 +101,7 @@ class Route(NamedTuple):
     handler: Handler
     says: str
     takes: Any = None  # the type of the body
+    example: Any = None  # of a body
     gives: Any = None  # the type of the answer, or its content type
     status: int = 200
     others: tuple[int, ...] = ()  # beside what every route may answer

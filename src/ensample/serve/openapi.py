@@ -72,7 +72,7 @@ def operation(route: Route, known: dict[str, Any]) -> dict[str, Any]:
         found["security"] = [{"bearer": []}, {"header": []}]
         found["description"] = f"Role: {route.role}."
     if route.takes is not None:
-        found["requestBody"] = {"required": True, "content": content(route.takes, known)}
+        found["requestBody"] = {"required": True, "content": taken(route, known)}
     found["responses"] = responses(route, known)
     return found
 
@@ -89,6 +89,14 @@ def in_path(name: str) -> dict[str, Any]:
 def in_query(query: Any) -> dict[str, Any]:
     schema = {"type": "string", "enum": list(query.allowed), "default": query.allowed[0]}
     return {"name": query.name, "in": "query", "required": False, "description": query.says, "schema": schema}
+
+
+def taken(route: Route, known: dict[str, Any]) -> dict[str, Any]:
+    """With an example, where there is one."""
+    found = content(route.takes, known)
+    if route.example is not None:
+        found["application/json"]["example"] = route.example
+    return found
 
 
 def content(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
