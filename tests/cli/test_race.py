@@ -323,7 +323,7 @@ def spread(finals: list[float]) -> es.Runs:
     return replace(runs, regret=np.outer(finals, runs.checkpoints / 20.0))
 
 
-@pytest.mark.parametrize(("finals", "cut"), [([10.0] * 8 + [20.0] * 2, False), ([1.0] * 85 + [90.0] * 15, True)])
+@pytest.mark.parametrize(("finals", "cut"), [([10.0] * 8 + [15.0] * 2, False), ([1.0] * 85 + [90.0] * 15, True)])
 def test_bars_are_in_the_panel_or_marked_where_they_leave_it(finals: list[float], cut: bool) -> None:
     runs = spread(finals)
     figure = report.draw({"a": runs}, "a race")

@@ -19,7 +19,8 @@ ROW = 0.18  # inches of a line of the legend
 SMALL: dict[str, Any] = {"color": QUIET, "fontsize": 7.5}
 FAR = 4.0
 """A policy with this many times the median policy's regret would flatten the linear panel, so it is left to the other."""
-TALL = 3.0  # a bar of more than this many times the highest mean would flatten it too, so it is cut, and says so
+TALL = 1.5  # a bar of more than this many times the highest mean would flatten it too, so it is cut, and says so
+MANY = 10_000  # rounds whose numbers would touch if there were five of them below a panel
 LONG = 24  # letters of a name that would leave the panels no room beside it: names go above them
 
 
@@ -85,7 +86,7 @@ def linear_panel(axes: Axes, shown: list[Racer]) -> bool:
             axes.plot(beside, top, "^", color=line.look.colour, markersize=4.0, clip_on=False)
     axes.set(xlabel="round", ylabel="regret", xlim=(0, horizon * (1.02 + 0.025 * len(shown))), ylim=(0, top))
     axes.spines.bottom.set_bounds(0, horizon)
-    axes.set_xticks(np.linspace(0, horizon, 5))
+    axes.set_xticks(np.linspace(0, horizon, 5 if horizon < MANY else 3))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(tick_numeral)
     return highest > top
