@@ -139,6 +139,9 @@ def test_propensities_that_are_wrong_are_not_taken_for_a_lack_of_choices():
     for target in ("action:a", "action:c", "uniform"):
         warnings = " ".join(es.evaluate(wrong, target, low=0, high=1).warnings)
         assert "the mean weight of action:b is 1.5, beyond 1" in warnings and "never made" not in warnings
+    clicks = wrong.with_columns(propensity=pl.Series(np.repeat([0.2, 0.5, 0.3], [1000, 2500, 1500])))
+    clicks = clicks.with_columns(reward=pl.when((pl.col("action") == "b") | (pl.col("reward") == 1)).then("reward"))
+    assert not any("of action:b" in text for text in es.evaluate(clicks, "action:a", low=0, high=1).warnings), "all were drawn"
     right = shares_of_three(5000, [0.2, 0.5, 0.3], [0.2, 0.5, 0.3])
     assert not any("mean weight" in warning for warning in es.evaluate(right, "action:a", low=0, high=1).warnings)
     either = shares_of_three(5000, [0.2, 0.5, 0.3], [0.4, 0.5, 0.3])

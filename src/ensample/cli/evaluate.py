@@ -53,7 +53,11 @@ def evaluate(
         str | None, typer.Option(metavar="NAME", help="also for each value of a column, or of a field of the contexts")
     ] = None,
     columns: Annotated[
-        str, typer.Option(metavar="OURS=THEIRS,...", help="names of the log's columns: action=arm,context=age,context=device")
+        str,
+        typer.Option(
+            metavar="OURS=THEIRS,...",
+            help="names of the log's columns: action=arm,reward=clicked; several for the context: context=age,context=device",
+        ),
     ] = "",
     least_propensity: Annotated[
         float | None, typer.Option(help="what no propensity is below, for logs with those of chosen actions only")

@@ -8,6 +8,7 @@ where it always could be chosen. Beyond 1 the propensities are not those of the 
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from ensample.evaluation.mistakes import LEAST
 from ensample.extras import package
 
 if TYPE_CHECKING:
@@ -22,45 +23,53 @@ STRAY = 0.01  # mean weight
 
 
 class ActionWeights(NamedTuple):
-    """Of one action, over all rows with a reward."""
+    """Of one action, over all rows that have a propensity: those without a reward were drawn as the others."""
 
     name: str
     chosen: int
     first: int  # the first row that chose it, counted from 0
-    mean: float
-    square: float  # mean of the squared weights
+    total: float  # of the weights
+    squares: float
     largest: float
+    rows: int
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.rows
 
     @property
     def is_stray(self) -> bool:
         """Whether it was chosen a few times, by propensities that say many."""
         return self.chosen <= HANDFUL and self.mean < STRAY
 
+    def is_beyond_one(self, looked: int) -> bool:
+        """By more than chance, where one looks at as many actions."""
+        return beyond_one(self.mean, self.squares / self.rows, self.largest, self.rows, looked) > 0.0
 
-def action_weights(source: "polars.LazyFrame", rows: int) -> list[ActionWeights]:
-    """Of every action chosen, by name; `rows` is how many have a reward.
+
+def action_weights(source: "polars.LazyFrame") -> list[ActionWeights]:
+    """Of every action chosen, by name.
 
     >>> import polars as pl
-    >>> log = pl.LazyFrame({"action": ["a", "a", "b"], "propensity": [0.5, 0.5, 0.25], "reward": [1.0, None, 0.0]})
-    >>> [(each.name, each.chosen, each.first, each.mean) for each in action_weights(log, 2)]
-    [('a', 1, 0, 1.0), ('b', 1, 2, 2.0)]
+    >>> log = pl.LazyFrame({"action": ["a", "b"], "propensity": [0.5, 0.25], "reward": [1.0, None]})
+    >>> [(each.name, each.chosen, each.first, each.mean) for each in action_weights(log)]
+    [('a', 1, 0, 1.0), ('b', 1, 1, 2.0)]
     """
     pl = package("polars")
-    rewarded = pl.when(pl.col("reward").is_not_null())
-    columns = source.with_row_index("row").select(
-        pl.col("action").cast(pl.String),
-        rewarded.then(pl.col("row")),
-        rewarded.then(1.0 / pl.col("propensity").cast(pl.Float64)).alias("weight"),
+    propensity = pl.col("propensity").cast(pl.Float64)
+    known = pl.when(propensity.is_between(LEAST, 1.0) & pl.col("action").is_not_null())
+    rows = source.with_row_index("row").select(
+        pl.col("action").cast(pl.String), known.then(pl.col("row")), known.then(1.0 / propensity).alias("weight")
     )
     weight = pl.col("weight")
-    sums = columns.group_by("action").agg(
+    sums = rows.group_by("action").agg(
         weight.count().alias("chosen"),
         pl.col("row").min(),
-        weight.sum() / rows,
-        (weight**2).sum().alias("square") / rows,
+        weight.sum().alias("total"),
+        (weight**2).sum().alias("squares"),
         weight.max().alias("largest"),
     )
-    found = sums.collect(engine="streaming").sort("action")
+    found = sums.with_columns(pl.col("chosen").sum().alias("rows")).collect(engine="streaming").sort("action")
     return [ActionWeights(*row) for row in found.rows() if row[1]]
 
 

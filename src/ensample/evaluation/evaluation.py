@@ -101,7 +101,7 @@ class Evaluation(Mapping[str, Estimate]):
             )
         if self.assumed:
             found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high")
-        found += [stray_text(each, self.rows) for each in self._strays]
+        found += [stray_text(each) for each in self._strays]
         if self._overweight is not None:
             of, mean = self._overweight
             whose = "" if of == self.target else f" of {of}"
@@ -179,8 +179,7 @@ def overweight(target: str, tally: RowSums, data: LoggedData) -> tuple[str, floa
     mean, square = tally.weights / rows, tally.squared_weights / rows
     if beyond_one(mean, square, tally.largest, rows) > 0.0:
         return target, mean
-    looked = len(data.weights)
-    beyond = [each for each in data.weights if beyond_one(each.mean, each.square, each.largest, rows, looked) > 0.0]
+    beyond = [each for each in data.weights if each.is_beyond_one(len(data.weights))]
     largest = max(beyond, key=lambda each: each.mean, default=None)
     return largest and (f"action:{largest.name}", largest.mean)
 
@@ -191,10 +190,10 @@ def warnings_of(found: Sequence[Evaluation]) -> list[str]:
     return [text if len(names) == len(found) else f"{', '.join(names)}: {text}" for text, names in those.items()]
 
 
-def stray_text(action: ActionWeights, rows: int) -> str:
+def stray_text(action: ActionWeights) -> str:
     return (
-        f"{action.name!r} was chosen in {action.chosen} of {rows:,} rows (row {action.first:,} is the first, counted from 0), "
-        "far fewer than its propensities say. It counts as an action of its own: is it a slip of the pen for another one?"
+        f"{action.name!r} was chosen in {action.chosen} of {action.rows:,} rows (row {action.first:,} is the first, counted "
+        "from 0), far fewer than its propensities say. It counts as an action of its own: is its name misspelt?"
     )
 
 

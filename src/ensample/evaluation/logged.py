@@ -128,7 +128,7 @@ class LoggedData:
         low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
         self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
         self.names = self.actions()
-        self.weights = action_weights(self.source, self.count - self.unrewarded)
+        self.weights = action_weights(self.source)
         self.strays = [] if "offer" in self.columns else [each for each in self.weights if each.is_stray][:MOST_STRAYS]
         self.contexts = ContextColumns([])
         if "context" in self.columns:

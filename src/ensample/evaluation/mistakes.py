@@ -9,7 +9,7 @@ from ensample.extras import package
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["RowMistake", "complain", "mistake_of_lists", "mistakes_of_numbers"]
+__all__ = ["LEAST", "RowMistake", "complain", "mistake_of_lists", "mistakes_of_numbers"]
 
 LEAST = 1e-9  # of a propensity: its weight would be all there is
 REMEDY = "have it logged, or leave these rows out where what they lack has nothing to do with the rewards"
