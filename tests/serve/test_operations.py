@@ -166,6 +166,7 @@ def test_replay_and_backup_while_it_runs(serve: Serve, tmp_path: Path) -> None:
     assert other.get(f"{ONE}?hash=yes").json()["hash"] == hash
     assert prompt.ensample("backup", tmp_path / "nowhere", copy).returncode == 2
     assert prompt.ensample("replay", tmp_path / "nowhere").returncode == 2
+    assert prompt.ensample("replay", tmp_path).returncode == 2, "a folder, and of no service"
 
 
 def test_replay_says_where_there_was_nothing_to_compare(serve: Serve) -> None:

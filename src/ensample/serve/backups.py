@@ -5,12 +5,10 @@ import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ensample.errors import InvalidArgument
 from ensample.experiments.sqlite_reader import refused
 from ensample.extras import package
 from ensample.files import check_file, write_whole
-from ensample.serve.places import experiment_files
-from ensample.serve.store import FILE
+from ensample.serve.store import FILE, experiments_in
 
 __all__ = ["backed_up"]
 
@@ -18,9 +16,7 @@ __all__ = ["backed_up"]
 def backed_up(data: Path, file: Path) -> list[str]:
     """The names of the experiments that the tar file has. Keys are in it too, as hashes."""
     apsw = package("apsw", "serve")
-    found = experiment_files(data)
-    if not data.is_dir() or not (found or (data / FILE).is_file()):
-        raise InvalidArgument("data", str(data), "the folder of a service")
+    found = experiments_in(data)
     check_file("file", file)
     sources = [*found.values(), *([data / FILE] if (data / FILE).is_file() else [])]
 

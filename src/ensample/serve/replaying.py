@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from ensample.errors import EnsampleError, InvalidArgument
+from ensample.errors import EnsampleError
 from ensample.experiments.folding import folded, replayed
 from ensample.experiments.opening import creation
 from ensample.experiments.postgres import PostgresReader, is_address, stream_names
@@ -14,7 +14,7 @@ from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import state_hash
 from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.storage import Reading
-from ensample.serve.places import experiment_files
+from ensample.serve.store import experiments_in
 
 __all__ = ["Replayed", "replayed_events", "replayed_experiments"]
 
@@ -41,9 +41,7 @@ def readers(data: Path | str) -> dict[str, Callable[[], Reading]]:
     """How the events of each experiment are read."""
     if isinstance(data, str) and is_address(data):
         return {name: partial(PostgresReader, data, name) for name in stream_names(data)}
-    if not Path(data).is_dir():
-        raise InvalidArgument("data", str(data), "the folder of a service")
-    return {name: partial(SQLiteReader, path) for name, path in experiment_files(Path(data)).items()}
+    return {name: partial(SQLiteReader, path) for name, path in experiments_in(Path(data)).items()}
 
 
 def replayed_events(events: Reading, verify: bool, progress: Callable[[], object] = lambda: None) -> Replayed:

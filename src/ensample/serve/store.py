@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from ensample.errors import StorageError
+from ensample.errors import InvalidArgument, StorageError
 from ensample.extras import package
 from ensample.serve.keys import Key
+from ensample.serve.places import experiment_files
 from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["Keeping", "Store", "is_begun", "store_of"]
+__all__ = ["Keeping", "Store", "experiments_in", "is_begun", "store_of"]
 
 FILE = "service.db"
 LOOK = 0.01  # seconds
@@ -59,6 +60,14 @@ def store_of(settings: ServiceSettings) -> Keeping:
 def is_begun(settings: ServiceSettings) -> bool:
     """Whether there is something to look at: to open a folder makes one."""
     return bool(settings.database) or (settings.data / FILE).is_file()
+
+
+def experiments_in(data: Path) -> dict[str, Path]:
+    """The file of each experiment of a service's folder; InvalidArgument where it is not one."""
+    found = experiment_files(data)
+    if not found and not (data / FILE).is_file():
+        raise InvalidArgument("data", str(data), "the folder of a service")
+    return found
 
 
 class Store:
