@@ -142,6 +142,7 @@ class Mine(es.Recipe):
     size: int = 5
     scale: float = 0.3
     regularization: float = 1.0
+    rule = es.UniformMember()
 
     def build(self, arms, address):
         return es.EnsembleSampling(self.size, self.scale).build(arms, address)
