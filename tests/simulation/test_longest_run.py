@@ -5,8 +5,7 @@ import pytest
 
 import ensample as es
 from ensample.lab.work import Task, play
-from ensample.randomness import RunGenerators
-from ensample.simulation.replicates import Job, run, staged
+from ensample.simulation.replicates import Desk, Job, run, staged
 from ensample.simulation.simulate import checkpoint_rounds
 
 LONGEST = 2**31 - 1
@@ -19,7 +18,7 @@ def begin(problem: es.LinearProblem | es.ContextualLinearProblem, horizon: int, 
     """The first moment of a run; a kernel that has been told to stop plays no round."""
     stop, marks = np.ones(1, np.int64), checkpoint_rounds(horizon, 5)
     job = Job(es.EnsembleSampling(size=3), problem, marks, evaluation, 0, 0)
-    way, regret, _ = run(job, staged(job, problem), RunGenerators(0, 0), stop)
+    way, regret, _ = run(job, staged(job, problem), Desk(job, stop))
     assert np.isnan(regret[-1])
     return way
 
