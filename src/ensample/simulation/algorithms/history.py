@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.compile import kernel
+from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.draws import GAUSSIAN_LAW, Law, Laws, draw_sum, draw_vector
 from ensample.kernels.fading import kept_share
 from ensample.kernels.inflation import Inflation, inflation
@@ -113,7 +113,7 @@ def gaussian_history(world: World, track: Track, laws: Laws, factor: Inflation, 
         rotate(root, world.features[arm])
 
 
-@kernel
+@embedded
 def draw_initial(track: Track, law: Law, total: FloatArray, rng: Generator) -> None:
     """W, for the prior of the moment where that is learned."""
     draw_vector(law, total, rng)
@@ -122,7 +122,7 @@ def draw_initial(track: Track, law: Law, total: FloatArray, rng: Generator) -> N
             total[i] *= track.prior_root[i]
 
 
-@kernel
+@embedded
 def reward_deviation(track: Track, n: int) -> float:
     """The standard deviation of the n rewards so far, n in its denominator; 0 for none."""
     if n == 0:
