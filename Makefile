@@ -83,7 +83,7 @@ clean:  ## remove the environment and everything compiled
 	$(PYTHON) -m venv .venv
 
 .venv/compiles: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
-	$(PIP) --editable .
+	$(PIP) --editable '.[networks]'  # all that kernels need
 	@touch $@
 
 .venv/runs: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py

@@ -1,9 +1,8 @@
 """A run of the library's own ensemble sampling, watched: all members in all rounds."""
 
 import math
-import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -15,6 +14,7 @@ from ensample.claims.evidence import generator
 from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem
 from ensample.randomness import RunStream
+from ensample.simulation.threads import cores, on_threads
 from ensample.types import FloatArray
 
 __all__ = ["Round", "replicates", "watch"]
@@ -114,6 +114,8 @@ def lengths(rows: FloatArray, root: FloatArray) -> FloatArray:
 
 
 def replicates(replicate: Callable[[int], Answer], runs: int, first: int = 0) -> list[Answer]:
-    """replicate(first), replicate(first + 1), ... on all cores."""
-    with ThreadPoolExecutor(min(runs, os.cpu_count() or 1)) as pool:
-        return list(pool.map(replicate, range(first, first + runs)))
+    """replicate(first), replicate(first + 1), ... on threads."""
+    numbers = range(first, first + runs)
+    with closing(on_threads(replicate, numbers, min(runs, cores()), np.zeros(1, np.int64))) as finished:
+        answers = dict(finished)
+    return [answers[number] for number in numbers]

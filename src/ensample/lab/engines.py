@@ -1,6 +1,5 @@
 """Where the work is done: threads of this process, or a Dask cluster."""
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ import numpy as np
 
 from ensample.checks import whole
 from ensample.lab.work import Block, Task, play
-from ensample.simulation.threads import on_threads
+from ensample.simulation.threads import cores, on_threads
 
 __all__ = ["Engine", "Threads"]
 
@@ -47,7 +46,7 @@ class Threads(Engine):
 
     @property
     def workers(self) -> int:
-        return self.count or os.cpu_count() or 1
+        return self.count or cores()
 
     def __str__(self) -> str:
         return f"{self.workers} threads"

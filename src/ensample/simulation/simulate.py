@@ -1,6 +1,5 @@
 """`simulate`: replicates on threads, the same numbers for any number of them."""
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,7 +17,7 @@ from ensample.simulation.registry import EVALUATIONS
 from ensample.simulation.replicates import LONGEST, Desk, Job, replicates
 from ensample.simulation.run_log import RunLog
 from ensample.simulation.runs import Runs
-from ensample.simulation.threads import on_threads
+from ensample.simulation.threads import cores, on_threads
 from ensample.types import IntArray
 
 __all__ = ["simulate"]
@@ -49,6 +48,7 @@ def simulate(
     problem of its own for each replicate. Replicate r faces the same problem and the same noise under every recipe, and gives
     the same bits whatever the threads and the order. `progress` is called with the number of finished runs; `rounds` with the
     number of rounds played so far, by the threads that play them: after each run, and on the way where the live policy plays.
+    `threads`: at most so many, one a core if not said otherwise, and fewer where they would wait for each other.
     `cell` numbers the cells of a study, so that their random numbers differ. `log` is a Parquet file for the decisions of all
     runs, with their propensities, as `Experiment.log` has them; the live policies play then, and regret is theirs.
 
@@ -73,7 +73,7 @@ def simulate(
     book = None if log is None else RunLog(getattr(problem, "name", type(problem).__name__))
     played = None if rounds is None else RoundsDone(rounds).add
     job = Job(recipe, problem, marks, evaluation if book is None else "live", seed, cell, book, played)
-    workers = min(runs, os.cpu_count() or 1 if threads is None else whole("threads", threads, 1))
+    workers = min(runs, cores() if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
     regret, seconds = np.full((runs, marks.size), np.nan), np.zeros(runs)
     ways: set[str] = set()
@@ -139,8 +139,11 @@ class Counts:
 
 def blocks_of(runs: int, horizon: int, workers: int) -> Iterator[range]:
     """Replicates that a thread plays one after the other: several where they are short, for handing over takes time too."""
-    size = max(1, min(runs // (4 * workers), BLOCK_ROUNDS // horizon))
-    return (range(first, min(first + size, runs)) for first in range(0, runs, size))
+    most = max(1, min(runs // (4 * workers), BLOCK_ROUNDS // horizon))
+    first, size = 0, 1
+    while first < runs:  # small ones at first: they tell whether threads are worth having
+        yield range(first, min(first + size, runs))
+        first, size = first + size, min(2 * size, most)
 
 
 def checkpoint_rounds(horizon: int, count: int) -> IntArray:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from ensample.checks import whole
 from ensample.errors import WrongType
 from ensample.simulation.tasks import do, names, waiting
+from ensample.simulation.threads import cores
 
 __all__ = ["compile_ahead", "warm_up"]
 
@@ -51,7 +52,7 @@ def warm_up(processes: int | None = None, progress: Progress | None = None) -> i
 
 def compile_ahead(tasks: list[str], processes: int | None = None, progress: Progress | None = None) -> None:
     """Do these tasks, in as many processes as there are cores; a single one in this process."""
-    workers = min(len(tasks), processes or os.cpu_count() or 1)
+    workers = min(len(tasks), processes or cores())
     if workers > 1 and sys.executable:
         finished: Iterator[object] = in_processes(tasks, workers)
     else:
