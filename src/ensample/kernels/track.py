@@ -171,26 +171,35 @@ def new_track(
 
 
 class Tracks:
-    """Those of one run after the other. Of one size they are one track, wiped: kernels take in sooner what they have met."""
+    """Those of one run after the other. Of one kind they are one track, wiped: kernels take in sooner what they have met."""
 
     def __init__(self, checkpoints: IntArray, stop: IntArray, rate: float) -> None:
         self.checkpoints, self.stop, self.rate = checkpoints, stop, rate
         self._made: tuple[Room, float] | None = None
+        self._learned: LearnedScales | None = None
+        self._track: Track
+        self._first: list[tuple[Any, Any]]  # what runs write to, and what was there before the first round
 
     def clean(self, room: Room, lam: float, learned: LearnedScales | None) -> Track:
         """A run before its first round, as `new_track` makes it: the one before is over."""
-        if learned is not None:
-            return new_track(room, lam, self.checkpoints, self.stop, learned, self.rate)
-        if self._made != (room, lam):
-            track = self._track = new_track(room, lam, self.checkpoints, self.stop, None, self.rate)
-            numbers: Any = track.tally
-            written = (track.gram, track.inverse, track.mean, track.target, track.pulls, track.gain, track.regret, numbers.base)
-            self._first = [(values, values.copy()) for values in written]  # scales that are given do not change
-            self._made = room, lam
-        else:
+        if self._made == (room, lam) and alike(learned, self._learned):
             for values, first in self._first:
                 values[...] = first
-        return self._track
+            return self._track
+        track = self._track = new_track(room, lam, self.checkpoints, self.stop, learned, self.rate)
+        bases: list[Any] = [track.tally, track.scales.sizes]
+        written = [track.gram, track.inverse, track.mean, track.target, track.pulls, track.gain, track.regret]
+        written += [track.prior, track.prior_root, track.counted] if learned else []
+        self._first = [(values, values.copy()) for values in (*written, *(view.base for view in bases))]
+        self._made, self._learned = (room, lam), learned
+        return track
+
+
+def alike(one: LearnedScales | None, other: LearnedScales | None) -> bool:
+    """Whether scales are learned in the same way, from the same sizes."""
+    if one is None or other is None:
+        return one is other
+    return one[0] is other[0] and one[1:] == other[1:]
 
 
 @embedded
