@@ -5,9 +5,10 @@ import pytest
 
 import ensample as es
 from conformance.policies import FEATURES
+from ensample.kernels.books import new_book
+from ensample.kernels.descent import HUGE, Moving, Pull, commit, stride
 from ensample.kernels.minibatches import merge
-from ensample.kernels.networks import Pull, commit
-from ensample.models.network_ensemble import NO_BOOK
+from ensample.models.nets import Nets
 from ensample.models.networks import ACTIVATIONS, Networks
 from ensample.randomness import Address, Stream
 from naive.networks import NaiveEnsemble, SingleNetwork
@@ -46,7 +47,8 @@ def test_training_together_is_training_one_by_one(
     nets = Networks(dim, hidden, activation, size)
     state = np.zeros((3 if optimizer == "adam" else 1, nets.count))
     state[0] = anchor = nets.draw(rng)
-    anchor, pull, ends = anchor.copy(), 0.3, np.array([3, nets.count])
+    anchor, pull, book = anchor.copy(), 0.3, new_book(dim)
+    moving = Moving(state, state[:0], anchor, Pull(np.array([3, nets.count]), np.array([1.0, 1.0])))
     singles = [SingleNetwork(nets, anchor, member, activation) for member in range(size)]
     for number in range(1, 21):
         rows, target = rng.standard_normal((6, dim)), rng.standard_normal((size, 6))
@@ -54,8 +56,7 @@ def test_training_together_is_training_one_by_one(
         by_one = [nets.member(state[0], j, rows) for j in range(size)]
         np.testing.assert_allclose(outputs, by_one, rtol=1e-12, atol=1e-12)
         gradient = nets.gradient(state[0], rows, tape, outputs - target)
-        step = gradient, anchor, Pull(ends, np.array([1.0, 1.0])), pull, 0.05, number
-        assert commit(state, state[:0], *step, NO_BOOK, NO_BOOK)
+        assert commit(moving, gradient, stride(pull, 0.05, number), book, book)
         for j, single in enumerate(singles):
             gradients = [single.gradient(x, single.output(x) - y) for x, y in zip(rows, target[j], strict=True)]
             total = [sum(parts) for parts in zip(*gradients, strict=True)]
@@ -113,3 +114,42 @@ def test_equal_rows_of_a_minibatch_become_one() -> None:
     count = merge(seen, which)
     assert count == len(set(drawn.tolist())) and which[0] == 0
     np.testing.assert_array_equal(seen[:count][which], different[drawn])
+
+
+class StepByStep(Networks):
+    """Forward, aim, back and a step, one call after the other."""
+
+    step = Nets.step
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_in_one_call_has_the_bits_of_its_parts(name: str) -> None:
+    """In rounds of several minibatches and of one."""
+    recipe = es.EnsembleSampling(3, model=MODELS[name])
+    one, other = (recipe.start(es.ChangingArms(3), seed=4) for _ in range(2))
+    other.model.nets.__class__ = StepByStep
+    rng = np.random.default_rng(1)
+    for _ in range(70):
+        rows, y = rng.standard_normal((4, 3)), float(rng.random())
+        for policy in (one, other):
+            policy.update(policy.decide(rows), y)
+    for values, same in zip(one.model.arrays().values(), other.model.arrays().values(), strict=True):
+        np.testing.assert_array_equal(values, same)
+
+
+@pytest.mark.parametrize("nets", [Networks, StepByStep])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_step_that_is_refused_changes_nothing(name: str, nets: type[Networks]) -> None:
+    """The weights of one member are so large that its gradients are."""
+    policy = es.EnsembleSampling(3, model=MODELS[name]).start(es.ChangingArms(3), seed=4)
+    policy.model.nets.__class__ = nets
+    rng = np.random.default_rng(1)
+    for _ in range(70):
+        policy.update(policy.decide(rng.standard_normal((4, 3))), float(rng.random()))
+    decision = policy.decide(rng.standard_normal((4, 3)))
+    policy.model.nets.layers(policy.model.weights[0])[-1].matrix[-1] = 1e6 * HUGE
+    before = {key: values.copy() for key, values in policy.model.arrays().items()}
+    with pytest.raises(es.InvalidArgument, match=r"^rate = .*: expected a smaller one"):
+        policy.update(decision, 0.5)
+    for key, values in policy.model.arrays().items():
+        np.testing.assert_array_equal(values, before[key])

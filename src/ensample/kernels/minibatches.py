@@ -8,17 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ensample.kernels.books import OBSERVED, PLACE, ROUND, TRAINED, Book, feature_sizes, newest, reward_units
 from ensample.kernels.compile import embedded, kernel
 from ensample.types import FloatArray, IntArray
 
 __all__ = [
+    "FETCHED",
     "LOGISTIC",
     "RECENT",
     "SQUARED",
     "WIDEST",
     "Aim",
     "Held",
-    "Newest",
+    "Lesson",
+    "Minibatch",
     "aim",
     "fetch",
     "first_equal",
@@ -32,6 +35,7 @@ __all__ = [
 
 SQUARED, LOGISTIC = 0, 1  # losses
 WIDEST = 100.0  # times its typical size: further out, where networks know nothing, a feature counts no more
+FETCHED = -1
 RECENT = 4.0  # the weight of the newest of n squared misses, times n: the older half of them counts 1/16
 
 
@@ -46,14 +50,6 @@ class Held(NamedTuple):
     told: FloatArray  # [C, m] what prior networks say; [C, 0] where there are none
 
 
-class Newest(NamedTuple):
-    """The observation that is being learned, which is not in memory yet."""
-
-    values: FloatArray  # [d + 1] features and reward
-    kept: IntArray  # [2] its round, and its place or -1
-    told: FloatArray  # [m] what prior networks say of it; [0] where there are none
-
-
 class Aim(NamedTuple):
     """What members aim at."""
 
@@ -61,6 +57,25 @@ class Aim(NamedTuple):
     prior: float  # the scale of the prior networks
     boldness: float  # what multiplies sigma; NaN: perturbations are in the units of the rewards
     pull: float  # lam; NaN: sigma^2 in units of the rewards' spread
+
+
+class Lesson(NamedTuple):
+    """What is taught in a round."""
+
+    aim: Aim
+    held: Held
+    told: FloatArray  # [m] what prior networks say of the newest observation; [0] where there are none
+    before: Book  # the newest observation, which is not in memory yet
+    after: Book
+
+
+class Minibatch(NamedTuple):
+    """Observations that were drawn from the memory; the newest comes before them, to be seen."""
+
+    places: IntArray  # [B]
+    seen: FloatArray  # [1 + B, d] as networks see them
+    rewards: FloatArray  # [B]
+    which: IntArray  # [1 + B] which of the different rows each is, as `merge` has it
 
 
 def spread_of(mean: float, deviations: float, count: int) -> float:
@@ -80,23 +95,23 @@ spread_at, sigma_at = embedded(spread_of), embedded(sigma_of)
 
 
 @kernel
-def fetch(
-    held: Held, newest: Newest, places: IntArray, begin: int, sizes: FloatArray, seen: FloatArray, rewards: FloatArray
-) -> int:
-    """Observations of some places from number `begin` on, as networks see them: rows of `seen` [B, d] and `rewards` [B].
+def fetch(lesson: Lesson, batch: Minibatch) -> int:
+    """The observations of a minibatch as networks see them, the newest taken to be in its place.
 
-    The newest is taken to be in its place. Stops at the first for which perturbations are not known; returns its number, or B.
+    Before them the newest itself, in the units that there were before it. Returns FETCHED, or the number of a place in memory
+    that members have to add to first.
     """
-    d = seen.shape[1]
-    for b in range(begin, places.size):
-        place = places[b]
-        fresh = place == newest.kept[1]
-        if held.known[place] != (newest.kept[0] if fresh else held.rounds[place]):
-            return b
-        row = newest.values[:d] if fresh else held.features[place]
-        rewards[b] = newest.values[d] if fresh else held.rewards[place]
-        measure(row, sizes, seen[b])
-    return places.size
+    held, values, counts, d = lesson.held, newest(lesson.after), lesson.after.counts, batch.seen.shape[1]
+    sizes = feature_sizes(lesson.after)
+    measure(values[:d], feature_sizes(lesson.before), batch.seen[0])
+    for b in range(batch.places.size):
+        place = batch.places[b]
+        fresh = place == counts[PLACE]
+        if held.known[place] != (counts[ROUND] if fresh else held.rounds[place]):
+            return place
+        batch.rewards[b] = values[d] if fresh else held.rewards[place]
+        measure(values[:d] if fresh else held.features[place], sizes, batch.seen[1 + b])
+    return FETCHED
 
 
 @embedded
@@ -156,38 +171,27 @@ def same(one: FloatArray, other: FloatArray) -> bool:
 
 
 @kernel
-def aim(
-    how: Aim,
-    held: Held,
-    newest: Newest,
-    places: IntArray,
-    which: IntArray,
-    rewards: FloatArray,
-    outputs: FloatArray,
-    count: int,
-    before: FloatArray,
-    after: FloatArray,
-    delta: FloatArray,
-) -> float:
-    """The derivative of the minibatch's mean loss by the outputs, into `delta`: both [m, G]. Returns lam.
+def aim(lesson: Lesson, batch: Minibatch, number: int, outputs: FloatArray, delta: FloatArray) -> float:
+    """The derivative of the mean loss of minibatch `number` by the outputs, into `delta`: both [m, G]. Returns lam / n.
 
     Observation b is in row `which[b + 1]` of G, as `merge` has it. The first row is that of the newest observation, which
-    came only to be seen. What members expected of it brings the units of rewards (mean, squared deviations, mean squared
-    miss) from `before` to `after`, unless `before` is empty.
+    came only to be seen: what members expected of it brings the units of rewards up to date, in a round's first minibatch.
     """
-    y = newest.values[newest.values.size - 1]
-    if before.size > 0:
-        learn_units(before, after, y, count, y - expectation(how, newest, outputs, count - 1, before))
-    mean, spread = after[0], spread_at(after[0], after[1], count)
-    sigma = sigma_at(after[2], spread)
-    members, batch = outputs.shape[0], places.size
+    how, held, count, units = lesson.aim, lesson.held, lesson.after.counts[OBSERVED], reward_units(lesson.after)
+    if number == lesson.before.counts[TRAINED] + 1:
+        known = reward_units(lesson.before)
+        y = float(newest(lesson.after)[held.features.shape[1]])
+        learn_units(known, units, y, count, y - expectation(how, lesson.told, outputs, count - 1, known))
+    mean, spread = units[0], spread_at(units[0], units[1], count)
+    sigma = sigma_at(units[2], spread)
+    members, drawn = outputs.shape[0], batch.places.size
     delta[:] = 0.0
-    for b in range(batch):
-        place, row, y = places[b], which[b + 1], rewards[b]
+    for b in range(drawn):
+        place, row, y = batch.places[b], batch.which[b + 1], batch.rewards[b]
         if how.loss == SQUARED:
             target, scale = (y - mean) / spread, (1.0 if math.isnan(how.boldness) else how.boldness * sigma) / spread
             for j in range(members):
-                delta[j, row] += (heard(how, held, outputs, j, row, place) - target - scale * held.z[place, j]) / batch
+                delta[j, row] += (heard(how, held, outputs, j, row, place) - target - scale * held.z[place, j]) / drawn
         else:
             total = 0.0
             for j in range(members):
@@ -196,10 +200,10 @@ def aim(
             scale = (1.0 if math.isnan(how.boldness) else how.boldness) * math.sqrt(centre * (1.0 - centre))
             for j in range(members):
                 expected = sigmoid(heard(how, held, outputs, j, row, place))
-                delta[j, row] += (expected - y - scale * held.z[place, j]) / batch
+                delta[j, row] += (expected - y - scale * held.z[place, j]) / drawn
     if not math.isnan(how.pull):
-        return how.pull
-    return (sigma / spread) ** 2 if how.loss == SQUARED else 1.0  # the noise of clicks is known
+        return how.pull / count
+    return ((sigma / spread) ** 2 if how.loss == SQUARED else 1.0) / count  # the noise of clicks is known
 
 
 @embedded
@@ -209,11 +213,11 @@ def heard(how: Aim, held: Held, outputs: FloatArray, member: int, row: int, plac
 
 
 @embedded
-def expectation(how: Aim, newest: Newest, outputs: FloatArray, count: int, units: FloatArray) -> float:
+def expectation(how: Aim, told: FloatArray, outputs: FloatArray, count: int, units: FloatArray) -> float:
     """What members expected of the newest reward, in the mean, when rewards had these units."""
     total = 0.0
     for j in range(outputs.shape[0]):
-        u = outputs[j, 0] + (how.prior * newest.told[j] if newest.told.size > 0 else 0.0)
+        u = outputs[j, 0] + (how.prior * told[j] if told.size > 0 else 0.0)
         total += u if how.loss == SQUARED else sigmoid(u)
     mean = total / outputs.shape[0]
     return units[0] + spread_at(units[0], units[1], count) * mean if how.loss == SQUARED else mean

@@ -12,7 +12,7 @@ from ensample.kernels.compile import kernel, loop
 from ensample.kernels.networks import activate_row, gate_row
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Shape", "backward", "forward"]
+__all__ = ["Desk", "Shape", "backward", "forward"]
 
 
 class Shape(NamedTuple):
@@ -24,28 +24,43 @@ class Shape(NamedTuple):
     kind: int  # of activation
 
 
+class Part(NamedTuple):
+    """One member's part of such a vector: of weights, or of their gradient."""
+
+    shape: Shape
+    values: FloatArray  # [n]
+    member: int
+
+
+class Desk(NamedTuple):
+    """What passes write to."""
+
+    units: FloatArray  # [m, .] hidden units, a row for each member
+    errors: FloatArray  # [2, .] room for the units of the widest layer, twice
+    turned: FloatArray  # [.] room for the widest matrix between hidden layers
+    gradient: FloatArray  # [n]
+
+
 @loop
-def matrix(shape: Shape, values: FloatArray, layer: int, member: int) -> FloatArray:
+def flat_matrix(part: Part, layer: int) -> FloatArray:
+    """[in out], a view."""
+    size = part.shape.widths[layer] * part.shape.widths[layer + 1]
+    begin = part.shape.begins[layer] + part.member * size
+    return part.values[begin : begin + size]
+
+
+@loop
+def matrix(part: Part, layer: int) -> FloatArray:
     """[in, out], a view."""
-    before, after = shape.widths[layer], shape.widths[layer + 1]
-    begin = shape.begins[layer] + member * before * after
-    return values[begin : begin + before * after].reshape((before, after))
+    return flat_matrix(part, layer).reshape((part.shape.widths[layer], part.shape.widths[layer + 1]))
 
 
 @loop
-def bias(shape: Shape, values: FloatArray, layer: int, member: int) -> FloatArray:
+def bias(part: Part, layer: int) -> FloatArray:
     """[out], a view."""
-    after = shape.widths[layer + 1]
-    begin = shape.begins[layer] + (shape.size * shape.widths[layer] + member) * after
-    return values[begin : begin + after]
-
-
-@loop
-def last_weights(shape: Shape, values: FloatArray, member: int) -> FloatArray:
-    """The matrix [in, 1] of the last layer as a vector, a view."""
-    before = shape.widths[shape.widths.size - 2]
-    begin = shape.begins[shape.widths.size - 2] + member * before
-    return values[begin : begin + before]
+    before, after = part.shape.widths[layer], part.shape.widths[layer + 1]
+    begin = part.shape.begins[layer] + (part.shape.size * before + part.member) * after
+    return part.values[begin : begin + after]
 
 
 @loop
@@ -61,61 +76,62 @@ def hidden(shape: Shape, units: FloatArray, layer: int, batch: int) -> FloatArra
 @kernel
 def forward(shape: Shape, weights: FloatArray, rows: FloatArray, first: int, units: FloatArray, outputs: FloatArray) -> None:
     """Hidden units and outputs [n, B] of n members from number `first` on."""
-    last, batch = shape.widths.size - 2, rows.shape[0]
     for place in range(outputs.shape[0]):
-        member, given, found = first + place, rows, outputs[place]
-        for layer in range(last):
-            reached = hidden(shape, units[place], layer, batch)
-            np.dot(given, matrix(shape, weights, layer, member), reached)
-            shift = bias(shape, weights, layer, member)
-            for b in range(batch):
-                activate_row(reached[b], shift, shape.kind)
-            given = reached
-        np.dot(given, last_weights(shape, weights, member), found)
-        constant = bias(shape, weights, last, member)[0]
-        for b in range(batch):
-            found[b] += constant
+        forward_one(Part(shape, weights, first + place), rows, units[place], outputs[place])
 
 
 @kernel
-def backward(
-    shape: Shape,
-    weights: FloatArray,
-    rows: FloatArray,
-    units: FloatArray,
-    delta: FloatArray,
-    errors: FloatArray,
-    turned: FloatArray,
-    gradient: FloatArray,
-) -> None:
-    """The gradient of a loss whose derivatives by the outputs are `delta` [m, B].
+def forward_one(weights: Part, rows: FloatArray, units: FloatArray, outputs: FloatArray) -> None:
+    """One member's hidden units and outputs [B]."""
+    shape, given, last, batch = weights.shape, rows, weights.shape.widths.size - 2, rows.shape[0]
+    for layer in range(last):
+        reached = hidden(shape, units, layer, batch)
+        np.dot(given, matrix(weights, layer), reached)
+        shift = bias(weights, layer)
+        for b in range(batch):
+            activate_row(reached[b], shift, shape.kind)
+        given = reached
+    np.dot(given, flat_matrix(weights, last), outputs)
+    constant = bias(weights, last)[0]
+    for b in range(batch):
+        outputs[b] += constant
 
-    `errors` [2, .] and `turned` have room for the widest layers' units and matrix.
-    """
-    last, batch = shape.widths.size - 2, rows.shape[0]
+
+@kernel
+def backward(shape: Shape, weights: FloatArray, rows: FloatArray, delta: FloatArray, desk: Desk) -> None:
+    """The gradient of a loss whose derivatives by the outputs are `delta` [m, B], where `forward` left its hidden units."""
     for member in range(shape.size):
-        given = hidden(shape, units[member], last - 1, batch)
-        np.dot(given.T, delta[member], last_weights(shape, gradient, member))
-        bias(shape, gradient, last, member)[0] = total(delta[member])
-        error = errors[0, : given.size].reshape(given.shape)
-        spread_error(delta[member], last_weights(shape, weights, member), error)
-        for layer in range(last - 1, -1, -1):
-            sums = bias(shape, gradient, layer, member)
-            for i in range(sums.size):
-                sums[i] = 0.0
-            for b in range(batch):
-                gate_row(error[b], given[b], shape.kind, sums)
-            if layer == 0:
-                np.dot(rows.T, error, matrix(shape, gradient, 0, member))
-            else:
-                given = hidden(shape, units[member], layer - 1, batch)
-                np.dot(given.T, error, matrix(shape, gradient, layer, member))
-                before, after = shape.widths[layer], shape.widths[layer + 1]
-                by = turned[: before * after].reshape((after, before))
-                turn(matrix(shape, weights, layer, member), by)
-                further = errors[(last - layer) % 2, : given.size].reshape(given.shape)
-                np.dot(error, by, further)
-                error = further
+        into = Part(shape, desk.gradient, member)
+        backward_one(Part(shape, weights, member), rows, delta[member], desk, into)
+
+
+@kernel
+def backward_one(weights: Part, rows: FloatArray, delta: FloatArray, desk: Desk, gradient: Part) -> None:
+    """One member's gradient, of derivatives `delta` [B]."""
+    shape, units, batch = weights.shape, desk.units[weights.member], rows.shape[0]
+    last = shape.widths.size - 2
+    given = hidden(shape, units, last - 1, batch)
+    np.dot(given.T, delta, flat_matrix(gradient, last))
+    bias(gradient, last)[0] = total(delta)
+    error = desk.errors[0, : given.size].reshape(given.shape)
+    spread_error(delta, flat_matrix(weights, last), error)
+    for layer in range(last - 1, -1, -1):
+        sums = bias(gradient, layer)
+        for i in range(sums.size):
+            sums[i] = 0.0
+        for b in range(batch):
+            gate_row(error[b], given[b], shape.kind, sums)
+        if layer == 0:
+            np.dot(rows.T, error, matrix(gradient, 0))
+        else:
+            given = hidden(shape, units, layer - 1, batch)
+            np.dot(given.T, error, matrix(gradient, layer))
+            before, after = shape.widths[layer], shape.widths[layer + 1]
+            by = desk.turned[: before * after].reshape((after, before))
+            turn(matrix(weights, layer), by)
+            further = desk.errors[(last - layer) % 2, : given.size].reshape(given.shape)
+            np.dot(error, by, further)
+            error = further
 
 
 @loop

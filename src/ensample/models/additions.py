@@ -7,6 +7,7 @@ was loaded or replayed has the same bits as one that went on.
 
 import numpy as np
 
+from ensample.kernels.minibatches import measured
 from ensample.models.nets import Nets
 from ensample.models.replay import EMPTY
 from ensample.perturbations import Perturbation, drawn
@@ -15,7 +16,6 @@ from ensample.types import FloatArray
 
 __all__ = ["Additions"]
 
-NOTHING = np.zeros(0)
 KEPT = 1024  # rows whose outputs are kept beside those of the memory: arms that stand are played again and again
 
 
@@ -31,23 +31,29 @@ class Additions:
         self._by_row: dict[bytes, FloatArray] = {}  # outputs by row, of those that were asked for last
         self._room = nets.room()
 
-    def take_units(self, sizes: FloatArray) -> None:
-        """What prior networks said in other units is forgotten; perturbations have none."""
-        if self.prior is not None and not np.array_equal(sizes, self._sizes):
-            self.known[:] = EMPTY
-            self._sizes = sizes.copy()
+    def begin(self, before: FloatArray, after: FloatArray, x: FloatArray, told: FloatArray) -> None:
+        """A round whose observation x [d] is seen in the units of before, and all others in those after it: [d] each.
 
-    def compute(self, place: int, round: int, x: FloatArray) -> None:
-        """What goes with the observation of a round, as networks see it [d], in its place."""
+        What prior networks say of x is put into `told`. What they said in other units is forgotten; perturbations have none.
+        """
+        if self.prior is None:
+            return
+        told[:] = self.outputs(in_these(x, before))
+        if not np.array_equal(after, self._sizes):
+            self.known[:] = EMPTY
+            self._sizes = after.copy()
+
+    def compute(self, place: int, round: int, x: FloatArray, sizes: FloatArray) -> None:
+        """What goes with the observation x [d] of a round, in its place."""
         self.known[place] = EMPTY  # until both are there
         self.z[place] = self.perturbations(round)
-        self.told[place] = self.outputs(x)
+        if self.prior is not None:
+            self.told[place] = self.outputs(in_these(x, sizes))
         self.known[place] = round
 
     def outputs(self, x: FloatArray) -> FloatArray:
-        """What prior networks say of one row, as networks see it [d]: [m], or [0] where there are none."""
-        if self.prior is None:
-            return NOTHING
+        """What prior networks say of one row, as networks see it [d]: [m]."""
+        assert self.prior is not None
         row = x.tobytes()
         if row not in self._by_row:
             if len(self._by_row) >= KEPT:
@@ -59,3 +65,10 @@ class Additions:
         """Z_round^1..m."""
         shape = (self.nets.size,)
         return drawn(self.law, self.law.draw(self.address.generator(Stream.PERTURBATION, round), shape), shape)
+
+
+def in_these(x: FloatArray, sizes: FloatArray) -> FloatArray:
+    """One row as networks see it in these units: [d]."""
+    seen = np.empty((1, x.size))
+    measured(x[None], sizes, seen)
+    return seen.ravel()

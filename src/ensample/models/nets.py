@@ -3,8 +3,13 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.random import Generator
 
+from ensample.kernels.books import TRAINED
+from ensample.kernels.descent import Moving, commit, stride
+from ensample.kernels.minibatches import FETCHED, Lesson, Minibatch, aim, fetch, merge
+from ensample.kernels.training import LEARNED, REFUSED
 from ensample.types import FloatArray
 
 __all__ = ["Nets"]
@@ -32,7 +37,7 @@ class Nets(ABC):
         """What one member gives for each row of features [B, d]: [B]."""
 
     def room(self) -> Any:
-        """What `forward` and `gradient` may write to when they are given it; one at a time."""
+        """What `forward`, `gradient` and `step` may write to when they are given it; one at a time."""
         return None
 
     @abstractmethod
@@ -42,6 +47,24 @@ class Nets(ABC):
     @abstractmethod
     def gradient(self, weights: FloatArray, rows: FloatArray, tape: Any, delta: FloatArray, room: Any = None) -> FloatArray:
         """Of a loss whose derivatives by the outputs of `forward` are `delta` [m, B]: [n], until the room is used again."""
+
+    def step(self, lesson: Lesson, batch: Minibatch, moving: Moving, rate: float, number: int, room: Any = None) -> int:
+        """One step downhill on minibatch `number` and, where it is the round's last, the book brought up to date.
+
+        All of it, and LEARNED; or nothing, and REFUSED where the gradient is not finite, or the number of a place in memory
+        that members have to add to first.
+        """
+        missing = fetch(lesson, batch)
+        if missing != FETCHED:
+            return missing
+        weights = (moving.begun if len(moving.begun) else moving.weights)[0]
+        rows = batch.seen[: merge(batch.seen, batch.which)]
+        tape, outputs = self.forward(weights, rows, room)
+        delta = np.empty(outputs.shape)
+        how = stride(aim(lesson, batch, number, outputs, delta), rate, number)
+        gradient = self.gradient(weights, rows, tape, delta, room)
+        last = number == lesson.after.counts[TRAINED]
+        return LEARNED if commit(moving, gradient, how, lesson.after, lesson.before if last else lesson.after) else REFUSED
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
         """What each member gives for each row [B, d]: [m, B]."""

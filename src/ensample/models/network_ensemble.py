@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.kernels.minibatches import Aim, Held, Newest, aim, fetch, first_equal, measured, merge
-from ensample.kernels.networks import Book, Pull, commit
+from ensample.kernels.books import Book, feature_sizes, new_book, newest, reward_units
+from ensample.kernels.descent import Moving, Pull
+from ensample.kernels.minibatches import Aim, Held, Lesson, Minibatch, first_equal
+from ensample.kernels.training import REFUSED
 from ensample.models.additions import Additions
 from ensample.models.loss import Loss
 from ensample.models.model import Model
@@ -44,8 +46,7 @@ class Training(NamedTuple):
     boldness: float | None  # what multiplies sigma; None: perturbations are in the units of the rewards
 
 
-VIEWS = ("anchor", "weights", "_current", "state", "_held")
-NO_BOOK = Book(np.zeros(0), np.zeros(0, np.int64))
+MADE = ("_after", "_batch", "_current", "_lesson", "_moving", "anchor", "state", "weights")  # by `_look`
 
 
 class NetworkState(NamedTuple):
@@ -59,17 +60,12 @@ class NetworkState(NamedTuple):
     newest: FloatArray  # [d + 1] features and reward of the newest observation
     kept: IntArray  # [2] its round, and its place in memory
 
-    def beside(self) -> "NetworkState":
-        """A copy."""
-        return state_of(Book(self.book.numbers.copy(), self.book.counts.copy()))
-
 
 def state_of(book: Book) -> NetworkState:
-    """Of a book of 4 d + 4 numbers and 4 counts."""
     numbers, counts, d = book.numbers, book.counts, book.numbers.size // 4 - 1
-    features = FeatureUnits(numbers[:d], numbers[d : 2 * d], numbers[2 * d : 3 * d])
-    rewards = RewardUnits(numbers[-3:-2], numbers[-2:-1], numbers[-1:])
-    return NetworkState(book, features, rewards, counts[:1], counts[1:2], numbers[3 * d : 4 * d + 1], counts[2:])
+    features = FeatureUnits(feature_sizes(book), numbers[d : 2 * d], numbers[2 * d : 3 * d])
+    rewards = RewardUnits(*np.split(reward_units(book), 3))
+    return NetworkState(book, features, rewards, counts[:1], counts[1:2], newest(book), counts[2:])
 
 
 class NetworkEnsemble(Model):
@@ -94,12 +90,11 @@ class NetworkEnsemble(Model):
         self.memory: Memory = new_memory(training.memory, nets.dim)
         given = (math.nan if value is None else value for value in (training.boldness, training.pull))
         self.aim = Aim(training.loss.code, training.prior, *given)
-        self._begun = np.zeros((0, nets.count))
         self._room = nets.room()
         self._seen_rows: FloatArray | None = None  # of the standing arms, and what prior networks say of them, as it is asked
         self._prior_rows: dict[int, FloatArray] = {}
         self._firsts: dict[int, int] = {}  # of standing arms that were best the first that is equal
-        self._book = Book(np.zeros(4 * nets.dim + 4), np.zeros(4, np.int64))
+        self._book = new_book(nets.dim)
         self._look()
         self.state.features.sizes[:] = new_feature_units(rows, nets.dim).sizes
         self.state.kept[:] = EMPTY
@@ -107,11 +102,15 @@ class NetworkEnsemble(Model):
     def _look(self) -> None:
         self.anchor, self.weights = self._numbers[0], self._numbers[1:]  # [n]; [3, n] with the optimiser's moments, or [1, n]
         self._current = self.weights[0]
-        self.state = state_of(self._book)
-        self._held = Held(*self.memory, self.additions.known, self.additions.z, self.additions.told)
+        self._moving = Moving(self.weights, self.weights[:0], self.anchor, self._pull)
+        self.state, self._after = state_of(self._book), state_of(new_book(self.nets.dim))  # as it is, and is about to be
+        self._batch = new_minibatch(0, self.nets.dim)
+        held = Held(*self.memory, self.additions.known, self.additions.z, self.additions.told)
+        told = np.zeros(self.additions.told.shape[1])
+        self._lesson = Lesson(self.aim, held, told, self.state.book, self._after.book)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in VIEWS}  # copies would be no views
+        return {name: value for name, value in vars(self).items() if name not in MADE}  # copies would be no views
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)
@@ -184,65 +183,56 @@ class NetworkEnsemble(Model):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.training.loss.check(y)
-        before, after, count = self.state, self.state.beside(), self.count + 1
+        before, after, count = self.state, self._after, self.count + 1
+        after.book.numbers[:] = before.book.numbers
         if not self.standing:
             after.features.learn(x, count)
         after.observed[0], after.trained[0] = count, before.trained[0] + self._steps(count)
         after.newest[:-1], after.newest[-1] = x, y
-        after.kept[:] = round, reservoir_place(self.address, round, count, self.memory.capacity)
-        self._train(before, after)
+        place = reservoir_place(self.address, round, count, self.memory.capacity)
+        after.kept[:] = round, place
+        self.additions.begin(before.features.sizes, after.features.sizes, x, self._lesson.told)
+        if place != EMPTY:
+            self._add(place)
+        self._train(round, count)
 
     def _steps(self, count: int) -> int:
         """More minibatches in the first rounds, where they are small and all is new."""
         training = self.training
         return max(training.steps, min(MOST, EARLY * training.batch // count))
 
-    def _train(self, before: NetworkState, after: NetworkState) -> None:
+    def _train(self, round: int, count: int) -> None:
         """The round's minibatches: all but the last on a copy of the weights, and that one is what changes the state.
 
         The newest observation comes before each of them, in its first pass to tell what members expected of it: it is taught
         there only if it was drawn.
         """
-        training, count, round = self.training, int(after.observed[0]), int(after.kept[0])
-        first, last = int(before.trained[0]) + 1, int(after.trained[0])
+        training, first, last = self.training, int(self.state.trained[0]) + 1, int(self._after.trained[0])
         drawn = drawn_places(self.address, round, last - first + 1, training.batch, min(count, self.memory.capacity))
-        begun = self._begun if first == last else self.weights.copy()
-        current = begun[0] if len(begun) else self._current
-        units = before.book.numbers[-3:], after.book.numbers[-3:]
-        seen, rewards, which = self._blank(drawn.shape[1])
-        measured(after.newest[None, :-1], before.features.sizes, seen[:1])
-        newest = Newest(after.newest, after.kept, self.additions.outputs(seen[0]))
-        with np.errstate(all="ignore"):  # what diverges is refused below
-            for number, places in enumerate(drawn, first):
-                self._fetch(newest, places, after.features.sizes, seen[1:], rewards)
-                rows = seen[: merge(seen, which)]
-                tape, outputs = self.nets.forward(current, rows, self._room)
-                delta = np.empty(outputs.shape)
-                was = units[0] if number == first else NO_BOOK.numbers
-                lam = aim(self.aim, self._held, newest, places, which, rewards, outputs, count, was, units[1], delta)
-                gradient = self.nets.gradient(current, rows, tape, delta, self._room)
-                step = gradient, self.anchor, self._pull, lam / count, training.rate, number
-                if number < last:
-                    fine = commit(begun, self._begun, *step, NO_BOOK, NO_BOOK)
-                else:
-                    fine = commit(self.weights, begun, *step, before.book, after.book)
-                if not fine:
-                    raise InvalidArgument("rate", training.rate, "a smaller one: the weights do not stay finite")
+        aside, moving = self._moving, self._moving
+        if first < last:
+            begun = self.weights.copy()
+            aside, moving = moving._replace(weights=begun), moving._replace(begun=begun)
+        for number, places in enumerate(drawn, first):
+            self._step(places, moving if number == last else aside, number)
 
-    def _blank(self, batch: int) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Room for a minibatch, which the newest observation comes before: rows [1 + B, d], rewards [B], which row [1 + B]."""
-        return np.empty((1 + batch, self.nets.dim)), np.empty(batch), np.empty(1 + batch, np.int64)
+    def _step(self, places: IntArray, moving: Moving, number: int) -> None:
+        """One minibatch."""
+        if places.size != self._batch.rewards.size:
+            self._batch = new_minibatch(places.size, self.nets.dim)
+        batch, rate = self._batch._replace(places=places), self.training.rate
+        while (answer := self.nets.step(self._lesson, batch, moving, rate, number, self._room)) >= 0:
+            self._add(answer)
+        if answer == REFUSED:
+            raise InvalidArgument("rate", rate, "a smaller one: the weights do not stay finite")
 
-    def _fetch(self, newest: Newest, places: IntArray, sizes: FloatArray, seen: FloatArray, rewards: FloatArray) -> None:
-        """What is in these places of the memory once the newest observation is."""
-        if not self.standing:
-            self.additions.take_units(sizes)
-        begin = 0
-        while (begin := fetch(self._held, newest, places, begin, sizes, seen, rewards)) < places.size:
-            place, here = int(places[begin]), int(newest.kept[1])
-            x = newest.values[:-1] if place == here else self.memory.features[place]
-            measured(x[None], sizes, seen[begin : begin + 1])
-            self.additions.compute(place, int(newest.kept[0]) if place == here else int(self.memory.rounds[place]), seen[begin])
+    def _add(self, place: int) -> None:
+        """What members add to what is in a place of the memory once the newest observation is."""
+        if place == self._after.kept[1]:
+            x, round = self._after.newest[:-1], int(self._after.kept[0])
+        else:
+            x, round = self.memory.features[place], int(self.memory.rounds[place])
+        self.additions.compute(place, round, x, self._after.features.sizes)
 
     def settle(self) -> None:
         round, place = self.state.kept.tolist()
@@ -286,6 +276,11 @@ class NetworkEnsemble(Model):
         if self.nets.keeps_draws:
             parts |= {"anchor": self.anchor} | ({} if self.additions.prior is None else {"prior": self.additions.prior})
         return parts | {f"memory.{name}": values for name, values in memory._asdict().items()}
+
+
+def new_minibatch(size: int, dim: int) -> Minibatch:
+    """Room for so many observations."""
+    return Minibatch(np.zeros(size, np.int64), np.zeros((1 + size, dim)), np.zeros(size), np.zeros(1 + size, np.int64))
 
 
 def runs(values: FloatArray) -> Pull:

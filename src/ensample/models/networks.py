@@ -13,8 +13,11 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.extras import require
+from ensample.kernels.descent import Moving
+from ensample.kernels.minibatches import Lesson, Minibatch
 from ensample.kernels.networks import LEAKY, RELU, TANH
-from ensample.kernels.passes import Shape, backward, forward
+from ensample.kernels.passes import Desk, Shape, backward, forward
+from ensample.kernels.training import train
 from ensample.models.nets import Nets
 from ensample.types import FloatArray
 
@@ -43,18 +46,18 @@ class Slate:
     def __reduce__(self) -> tuple[Any, ...]:
         return Slate, (self.nets,)  # copies of views would be none
 
-    def fit(self, rows: int) -> "Slate":
-        """Itself, with room for so many rows of features."""
+    def fit(self, rows: int) -> Desk:
+        """Room for so many rows of features."""
         if rows > self._most:
             self._build(max(rows, 2 * self._most))
-        return self
+        return self._desk
 
     def _build(self, rows: int) -> None:
         nets = self.nets
         hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
         sizes = [nets.count, nets.size * rows * sum(hidden), 2 * rows * widest, widest * widest]
-        self.gradient, units, errors, self.turned = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
-        self.units, self.errors = units.reshape(nets.size, -1), errors.reshape(2, -1)
+        gradient, units, errors, turned = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
+        self._desk = Desk(units.reshape(nets.size, -1), errors.reshape(2, -1), turned, gradient)
         self._most = rows
 
 
@@ -71,24 +74,21 @@ class Networks(Nets):
         require("scipy", extra="networks")  # before a kernel is called: without it numba ends the process
         self.dim, self.size, self.kind = dim, size, ACTIVATIONS[activation]
         self.widths = [dim, *hidden, 1]
-        self.shapes: list[tuple[int, ...]] = []
-        for width, after in pairwise(self.widths):
-            self.shapes += [(size, width, after), (size, after)]
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])
+        ends = np.cumsum([size * (width + 1) * after for width, after in pairwise(self.widths)])
         self.count = int(ends[-1])
-        self.shape = Shape(np.array(self.widths), np.append(0, ends[1:-1:2]), size, self.kind)
+        self.shape = Shape(np.array(self.widths), np.append(0, ends[:-1]), size, self.kind)
 
     def room(self) -> Slate:
         return Slate(self)
 
     def layers(self, weights: FloatArray) -> list[Layer]:
         """Views of a vector [count]."""
-        parts, first = [], 0
-        for shape in self.shapes:
-            last = first + math.prod(shape)
-            parts.append(weights[first:last].reshape(shape))
-            first = last
-        return [Layer(*parts[k : k + 2]) for k in range(0, len(parts), 2)]
+        parts = np.split(weights, self.shape.begins[1:])
+        layers = []
+        for part, (width, after) in zip(parts, pairwise(self.widths), strict=True):
+            matrices, biases = np.split(part, [self.size * width * after])
+            layers.append(Layer(matrices.reshape(self.size, width, after), biases.reshape(self.size, after)))
+        return layers
 
     def spreads(self) -> FloatArray:
         """The standard deviation with which each weight is drawn: [count]."""
@@ -119,6 +119,12 @@ class Networks(Nets):
         self, weights: FloatArray, rows: FloatArray, units: FloatArray, delta: FloatArray, room: Slate | None = None
     ) -> FloatArray:
         """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]."""
-        room = (room or Slate(self)).fit(len(rows))
-        backward(self.shape, weights, np.ascontiguousarray(rows), units, delta, room.errors, room.turned, room.gradient)
-        return room.gradient
+        desk = (room or Slate(self)).fit(len(rows))._replace(units=units)
+        backward(self.shape, weights, np.ascontiguousarray(rows), delta, desk)
+        return desk.gradient
+
+    def step(
+        self, lesson: Lesson, batch: Minibatch, moving: Moving, rate: float, number: int, room: Slate | None = None
+    ) -> int:
+        desk = (room or Slate(self)).fit(len(batch.seen))
+        return train(self.shape, lesson, batch, moving, rate, number, desk)
