@@ -70,6 +70,19 @@ def test_an_oracle_cannot_change_the_model() -> None:
     assert theta.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("place", [0, 17, -1])
+@pytest.mark.parametrize("count", [1, 3, 5000])
+def test_features_are_finite_and_at_most_the_largest(count: int, place: int) -> None:
+    features = np.ones((count, 2))
+    for fine in (1e49, -1e60, 1e100, -1e100):
+        features.flat[min(place, count)] = fine
+        assert (es.FiniteArms(features).rows == features).all()
+    for wrong in (1.01e100, -1e101, 1e308, np.inf, -np.inf, np.nan):
+        features.flat[min(place, count)] = wrong
+        with pytest.raises(es.InvalidArgument, match=r"^features = .*at most 1e\+100"):
+            es.FiniteArms(features)
+
+
 def test_features_are_copied_and_frozen() -> None:
     features = np.eye(2)
     arms = es.FiniteArms(features)

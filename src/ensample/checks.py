@@ -130,7 +130,8 @@ def array(argument: str, value: object, expected: str, *, shared: bool = False) 
     """A contiguous array of finite doubles: a new one or, where it may be `shared`, one that nobody can write to."""
     given = plain(argument, value, expected)
     result = given.view(np.ndarray) if shared and is_frozen(given) else np.array(given, dtype=np.float64, order="C")
-    if result.size > 0 and not (result.min() >= -LARGEST and result.max() <= LARGEST):  # false for NaN too
+    # Where the sum of squares is small all entries are, and that is one look at them. Both comparisons are false for NaN.
+    if not np.vdot(result, result) <= LARGEST and not (result.min() >= -LARGEST and result.max() <= LARGEST):
         raise InvalidArgument(argument, value, f"{expected}, every entry finite and at most {LARGEST:g}")
     return result
 

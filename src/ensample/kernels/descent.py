@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from ensample.kernels.books import Book, enter
-from ensample.kernels.compile import kernel, loop
+from ensample.kernels.compile import embedded, kernel, loop
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["HUGE", "Moving", "Pull", "Stride", "commit", "stride"]
@@ -38,6 +38,16 @@ class Stride(NamedTuple):
     second: float
 
 
+class Run(NamedTuple):
+    """Weights that are pulled alike, their moments and gradient, and where they began: [n] each."""
+
+    w: FloatArray
+    m: FloatArray
+    v: FloatArray
+    gradient: FloatArray
+    anchor: FloatArray
+
+
 @loop
 def stride(by: float, rate: float, number: int) -> Stride:
     """Of step `number`, from 1."""
@@ -45,30 +55,47 @@ def stride(by: float, rate: float, number: int) -> Stride:
 
 
 @loop
-def adam(weights: FloatArray, begin: int, gradient: FloatArray, anchor: FloatArray, strength: float, how: Stride) -> None:
-    """One step of Adam on sum_i loss_i + strength |w - anchor|^2 / 2, in place: beta = (0.9, 0.999).
-
-    Of weights and their two moments [3, n] those from number `begin` on, as many as there are of the gradient.
-
-    Reference: D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
-    """
-    end = begin + gradient.size
-    w, m, v = weights[0, begin:end], weights[1, begin:end], weights[2, begin:end]
-    for i in range(w.size):
-        g = gradient[i] + strength * (w[i] - anchor[i])
-        moment = 0.9 * m[i] + 0.1 * g
-        square = 0.999 * v[i] + 0.001 * g * g
-        m[i] = moment
-        v[i] = square
-        w[i] -= how.first * moment / (math.sqrt(how.second * square) + TINY)
+def cut(run: Run, begin: int, end: int) -> Run:
+    """A part of it."""
+    w, m, v = run.w[begin:end], run.m[begin:end], run.v[begin:end]
+    return Run(w, m, v, run.gradient[begin:end], run.anchor[begin:end])
 
 
 @loop
-def sgd(weights: FloatArray, begin: int, gradient: FloatArray, anchor: FloatArray, strength: float, how: Stride) -> None:
-    """One step of gradient descent, as `adam`: of weights [1, n]."""
-    w = weights[0, begin : begin + gradient.size]
+def adam(run: Run, strength: float, how: Stride) -> None:
+    """One step of Adam on sum_i loss_i + strength |w - anchor|^2 / 2, in place: beta = (0.9, 0.999).
+
+    Roots and quotients are what it takes its time for: two weights, one of each half, share a quotient.
+
+    Reference: D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
+    """
+    half = run.w.size // 2
+    one, other = cut(run, 0, half), cut(run, half, 2 * half)
+    for i in range(half):
+        moment, root = felt(one, i, strength, how.second)
+        second_moment, second_root = felt(other, i, strength, how.second)
+        by = how.first / (root * second_root)
+        one.w[i] -= moment * second_root * by
+        other.w[i] -= second_moment * root * by
+    for i in range(2 * half, run.w.size):
+        moment, root = felt(run, i, strength, how.second)
+        run.w[i] -= how.first * moment / root
+
+
+@embedded
+def felt(run: Run, i: int, strength: float, second: float) -> tuple[float, float]:
+    """The moments of a weight brought up to date; gives the first, and the root of the second, which is never 0."""
+    g = run.gradient[i] + strength * (run.w[i] - run.anchor[i])
+    run.m[i] = moment = 0.9 * run.m[i] + 0.1 * g
+    run.v[i] = square = 0.999 * run.v[i] + 0.001 * g * g
+    return moment, math.sqrt(second * square) + TINY
+
+
+@loop
+def sgd(w: FloatArray, gradient: FloatArray, anchor: FloatArray, strength: float, rate: float) -> None:
+    """One step of gradient descent, on the same."""
     for i in range(w.size):
-        w[i] -= how.rate * (gradient[i] + strength * (w[i] - anchor[i]))
+        w[i] -= rate * (gradient[i] + strength * (w[i] - anchor[i]))
 
 
 @kernel
@@ -85,11 +112,11 @@ def commit(moving: Moving, gradient: FloatArray, how: Stride, after: Book, book:
     begin = 0
     for run in range(moving.pull.ends.size):
         end, strength = moving.pull.ends[run], how.by * moving.pull.strengths[run]
-        found, there = gradient[begin:end], moving.anchor[begin:end]
+        w, found, there = moving.weights[0, begin:end], gradient[begin:end], moving.anchor[begin:end]
         if moving.weights.shape[0] == 3:
-            adam(moving.weights, begin, found, there, strength, how)
+            adam(Run(w, moving.weights[1, begin:end], moving.weights[2, begin:end], found, there), strength, how)
         else:
-            sgd(moving.weights, begin, found, there, strength, how)
+            sgd(w, found, there, strength, how.rate)
         begin = end
     enter(after, book)
     return True

@@ -123,10 +123,14 @@ def measure(row: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
 
 
 @kernel
-def measured(rows: FloatArray, sizes: FloatArray, seen: FloatArray) -> None:
-    """Rows as networks see them: both [B, d]."""
+def measured(rows: FloatArray, sizes: FloatArray, seen: FloatArray) -> bool:
+    """Rows as networks see them: both [B, d]. Returns whether all features have units."""
     for b in range(rows.shape[0]):
         measure(rows[b], sizes, seen[b])
+    known = 0
+    for i in range(sizes.size):
+        known += sizes[i] > 0.0
+    return known == sizes.size
 
 
 @kernel

@@ -98,33 +98,36 @@ def forward_one(weights: Part, rows: FloatArray, units: FloatArray, outputs: Flo
 
 
 @kernel
-def backward(shape: Shape, weights: FloatArray, rows: FloatArray, delta: FloatArray, desk: Desk) -> None:
-    """The gradient of a loss whose derivatives by the outputs are `delta` [m, B], where `forward` left its hidden units."""
+def backward(shape: Shape, weights: FloatArray, rows: FloatArray, delta: FloatArray, first: int, desk: Desk) -> None:
+    """The gradient of a loss whose derivatives by the outputs are `delta` [m, B], 0 before row `first`.
+
+    The desk is as `forward` left it.
+    """
     for member in range(shape.size):
         into = Part(shape, desk.gradient, member)
-        backward_one(Part(shape, weights, member), rows, delta[member], desk, into)
+        backward_one(Part(shape, weights, member), rows, delta[member], first, desk, into)
 
 
 @kernel
-def backward_one(weights: Part, rows: FloatArray, delta: FloatArray, desk: Desk, gradient: Part) -> None:
+def backward_one(weights: Part, rows: FloatArray, delta: FloatArray, first: int, desk: Desk, gradient: Part) -> None:
     """One member's gradient, of derivatives `delta` [B]."""
     shape, units, batch = weights.shape, desk.units[weights.member], rows.shape[0]
     last = shape.widths.size - 2
-    given = hidden(shape, units, last - 1, batch)
-    np.dot(given.T, delta, flat_matrix(gradient, last))
-    bias(gradient, last)[0] = total(delta)
+    given, slopes = hidden(shape, units, last - 1, batch)[first:], delta[first:]
+    np.dot(given.T, slopes, flat_matrix(gradient, last))
+    bias(gradient, last)[0] = total(slopes)
     error = desk.errors[0, : given.size].reshape(given.shape)
-    spread_error(delta, flat_matrix(weights, last), error)
+    spread_error(slopes, flat_matrix(weights, last), error)
     for layer in range(last - 1, -1, -1):
         sums = bias(gradient, layer)
         for i in range(sums.size):
             sums[i] = 0.0
-        for b in range(batch):
+        for b in range(slopes.size):
             gate_row(error[b], given[b], shape.kind, sums)
         if layer == 0:
-            np.dot(rows.T, error, matrix(gradient, 0))
+            np.dot(rows[first:].T, error, matrix(gradient, 0))
         else:
-            given = hidden(shape, units, layer - 1, batch)
+            given = hidden(shape, units, layer - 1, batch)[first:]
             np.dot(given.T, error, matrix(gradient, layer))
             before, after = shape.widths[layer], shape.widths[layer + 1]
             by = desk.turned[: before * after].reshape((after, before))

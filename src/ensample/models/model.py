@@ -84,7 +84,8 @@ class Model(ABC):
             raise InvalidArgument("arms", offer, f"arms that are listed: {type(self).__name__} scores them one by one")
         scores = self._scored(member, offer.rows)
         arm = int(scores.argmax())
-        self._ranked(scores, scores[arm])
+        if scores[arm] != scores[arm]:
+            self._ranked(scores, scores[arm])
         return arm, offer.rows[arm]
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:

@@ -220,7 +220,7 @@ class NetworkEnsemble(Model):
         """One minibatch."""
         if places.size != self._batch.rewards.size:
             self._batch = new_minibatch(places.size, self.nets.dim)
-        batch, rate = self._batch._replace(places=places), self.training.rate
+        batch, rate = Minibatch(places, *self._batch[1:]), self.training.rate
         while (answer := self.nets.step(self._lesson, batch, moving, rate, number, self._room)) >= 0:
             self._add(answer)
         if answer == REFUSED:

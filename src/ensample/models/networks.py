@@ -120,7 +120,7 @@ class Networks(Nets):
     ) -> FloatArray:
         """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]."""
         desk = (room or Slate(self)).fit(len(rows))._replace(units=units)
-        backward(self.shape, weights, np.ascontiguousarray(rows), delta, desk)
+        backward(self.shape, weights, np.ascontiguousarray(rows), delta, 0, desk)
         return desk.gradient
 
     def step(

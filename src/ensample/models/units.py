@@ -59,9 +59,8 @@ def typical_sizes(rows: FloatArray) -> FloatArray:
 
 def in_units(rows: FloatArray, sizes: FloatArray) -> FloatArray:
     """Rows as networks see them: [K, d]."""
-    if not sizes.all():
-        here = typical_sizes(rows)
-        sizes = np.where(sizes > 0.0, sizes, np.where(here > 0.0, here, 1.0))
     seen = np.empty(rows.shape)
-    measured(rows, sizes, seen)
+    if not measured(rows, sizes, seen):
+        here = typical_sizes(rows)
+        measured(rows, np.where(sizes > 0.0, sizes, np.where(here > 0.0, here, 1.0)), seen)
     return seen
