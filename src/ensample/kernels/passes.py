@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ensample.kernels.compile import kernel, loop
-from ensample.kernels.networks import activate_row, gate_row
+from ensample.kernels.networks import Last, activate_row, gate_last, gate_row
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["Desk", "Shape", "backward", "forward"]
@@ -114,27 +114,32 @@ def backward_one(weights: Part, rows: FloatArray, delta: FloatArray, first: int,
     shape, units, batch = weights.shape, desk.units[weights.member], rows.shape[0]
     last = shape.widths.size - 2
     given, slopes = hidden(shape, units, last - 1, batch)[first:], delta[first:]
-    np.dot(given.T, slopes, flat_matrix(gradient, last))
+    outmost = Last(flat_matrix(weights, last), cleared(flat_matrix(gradient, last)))
     bias(gradient, last)[0] = total(slopes)
     error = desk.errors[0, : given.size].reshape(given.shape)
-    spread_error(slopes, flat_matrix(weights, last), error)
-    for layer in range(last - 1, -1, -1):
-        sums = bias(gradient, layer)
-        for i in range(sums.size):
-            sums[i] = 0.0
+    sums = cleared(bias(gradient, last - 1))
+    for b in range(slopes.size):
+        gate_last(error[b], given[b], shape.kind, sums, slopes[b], outmost)
+    for layer in range(last - 1, 0, -1):
+        given = hidden(shape, units, layer - 1, batch)[first:]
+        np.dot(given.T, error, matrix(gradient, layer))
+        before, after = shape.widths[layer], shape.widths[layer + 1]
+        by = desk.turned[: before * after].reshape((after, before))
+        turn(matrix(weights, layer), by)
+        further = desk.errors[(last - layer) % 2, : given.size].reshape(given.shape)
+        np.dot(error, by, further)
+        error, sums = further, cleared(bias(gradient, layer - 1))
         for b in range(slopes.size):
             gate_row(error[b], given[b], shape.kind, sums)
-        if layer == 0:
-            np.dot(rows[first:].T, error, matrix(gradient, 0))
-        else:
-            given = hidden(shape, units, layer - 1, batch)[first:]
-            np.dot(given.T, error, matrix(gradient, layer))
-            before, after = shape.widths[layer], shape.widths[layer + 1]
-            by = desk.turned[: before * after].reshape((after, before))
-            turn(matrix(weights, layer), by)
-            further = desk.errors[(last - layer) % 2, : given.size].reshape(given.shape)
-            np.dot(error, by, further)
-            error = further
+    np.dot(rows[first:].T, error, matrix(gradient, 0))
+
+
+@loop
+def cleared(values: FloatArray) -> FloatArray:
+    """The same array, of zeros."""
+    for i in range(values.size):
+        values[i] = 0.0
+    return values
 
 
 @loop
@@ -143,15 +148,6 @@ def total(values: FloatArray) -> float:
     for b in range(values.size):
         found += values[b]
     return found
-
-
-@loop
-def spread_error(delta: FloatArray, last: FloatArray, errors: FloatArray) -> None:
-    """Back through the last layer: errors[b, i] = delta[b] last[i]."""
-    for b in range(errors.shape[0]):
-        row = errors[b]
-        for i in range(row.size):
-            row[i] = delta[b] * last[i]
 
 
 @loop
