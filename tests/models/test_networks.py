@@ -5,8 +5,7 @@ import pytest
 
 import ensample as es
 from conformance.policies import FEATURES
-from ensample.kernels.books import new_book
-from ensample.kernels.descent import HUGE, Moving, Pull, commit, stride
+from ensample.kernels.descent import HUGE, Moving, Pull, descend, stride
 from ensample.kernels.minibatches import merge
 from ensample.kernels.passes import backward, forward
 from ensample.models.nets import Nets
@@ -48,7 +47,7 @@ def test_training_together_is_training_one_by_one(
     nets = Networks(dim, hidden, activation, size)
     state = np.zeros((3 if optimizer == "adam" else 1, nets.count))
     state[0] = anchor = nets.draw(rng)
-    anchor, pull, book = anchor.copy(), 0.3, new_book(dim)
+    anchor, pull = anchor.copy(), 0.3
     moving = Moving(state, state[:0], anchor, Pull(np.array([3, nets.count]), np.array([1.0, 1.0])))
     singles = [SingleNetwork(nets, anchor, member, activation) for member in range(size)]
     for number in range(1, 21):
@@ -57,7 +56,7 @@ def test_training_together_is_training_one_by_one(
         by_one = [nets.member(state[0], j, rows) for j in range(size)]
         np.testing.assert_allclose(outputs, by_one, rtol=1e-12, atol=1e-12)
         gradient = nets.gradient(state[0], rows, tape, outputs - target)
-        assert commit(moving, gradient, stride(pull, 0.05, number), book, book)
+        assert descend(moving, gradient, stride(pull, 0.05, number))
         for j, single in enumerate(singles):
             gradients = [single.gradient(x, single.output(x) - y) for x, y in zip(rows, target[j], strict=True)]
             total = [sum(parts) for parts in zip(*gradients, strict=True)]
@@ -74,12 +73,12 @@ def test_rows_without_slopes_add_nothing_to_a_gradient(dim: int, hidden: tuple[i
     nets = Networks(dim, hidden, "tanh", size)
     weights, rows, delta = nets.draw(rng), rng.standard_normal((7, dim)), rng.standard_normal((size, 7))
     delta[:, 0] = 0.0
-    desk = nets.room().fit(7)
-    forward(nets.shape, weights, rows, 0, desk.units, np.empty((size, 7)))
+    space = nets.room().fit(7)
+    forward(nets.shape, weights, rows, 0, space.units, np.empty((size, 7)))
     found = []
     for first in (0, 1, 2):
-        backward(nets.shape, weights, rows, delta, first, desk)
-        found.append(desk.gradient.copy())
+        backward(nets.shape, weights, rows, delta, first, space)
+        found.append(space.gradient.copy())
     np.testing.assert_allclose(found[1], found[0], rtol=1e-12, atol=1e-12)
     assert np.abs(found[2] - found[0]).max() > 1e-3, "the control: the second row has slopes"
 

@@ -17,7 +17,7 @@ def kept_rounds(seed: int, count: int, capacity: int, forgetful: bool = False) -
         if forgetful and place == EMPTY:
             place = t % capacity
         if place != EMPTY:
-            memory.keep(place, np.ones(1), 0.0, t)
+            memory.rounds[place] = t
     return memory.rounds
 
 

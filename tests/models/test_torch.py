@@ -79,7 +79,6 @@ def test_ensembles_of_the_same_weights_are_twins(standing: bool, given: dict) ->
     for t in range(40):
         (decision,) = play(policy, 1, t)
         twin.learn(decision.round, decision.arm if standing else -1, decision.features, reward(policy, t, decision))
-        twin.settle()
     expected = policy.model.all_scores(FEATURES)
     np.testing.assert_allclose(twin.all_scores(FEATURES), expected, rtol=1e-9, atol=1e-9)
     assert np.abs(twin.all_scores(FEATURES[::-1]) - expected).max() > 1e-3, "the control: other rows have other scores"

@@ -3,11 +3,10 @@
 import math
 from typing import NamedTuple
 
-from ensample.kernels.books import Book, enter
 from ensample.kernels.compile import embedded, kernel, loop
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["HUGE", "Moving", "Pull", "Stride", "commit", "stride"]
+__all__ = ["HUGE", "Moving", "Pull", "Stride", "descend", "stride"]
 
 TINY = 1e-8  # what keeps Adam's quotient finite where a weight has no gradient
 HUGE = 1e150  # a gradient beyond it, whose square may not be finite, is no step downhill any more
@@ -38,7 +37,7 @@ class Stride(NamedTuple):
     second: float
 
 
-class Run(NamedTuple):
+class WeightRun(NamedTuple):
     """Weights that are pulled alike, their moments and gradient, and where they began: [n] each."""
 
     w: FloatArray
@@ -55,14 +54,14 @@ def stride(by: float, rate: float, number: int) -> Stride:
 
 
 @loop
-def cut(run: Run, begin: int, end: int) -> Run:
+def cut(run: WeightRun, begin: int, end: int) -> WeightRun:
     """A part of it."""
     w, m, v = run.w[begin:end], run.m[begin:end], run.v[begin:end]
-    return Run(w, m, v, run.gradient[begin:end], run.anchor[begin:end])
+    return WeightRun(w, m, v, run.gradient[begin:end], run.anchor[begin:end])
 
 
 @loop
-def adam(run: Run, strength: float, how: Stride) -> None:
+def adam(run: WeightRun, strength: float, how: Stride) -> None:
     """One step of Adam on sum_i loss_i + strength |w - anchor|^2 / 2, in place: beta = (0.9, 0.999).
 
     Roots and quotients are what it takes its time for: two weights, one of each half, share a quotient.
@@ -83,7 +82,7 @@ def adam(run: Run, strength: float, how: Stride) -> None:
 
 
 @embedded
-def felt(run: Run, i: int, strength: float, second: float) -> tuple[float, float]:
+def felt(run: WeightRun, i: int, strength: float, second: float) -> tuple[float, float]:
     """The moments of a weight brought up to date; gives the first, and the root of the second, which is never 0."""
     g = run.gradient[i] + strength * (run.w[i] - run.anchor[i])
     run.m[i] = moment = 0.9 * run.m[i] + 0.1 * g
@@ -99,8 +98,8 @@ def sgd(w: FloatArray, gradient: FloatArray, anchor: FloatArray, strength: float
 
 
 @kernel
-def commit(moving: Moving, gradient: FloatArray, how: Stride, after: Book, book: Book) -> bool:
-    """One step downhill, and a book brought up to date: all of it or, where the gradient is not finite, False and nothing."""
+def descend(moving: Moving, gradient: FloatArray, how: Stride) -> bool:
+    """One step of all weights or, where the gradient [n] is not finite, False and of none."""
     wild = 0
     for i in range(gradient.size):
         wild += not abs(gradient[i]) < HUGE
@@ -114,9 +113,8 @@ def commit(moving: Moving, gradient: FloatArray, how: Stride, after: Book, book:
         end, strength = moving.pull.ends[run], how.by * moving.pull.strengths[run]
         w, found, there = moving.weights[0, begin:end], gradient[begin:end], moving.anchor[begin:end]
         if moving.weights.shape[0] == 3:
-            adam(Run(w, moving.weights[1, begin:end], moving.weights[2, begin:end], found, there), strength, how)
+            adam(WeightRun(w, moving.weights[1, begin:end], moving.weights[2, begin:end], found, there), strength, how)
         else:
             sgd(w, found, there, strength, how.rate)
         begin = end
-    enter(after, book)
     return True

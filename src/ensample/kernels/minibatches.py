@@ -29,6 +29,7 @@ __all__ = [
     "learn_units",
     "measured",
     "merge",
+    "remember",
     "sigma_of",
     "spread_of",
 ]
@@ -112,6 +113,18 @@ def fetch(lesson: Lesson, batch: Minibatch) -> int:
         batch.rewards[b] = values[d] if fresh else held.rewards[place]
         measure(values[:d] if fresh else held.features[place], sizes, batch.seen[1 + b])
     return FETCHED
+
+
+@embedded
+def remember(lesson: Lesson) -> None:
+    """Put the newest observation in its place in memory, if it has one."""
+    held, counts, values = lesson.held, lesson.after.counts, newest(lesson.after)
+    place, d = counts[PLACE], held.features.shape[1]
+    if place >= 0:
+        for i in range(d):
+            held.features[place, i] = values[i]
+        held.rewards[place] = values[d]
+        held.rounds[place] = counts[ROUND]
 
 
 @embedded

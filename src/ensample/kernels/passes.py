@@ -12,7 +12,7 @@ from ensample.kernels.compile import kernel, loop
 from ensample.kernels.networks import Last, activate_row, gate_last, gate_row
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Desk", "Shape", "backward", "forward"]
+__all__ = ["Shape", "Space", "backward", "forward"]
 
 
 class Shape(NamedTuple):
@@ -24,7 +24,7 @@ class Shape(NamedTuple):
     kind: int  # of activation
 
 
-class Part(NamedTuple):
+class MemberPart(NamedTuple):
     """One member's part of such a vector: of weights, or of their gradient."""
 
     shape: Shape
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     member: int
 
 
-class Desk(NamedTuple):
+class Space(NamedTuple):
     """What passes write to."""
 
     units: FloatArray  # [m, .] hidden units, a row for each member
@@ -42,7 +42,7 @@ class Desk(NamedTuple):
 
 
 @loop
-def flat_matrix(part: Part, layer: int) -> FloatArray:
+def flat_matrix(part: MemberPart, layer: int) -> FloatArray:
     """[in out], a view."""
     size = part.shape.widths[layer] * part.shape.widths[layer + 1]
     begin = part.shape.begins[layer] + part.member * size
@@ -50,13 +50,13 @@ def flat_matrix(part: Part, layer: int) -> FloatArray:
 
 
 @loop
-def matrix(part: Part, layer: int) -> FloatArray:
+def matrix(part: MemberPart, layer: int) -> FloatArray:
     """[in, out], a view."""
     return flat_matrix(part, layer).reshape((part.shape.widths[layer], part.shape.widths[layer + 1]))
 
 
 @loop
-def bias(part: Part, layer: int) -> FloatArray:
+def bias(part: MemberPart, layer: int) -> FloatArray:
     """[out], a view."""
     before, after = part.shape.widths[layer], part.shape.widths[layer + 1]
     begin = part.shape.begins[layer] + (part.shape.size * before + part.member) * after
@@ -77,11 +77,11 @@ def hidden(shape: Shape, units: FloatArray, layer: int, batch: int) -> FloatArra
 def forward(shape: Shape, weights: FloatArray, rows: FloatArray, first: int, units: FloatArray, outputs: FloatArray) -> None:
     """Hidden units and outputs [n, B] of n members from number `first` on."""
     for place in range(outputs.shape[0]):
-        forward_one(Part(shape, weights, first + place), rows, units[place], outputs[place])
+        forward_one(MemberPart(shape, weights, first + place), rows, units[place], outputs[place])
 
 
 @kernel
-def forward_one(weights: Part, rows: FloatArray, units: FloatArray, outputs: FloatArray) -> None:
+def forward_one(weights: MemberPart, rows: FloatArray, units: FloatArray, outputs: FloatArray) -> None:
     """One member's hidden units and outputs [B]."""
     shape, given, last, batch = weights.shape, rows, weights.shape.widths.size - 2, rows.shape[0]
     for layer in range(last):
@@ -98,25 +98,27 @@ def forward_one(weights: Part, rows: FloatArray, units: FloatArray, outputs: Flo
 
 
 @kernel
-def backward(shape: Shape, weights: FloatArray, rows: FloatArray, delta: FloatArray, first: int, desk: Desk) -> None:
+def backward(shape: Shape, weights: FloatArray, rows: FloatArray, delta: FloatArray, first: int, space: Space) -> None:
     """The gradient of a loss whose derivatives by the outputs are `delta` [m, B], 0 before row `first`.
 
-    The desk is as `forward` left it.
+    `space` is as `forward` left it.
     """
     for member in range(shape.size):
-        into = Part(shape, desk.gradient, member)
-        backward_one(Part(shape, weights, member), rows, delta[member], first, desk, into)
+        into = MemberPart(shape, space.gradient, member)
+        backward_one(MemberPart(shape, weights, member), rows, delta[member], first, space, into)
 
 
 @kernel
-def backward_one(weights: Part, rows: FloatArray, delta: FloatArray, first: int, desk: Desk, gradient: Part) -> None:
+def backward_one(
+    weights: MemberPart, rows: FloatArray, delta: FloatArray, first: int, space: Space, gradient: MemberPart
+) -> None:
     """One member's gradient, of derivatives `delta` [B]."""
-    shape, units, batch = weights.shape, desk.units[weights.member], rows.shape[0]
+    shape, units, batch = weights.shape, space.units[weights.member], rows.shape[0]
     last = shape.widths.size - 2
     given, slopes = hidden(shape, units, last - 1, batch)[first:], delta[first:]
     outmost = Last(flat_matrix(weights, last), cleared(flat_matrix(gradient, last)))
     bias(gradient, last)[0] = total(slopes)
-    error = desk.errors[0, : given.size].reshape(given.shape)
+    error = space.errors[0, : given.size].reshape(given.shape)
     sums = cleared(bias(gradient, last - 1))
     for b in range(slopes.size):
         gate_last(error[b], given[b], shape.kind, sums, slopes[b], outmost)
@@ -124,9 +126,9 @@ def backward_one(weights: Part, rows: FloatArray, delta: FloatArray, first: int,
         given = hidden(shape, units, layer - 1, batch)[first:]
         np.dot(given.T, error, matrix(gradient, layer))
         before, after = shape.widths[layer], shape.widths[layer + 1]
-        by = desk.turned[: before * after].reshape((after, before))
+        by = space.turned[: before * after].reshape((after, before))
         turn(matrix(weights, layer), by)
-        further = desk.errors[(last - layer) % 2, : given.size].reshape(given.shape)
+        further = space.errors[(last - layer) % 2, : given.size].reshape(given.shape)
         np.dot(error, by, further)
         error, sums = further, cleared(bias(gradient, layer - 1))
         for b in range(slopes.size):

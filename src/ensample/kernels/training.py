@@ -2,19 +2,20 @@
 
 import numpy as np
 
-from ensample.kernels.books import TRAINED
+from ensample.kernels.books import TRAINED, enter
 from ensample.kernels.compile import kernel, loop
-from ensample.kernels.descent import Moving, commit, stride
-from ensample.kernels.minibatches import FETCHED, Lesson, Minibatch, aim, fetch, merge
-from ensample.kernels.passes import Desk, Shape, backward, forward
+from ensample.kernels.descent import Moving, Stride, descend, stride
+from ensample.kernels.minibatches import FETCHED, Lesson, Minibatch, aim, fetch, merge, remember
+from ensample.kernels.passes import Shape, Space, backward, forward
+from ensample.types import FloatArray
 
-__all__ = ["LEARNED", "REFUSED", "train"]
+__all__ = ["LEARNED", "REFUSED", "commit", "train"]
 
 LEARNED, REFUSED = -1, -2
 
 
 @kernel
-def train(shape: Shape, lesson: Lesson, batch: Minibatch, moving: Moving, rate: float, number: int, desk: Desk) -> int:
+def train(shape: Shape, lesson: Lesson, batch: Minibatch, moving: Moving, rate: float, number: int, space: Space) -> int:
     """`Nets.step`, of networks of this shape."""
     missing = fetch(lesson, batch)
     if missing != FETCHED:
@@ -22,12 +23,21 @@ def train(shape: Shape, lesson: Lesson, batch: Minibatch, moving: Moving, rate: 
     weights = moving.begun[0] if moving.begun.shape[0] > 0 else moving.weights[0]
     rows = batch.seen[: merge(batch.seen, batch.which)]
     outputs, delta = np.empty((shape.size, rows.shape[0])), np.empty((shape.size, rows.shape[0]))
-    forward(shape, weights, rows, 0, desk.units, outputs)
+    forward(shape, weights, rows, 0, space.units, outputs)
     how = stride(aim(lesson, batch, number, outputs, delta), rate, number)
-    backward(shape, weights, rows, delta, 0 if is_drawn(batch) else 1, desk)
-    last = number == lesson.after.counts[TRAINED]
-    done = commit(moving, desk.gradient, how, lesson.after, lesson.before if last else lesson.after)
-    return LEARNED if done else REFUSED
+    backward(shape, weights, rows, delta, 0 if is_drawn(batch) else 1, space)
+    return commit(lesson, number, moving, space.gradient, how)
+
+
+@kernel
+def commit(lesson: Lesson, number: int, moving: Moving, gradient: FloatArray, how: Stride) -> int:
+    """The step downhill and, after a round's last minibatch, all else that its observation changes; or REFUSED, and nothing."""
+    if not descend(moving, gradient, how):
+        return REFUSED
+    if number == lesson.after.counts[TRAINED]:
+        enter(lesson.after, lesson.before)
+        remember(lesson)
+    return LEARNED
 
 
 @loop

@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.books import TRAINED
-from ensample.kernels.descent import Moving, commit, stride
+from ensample.kernels.descent import Moving, stride
 from ensample.kernels.minibatches import FETCHED, Lesson, Minibatch, aim, fetch, merge
-from ensample.kernels.training import LEARNED, REFUSED
+from ensample.kernels.training import commit
 from ensample.types import FloatArray
 
 __all__ = ["Nets"]
@@ -49,7 +48,7 @@ class Nets(ABC):
         """Of a loss whose derivatives by the outputs of `forward` are `delta` [m, B]: [n], until the room is used again."""
 
     def step(self, lesson: Lesson, batch: Minibatch, moving: Moving, rate: float, number: int, room: Any = None) -> int:
-        """One step downhill on minibatch `number` and, where it is the round's last, the book brought up to date.
+        """One step downhill on minibatch `number` and, where it is the round's last, all that an observation changes besides.
 
         All of it, and LEARNED; or nothing, and REFUSED where the gradient is not finite, or the number of a place in memory
         that members have to add to first.
@@ -63,8 +62,7 @@ class Nets(ABC):
         delta = np.empty(outputs.shape)
         how = stride(aim(lesson, batch, number, outputs, delta), rate, number)
         gradient = self.gradient(weights, rows, tape, delta, room)
-        last = number == lesson.after.counts[TRAINED]
-        return LEARNED if commit(moving, gradient, how, lesson.after, lesson.before if last else lesson.after) else REFUSED
+        return commit(lesson, number, moving, gradient, how)
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
         """What each member gives for each row [B, d]: [m, B]."""

@@ -1,7 +1,7 @@
 """Algorithm 1 with networks: every member trained on its own perturbed rewards, all of them together.
 
-An update is worked out beside the state it starts from, and the last step downhill takes its place in one call of a kernel:
-whatever comes before that, an error or Ctrl-C, has changed nothing. Then `settle` keeps the newest observation in memory.
+An update is worked out beside the state it starts from, and the last step downhill takes its place in one call of a kernel,
+with the book and the memory: whatever comes before that, an error or Ctrl-C, has changed nothing.
 """
 
 import math
@@ -233,11 +233,6 @@ class NetworkEnsemble(Model):
         else:
             x, round = self.memory.features[place], int(self.memory.rounds[place])
         self.additions.compute(place, round, x, self._after.features.sizes)
-
-    def settle(self) -> None:
-        round, place = self.state.kept.tolist()
-        if place != EMPTY:
-            self.memory.keep(place, self.state.newest[:-1], float(self.state.newest[-1]), round)
 
     @property
     def calibration(self) -> Calibration | None:

@@ -16,7 +16,7 @@ from ensample.extras import require
 from ensample.kernels.descent import Moving
 from ensample.kernels.minibatches import Lesson, Minibatch
 from ensample.kernels.networks import LEAKY, RELU, TANH
-from ensample.kernels.passes import Desk, Shape, backward, forward
+from ensample.kernels.passes import Shape, Space, backward, forward
 from ensample.kernels.training import train
 from ensample.models.nets import Nets
 from ensample.types import FloatArray
@@ -46,18 +46,18 @@ class Slate:
     def __reduce__(self) -> tuple[Any, ...]:
         return Slate, (self.nets,)  # copies of views would be none
 
-    def fit(self, rows: int) -> Desk:
+    def fit(self, rows: int) -> Space:
         """Room for so many rows of features."""
         if rows > self._most:
             self._build(max(rows, 2 * self._most))
-        return self._desk
+        return self._space
 
     def _build(self, rows: int) -> None:
         nets = self.nets
         hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
         sizes = [nets.count, nets.size * rows * sum(hidden), 2 * rows * widest, widest * widest]
         gradient, units, errors, turned = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
-        self._desk = Desk(units.reshape(nets.size, -1), errors.reshape(2, -1), turned, gradient)
+        self._space = Space(units.reshape(nets.size, -1), errors.reshape(2, -1), turned, gradient)
         self._most = rows
 
 
@@ -119,12 +119,12 @@ class Networks(Nets):
         self, weights: FloatArray, rows: FloatArray, units: FloatArray, delta: FloatArray, room: Slate | None = None
     ) -> FloatArray:
         """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]."""
-        desk = (room or Slate(self)).fit(len(rows))._replace(units=units)
-        backward(self.shape, weights, np.ascontiguousarray(rows), delta, 0, desk)
-        return desk.gradient
+        space = (room or Slate(self)).fit(len(rows))._replace(units=units)
+        backward(self.shape, weights, np.ascontiguousarray(rows), delta, 0, space)
+        return space.gradient
 
     def step(
         self, lesson: Lesson, batch: Minibatch, moving: Moving, rate: float, number: int, room: Slate | None = None
     ) -> int:
-        desk = (room or Slate(self)).fit(len(batch.seen))
-        return train(self.shape, lesson, batch, moving, rate, number, desk)
+        space = (room or Slate(self)).fit(len(batch.seen))
+        return train(self.shape, lesson, batch, moving, rate, number, space)

@@ -23,12 +23,6 @@ class Memory(NamedTuple):
     def capacity(self) -> int:
         return len(self.rewards)
 
-    def keep(self, place: int, x: FloatArray, y: float, round: int) -> None:
-        """Put an observation in its place. Doing it twice changes nothing."""
-        self.features[place] = x
-        self.rewards[place] = y
-        self.rounds[place] = round
-
 
 def new_memory(capacity: int, dim: int) -> Memory:
     return Memory(np.zeros((capacity, dim)), np.zeros(capacity), np.full(capacity, EMPTY, np.int64))
