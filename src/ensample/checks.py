@@ -37,6 +37,8 @@ LARGEST = 1e100
 LARGEST_REWARD = 1e150
 """The largest magnitude of a reward: a million squares stay finite."""
 
+AT_ONCE = 10_000  # numbers whose squares are summed up: those of more OpenBLAS shares among threads, which may wait for a core
+
 
 def whole(argument: str, value: object, least: int, most: int | None = None) -> int:
     """A whole number >= `least` (and <= `most`): Python or NumPy integers, no booleans."""
@@ -130,10 +132,16 @@ def array(argument: str, value: object, expected: str, *, shared: bool = False) 
     """A contiguous array of finite doubles: a new one or, where it may be `shared`, one that nobody can write to."""
     given = plain(argument, value, expected)
     result = given.view(np.ndarray) if shared and is_frozen(given) else np.array(given, dtype=np.float64, order="C")
-    # Where the sum of squares is small all entries are, and that is one look at them. Both comparisons are false for NaN.
-    if not np.vdot(result, result) <= LARGEST and not (result.min() >= -LARGEST and result.max() <= LARGEST):
+    if not are_usable(result):
         raise InvalidArgument(argument, value, f"{expected}, every entry finite and at most {LARGEST:g}")
     return result
+
+
+def are_usable(values: FloatArray) -> bool:
+    """Whether all are finite and none is too large. Where the sum of their squares is small it is so: one look at them, not two."""
+    if values.size <= AT_ONCE and np.vdot(values, values) <= LARGEST:
+        return True
+    return bool(values.min() >= -LARGEST and values.max() <= LARGEST)  # false for NaN too
 
 
 def is_frozen(values: NDArray[Any]) -> bool:
