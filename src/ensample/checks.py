@@ -138,7 +138,7 @@ def array(argument: str, value: object, expected: str, *, shared: bool = False) 
 
 
 def are_usable(values: FloatArray) -> bool:
-    """Whether all are finite and none is too large. Where the sum of their squares is small it is so: one look at them, not two."""
+    """Whether all are finite and none is too large. Where the sum of their squares is small it is so, by one look at them."""
     if values.size <= AT_ONCE and np.vdot(values, values) <= LARGEST:
         return True
     return bool(values.min() >= -LARGEST and values.max() <= LARGEST)  # false for NaN too
