@@ -1,6 +1,8 @@
 """The base install: what needs more says so before any work is done, and the rest works without."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -194,3 +196,15 @@ def test_a_page_of_an_evaluation_says_first_that_it_needs_more_than_the_service(
 def test_the_extra_is_named() -> None:
     with pytest.raises(es.InvalidArgument, match=r"the package no_such_package: pip install 'ensample\[cluster\]'"):
         require("json", "no_such_package", extra="cluster")
+
+
+def test_without_torch_all_but_one_module_is_collected() -> None:
+    """Tests need every other package; this one they only use where it is."""
+    root = Path(__file__).parents[1]
+    imports = re.compile(r"^(import|from) torch\b", re.MULTILINE)
+    needy = [path for path in (root / "src").rglob("*.py") if imports.search(path.read_text())]
+    assert [str(path.relative_to(root)) for path in needy] == ["src/ensample/models/torch_nets.py"]
+    code = "import sys; sys.modules['torch'] = None; import conftest; print(*conftest.collect_ignore)"
+    here = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    said = subprocess.run([sys.executable, "-c", code], cwd=root, env=here, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["src/ensample/models/torch_nets.py"]
