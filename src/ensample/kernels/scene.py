@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ensample.kernels.compile import kernel
+from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.links import NO_LINK, mean_at
 from ensample.kernels.noise import draw_reward, noise_spread
 from ensample.kernels.rows import add_outer, argmax
@@ -47,7 +47,7 @@ def first_moment(scene: Scene, track: Track) -> Moment:
     return Moment(gram, np.empty((scene.offered, d)), np.zeros(d), np.zeros(d))
 
 
-@kernel
+@embedded
 def offer(scene: Scene, moment: Moment, rng: Generator) -> None:
     """The arms of a round."""
     features = moment.features
@@ -63,15 +63,15 @@ def offer(scene: Scene, moment: Moment, rng: Generator) -> None:
             features[k, d] = 1.0
 
 
-@kernel
+@embedded
 def best_offered(scene: Scene, track: Track, moment: Moment) -> float:
     """The best x on offer for the moment's model, into `moment.x`; returns the largest linear predictor on offer."""
     features, theta, x = moment.features, moment.theta, moment.x
     if scene.offered == 0:
-        length = np.sqrt((theta * theta).sum())
+        length = norm(theta)
         for i in range(x.size):
             x[i] = theta[i] / length if length > 0.0 else (1.0 if i == 0 else 0.0)
-        return np.sqrt((scene.theta * scene.theta).sum())
+        return norm(scene.theta)
     best = -np.inf
     for k in range(scene.offered):
         track.scores[k] = 0.0
@@ -86,6 +86,14 @@ def best_offered(scene: Scene, track: Track, moment: Moment) -> float:
     return best
 
 
+@embedded
+def norm(values: FloatArray) -> float:
+    squares = 0.0
+    for i in range(values.size):
+        squares += values[i] * values[i]
+    return np.sqrt(squares)
+
+
 @kernel
 def learn_scales(track: Track, moment: Moment) -> None:
     """The scales of noise and parameter anew, and V with the prior that follows."""
@@ -97,7 +105,7 @@ def learn_scales(track: Track, moment: Moment) -> None:
         gram[i, i] += track.prior[i]
 
 
-@kernel
+@embedded
 def play(scene: Scene, track: Track, moment: Moment, t: int, rng: Generator) -> None:
     """Play the best x for the moment's model in round t and learn from it."""
     best = best_offered(scene, track, moment)
@@ -112,7 +120,7 @@ def play(scene: Scene, track: Track, moment: Moment, t: int, rng: Generator) -> 
     note(track, t, mean_at(scene.link, best) - mean)
 
 
-@kernel
+@embedded
 def mean_of(scene: Scene, x: FloatArray) -> float:
     """E[Y | x]."""
     predictor = 0.0
@@ -121,7 +129,7 @@ def mean_of(scene: Scene, x: FloatArray) -> float:
     return mean_at(scene.link, predictor)
 
 
-@kernel
+@embedded
 def play_weighted(scene: Scene, track: Track, moment: Moment, link: int, t: int, rng: Generator) -> None:
     """`play` by a generalised linear model that learns by the stream fit."""
     best = best_offered(scene, track, moment)

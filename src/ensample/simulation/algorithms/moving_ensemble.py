@@ -6,7 +6,7 @@ kept for each touched member and the difference factored by a Cholesky that allo
 
 import numpy as np
 
-from ensample.kernels.compile import kernel
+from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.draws import draw_sum, draw_vector
 from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.ridge import root
@@ -86,7 +86,7 @@ def lazy_moving(scene: Scene, track: Track, ensemble: Ensemble, factor: Inflatio
         play(scene, track, moment, t, rngs.noise)
 
 
-@kernel
+@embedded
 def whole_of(track: Track, total: FloatArray, initial: FloatArray, whole: FloatArray) -> None:
     """W^j + sum_i X_i Z_i^j, W^j for the prior of the moment where that is learned."""
     for i in range(whole.size):
