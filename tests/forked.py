@@ -18,6 +18,8 @@ from typing import NoReturn
 import numba
 from numba.core import config
 
+from forking import fork_for_each_line, take_streams
+
 __all__ = ["run_forked"]
 
 
@@ -43,12 +45,7 @@ def server() -> "subprocess.Popen[str]":
 def serve() -> None:
     numba.njit(error_model="numpy")(some_kernel)(0.5, 3)
     gc.freeze()
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            become(**json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+    fork_for_each_line(become)
 
 
 def some_kernel(base: float, count: int) -> float:
@@ -61,9 +58,7 @@ def become(code: str, environment: dict[str, str], streams: list[str]) -> NoRetu
     os.environ.update(environment)
     config.reload_config()
     sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
-    opened = [os.open(os.devnull, os.O_RDONLY), *(os.open(stream, os.O_WRONLY | os.O_CREAT, 0o600) for stream in streams)]
-    for number, stream in enumerate(opened):
-        os.dup2(stream, number)
+    take_streams(streams)
     status = 0
     try:
         exec(code, {"__name__": "__main__"})

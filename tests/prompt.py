@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, NoReturn
 import typer
 
 from ensample.errors import EnsampleError
+from forking import fork_for_each_line, take_streams
 
 __all__ = ["ENSAMPLE", "PLAIN", "Start", "ensample"]
 
@@ -107,12 +108,7 @@ def serve(missing: tuple[str, ...]) -> None:
     typer.main.get_command(typer.Typer(callback=some_command))  # which imports more
     gc.collect()
     gc.freeze()  # or every command would copy all that is in memory, to count what can be thrown away
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            become(**json.loads(line))
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
+    fork_for_each_line(become)
 
 
 def some_command(number: int = 3) -> None:
@@ -132,9 +128,7 @@ def become(words: list[str], folder: str, environment: dict[str, str], streams: 
     os.chdir(received(folder))
     os.environ.clear()
     os.environ.update({received(name): received(value) for name, value in environment.items()})
-    opened = [os.open(os.devnull, os.O_RDONLY), *(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in streams)]
-    for number, stream in enumerate(opened):
-        os.dup2(stream, number)
+    take_streams(streams)
     sys.argv = [received(word) for word in words]
     os._exit(exit_code())
 
