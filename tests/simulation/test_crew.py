@@ -1,4 +1,4 @@
-"""As many threads as are busy: who waits for Python's lock is one too many."""
+"""All threads, or one where they wait for one lock."""
 
 import os
 import threading
@@ -9,50 +9,61 @@ import pytest
 
 from ensample.simulation import threads
 from ensample.simulation.simulate import blocks_of
-from ensample.simulation.threads import ENOUGH, REST, Crew, Spent, cores, on_threads
+from ensample.simulation.threads import ENOUGH, LONGEST_REST, REST, Crew, Spent, cores, on_threads
 
 
-def told(crew: Crew, share: float, now: float = 0.0, passed: float = ENOUGH) -> int:
-    """The size of a crew whose threads were busy for a share of the time."""
-    crew.note(crew.size, Spent(share * passed, passed), now)
+def told(crew: Crew, *shares: float, now: float = 0.0, passed: float = ENOUGH) -> int:
+    """The size of a crew whose threads were busy for these shares of the time, after a first task each."""
+    for share in [0.0] * crew._new + list(shares):
+        crew.note(crew.size, Spent(share * passed, passed), now)
     return crew.look(now)
 
 
-@pytest.mark.parametrize(("share", "size"), [(1.0, 8), (0.93, 8), (0.8, 7), (0.3, 3), (0.15, 1), (0.0, 1)])
-def test_there_are_as_many_as_were_busy(share: float, size: int) -> None:
-    assert told(Crew(8), share) == size
+@pytest.mark.parametrize("most", [2, 8, 64])
+def test_one_is_left_where_they_use_little_more_than_one_core(most: int) -> None:
+    assert told(Crew(most), *[1.5 / most] * most) == most
+    assert told(Crew(most), *[1.3 / most] * most) == 1
 
 
-def test_two_are_kept_where_they_gain_something() -> None:
-    assert told(Crew(2), 0.71) == 2 and told(Crew(2), 0.69) == 1
+@pytest.mark.parametrize(("most", "share"), [(2, 0.72), (8, 0.5), (16, 0.9), (64, 0.3), (8, 1.2)])
+def test_where_they_use_more_all_stay_for_ever(most: int, share: float) -> None:
+    assert told(Crew(most), *[share] * 1000) == most
+
+
+def test_a_single_task_tells_nothing_of_the_others() -> None:
+    assert told(Crew(8), *[0.0, *[0.9] * 7] * 9) == 8
+    assert told(Crew(8), *[0.0] * 7) == 8
+
+
+def test_nor_does_what_each_of_them_did_first() -> None:
+    """There something is compiled or loaded."""
+    crew = Crew(2)
+    crew.note(2, Spent(0.1, 30.0), 0.0)
+    crew.note(2, Spent(29.0, 30.0), 0.0)
+    assert told(crew, 0.9, 0.8) == 2
 
 
 def test_it_takes_a_while_to_tell() -> None:
     crew = Crew(2)
-    assert told(crew, 0.1, passed=0.6 * ENOUGH) == 2
-    assert told(crew, 0.1, passed=0.6 * ENOUGH) == 1
+    assert told(crew, 0.1, 0.1, passed=0.4 * ENOUGH) == 2
+    assert told(crew, 0.1, passed=0.4 * ENOUGH) == 1
 
 
 def test_who_began_among_others_does_not_count() -> None:
     crew = Crew(4)
-    assert told(crew, 0.3) == 1
+    assert told(crew, *[0.3] * 4) == 1
     crew.note(4, Spent(0.0, 9.0), 0.0)
     assert told(crew, 0.0) == 1, "one alone is never too many"
-    assert told(crew, 0.0, REST) == 4, "nor was what it waited for kept in mind"
+    assert told(crew, 0.0, now=REST) == 4, "nor was what it waited for kept in mind"
 
 
 def test_after_a_rest_all_are_tried_again_and_then_less_often() -> None:
-    crew = Crew(2)
-    assert told(crew, 0.1) == 1
-    assert crew.look(0.9 * REST) == 1 and crew.look(REST) == 2
-    assert told(crew, 0.1, REST) == 1
-    assert crew.look(2.9 * REST) == 1 and crew.look(3.0 * REST) == 2
-
-
-def test_long_tasks_are_tried_less_often() -> None:
-    crew = Crew(2)
-    assert told(crew, 0.1, passed=REST) == 1
-    assert crew.look(7.9 * REST) == 1 and crew.look(8.0 * REST) == 2
+    crew, now, rest = Crew(2), 0.0, REST
+    for _ in range(12):
+        assert told(crew, 0.1, 0.1, now=now) == 1
+        assert crew.look(now + 0.9 * rest) == 1 and crew.look(now + rest) == 2
+        now, rest = now + rest, min(2.0 * rest, LONGEST_REST)
+    assert rest == LONGEST_REST
 
 
 class Meeting:
@@ -71,19 +82,30 @@ class Meeting:
             self.here -= 1
 
 
-def test_who_waits_for_others_is_sent_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that are never busy stand for those that wait for a lock."""
-    monkeypatch.setattr(threads, "REST", 1e9)
-    meeting = Meeting()
+def met(workers: int, **options: bool) -> list[int]:
+    """How many were at work at once, task by task, who are never busy: as threads that wait for a lock. All meet at first."""
+    meeting, first = Meeting(), threading.Barrier(workers, timeout=60.0)
 
     def work(task: int) -> int:
         with meeting:
+            if task < workers:
+                first.wait()
             time.sleep(ENOUGH)
         return task * task
 
-    found = dict(on_threads(work, range(40), 3, np.zeros(1, np.int64)))
+    found = dict(on_threads(work, range(40), workers, np.zeros(1, np.int64), **options))
     assert found == {task: task * task for task in range(40)}, "each is done once"
-    assert max(meeting.most) == 3 and set(meeting.most[-20:]) == {1}
+    return meeting.most
+
+
+def test_who_waits_for_others_is_sent_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "REST", 1e9)
+    many = met(3)
+    assert max(many) == 3 and set(many[-20:]) == {1}
+
+
+def test_as_many_as_somebody_asks_for() -> None:
+    assert max(met(3, all_of_them=True)[-20:]) > 1
 
 
 def test_blocks_grow_and_hold_every_run_once() -> None:

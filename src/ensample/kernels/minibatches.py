@@ -36,7 +36,7 @@ __all__ = [
 
 SQUARED, LOGISTIC = 0, 1  # losses
 WIDEST = 100.0  # times its typical size: further out, where networks know nothing, a feature counts no more
-FETCHED = -1
+FETCHED = -1  # in place of the number of an observation that could not be
 RECENT = 4.0  # the weight of the newest of n squared misses, times n: the older half of them counts 1/16
 
 
@@ -66,8 +66,8 @@ class Lesson(NamedTuple):
     aim: Aim
     held: Held
     told: FloatArray  # [m] what prior networks say of the newest observation; [0] where there are none
-    before: Book  # the newest observation, which is not in memory yet
-    after: Book
+    before: Book
+    after: Book  # with the newest observation, which is not in memory yet
 
 
 class Minibatch(NamedTuple):

@@ -32,7 +32,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True)
 class Threads(Engine):
-    """Threads of this process; kernels release Python's lock. None means one a core."""
+    """Threads of this process; kernels release Python's lock. None means one a core, or one where more wait for that lock."""
 
     count: int | None = None
 
@@ -42,7 +42,7 @@ class Threads(Engine):
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
         stop = np.zeros(1, np.int64)
-        yield from on_threads(lambda task: play(task, stop), tasks, self.workers, stop)
+        yield from on_threads(lambda task: play(task, stop), tasks, self.workers, stop, self.count is not None)
 
     @property
     def workers(self) -> int:

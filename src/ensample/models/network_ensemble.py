@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.kernels.books import Book, feature_sizes, new_book, newest, reward_units
+from ensample.kernels.books import OBSERVED, ROUND, TRAINED, Book, feature_sizes, new_book, newest, reward_units
 from ensample.kernels.descent import Moving, Pull
 from ensample.kernels.minibatches import Aim, Held, Lesson, Minibatch, first_equal
 from ensample.kernels.training import REFUSED
@@ -62,10 +62,11 @@ class NetworkState(NamedTuple):
 
 
 def state_of(book: Book) -> NetworkState:
+    """Its parts, which change with it."""
     numbers, counts, d = book.numbers, book.counts, book.numbers.size // 4 - 1
     features = FeatureUnits(feature_sizes(book), numbers[d : 2 * d], numbers[2 * d : 3 * d])
     rewards = RewardUnits(*np.split(reward_units(book), 3))
-    return NetworkState(book, features, rewards, counts[:1], counts[1:2], newest(book), counts[2:])
+    return NetworkState(book, features, rewards, counts[OBSERVED:TRAINED], counts[TRAINED:ROUND], newest(book), counts[ROUND:])
 
 
 class NetworkEnsemble(Model):

@@ -48,7 +48,8 @@ def simulate(
     problem of its own for each replicate. Replicate r faces the same problem and the same noise under every recipe, and gives
     the same bits whatever the threads and the order. `progress` is called with the number of finished runs; `rounds` with the
     number of rounds played so far, by the threads that play them: after each run, and on the way where the live policy plays.
-    `threads`: at most so many, one a core if not said otherwise, and fewer where they would wait for each other.
+    `threads`: so many; if not said otherwise one a core, or a single one where they would wait for each other (live policies,
+    short runs).
     `cell` numbers the cells of a study, so that their random numbers differ. `log` is a Parquet file for the decisions of all
     runs, with their propensities, as `Experiment.log` has them; the live policies play then, and regret is theirs.
 
@@ -90,7 +91,7 @@ def simulate(
             counts.keep(r, done.pulls)
 
     done = 0
-    with closing(on_threads(play, blocks_of(runs, horizon, workers), workers, stop)) as finished:
+    with closing(on_threads(play, blocks_of(runs, horizon, workers), workers, stop, threads is not None)) as finished:
         for block, _ in finished:
             for _ in block:
                 done += 1

@@ -1,7 +1,7 @@
 """Work on threads: a bounded number of tasks at a time, in any order, until done or told to stop.
 
 Kernels let go of Python's lock. Where little of the work is theirs, threads wait for the lock and for each other: two of them
-take two and a half times as long as one alone for live policies of a few arms. So there are as many threads as are busy.
+take two and a half times as long as one alone for live policies of a few arms. There one thread is left to do it.
 """
 
 import itertools
@@ -20,8 +20,8 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 ENOUGH = 0.02  # seconds of tasks that tell how busy threads are
-ALMOST = 0.6  # of a thread that is busy is worth one
-REST = 1.0  # seconds with fewer threads before all are tried again, twice as many each time
+LOCKED = 1.4  # cores that threads use together where they wait for one lock: next to one
+REST, LONGEST_REST = 1.0, 60.0  # seconds alone before all are tried again, twice as many each time
 
 
 def cores() -> int:
@@ -37,26 +37,26 @@ class Spent(NamedTuple):
 
 
 class Crew:
-    """How many of the threads that there may be are worth having."""
+    """How many threads are at work: all, or one where together they are no more than that."""
 
     def __init__(self, most: int) -> None:
         self.most = self.size = most
-        self._seen = Spent(0.0, 0.0)
+        self._new = most  # tasks that do not count: what they have to compile or to load, others wait for
+        self._seen: list[Spent] = []
         self._rest, self._until = REST, math.inf
 
     def note(self, size: int, spent: Spent, now: float) -> None:
-        """A task that began among so many has ended: those that were not busy are too many."""
-        if size != self.size or size == 1:
-            return
-        busy, passed = (old + new for old, new in zip(self._seen, spent, strict=True))
-        self._seen = Spent(busy, passed)
-        if passed < ENOUGH:
-            return
-        self._seen = Spent(0.0, 0.0)
-        self.size = max(1, int(size * busy / passed + ALMOST))
-        if self.size < size:
-            self._until = now + max(self._rest, 8.0 * spent.passed)
-            self._rest *= 2.0
+        """A task that began among so many has ended."""
+        if self._new > 0:
+            self._new -= 1
+        elif size == self.size > 1:
+            self._seen.append(spent)
+            busy, passed = map(sum, zip(*self._seen, strict=True))
+            if len(self._seen) >= self.most and passed >= ENOUGH:
+                self._seen.clear()
+                if size * busy < LOCKED * passed:
+                    self.size, self._until = 1, now + self._rest
+                    self._rest = min(2.0 * self._rest, LONGEST_REST)
 
     def look(self, now: float) -> int:
         """How many there are to be. After a rest all are tried again: what kept them waiting may be over."""
@@ -66,11 +66,11 @@ class Crew:
 
 
 def on_threads(
-    work: Callable[[Task], Result], tasks: Iterable[Task], workers: int, stop: IntArray
+    work: Callable[[Task], Result], tasks: Iterable[Task], workers: int, stop: IntArray, all_of_them: bool = False
 ) -> Generator[tuple[Task, Result], None, None]:
     """(task, result) as they finish. On Ctrl-C or an error `stop[0]` tells the running ones, which then end soon.
 
-    At most so many workers: fewer where they would wait for each other. Tasks compute, and wait for nothing else.
+    `workers`: at most so many, and one where more would wait for each other; or always `all_of_them`.
     """
     coming = iter(tasks)
     crew = Crew(workers)
@@ -84,7 +84,7 @@ def on_threads(
     with ThreadPoolExecutor(workers) as pool:
         try:
             while True:
-                size = crew.look(time.monotonic())
+                size = workers if all_of_them else crew.look(time.monotonic())
                 room = 2 * workers if size == workers else size  # some wait in line, where all threads may take them
                 for task in itertools.islice(coming, max(0, room - len(waiting))):
                     waiting[pool.submit(timed, task)] = task, size
