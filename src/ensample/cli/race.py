@@ -70,7 +70,7 @@ def race(
     ] = None,
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
     out: Annotated[Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))] = None,
-    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
+    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores that help")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="print JSON for programs; no figure where matplotlib is missing")
     ] = False,

@@ -32,7 +32,7 @@ def run(
     study: Annotated[str, typer.Argument(help=f"a TOML file, or one of {', '.join(BUNDLED)}", autocompletion=complete.studies)],
     out: Annotated[Path | None, typer.Option(help="the folder of the results", show_default="results/<name>")] = None,
     scale: Annotated[str, typer.Option(help="one of the study's [scales], such as paper", show_default="its own")] = "",
-    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores")] = None,
+    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores that help")] = None,
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="a Dask scheduler, tls://host:port, or local: a process a core of this machine"),

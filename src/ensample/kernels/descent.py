@@ -72,10 +72,10 @@ def adam(run: WeightRun, strength: float, how: Stride) -> None:
     one, other = cut(run, 0, half), cut(run, half, 2 * half)
     for i in range(half):
         moment, root = felt(one, i, strength, how.second)
-        second_moment, second_root = felt(other, i, strength, how.second)
-        by = how.first / (root * second_root)
-        one.w[i] -= moment * second_root * by
-        other.w[i] -= second_moment * root * by
+        other_moment, other_root = felt(other, i, strength, how.second)
+        by = how.first / (root * other_root)
+        one.w[i] -= moment * other_root * by
+        other.w[i] -= other_moment * root * by
     for i in range(2 * half, run.w.size):
         moment, root = felt(run, i, strength, how.second)
         run.w[i] -= how.first * moment / root
