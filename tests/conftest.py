@@ -28,7 +28,6 @@ def pytest_collection() -> Iterator[None]:
     try:
         return (yield)
     finally:
-        gc.set_threshold(50_000, 20, 100)
         gc.enable()
 
 

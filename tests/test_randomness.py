@@ -1,5 +1,7 @@
 """Random numbers are a pure function of their address."""
 
+import copy
+import pickle
 from itertools import count
 
 import numpy as np
@@ -63,6 +65,19 @@ def test_ctrl_c_leaves_uniforms_where_they_are() -> None:
         if stopped is None:
             break
     assert moment > 20
+
+
+def test_a_stream_begins_when_it_is_asked_for() -> None:
+    policy = es.LinUCB().start(es.FiniteArms(np.eye(2)), seed=3)
+    policy.update(policy.decide(), 1.0)
+    assert not policy._address._origins, "it draws nothing"
+    half = Address(3)
+    expected = [Address(3).generator(stream, 1).random() for stream in Stream]
+    half.generator(Stream.REPLAY, 0)
+    for other in (half, copy.deepcopy(half), pickle.loads(pickle.dumps(half))):
+        assert [other.generator(stream, 1).random() for stream in Stream] == expected
+    with pytest.raises(ValueError, match="9 is not a valid Stream"):
+        half.generator(9, 0)  # type: ignore[arg-type]
 
 
 def test_neighbouring_indices_are_uncorrelated() -> None:

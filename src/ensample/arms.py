@@ -105,17 +105,11 @@ class Rows(Offer):
             # Coordinates are added in order, so that equal arms have equal scores to the last bit. (A sum over an axis would
             # take another order where a block has one arm.)
             scores = np.zeros(len(block))
-            for weight, column in zip(theta, self._columns(block), strict=True):
+            for weight, column in zip(theta, np.array(block.T, order="C"), strict=True):
                 scores += weight * column
-            place = int(scores.argmax())
-            if scores[place] > most:
-                arm, most = number * BLOCK + place, scores[place]
+            if scores.max() > most:
+                arm, most = number * BLOCK + int(scores.argmax()), scores.max()
         return arm, self.rows[arm]
-
-    def _columns(self, block: FloatArray) -> FloatArray:
-        """Of a block of rows: [dim, .], kept where they are all."""
-        kept: FloatArray | None = vars(self).get("by_coordinate")
-        return kept if kept is not None and len(block) == len(self) else np.array(block.T, order="C")
 
 
 class Arms(Offer):

@@ -102,3 +102,30 @@ def compiled_length(recipe: str, arms: str) -> float:
     began = time.perf_counter()
     busy(start(recipe, arms, 7), np.random.default_rng(0))
     return time.perf_counter() - began
+
+
+def numba_says(cause: BaseException) -> None:
+    """What comes out where an array is handed to Python and something is raised meanwhile."""
+    try:
+        try:
+            raise cause
+        except BaseException as raised:
+            raise SystemError("_numba_unpickle returned a result with an exception set") from raised
+    except SystemError as error:
+        raise SystemError("votes returned a result with an exception set") from error
+
+
+@pytest.mark.parametrize(("cause", "comes"), [(KeyboardInterrupt, KeyboardInterrupt), (ValueError, SystemError)])
+def test_ctrl_c_is_ctrl_c_where_numba_says_otherwise(cause: type, comes: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = es.EnsembleSampling(5).start(es.FiniteArms(np.eye(2)), seed=0)
+    decision = policy.decide()
+    for name, ask in (
+        ("best", policy.decide),
+        ("votes", policy.propensities),
+        ("learn", lambda: policy.update(decision, 1.0)),
+    ):
+        with monkeypatch.context() as patch, pytest.raises(comes):
+            patch.setattr(type(policy.model), name, lambda *given: numba_says(cause()))
+            ask()
+    assert policy.round == 1 and policy.version == 0 and len(policy.open_decisions) == 1
+    policy.update(decision, 1.0)

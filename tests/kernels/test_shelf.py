@@ -1,6 +1,7 @@
 """Folders of machine code: what is removed and what never is, damaged files, other types, other sources."""
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -283,3 +284,34 @@ def test_installations_without_sources_keep_nothing(monkeypatch: pytest.MonkeyPa
     assert sources_digest() == ""
     monkeypatch.setattr(machine_code, "SHELF", shelf_in(tmp_path))
     assert [calls(0.5, 3.0, 9)[1:] for _ in range(2)] == [(0, 1), (0, 1)] and not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_waits_for_a_kernel_that_is_being_loaded() -> None:
+    """Raised among LLVM's calls of Python it would be lost, or worse."""
+    done = []
+    with pytest.raises(KeyboardInterrupt), machine_code.uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        done.append("loaded")
+    assert done == ["loaded"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    for handler in (signal.SIG_IGN, signal.default_int_handler):
+        before = signal.signal(signal.SIGINT, handler)
+        try:
+            with machine_code.uninterrupted():
+                pass
+            assert signal.getsignal(signal.SIGINT) is handler
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def test_other_threads_load_kernels_too() -> None:
+    loaded = []
+
+    def load() -> None:
+        with machine_code.uninterrupted():
+            loaded.append(1)
+
+    thread = Thread(target=load)
+    thread.start()
+    thread.join()
+    assert loaded == [1]

@@ -125,3 +125,20 @@ def theorem(problem: es.Problem) -> es.Recipe:
 def test_the_general_theorem_is_not_measured_where_the_truth_moves(problem: es.Problem) -> None:
     with pytest.raises(es.InvalidArgument, match=r"^problem = .*one theta for all rounds"):
         es.theory.measure(es.LinUCB(), problem, horizon=10, runs=1)
+
+
+def test_means_are_looked_at_by_whoever_looks_at_means() -> None:
+    """The worst arm is left alone only where arms are listed and the noise takes every mean."""
+    arms = es.FiniteArms([[1.0, 0.0], [0.0, 1.0]])
+    noise, seen = es.GaussianNoise(0.1), []
+    object.__setattr__(noise, "check", lambda means: seen.append(sorted(means)))
+    es.LinearProblem(arms, [0.3, -0.4], noise)
+    assert seen == [[-0.4, 0.3]]
+    with pytest.raises(es.InvalidArgument, match="means in"):
+        es.LinearProblem(arms, [0.3, -0.4], es.BernoulliNoise())
+
+    def best(theta: np.ndarray) -> np.ndarray:
+        return np.full(2, np.nan) if theta.sum() < 0.0 else np.array([1.0, 0.0])
+
+    with pytest.raises(es.InvalidArgument):
+        es.LinearProblem(es.OracleArms(2, best), [0.3, 0.4], 0.1)

@@ -8,8 +8,10 @@ may, and a third process then finds code that was compiled for other types.
 """
 
 import pickle
-from collections.abc import Callable
-from contextlib import suppress
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import Any
 
@@ -50,6 +52,22 @@ def note_file(work: str) -> str:
     return f"done-{sha256(repr((work, machine())).encode()).hexdigest()[:16]}.code"
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait for milliseconds: raised among LLVM's calls of Python it would be lost, or end the process."""
+    before, pressed = signal.getsignal(signal.SIGINT), []
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            before(*pressed[-1])
+
+
 class MachineCode:
     """What numba asks for a function's machine code before it compiles it, and hands what it has compiled."""
 
@@ -70,9 +88,10 @@ class MachineCode:
             key = self.key(signature, context.codegen())
             data = None if self.flushed else SHELF.read(self.file(key))
             if data is not None:
-                found, code = pickle.loads(data)
-                if found == key:
-                    return self.parts.rebuild(context, *code)
+                with uninterrupted():
+                    found, code = pickle.loads(data)
+                    if found == key:
+                        return self.parts.rebuild(context, *code)
         announce(self.function)
         return None
 

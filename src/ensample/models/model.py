@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.arms import Offer
+from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.types import FloatArray, IntArray
@@ -81,6 +81,8 @@ class Model(ABC):
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         """(arm, features) that a member likes best, the lowest number on ties."""
         if offer.rows is None:
+            if isinstance(offer, ChangingArms):
+                offer.offer()  # says that the features of the round are missing
             raise InvalidArgument("arms", offer, f"arms that are listed: {type(self).__name__} scores them one by one")
         scores = self._scored(member, offer.rows)
         arm = int(scores.argmax())

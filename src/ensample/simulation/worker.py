@@ -1,6 +1,5 @@
 """A process of `warm_up`: it reads names of tasks, one a line, does them and writes their names."""
 
-import gc
 import os
 import signal
 import sys
@@ -15,7 +14,6 @@ def main(tasks: TextIO, done: TextIO) -> None:
     """Until there are no more lines, or the one who writes them has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started us: it ends us
     signal.signal(signal.SIGTERM, end)
-    gc.set_threshold(100_000, 50, 50)  # what a compiler makes lives on: to look through it again and again is for nothing
     answers = os.fdopen(os.dup(done.fileno()), "w")
     sys.stdout = sys.stderr  # a task that prints must not answer
     for line in tasks:
