@@ -220,6 +220,10 @@ class Short(reprlib.Repr):
             return f"{'-' if x < 0 else ''}1e{x.bit_length() * 0.30103:.0f} or so"
         return super().repr_int(x, level)
 
+    def repr_Decision(self, x: object, level: int) -> str:  # noqa: N802 (found by the name of the type)
+        """Whole: what it is known by is its round."""
+        return repr(x)
+
 
 LONG = 10_000  # bits
 SHORT = Short()

@@ -303,3 +303,11 @@ def test_a_law_that_uses_its_array_again() -> None:
         decisions = [policy.decide() for _ in range(40)]
         policy.update_many([decisions[t] for t in (0, 20, 1, 39, 2)], [0.1, 0.2, 0.3, 0.4, 0.5])
     np.testing.assert_array_equal(policies[0].estimates, policies[1].estimates)
+
+
+def test_a_decision_that_is_refused_is_known_by_its_round() -> None:
+    policy = es.EnsembleSampling(30).start(es.FiniteArms(np.eye(2)), seed=0)
+    decision = [policy.decide(propensity=True) for _ in range(12)][-1]
+    policy.update(decision, 1.0)
+    with pytest.raises(es.DecisionError, match=r"^decision = Decision\(round=11, arm=\d, member=\d+, propensity=[\d.]+\)"):
+        policy.update(decision, 1.0)
