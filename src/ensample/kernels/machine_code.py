@@ -83,7 +83,7 @@ class MachineCode:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """What was compiled for these types on such a machine, or None."""
-        context.refresh()
+        self.parts.start(context)  # what machine code calls; what compilers need, ten times as much, they load themselves
         with suppress(Exception):  # what cannot be read is compiled again
             key = self.key(signature, context.codegen())
             data = None if self.flushed else SHELF.read(self.file(key))

@@ -20,14 +20,16 @@ class Parts(NamedTuple):
     dumps: Callable[[Any], bytes]
     reduce: Callable[[Any], tuple[Any, ...]]  # a compiled function to what can be dumped
     rebuild: Callable[..., Any]
+    start: Callable[[Any], None]  # numba's own functions that compiled ones call, once in a process
 
 
 @cache
 def parts_of_numba() -> Parts | None:
     try:
-        from numba.core import compiler, serialize
+        from numba.core import compiler, runtime, serialize
 
-        return Parts(serialize.dumps, compiler.CompileResult._reduce, compiler.CompileResult._rebuild)
+        result = compiler.CompileResult
+        return Parts(serialize.dumps, result._reduce, result._rebuild, runtime.rtsys.initialize)
     except (ImportError, AttributeError):
         return None
 
