@@ -96,12 +96,13 @@ def estimates(state: FloatArray, sums: FloatArray, factor: float) -> FloatArray:
     """theta_hat + factor V^-1 S^j of every member: [d, m]."""
     ridge = view(state)
     d, m = ridge.mean.size, sums.shape[1]
-    totals = sums[:d] + sums[d : 2 * d]
-    if sums.shape[0] > 2 * d:
-        for i in range(d):
-            totals[i] += np.sqrt(ridge.prior[i]) * sums[2 * d + i]
-    totals *= factor
-    thetas = np.zeros((d, m))
+    totals, thetas = np.empty((d, m)), np.zeros((d, m))
+    for i in range(d):
+        for j in range(m):
+            total = sums[i, j] + sums[d + i, j]
+            if sums.shape[0] > 2 * d:
+                total += np.sqrt(ridge.prior[i]) * sums[2 * d + i, j]
+            totals[i, j] = total * factor
     for i in range(d):
         for row in range(d):
             for j in range(m):

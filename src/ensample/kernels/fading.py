@@ -16,7 +16,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.exact import add_product
 from ensample.kernels.ridge import STIFF, VECTORS, add_observation, invert, observe, polish, stiffness, triangle, view
-from ensample.kernels.rows import sum_rows
+from ensample.kernels.rows import sum_rows, write
 from ensample.types import FloatArray
 
 __all__ = ["effective_count", "fades", "fading_rate", "kept_share", "take_in"]
@@ -85,7 +85,7 @@ def renew(state: FloatArray) -> None:
         return
     total = 0.0
     for i in range(ridge.mean.size):
-        ridge.inverse[i] = inverse[i]
+        write(ridge.inverse[i], inverse[i])
         total += 2.0 * np.log(factor[i, i]) - np.log(ridge.prior[i])
     sum_rows(ridge.mean, ridge.inverse, ridge.target)
     ridge.information[0] = max(total, 0.0)  # of which rounding may leave less where everything has faded

@@ -9,7 +9,7 @@ from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import fades, fading_rate, kept_share, take_in
 from ensample.kernels.ridge import lent, rotate, view
-from ensample.kernels.rows import add_outer, axpy, dot
+from ensample.kernels.rows import add_outer, axpy, dot, write
 from ensample.types import FloatArray, IntArray
 
 __all__ = [
@@ -62,7 +62,7 @@ def learn_with_constant(
     if view(state).seen[0] == 0.0:
         origin[0] = y
     longer = np.ones(x.size + 1)
-    longer[: x.size] = x
+    write(longer, x)
     learn(state, sums, longer, y - origin[0], z)
 
 

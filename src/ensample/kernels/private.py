@@ -26,10 +26,11 @@ class Parts(NamedTuple):
 @cache
 def parts_of_numba() -> Parts | None:
     try:
-        from numba.core import compiler, runtime, serialize
+        from numba.core import compiler, serialize
+        from numba.core.runtime.nrt import rtsys
 
         result = compiler.CompileResult
-        return Parts(serialize.dumps, result._reduce, result._rebuild, runtime.rtsys.initialize)
+        return Parts(serialize.dumps, result._reduce, result._rebuild, rtsys.initialize)
     except (ImportError, AttributeError):
         return None
 

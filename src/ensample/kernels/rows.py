@@ -10,7 +10,7 @@ from ensample.kernels.compile import embedded, inlined, loop
 from ensample.kernels.lanes import equal_to, lanes_of, larger, load, plus_times, single, store
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["add_outer", "add_rows", "add_some_rows", "argmax", "axpy", "dot", "sum_rows"]
+__all__ = ["add_outer", "add_rows", "add_some_rows", "argmax", "axpy", "dot", "sum_rows", "write"]
 
 
 @inlined
@@ -106,6 +106,13 @@ def add_outer(matrix: FloatArray, weight: float, left: FloatArray, right: FloatA
     while k < right.size:
         outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 16))
         k += 16
+
+
+@loop
+def write(target: FloatArray, values: FloatArray) -> None:
+    """target[: n] = values, which are n. With that notation numba compiles the words of an error into every caller."""
+    for k in range(values.size):
+        target[k] = values[k]
 
 
 @loop

@@ -12,7 +12,7 @@ from ensample.kernels.inflation import Inflation, inflation
 from ensample.kernels.ridge import root as root_of
 from ensample.kernels.ridge import rotate
 from ensample.kernels.rngs import Rngs
-from ensample.kernels.rows import add_rows
+from ensample.kernels.rows import add_rows, write
 from ensample.kernels.scene import Scene, first_moment, offer, play
 from ensample.kernels.track import Track, forgets, learns, perturbed, stopped
 from ensample.kernels.world import World, begin, greedy_arm, pull
@@ -86,7 +86,8 @@ def gaussian_history(world: World, track: Track, laws: Laws, factor: Inflation, 
     theta = np.zeros(d)
     first = begin(world, track, rngs.noise)
     if forgets(track):
-        root[:] = track.gram
+        for i in range(d):
+            write(root[i], track.gram[i])
         root_of(root)
     else:
         for k in range(rows):
