@@ -1,6 +1,7 @@
 """Every kind of live policy, for tests that walk them all."""
 
 import math
+from functools import cache
 from importlib.util import find_spec
 
 import numpy as np
@@ -168,8 +169,13 @@ def play(policy: es.Policy, rounds: int, first: int = 0) -> list[es.Decision]:
 
 
 def reward(policy: es.Policy, t: int, decision: es.Decision) -> float:
-    y = float(decision.features @ [0.5, -0.2, 0.3] + np.random.default_rng(t).normal(0, 0.2))
-    return possible(policy, y)
+    return possible(policy, float(decision.features @ [0.5, -0.2, 0.3] + noise(t)))
+
+
+@cache
+def noise(t: int) -> float:
+    """The same for every policy."""
+    return float(np.random.default_rng(t).normal(0, 0.2))
 
 
 def possible(policy: es.Policy, y: float) -> float:
