@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 
@@ -27,6 +28,7 @@ def pytest_collection() -> Iterator[None]:
 
     And later a twentieth of what tests take. What they make themselves is looked at as ever.
     """
+    import_module("hypothesis")  # asks who refers to what it manages, and would not be told of what is frozen
     gc.disable()
     try:
         return (yield)
