@@ -14,8 +14,6 @@ EXTRAS ?= dev
 comma := ,
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 
-ALONE := OPENBLAS_NUM_THREADS=1 POLARS_MAX_THREADS=1  # where processes share the cores, their threads would wait for each other
-
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start here: what one has compiled, the next one finds
 
 .DEFAULT_GOAL := help
@@ -30,7 +28,7 @@ run: .venv/runs  ## race the policies, then an experiment on real data and what 
 
 test: .venv/compiles  ## linters, types, import rules, doctests and all tests
 	$(MAKE) --jobs 3 warm lint .venv/imported  # kernels compile while the rest is fetched
-	$(ALONE) $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
 
 warm: .venv/compiles  # so that no test waits for a compiler
 	$(BIN)/ensample warm-up
