@@ -98,6 +98,6 @@ clean:  ## remove the environment and everything compiled
 	$(PIP) --editable '.[docs]'
 	@touch $@
 
-.venv/develops: .venv/compiles
-	$(PIP) 'ensample[$(EXTRAS)]'  # which is here already: what it needs more, without building it again
-	@touch .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents) $@
+.venv/develops: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
+	$(PIP) --editable '.[$(EXTRAS)]'
+	@touch $@ .venv/compiles .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents)

@@ -2,7 +2,6 @@
 
 import gc
 from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
 
@@ -26,13 +25,15 @@ def postgres() -> Iterator[str]:
 def pytest_collection() -> Iterator[None]:
     """What is imported stays: to look for garbage among it, again and again, is a third of the time that collecting takes.
 
-    And later a twentieth of what tests take. What they make themselves is looked at as ever.
+    Later it would be a twentieth of what tests take. What they make themselves is looked at as ever.
     """
-    import_module("hypothesis")  # asks who refers to what it manages, and would not be told of what is frozen
+    import hypothesis  # noqa: F401 (asks who refers to what it manages, and would not be told of what is frozen)
+
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.collect()
         gc.freeze()
         gc.enable()
 

@@ -133,7 +133,7 @@ def test_zipped_packages_use_the_users_cache_directory(tmp_path: Path) -> None:
 
 
 def test_what_is_found_needs_no_compiler(tmp_path: Path) -> None:
-    """Loading what numba compiles with takes longer than all the rest of a first call."""
+    """Loading what numba compiles with takes longer than all the rest of a first call; some kernels bring in a part of it."""
     kernels_copied(tmp_path / "site")
     answers = [ask(SMALL, PYTHONPATH=tmp_path / "site") for ask in (run_soon, run)]
     assert [(counts(answer), answer["compiler"]) for answer in answers] == [(COMPILED, True), (FOUND, False)]

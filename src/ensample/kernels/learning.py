@@ -1,6 +1,7 @@
 """What live policies learn from one observation, each in one call: Ctrl-C comes before it or after it.
 
-The number of observations, by which an update is known to have happened, changes with the rest.
+The number of observations, by which an update is known to have happened, changes with the rest. What fades takes twice as long
+to compile: only kernels of policies that may forget have it (`take_in`), others `observe`.
 """
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import fades, fading_rate, kept_share, take_in
-from ensample.kernels.ridge import lent, rotate, view
+from ensample.kernels.ridge import lent, observe, rotate, view
 from ensample.kernels.rows import add_outer, axpy, dot, write
 from ensample.types import FloatArray, IntArray
 
@@ -29,8 +30,14 @@ CARRY = 64  # observations between two times that newer sums are added to older 
 
 @kernel
 def learn(state: FloatArray, sums: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
-    """One round of Algorithm 1: perturb member j by x z_j and observe (x, y)."""
-    take_in(state, x, y)
+    """One round of Algorithm 1, where nothing fades: perturb member j by x z_j and observe (x, y)."""
+    observe(state, x, y)
+    perturb(state, sums, x, z)
+
+
+@borrowing
+def perturb(state: FloatArray, sums: FloatArray, x: FloatArray, z: FloatArray) -> None:
+    """S^j += x z_j."""
     d = x.size
     add_outer(sums[d : 2 * d], 1.0, x, z)
     carry_over(state, sums[: 2 * d])
@@ -51,7 +58,8 @@ def learn_fading(state: FloatArray, sums: FloatArray, fresh: FloatArray, x: Floa
     first = sums.shape[0] - x.size
     for i in range(x.size):
         axpy(sums[first + i], weight, fresh[i])
-    learn(state, sums, x, y, z)
+    take_in(state, x, y)
+    perturb(state, sums, x, z)
 
 
 @kernel
@@ -91,7 +99,7 @@ def learn_rooted(state: FloatArray, sums: FloatArray, root: FloatArray, x: Float
 @kernel
 def learn_directions(state: FloatArray, directions: FloatArray, x: FloatArray, y: float, z: FloatArray) -> None:
     """S += x z', kept transposed as [2M, d] and otherwise as in `learn`, and observe (x, y)."""
-    take_in(state, x, y)
+    observe(state, x, y)
     size = z.size
     for j in range(size):
         axpy(directions[size + j], z[j], x)

@@ -54,7 +54,10 @@ def note_file(work: str) -> str:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait for milliseconds: raised among LLVM's calls of Python it would be lost, or end the process."""
+    """Let Ctrl-C wait for some milliseconds, or a quarter of a second where a kernel brings in a part of numba.
+
+    Raised among LLVM's calls of Python it would be lost, or end the process.
+    """
     before, pressed = signal.getsignal(signal.SIGINT), []
     if not callable(before) or threading.current_thread() is not threading.main_thread():
         yield
@@ -83,8 +86,8 @@ class MachineCode:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """What was compiled for these types on such a machine, or None."""
-        self.parts.start(context)  # what machine code calls; what compilers need, ten times as much, they load themselves
         with suppress(Exception):  # what cannot be read is compiled again
+            self.parts.start(context)  # and no more: compilers load what they need themselves
             key = self.key(signature, context.codegen())
             data = None if self.flushed else SHELF.read(self.file(key))
             if data is not None:

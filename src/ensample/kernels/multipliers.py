@@ -3,8 +3,7 @@
 import numpy as np
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.fading import take_in
-from ensample.kernels.ridge import invert
+from ensample.kernels.ridge import invert, observe
 from ensample.kernels.rows import add_outer, axpy, sum_rows
 from ensample.types import FloatArray, IntArray
 
@@ -36,7 +35,7 @@ def learn_weighted(
     for j in range(targets.shape[0]):
         weigh(grams, targets, j, weights[j], pseudo, x, y)
     pulls[arm] += 1
-    take_in(state, x, y)
+    observe(state, x, y)
 
 
 @kernel

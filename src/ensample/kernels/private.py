@@ -15,12 +15,12 @@ __all__ = ["Parts", "complain", "counts_references", "drafts", "machine", "parts
 
 
 class Parts(NamedTuple):
-    """Between compiled functions and bytes. Dispatchers ask their `_cache` for the former."""
+    """Between compiled functions and bytes, and what both need. Dispatchers ask their `_cache` for the former."""
 
     dumps: Callable[[Any], bytes]
     reduce: Callable[[Any], tuple[Any, ...]]  # a compiled function to what can be dumped
     rebuild: Callable[..., Any]
-    start: Callable[[Any], None]  # numba's own functions that compiled ones call, once in a process
+    start: Callable[[Any], None]  # numba's memory, which compiled functions call: once in a process
 
 
 @cache

@@ -110,7 +110,7 @@ def add_outer(matrix: FloatArray, weight: float, left: FloatArray, right: FloatA
 
 @loop
 def write(target: FloatArray, values: FloatArray) -> None:
-    """target[: n] = values, which are n. With that notation numba compiles the words of an error into every caller."""
+    """target[: n] = values for n values, unchecked: numba's checks would compile the words of an error into every caller."""
     for k in range(values.size):
         target[k] = values[k]
 

@@ -7,9 +7,8 @@ from it. Where all are narrow enough, arms that promise too little are left behi
 import numpy as np
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.fading import take_in
 from ensample.kernels.linucb import square_widths
-from ensample.kernels.ridge import invert
+from ensample.kernels.ridge import invert, observe
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
 
@@ -99,4 +98,4 @@ def learn_staged(
         stage = stage_of(inverses, x, radius, floor)
     if stage >= 0:
         feed(grams[stage], inverses[stage], targets[stage], means[stage], x, y)
-    take_in(state, x, y)
+    observe(state, x, y)
