@@ -160,6 +160,7 @@ def test_numba_may_be_told_not_to_compile(tmp_path: Path) -> None:
     ("removal", "lack", "kept"),
     [
         ("from numba.core import compiler; del compiler.CompileResult._reduce", "place for machine code on disk", False),
+        ("from numba.core.runtime import nrt; del nrt.rtsys", "place for machine code on disk", False),
         ("from numba.core import compiler; compiler.CompileResult._reduce = None", "way to keep machine code on disk", False),
         ("from numba.core import cpu; del cpu.CPUTargetOptions.__mro__[1]._nrt", "option _nrt", True),
     ],
