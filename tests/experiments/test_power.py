@@ -26,10 +26,11 @@ class AnswersFirst(SQLiteStorage):
     """The mistake to be found: answers are given, and committed some batches later."""
 
     batches = 0
+    every = 5
 
     def batch(self) -> Any:
         self.batches += 1
-        if not self.closed and self.batches % 5 == 0:
+        if not self.closed and self.batches % self.every == 0:
             self._commit()
         return nullcontext()
 

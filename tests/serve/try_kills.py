@@ -39,6 +39,12 @@ EXPERIMENT = {"actions": ["a", "b", "c"], "recipe": {"kind": "EnsembleSampling",
 Ask = tuple[str, str, bytes]  # id of the decision, path, body
 
 
+class AnswersLongBefore(AnswersFirst):
+    """The mistake to be found: most services here live for fewer batches than a commit waits for."""
+
+    every = 50
+
+
 class Client:
     """One connection at a time; a call without an answer is sent again."""
 
@@ -149,14 +155,17 @@ def look(reader: Reading, clients: list[Client], found: dict[str, int], served: 
     found["doubled"] += len(applied) - len(set(applied)) + len(decided) - len(set(decided))
     reader.close()
     for client in clients:
-        for (id, path, body), answer, alone in client.answers:
+        again = set[str]()  # rewards that were applied later: had the answer lasted, a later one would be a duplicate
+        for (id, path, body), answer, alone in reversed(client.answers):
             row, asked = rows.get(id), json.loads(body)
             if row is None:
                 lost = True
             elif path.endswith("decide"):
                 lost = (row["action"], row["propensity"]) != (answer["action"], answer["propensity"])
             else:
-                lost = row["outcome"] != "applied" or row["reward"] != asked["value"]
+                lost = row["outcome"] != "applied" or row["reward"] != asked["value"] or id in again
+                if answer["outcome"] == "applied":
+                    again.add(id)
             found["answers"] += 1
             found["lost"] += lost
             if alone:
@@ -166,7 +175,7 @@ def look(reader: Reading, clients: list[Client], found: dict[str, int], served: 
 
 def main() -> None:
     kills, folder = int(sys.argv[1]), Path(sys.argv[2])
-    kind = AnswersFirst if "answers-first" in sys.argv else SQLiteStorage
+    kind = AnswersLongBefore if "answers-first" in sys.argv else SQLiteStorage
     warm()
     found = {"kills": 0, "answers": 0, "alone": 0, "again": 0, "lost": 0, "lost_alone": 0, "doubled": 0, "differ": 0}
     rng, clients = random.Random(7), list[Client]()
