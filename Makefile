@@ -10,6 +10,7 @@ OLDEST ?= $(shell for p in $(BIN)/python python3.11 python3; do \
 	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 LOWEST := build/lowest
 ATTACKS = $(shell grep -rl --include='test_*.py' 'from attempts import' tests)
+ALL_BUT_ONE = $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 1 ? n - 1 : 1)))
 EXTRAS ?= dev
 comma := ,
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
@@ -31,7 +32,7 @@ test: .venv/compiles  ## linters, types, import rules, doctests and all tests
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
 
 warm: .venv/compiles  # so that no test waits for a compiler
-	$(BIN)/ensample warm-up
+	$(BIN)/ensample warm-up --processes $(ALL_BUT_ONE)  # pip has the other core
 
 .venv/imported: .venv/develops  # all that tests import, in one process: the others find its bytecode
 	@$(BIN)/pytest --collect-only --quiet >/dev/null || true  # what is wrong is said when they run

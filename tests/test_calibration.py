@@ -14,7 +14,8 @@ import ensample as es
 from conformance.policies import offered
 from ensample.calibration import BOLD, USUAL
 from ensample.kernels.bold import bold_rounds
-from ensample.kernels.calibration import evidence
+from ensample.kernels.calibration import SCRATCH, evidence, evidence_in
+from ensample.kernels.compile import kernel as compiled
 from ensample.models import LinearEnsemble
 from evidence import holds
 from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, is_bold, most_likely
@@ -63,6 +64,22 @@ def test_the_fixed_point_is_the_slow_one(n: int, noise: float) -> None:
     expected = fixed_point(G, b, yy, n, yy / n, yy / n)
     found = evidence(G.copy(), b.copy(), yy, float(n), np.trace(G) / n, yy / n, yy / n, 0.0)
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-8 * yy)
+
+
+@compiled
+def on_used_paper(G: np.ndarray, b: np.ndarray, squares: float, n: float, length: float) -> tuple[float, float, float]:
+    scratch = np.full((SCRATCH, b.size + 1), np.nan)
+    return evidence_in(G, b, scratch, squares, n, length, 1.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 7])
+def test_what_the_scratch_held_does_not_matter(dim: int) -> None:
+    """Nor that the matrix has one more row and column, as it has where there is an intercept."""
+    X, y = data(0, 30, dim, 1.0)
+    G, b, yy, length = X.T @ X, X.T @ y, float(y @ y), float(np.square(X).sum()) / 30
+    larger = np.full((dim + 1, dim + 1), np.nan)
+    larger[:dim, :dim] = G
+    assert on_used_paper(larger, b.copy(), yy, 30.0, length) == evidence(G.copy(), b.copy(), yy, 30.0, length, 1.0, 1.0, 0.0)
 
 
 def test_collinear_features_are_no_division_by_zero() -> None:

@@ -42,6 +42,9 @@ def test_outer_axpy_and_dot(width: int) -> None:
     total, expected = matrix[0].copy(), matrix[0] + 0.3 * right
     kernel.axpy(total, 0.3, right)
     np.testing.assert_array_equal(total, expected)
+    both = matrix[1].copy()
+    kernel.add_two(both, 0.3, right, -1.7, matrix[2])
+    np.testing.assert_array_equal(both, (matrix[1] + 0.3 * right) + -1.7 * matrix[2])
     expected = matrix + (-0.7 * left)[:, None] * right
     kernel.add_outer(matrix, -0.7, left, right)
     np.testing.assert_array_equal(matrix, expected)

@@ -1,19 +1,24 @@
 """Batched networks against finite differences, and against a loop over single ones."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 import ensample as es
 from conformance.policies import FEATURES
 from ensample.kernels.descent import HUGE, Moving, Pull, descend, stride
+from ensample.kernels.live import LEAST
 from ensample.kernels.minibatches import merge
-from ensample.kernels.passes import backward, forward
+from ensample.kernels.passes import backward, forward, turn
 from ensample.models.nets import Nets
 from ensample.models.networks import ACTIVATIONS, Networks
 from ensample.randomness import Address, Stream
 from naive.networks import NaiveEnsemble, SingleNetwork
 
 SHAPES = [(3, (4,), 2), (2, (5, 3), 3), (4, (3, 6, 2), 1)]
+WIDE = [(2, (50, 41), 2), (2, (33, 64), 2), (2, (9, 50, 8), 2), (2, (65, 3), 2)]  # whose rows fill registers in all ways
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -67,6 +72,69 @@ def test_training_together_is_training_one_by_one(
             np.testing.assert_allclose(layer.bias[j], single.biases[k], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize(("dim", "hidden", "size"), WIDE)
+def test_wide_layers_are_those_of_one_by_one(dim: int, hidden: tuple[int, ...], size: int, activation: str, few: bool) -> None:
+    """Where few units are above 0, and zeros are left out, and where most are."""
+    rng = np.random.default_rng(11)
+    nets = Networks(dim, hidden, activation, size)
+    weights, rows, slopes = nets.draw(rng), rng.standard_normal((5, dim)), rng.standard_normal((size, 5))
+    for layer in nets.layers(weights)[:-1]:
+        layer.bias[:] = rng.standard_normal(layer.bias.shape) + (-0.5 if few else 3.0)
+    tape, outputs = nets.forward(weights, rows)
+    gradient = nets.layers(nets.gradient(weights, rows, tape, slopes))
+    for j in range(size):
+        single = SingleNetwork(nets, weights, j, activation)
+        np.testing.assert_allclose(outputs[j], [single.output(x) for x in rows], rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(nets.member(weights, j, rows), outputs[j], rtol=1e-11, atol=1e-11)
+        parts = [sum(found) for found in zip(*map(single.gradient, rows, slopes[j]), strict=True)]
+        for k, layer in enumerate(gradient):
+            np.testing.assert_allclose(layer.matrix[j], parts[2 * k], rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(layer.bias[j], parts[2 * k + 1], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("most", [12, 100])
+def test_steps_of_adam_are_those_of_its_definition(most: int) -> None:
+    """In doubles, up to what root and quotient lose in single precision; for sizes that lanes divide and others.
+
+    Squares of gradients of 10^100 are no numbers in single precision.
+    """
+    rng = np.random.default_rng(2)
+    for count in (1, 7, 8, 29):
+        state, rate = np.zeros((3, count)), 0.05
+        state[0] = w = anchor = rng.standard_normal(count)
+        moving = Moving(state, state[:0], anchor.copy(), Pull(np.array([count]), np.array([2.0])))
+        m = v = np.zeros(count)
+        for number in range(1, 31):
+            gradient = rng.standard_normal(count) * 10.0 ** rng.integers(-12, most, count)
+            before = state[0].copy()
+            assert descend(moving, gradient, stride(0.1, rate, number))
+            g = gradient + 0.1 * 2.0 * (before - anchor)
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g**2
+            step = rate * m / (1.0 - 0.9**number) / (np.sqrt(v / (1.0 - 0.999**number)) + 1e-8)
+            np.testing.assert_allclose(before - state[0], step, rtol=4e-7, atol=1e-14)
+            np.testing.assert_allclose(state[1:], [m, v], rtol=1e-9)
+        assert np.abs(state[0] - w).max() > rate, "the control: weights move"
+
+
+@pytest.mark.parametrize("size", [0.99, 1.01])
+@pytest.mark.parametrize("planes", [1, 3])
+def test_gradients_up_to_the_largest_leave_weights_finite(planes: int, size: float) -> None:
+    state = np.zeros((planes, 9))
+    moving = Moving(state, state[:0], np.zeros(9), Pull(np.array([9]), np.array([1.0])))
+    for number in range(1, 4):
+        assert descend(moving, np.full(9, size * HUGE), stride(0.0, 0.1, number)) == (size < 1.0)
+    assert np.isfinite(state).all() and (state[0] != 0.0).all() == (size < 1.0)
+
+
+@pytest.mark.parametrize("gradient", [np.nan, np.inf, -np.inf])
+def test_gradients_that_are_no_numbers_are_refused(gradient: float) -> None:
+    state = np.zeros((3, 9))
+    moving = Moving(state, state[:0], np.zeros(9), Pull(np.array([9]), np.array([1.0])))
+    assert not descend(moving, np.append(np.ones(8), gradient), stride(0.0, 0.1, 1)) and not state.any()
+
+
 @pytest.mark.parametrize(("dim", "hidden", "size"), SHAPES)
 def test_rows_without_slopes_add_nothing_to_a_gradient(dim: int, hidden: tuple[int, ...], size: int) -> None:
     rng = np.random.default_rng(dim)
@@ -74,7 +142,7 @@ def test_rows_without_slopes_add_nothing_to_a_gradient(dim: int, hidden: tuple[i
     weights, rows, delta = nets.draw(rng), rng.standard_normal((7, dim)), rng.standard_normal((size, 7))
     delta[:, 0] = 0.0
     space = nets.room().fit(7)
-    forward(nets.shape, weights, rows, 0, space.units, np.empty((size, 7)))
+    forward(nets.shape, weights, rows, 0, space, np.empty((size, 7)))
     found = []
     for first in (0, 1, 2):
         backward(nets.shape, weights, rows, delta, first, space)
@@ -130,6 +198,54 @@ def test_equal_rows_of_a_minibatch_become_one() -> None:
     count = merge(seen, which)
     assert count == len(set(drawn.tolist())) and which[0] == 0
     np.testing.assert_array_equal(seen[:count][which], different[drawn])
+
+
+@pytest.mark.parametrize("rows", [1, 4, 7, 50])
+@pytest.mark.parametrize("columns", [2, 8, 13])
+def test_a_matrix_is_turned(rows: int, columns: int) -> None:
+    values = np.random.default_rng(0).standard_normal((rows, columns))
+    for longer in (0, 6):
+        turned = np.full((columns, rows + longer), np.nan)
+        turn(values, turned)
+        np.testing.assert_array_equal(turned[:, :rows], values.T)
+        assert np.isnan(turned[:, rows:]).all()
+
+
+@pytest.mark.parametrize("hidden", [(50, 50), (100, 50, 50), (7,), (65, 3, 50), (64, 64, 1), (1, 57)])
+@pytest.mark.parametrize("rows", [1, LEAST - 1, LEAST, 100])
+def test_one_member_says_what_it_says_among_all(hidden: tuple[int, ...], rows: int) -> None:
+    """On the ways that few rows and many take, whatever room there is on each."""
+    nets, rng = Networks(9, hidden, "relu", 3), np.random.default_rng(0)
+    weights, x = nets.draw(rng), rng.standard_normal((rows, 9))
+    expected = nets.outputs(weights, x)
+    for j in range(3):
+        np.testing.assert_allclose(nets.member(weights, j, x), expected[j], rtol=1e-12, atol=1e-12)
+        layers, units = nets.layers(weights), x
+        for layer in layers[:-1]:
+            units = np.maximum(units @ layer.matrix[j] + layer.bias[j], 0.0)
+        np.testing.assert_allclose(expected[j], (units @ layers[-1].matrix[j] + layers[-1].bias[j])[:, 0], atol=1e-10)
+
+
+@pytest.mark.parametrize("hidden", [(50, 50), (7,)])
+def test_weights_and_rooms_go_when_nobody_needs_them(hidden: tuple[int, ...]) -> None:
+    """Every call of a kernel that forgot to let go of an array would keep it for ever."""
+    nets, rng = Networks(9, hidden, "relu", 3), np.random.default_rng(0)
+    weights, x, room = nets.draw(rng), rng.standard_normal((LEAST, 9)), nets.room()
+    nets.member(weights, 0, x)
+    tape, outputs = nets.forward(weights, x, room)
+    gradient = nets.gradient(weights, x, tape, np.ones(outputs.shape), room)
+    ends = [weakref.ref(array_of(values)) for values in (weights, gradient)]
+    assert all(end() is not None for end in ends)
+    del weights, tape, gradient, room
+    gc.collect()
+    assert all(end() is None for end in ends)
+
+
+def array_of(values: np.ndarray) -> np.ndarray:
+    """That a view is of."""
+    while isinstance(values.base, np.ndarray):
+        values = values.base
+    return values
 
 
 class StepByStep(Networks):

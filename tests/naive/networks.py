@@ -54,8 +54,9 @@ class SingleNetwork:
             if adam:
                 moments[0] = 0.9 * moments[0] + 0.1 * g
                 moments[1] = 0.999 * moments[1] + 0.001 * g**2
-                m, v = moments[0] / (1.0 - 0.9**number), moments[1] / (1.0 - 0.999**number)
-                part -= rate * m / (np.sqrt(v) + 1e-8)
+                root = math.sqrt(1.0 - 0.999**number)
+                m, v, tiny = (np.float32(value) for value in (*moments, 1e-8 * root))  # whose quotient is in single precision
+                part -= rate * root / (1.0 - 0.9**number) * (m / (np.sqrt(v) + tiny)).astype(np.float64)
             else:
                 part -= rate * g
 

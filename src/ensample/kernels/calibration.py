@@ -9,20 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.compile import borrowing, embedded, inlined, kernel
+from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import effective_count, fades, fading_rate
-from ensample.kernels.ridge import polish, view
-from ensample.kernels.rows import axpy, dot, sum_rows
+from ensample.kernels.ridge import PRIOR, entry_of, lent, polish, seen_of
+from ensample.kernels.rows import add_two, axpy, dot
 from ensample.types import FloatArray
 
 __all__ = [
     "FREE",
     "GROWTH",
+    "SCRATCH",
     "Scales",
     "calibrate_if_due",
     "due",
     "evidence",
+    "evidence_in",
     "first_prior",
     "learn_scales",
     "new_scales",
@@ -39,6 +41,7 @@ SETTLED = 1e-9  # relative change of a step after which no more are made
 LEAST, MOST = 1e-6, 1e6  # of lam, for features of size 1
 FREE = 1e-15  # the prior of an intercept, in observations: next to none, and V can be inverted before the first
 VECTORS = 6
+SCRATCH = 4  # rows of d numbers that `learn_scales` writes to
 
 
 class Scales(NamedTuple):
@@ -57,8 +60,8 @@ def scale_views(scales: FloatArray) -> Scales:
     return Scales(scales[0], scales[1], scales[2], scales[3], scales[4], scales[5])
 
 
-scale_view = inlined(scale_views)
-"""`scale_views` in kernels."""
+lent_scales = embedded(scale_views)
+"""`scale_views` in what kernels lend the array to, and in nothing else: the references are not counted."""
 
 
 def new_scales(sizes: FloatArray, lam: float) -> FloatArray:
@@ -85,9 +88,16 @@ def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam:
     `standing`: whether the sizes of features are given, or those of what was seen. lam > 0 is kept and no prior learned.
     `intercept`: whether the last feature is the constant 1.
     """
-    ridge, known = view(state), scale_view(scales)
-    if due(ridge.seen[0], known.asked[0], fading_rate(state)) or (not standing and news(state, scales)):
-        calibrate(state, scales, standing, lam, intercept)
+    if is_due(state, scales, standing):
+        d = state.shape[1]
+        calibrate(state, scales, np.empty((d + 1 + SCRATCH, d)), standing, lam, intercept)
+        polish(state)
+
+
+@borrowing
+def is_due(state: FloatArray, scales: FloatArray, standing: bool) -> bool:
+    known = lent_scales(scales)
+    return due(seen_of(state), known.asked[0], fading_rate(state)) or (not standing and news(state, known.sizes))
 
 
 @embedded
@@ -103,21 +113,23 @@ def next_time(count: float, rate: float) -> float:
 
 
 @borrowing
-def news(state: FloatArray, scales: FloatArray) -> bool:
+def news(state: FloatArray, sizes: FloatArray) -> bool:
     """Whether a feature that was never seen is there now."""
-    ridge, sizes = view(state), scale_view(scales).sizes
     found = False
     for i in range(sizes.size):
-        found |= sizes[i] == 0.0 and ridge.gram[i, i] != ridge.prior[i]
+        found |= sizes[i] == 0.0 and state[i, i] != entry_of(state, PRIOR, i)
     return found
 
 
-@kernel
-def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float, intercept: bool) -> None:
-    """Learn the scales from what a ridge regression has seen, give it the prior that follows, and polish it."""
-    ridge, known = view(state), scale_view(scales)
+@borrowing
+def calibrate(state: FloatArray, scales: FloatArray, room: FloatArray, standing: bool, lam: float, intercept: bool) -> None:
+    """Learn the scales from what a ridge regression has seen and give it the prior that follows; `polish` has to come next.
+
+    `room` is [d + 1 + SCRATCH, d].
+    """
+    ridge, known = lent(state), lent_scales(scales)
     d, n = ridge.mean.size, effective_count(ridge.seen[0], fading_rate(state))
-    G, b = np.empty((d, d)), np.empty(d)
+    G, b = room[:d], room[d]
     for i in range(d):
         for k in range(d):
             G[i, k] = ridge.gram[i, k]
@@ -127,13 +139,12 @@ def calibrate(state: FloatArray, scales: FloatArray, standing: bool, lam: float,
             if fades(state):  # units are not forgotten: they are those of all that was seen
                 known.sizes[i] = np.sqrt(ridge.lengths[0, i] / ridge.seen[0])
         b[i] = ridge.target[i]
-    learn_scales(known, G, b, ridge.squares[0, 0], n, lam, intercept)
+    learn_scales(known, G, b, room[d + 1 :], ridge.squares[0, 0], n, lam, intercept)
     known.asked[0] = ridge.seen[0]
     for i in range(d):
         prior = prior_of(known, i, intercept)
         replace_prior(ridge.gram[i], ridge.gram_low[i], i, ridge.prior[i], prior)
         ridge.prior[i] = prior
-    polish(state)
 
 
 @embedded
@@ -147,45 +158,51 @@ def prior_of(known: Scales, i: int, intercept: bool) -> float:
     """The i-th entry of the diagonal that is V's prior."""
     if intercept and i == known.sizes.size - 1:
         return FREE
-    return known.strength[0] * unit_of(known.sizes[i]) ** 2
+    unit = unit_of(known.sizes[i])
+    return known.strength[0] * (unit * unit)
 
 
-@kernel
-def learn_scales(known: Scales, G: FloatArray, b: FloatArray, squares: float, n: float, lam: float, intercept: bool) -> None:
-    """The scales after what counts for n observations, from sum x x', sum x y and sum y^2; G and b are used up."""
+@borrowing
+def learn_scales(
+    known: Scales, G: FloatArray, b: FloatArray, scratch: FloatArray, squares: float, n: float, lam: float, intercept: bool
+) -> None:
+    """The scales after what counts for n observations, from sum x x', sum x y and sum y^2; G and b are used up.
+
+    `scratch` is [SCRATCH, d].
+    """
     d = b.size
     for i in range(d):
         b[i] /= unit_of(known.sizes[i])
         for k in range(d):
             G[i, k] = G[i, k] / unit_of(known.sizes[i]) / unit_of(known.sizes[k])
+    free = 1 if intercept else 0  # features that have no prior: the last
     total, all_seen = 0.0, n  # of the squared lengths of features
-    for i in range(d - 1 if intercept else d):
+    for i in range(d - free):
         total += G[i, i]
     if intercept:
         squares -= b[d - 1] * b[d - 1] / n
-        G, b = about_means(G, b, n)
+        move_to_means(G, b, n)
         n -= 1.0
     if squares > 0.0 and n > 0.0:
         noise, spread = known.noise[0], known.spread[0]
         if noise == 0.0:
             noise = spread = squares / n
-        noise, spread, known.effective[0] = evidence(G, b, squares, n, total / all_seen, noise, spread, lam)
+        length = total / all_seen
+        noise, spread, known.effective[0] = evidence_in(G, b[: d - free], scratch, squares, n, length, noise, spread, lam)
         known.noise[0] = noise
         known.spread[0] = max(spread, squares / total * (all_seen / n)) if total > 0.0 else spread
         known.strength[0] = strength_of(known.noise[0], known.spread[0], lam)
 
 
-@kernel
-def about_means(G: FloatArray, b: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
-    """G - n xbar xbar' and b - n xbar ybar; the last feature of G is the constant 1, and there is none in what is returned."""
+@borrowing
+def move_to_means(G: FloatArray, b: FloatArray, n: float) -> None:
+    """G - n xbar xbar' and b - n xbar ybar, but for the last feature of G, which is the constant 1."""
     d = b.size - 1
-    about, target = np.empty((d, d)), np.empty(d)
     for i in range(d):
         for k in range(d):
-            about[i, k] = G[i, k] - G[i, d] * G[k, d] / n
-        about[i, i] = max(about[i, i], 0.0)
-        target[i] = b[i] - G[i, d] * b[d] / n
-    return about, target
+            G[i, k] -= G[i, d] * G[k, d] / n
+        G[i, i] = max(G[i, i], 0.0)
+        b[i] -= G[i, d] * b[d] / n
 
 
 @borrowing
@@ -214,13 +231,28 @@ def evidence(
     `length` is x2, the mean square length of the features. theta = (G + lam I)^-1 b;
     RSS = yy - b'theta - lam |theta|^2, which is yy - 2 b'theta + theta'G theta.
     """
+    return evidence_in(G, b, np.empty((SCRATCH, b.size)), squares, n, length, noise, spread, lam)
+
+
+@borrowing
+def evidence_in(
+    G: FloatArray,
+    b: FloatArray,
+    scratch: FloatArray,
+    squares: float,
+    n: float,
+    length: float,
+    noise: float,
+    spread: float,
+    lam: float,
+) -> tuple[float, float, float]:
+    """`evidence` of as many of the first features as `b` has, in arrays at hand."""
     d = b.size
     mean_square = squares / n
     if not length > 0.0:  # nothing but arms that are 0: the rewards are noise
         return mean_square, spread, 0.0
-    diagonal, beside = np.empty(d), np.zeros(d)
-    tridiagonal(G, b, diagonal, beside)
-    pivots, right = np.empty(d), np.empty(d)
+    diagonal, beside, pivots, right = scratch[0], scratch[1], scratch[2], scratch[3]
+    tridiagonal(G, b, diagonal, beside, pivots, right)
     effective = 0.0
     for _ in range(STEPS):
         strength = strength_of(noise, spread, lam)
@@ -248,14 +280,18 @@ def evidence(
     return noise, spread, effective
 
 
-@kernel
-def tridiagonal(A: FloatArray, b: FloatArray, diagonal: FloatArray, beside: FloatArray) -> None:
-    """Q'AQ and Q'b for an orthogonal Q that makes a symmetric A tridiagonal, by Householder's reflections; A is used up."""
+@borrowing
+def tridiagonal(
+    A: FloatArray, b: FloatArray, diagonal: FloatArray, beside: FloatArray, mirror: FloatArray, image: FloatArray
+) -> None:
+    """Q'AQ and Q'b for an orthogonal Q that makes a symmetric A tridiagonal, by Householder's reflections; A is used up.
+
+    Of as many of A's first rows and columns as `b` has. `mirror` and `image` are scratch.
+    """
     d = b.size
     for k in range(d - 2):
         tail = d - k - 1
-        mirror, image = np.empty(tail), np.empty(tail)
-        unit = power_above(A[k + 1 :, k])  # where features are collinear what is left is rounding of rounding: 1e-170, 1e-320
+        unit = power_above(largest_below(A, k, d))  # of collinear features rounding of rounding is left: 1e-170, 1e-320
         first, rest = A[k + 1, k] / unit, 0.0
         for i in range(1, tail):
             mirror[i] = A[k + 1 + i, k] / unit
@@ -269,16 +305,8 @@ def tridiagonal(A: FloatArray, b: FloatArray, diagonal: FloatArray, beside: Floa
         beside[k] = length * unit
         mirror[0] = first - length
         weight = 2.0 / (mirror[0] * mirror[0] + rest)
-        block = A[k + 1 :, k + 1 :].copy()
-        sum_rows(image, block, mirror)
-        shift = 0.5 * weight * weight * dot(image, mirror)
-        for i in range(tail):
-            image[i] = weight * image[i] - shift * mirror[i]
-        axpy(b[k + 1 :], -weight * dot(mirror, b[k + 1 :]), mirror)
-        for i in range(tail):
-            row = A[k + 1 + i, k + 1 :]
-            axpy(row, -mirror[i], image)
-            axpy(row, -image[i], mirror)
+        reflect(A, k + 1, mirror[:tail], image[:tail], weight)
+        axpy(b[k + 1 :], -weight * dot(mirror[:tail], b[k + 1 :]), mirror[:tail])
     for i in range(d):
         diagonal[i] = A[i, i]
     if d > 1:
@@ -286,9 +314,35 @@ def tridiagonal(A: FloatArray, b: FloatArray, diagonal: FloatArray, beside: Floa
 
 
 @borrowing
-def power_above(column: FloatArray) -> float:
-    """A power of two that is about as large as the largest entry: to divide by it costs no digit. 1 where all are 0."""
+def reflect(A: FloatArray, begin: int, mirror: FloatArray, image: FloatArray, weight: float) -> None:
+    """HAH with H = I - weight mirror mirror', of the rows and columns from `begin` on that `mirror` is for."""
+    for i in range(image.size):
+        image[i] = 0.0
+    end = begin + mirror.size
+    for i in range(mirror.size):
+        axpy(image, mirror[i], A[begin + i, begin:end])
+    shift = 0.5 * weight * weight * dot(image, mirror)
+    for i in range(mirror.size):
+        image[i] = weight * image[i] - shift * mirror[i]
+    for i in range(mirror.size):
+        add_two(A[begin + i, begin:end], -mirror[i], image, -image[i], mirror)
+
+
+@borrowing
+def largest_below(A: FloatArray, k: int, d: int) -> float:
+    """The largest size in column k below the diagonal, of the first d rows."""
     largest = 0.0
-    for i in range(column.size):
-        largest = max(largest, abs(column[i]))
-    return math.ldexp(1.0, min(max(math.frexp(largest)[1], -1000), 1000)) if largest > 0.0 else 1.0
+    for i in range(k + 1, d):
+        largest = max(largest, abs(A[i, k]))
+    return largest
+
+
+@borrowing
+def power_above(size: float) -> float:
+    """A power of two that is about as large: to divide by it costs no digit. 1 where the size is 0."""
+    if not size > 0.0:
+        return 1.0
+    exponent = math.frexp(size)[1]
+    if abs(exponent) > 1000:
+        exponent = 1000 if exponent > 0 else -1000
+    return math.ldexp(1.0, exponent)

@@ -49,10 +49,10 @@ def compiled(function: Function, *, counting: bool, inline: bool) -> Function:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": inline, "no_cfunc_wrapper": True}
     if counts_references():  # a private option: numba would refuse one that it does not know
         options["_nrt"] = counting
-    entry: Any = njit(**options)(function)
+    parts = drafts()
+    entry: Any = njit(**options, **({} if parts is None else {"pipeline_class": parts.EntryCompiler}))(function)
     if entry is function:  # NUMBA_DISABLE_JIT
         return function
-    parts = drafts()
     if parts is not None:
         options |= {"pipeline_class": parts.DraftCompiler, "no_cpython_wrapper": True}
         entry.__class__ = parts.Entry

@@ -2,27 +2,60 @@
 
 Numba would make machine code of every function that a kernel calls, wrap it for Python, and optimise it again in each of its
 callers: four of five seconds of a first call. Here a function has a twin for the kernels that call it, a draft: typed and
-translated, and left at that. The kernel that Python calls is then optimised as a whole.
+translated, and left at that. The kernel that Python calls is then optimised as a whole, without unrolling its loops: those that
+matter have tiles (`tiles`), the others would become three times as long and no faster.
 
 Written with numba's own compiler, which may change: checked with numba 0.61 to 0.68.
 """
 
+import gc
 from typing import Any
 
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from numba import types
-from numba.core.codegen import JITCodeLibrary
+from numba.core import config
+from numba.core.codegen import CPUCodegen, JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.registry import CPUDispatcher
 
-__all__ = ["DraftCompiler", "Entry", "Part"]
+from ensample.kernels.machine_code import uninterrupted
+
+__all__ = ["DraftCompiler", "Entry", "EntryCompiler", "Part"]
+
+
+class Rolled:
+    """A code generator that leaves loops as they are."""
+
+    def __init__(self, codegen: Any) -> None:
+        self.codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.codegen, name)
+
+    if hasattr(CPUCodegen, "_pass_builder"):  # from numba 0.62 on, with LLVM's newer manager of passes
+        _module_pass_manager = CPUCodegen._module_pass_manager
+        _function_pass_manager = CPUCodegen._function_pass_manager
+
+        def _pass_builder(self, **asked: Any) -> Any:
+            """As numba has it, but for unrolling."""
+            usual: Any = config
+            options = llvm.create_pipeline_tuning_options()
+            options.speed_level = int(asked.get("opt", usual.OPT))
+            options.loop_vectorization = asked.get("loop_vectorize", usual.LOOP_VECTORIZE)
+            options.slp_vectorization = asked.get("slp_vectorize", usual.SLP_VECTORIZE)
+            options.loop_unrolling = False
+            return llvm.create_pass_builder(self._tm, options)
+
+
+class Placeless(Rolled):
+    """A code generator, for code that has no place in memory."""
+
+    def set_env(self, name: str, env: Any) -> None:
+        """It is set where the code is linked into."""
 
 
 class Draft(JITCodeLibrary):
     """Code to be linked into other code; it has no address."""
-
-    @property
-    def codegen(self) -> Any:
-        return Placeless(self._codegen)
 
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()
@@ -37,21 +70,17 @@ class Draft(JITCodeLibrary):
         self._finalized = True
 
 
+class Whole(JITCodeLibrary):
+    """Code that Python calls."""
+
+    def _finalize_final_module(self) -> None:
+        """Machine code. LLVM hands it over by calling Python, where Ctrl-C would be lost: it waits, up to a second."""
+        with uninterrupted():
+            super()._finalize_final_module()
+
+
 for name in ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "_ensure_finalized"):
     getattr(JITCodeLibrary, name)  # an AttributeError here is answered by `private.drafts`
-
-
-class Placeless:
-    """A code generator, for code that has no place in memory."""
-
-    def __init__(self, codegen: Any) -> None:
-        self.codegen = codegen
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.codegen, name)
-
-    def set_env(self, name: str, env: Any) -> None:
-        """It is set where the code is linked into."""
 
 
 class DraftCompiler(CompilerBase):
@@ -59,7 +88,17 @@ class DraftCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         state = self.state
-        state.library = Draft(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = Draft(Placeless(state.targetctx.codegen()), state.func_id.func_qualname)
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
+
+
+class EntryCompiler(CompilerBase):
+    """Numba's own steps, with loops as they are."""
+
+    def define_pipelines(self) -> list[Any]:
+        state = self.state
+        state.library = Whole(Rolled(state.targetctx.codegen()), state.func_id.func_qualname)
+        state.library.enable_object_caching()  # as numba does for libraries of its own
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
 
@@ -81,6 +120,16 @@ class Entry(CPUDispatcher):
     """A compiled function as Python calls it. Kernels that name it get its `draft`."""
 
     draft: Any
+
+    def compile(self, sig: Any) -> Any:
+        """Compiled, or found on disk. Meanwhile nobody looks for garbage: what a compiler makes lives until it is done."""
+        looking = gc.isenabled()
+        try:
+            gc.disable()
+            return super().compile(sig)
+        finally:
+            if looking:
+                gc.enable()
 
     @property
     def _numba_type_(self) -> Any:

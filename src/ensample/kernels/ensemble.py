@@ -9,7 +9,7 @@ computed or all of them, terms are added in the same order: `choose`, `estimates
 import numpy as np
 
 from ensample.kernels.compile import borrowing, kernel
-from ensample.kernels.ridge import lent, view
+from ensample.kernels.ridge import PRIOR, entry_of, lent, view
 from ensample.kernels.rows import argmax, sum_rows
 from ensample.types import FloatArray, IntArray
 
@@ -84,9 +84,8 @@ def total_into(state: FloatArray, sums: FloatArray, factor: float, member: int, 
     for i in range(d):
         total[i] = sums[i, member] + sums[d + i, member]
     if sums.shape[0] > 2 * d:
-        prior = lent(state).prior
         for i in range(d):
-            total[i] += np.sqrt(prior[i]) * sums[2 * d + i, member]
+            total[i] += np.sqrt(entry_of(state, PRIOR, i)) * sums[2 * d + i, member]
     for i in range(d):
         total[i] *= factor
 

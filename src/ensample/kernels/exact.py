@@ -7,11 +7,9 @@ References: T. J. Dekker, "A floating-point technique for extending the availabl
 (1971); D. E. Knuth, The Art of Computer Programming, vol. 2, section 4.2.2.
 """
 
-from typing import Any
-
-from ensample.kernels.compile import embedded, inlined
-from ensample.kernels.fused import FUSED, plus_product, times_plus
-from ensample.kernels.lanes import lanes_of, load, store
+from ensample.kernels.compile import embedded
+from ensample.kernels.fused import FUSED, times_plus
+from ensample.kernels.tiles import add_square_tiles
 from ensample.types import FloatArray
 
 __all__ = ["add_product", "add_square", "two_product", "two_sum"]
@@ -52,27 +50,12 @@ def add_product(high: float, low: float, a: float, b: float) -> tuple[float, flo
     return high, total_error - (high - total)
 
 
-@inlined
-def square_tile(high: FloatArray, low: FloatArray, x: FloatArray, k: int, lanes: Any) -> None:
-    lanes = load(lanes, x, k)
-    for i in range(x.size):
-        place = i * x.size + k
-        first, rest = plus_product(load(lanes, high, place), load(lanes, low, place), x[i], lanes)
-        store(first, high, place)
-        store(rest, low, place)
-
-
 @embedded
 def add_square(high: FloatArray, low: FloatArray, x: FloatArray) -> None:
-    """(high, low) += x x', to twice the digits of a double: [d, d]. In tiles of columns, as `rows` does it."""
-    single = x.size % 4 if FUSED else x.size
+    """(high, low) += x x', to twice the digits of a double: [d, d]."""
+    if FUSED:
+        add_square_tiles(high, low, x)
+        return
     for i in range(x.size):
-        for j in range(single):
+        for j in range(x.size):
             high[i, j], low[i, j] = add_product(high[i, j], low[i, j], x[i], x[j])
-    k = single
-    if k < x.size and x.size & 4:
-        square_tile(high, low, x, k, lanes_of(0.0, 4))
-        k += 4
-    while k < x.size:
-        square_tile(high, low, x, k, lanes_of(0.0, 8))
-        k += 8

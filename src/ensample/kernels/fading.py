@@ -15,7 +15,7 @@ import numpy as np
 
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.exact import add_product
-from ensample.kernels.ridge import STIFF, VECTORS, add_observation, invert, observe, polish, stiffness, triangle, view
+from ensample.kernels.ridge import STIFF, VECTORS, add_observation, invert, lent, observe, polish, stiffness, triangle, view
 from ensample.kernels.rows import sum_rows, write
 from ensample.types import FloatArray
 
@@ -31,7 +31,7 @@ def fades(state: FloatArray) -> bool:
 @embedded
 def fading_rate(state: FloatArray) -> float:
     """log 2 / half-life; 0 where nothing fades."""
-    return view(state).rate[0, 0] if fades(state) else 0.0
+    return state[state.shape[0] - 1, 0] if fades(state) else 0.0  # the last row, as `Ridge` has it
 
 
 @embedded
@@ -63,7 +63,7 @@ def take_in(state: FloatArray, x: FloatArray, y: float) -> None:
 @borrowing
 def fade(state: FloatArray) -> None:
     """V <- g V + (1 - g) prior, b <- g b and the sum of y^2, to twice the digits of a double."""
-    ridge = view(state)
+    ridge = lent(state)
     kept = kept_share(fading_rate(state))
     gram, gram_low, prior = ridge.gram, ridge.gram_low, ridge.prior
     for i in range(prior.size):

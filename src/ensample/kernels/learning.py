@@ -9,7 +9,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import fades, fading_rate, kept_share, take_in
-from ensample.kernels.ridge import lent, observe, rotate, view
+from ensample.kernels.ridge import observe, rotate, seen_of, view
 from ensample.kernels.rows import add_outer, axpy, dot, write
 from ensample.types import FloatArray, IntArray
 
@@ -67,7 +67,7 @@ def learn_with_constant(
     state: FloatArray, sums: FloatArray, origin: FloatArray, x: FloatArray, y: float, z: FloatArray
 ) -> None:
     """`learn` (x, 1) and y less the first reward, which `origin` [1] keeps."""
-    if view(state).seen[0] == 0.0:
+    if seen_of(state) == 0.0:
         origin[0] = y
     longer = np.ones(x.size + 1)
     write(longer, x)
@@ -80,7 +80,7 @@ def carry_over(state: FloatArray, sums: FloatArray) -> None:
 
     So a sum of a million terms is as exact as one of CARRY terms, at the price of plain additions.
     """
-    if lent(state).seen[0] % CARRY != 0.0:
+    if seen_of(state) % CARRY != 0.0:
         return
     half = sums.shape[0] // 2
     for i in range(half):

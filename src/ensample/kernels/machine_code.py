@@ -19,7 +19,7 @@ from ensample.compiling import announce
 from ensample.kernels.private import Parts, complain, machine, parts_of_numba
 from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
 
-__all__ = ["SHELF", "is_noted", "keep", "note"]
+__all__ = ["SHELF", "is_noted", "keep", "note", "uninterrupted"]
 
 PACKAGES = "ensample.kernels.", "ensample.simulation.algorithms."  # whose sources `sources_digest` reads
 
@@ -54,7 +54,8 @@ def note_file(work: str) -> str:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait for some milliseconds, or a quarter of a second where a kernel brings in a part of numba.
+    """Let Ctrl-C wait for some milliseconds, a quarter of a second where a kernel brings in a part of numba, or while machine
+    code is made.
 
     Raised among LLVM's calls of Python it would be lost, or end the process.
     """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ensample.kernels.books import OBSERVED, PLACE, ROUND, TRAINED, Book, feature_sizes, newest, reward_units
-from ensample.kernels.compile import embedded, kernel
+from ensample.kernels.compile import embedded, kernel, loop
 from ensample.types import FloatArray, IntArray
 
 __all__ = [
@@ -115,7 +115,7 @@ def fetch(lesson: Lesson, batch: Minibatch) -> int:
     return FETCHED
 
 
-@embedded
+@loop
 def remember(lesson: Lesson) -> None:
     """Put the newest observation in its place in memory, if it has one."""
     held, counts, values = lesson.held, lesson.after.counts, newest(lesson.after)

@@ -1,7 +1,7 @@
 """Forward and back through many networks, member by member: what one member computes is still at hand for its next layer.
 
 Hidden units of a member are one row of numbers: B rows of features times the first hidden layer, then the second, and so on.
-Products are those of SciPy's BLAS, which numba calls.
+Products are those of SciPy's BLAS, which numba calls, or leave zeros out (`live`).
 """
 
 from typing import NamedTuple
@@ -9,10 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ensample.kernels.compile import kernel, loop
-from ensample.kernels.networks import Last, activate_row, gate_last, gate_row
+from ensample.kernels.lanes import turn_square
+from ensample.kernels.live import LEAST, LONGEST, WORTHWHILE, Marks, mark, padded_at, raise_live, send_live
+from ensample.kernels.networks import RELU, Last, activate, gate, gate_last
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Shape", "Space", "backward", "forward"]
+__all__ = ["Shape", "Space", "backward", "forward", "turn"]
 
 
 class Shape(NamedTuple):
@@ -35,9 +37,10 @@ class MemberPart(NamedTuple):
 class Space(NamedTuple):
     """What passes write to."""
 
-    units: FloatArray  # [m, .] hidden units, a row for each member
-    errors: FloatArray  # [2, .] room for the units of the widest layer, twice
-    turned: FloatArray  # [.] room for the widest matrix between hidden layers
+    units: FloatArray  # [m, .] hidden units, a row for each member; more numbers follow the last
+    errors: FloatArray  # [2, .] room for the units of the widest layer and SPARE more, twice
+    matrix: FloatArray  # [.] room for the widest matrix between hidden layers, padded, and a row
+    marks: Marks  # [B]
     gradient: FloatArray  # [n]
 
 
@@ -74,22 +77,21 @@ def hidden(shape: Shape, units: FloatArray, layer: int, batch: int) -> FloatArra
 
 
 @kernel
-def forward(shape: Shape, weights: FloatArray, rows: FloatArray, first: int, units: FloatArray, outputs: FloatArray) -> None:
+def forward(shape: Shape, weights: FloatArray, rows: FloatArray, first: int, space: Space, outputs: FloatArray) -> None:
     """Hidden units and outputs [n, B] of n members from number `first` on."""
     for place in range(outputs.shape[0]):
-        forward_one(MemberPart(shape, weights, first + place), rows, units[place], outputs[place])
+        forward_one(MemberPart(shape, weights, first + place), rows, space.units[place], space, outputs[place])
 
 
 @kernel
-def forward_one(weights: MemberPart, rows: FloatArray, units: FloatArray, outputs: FloatArray) -> None:
+def forward_one(weights: MemberPart, rows: FloatArray, units: FloatArray, space: Space, outputs: FloatArray) -> None:
     """One member's hidden units and outputs [B]."""
     shape, given, last, batch = weights.shape, rows, weights.shape.widths.size - 2, rows.shape[0]
     for layer in range(last):
         reached = hidden(shape, units, layer, batch)
-        np.dot(given, matrix(weights, layer), reached)
-        shift = bias(weights, layer)
-        for b in range(batch):
-            activate_row(reached[b], shift, shape.kind)
+        if not (rises_live(shape, layer, batch) and has_risen(weights, layer, given, space, reached)):
+            np.dot(given, matrix(weights, layer), reached)
+            activate(reached, bias(weights, layer), shape.kind)
         given = reached
     np.dot(given, flat_matrix(weights, last), outputs)
     constant = bias(weights, last)[0]
@@ -116,32 +118,19 @@ def backward_one(
     shape, units, batch = weights.shape, space.units[weights.member], rows.shape[0]
     last = shape.widths.size - 2
     given, slopes = hidden(shape, units, last - 1, batch)[first:], delta[first:]
-    outmost = Last(flat_matrix(weights, last), cleared(flat_matrix(gradient, last)))
     bias(gradient, last)[0] = total(slopes)
     error = space.errors[0, : given.size].reshape(given.shape)
-    sums = cleared(bias(gradient, last - 1))
-    for b in range(slopes.size):
-        gate_last(error[b], given[b], shape.kind, sums, slopes[b], outmost)
+    outmost = Last(flat_matrix(weights, last), flat_matrix(gradient, last), slopes)
+    gate_last(error, given, shape.kind, bias(gradient, last - 1), outmost)
     for layer in range(last - 1, 0, -1):
         given = hidden(shape, units, layer - 1, batch)[first:]
         np.dot(given.T, error, matrix(gradient, layer))
-        before, after = shape.widths[layer], shape.widths[layer + 1]
-        by = space.turned[: before * after].reshape((after, before))
-        turn(matrix(weights, layer), by)
         further = space.errors[(last - layer) % 2, : given.size].reshape(given.shape)
-        np.dot(error, by, further)
-        error, sums = further, cleared(bias(gradient, layer - 1))
-        for b in range(slopes.size):
-            gate_row(error[b], given[b], shape.kind, sums)
+        if not is_rectified(shape, layer) or not has_sunk(weights, layer, error, given, space, further, gradient):
+            np.dot(error, turned(weights, layer, shape.widths[layer], space.matrix), further)
+            gate(further, given, shape.kind, bias(gradient, layer - 1))
+        error = further
     np.dot(rows[first:].T, error, matrix(gradient, 0))
-
-
-@loop
-def cleared(values: FloatArray) -> FloatArray:
-    """The same array, of zeros."""
-    for i in range(values.size):
-        values[i] = 0.0
-    return values
 
 
 @loop
@@ -153,8 +142,73 @@ def total(values: FloatArray) -> float:
 
 
 @loop
+def rises_live(shape: Shape, layer: int, batch: int) -> bool:
+    """Whether zeros are left out on the way forward: before the first layer there are none, and few rows are not worth it."""
+    return layer > 0 and batch >= LEAST and is_rectified(shape, layer)
+
+
+@loop
+def is_rectified(shape: Shape, layer: int) -> bool:
+    """Whether zeros can be left out between the units before a layer, which are hidden, and those after it."""
+    return WORTHWHILE and shape.kind == RELU and max(shape.widths[layer], shape.widths[layer + 1]) <= LONGEST
+
+
+@kernel
+def has_risen(weights: MemberPart, layer: int, given: FloatArray, space: Space, reached: FloatArray) -> bool:
+    """The units after a layer, where few of those before it are not 0; if not, nothing."""
+    if not mark(given, space.marks):
+        return False
+    before, after = weights.shape.widths[layer], weights.shape.widths[layer + 1]
+    values, shift, step = flat_matrix(weights, layer), bias(weights, layer), padded_at(after)
+    for i in range(before):
+        for k in range(after):
+            space.matrix[i * step + k] = values[i * after + k]
+    for k in range(after):
+        space.matrix[before * step + k] = shift[k]
+    raise_live(given, space.marks, space.matrix, step, reached)
+    return True
+
+
+@kernel
+def has_sunk(
+    weights: MemberPart,
+    layer: int,
+    error: FloatArray,
+    given: FloatArray,
+    space: Space,
+    further: FloatArray,
+    gradient: MemberPart,
+) -> bool:
+    """The errors before a layer, and their totals, where few of those after it are not 0; if not, nothing."""
+    if not mark(error, space.marks):
+        return False
+    by = turned(weights, layer, padded_at(given.shape[1]), space.matrix)
+    totals, sums = space.matrix[by.size : by.size + by.shape[1]], bias(gradient, layer - 1)
+    send_live(error, space.marks, space.matrix, by.shape[1], given, further, totals)
+    for i in range(sums.size):
+        sums[i] = totals[i]
+    return True
+
+
+@loop
+def turned(weights: MemberPart, layer: int, step: int, room: FloatArray) -> FloatArray:
+    """A layer's matrix, turned: [out, in], in rows of `step`."""
+    after = weights.shape.widths[layer + 1]
+    by = room[: after * step].reshape((after, step))
+    turn(matrix(weights, layer), by)
+    return by
+
+
+@loop
 def turn(values: FloatArray, turned: FloatArray) -> None:
-    """A matrix, copied: BLAS takes half as long again for products with one that is only seen as turned."""
-    for k in range(values.shape[1]):
-        for i in range(values.shape[0]):
+    """A matrix, copied to rows of that length or longer: BLAS takes half as long again for one that is only seen as turned."""
+    (rows, columns), step = values.shape, turned.shape[1]
+    for i in range(0, rows - rows % 4, 4):
+        for k in range(0, columns - columns % 4, 4):
+            turn_square(values, i * columns + k, columns, turned, k * step + i, step)
+        for k in range(columns - columns % 4, columns):
+            for b in range(i, i + 4):
+                turned[k, b] = values[b, k]
+    for i in range(rows - rows % 4, rows):
+        for k in range(columns):
             turned[k, i] = values[i, k]

@@ -17,11 +17,13 @@ from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
 
 __all__ = [
+    "PRIOR",
     "STIFF",
     "VECTORS",
     "Ridge",
     "add_observation",
     "diagonal",
+    "entry_of",
     "invert",
     "lent",
     "new_ridge",
@@ -29,6 +31,7 @@ __all__ = [
     "polish",
     "root",
     "rotate",
+    "seen_of",
     "stiffness",
     "times",
     "triangle",
@@ -42,6 +45,7 @@ STIFF = 1e7  # from a V so ill-conditioned, and to one, no rank-one update goes 
 STEEP = 1e4  # leverage at which a rank-one update would cancel four digits
 NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
 VECTORS = 9  # rows of a state beside its three matrices
+SEEN, PRIOR = 3, 5  # which of them
 MEMORY = 2  # more rows, where the past fades
 
 
@@ -77,9 +81,9 @@ def views(state: FloatArray) -> Ridge:
         state[rest],
         state[rest + 1],
         state[rest + 2],
-        state[rest + 3],
+        state[rest + SEEN],
         state[rest + 4],
-        state[rest + 5],
+        state[rest + PRIOR],
         state[rest + 6],
         state[rest + 7 : rest + 9],
         state[rest + 9 : rest + 10],
@@ -92,6 +96,18 @@ view = inlined(views)
 
 lent = embedded(views)
 """`views` in what kernels lend a state to, and in nothing else: the references are not counted."""
+
+
+@embedded
+def entry_of(state: FloatArray, row: int, i: int) -> float:
+    """Of a row beside the three matrices: one number, where all of `lent` would take longer to compile."""
+    return state[3 * state.shape[1] + row, i]
+
+
+@embedded
+def seen_of(state: FloatArray) -> float:
+    """The number of observations."""
+    return entry_of(state, SEEN, 0)
 
 
 def new_ridge(dim: int, prior: float | FloatArray, rate: float = 0.0) -> FloatArray:
@@ -151,7 +167,7 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
 @borrowing
 def add_observation(state: FloatArray, x: FloatArray, y: float) -> None:
     """V += x x', b += x y and the sum of y^2; nothing of what follows from them."""
-    ridge = view(state)
+    ridge = lent(state)
     add_square(ridge.gram, ridge.gram_low, x)
     for i in range(x.size):
         ridge.target[i], ridge.target_low[i] = add_product(ridge.target[i], ridge.target_low[i], x[i], y)

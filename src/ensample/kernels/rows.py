@@ -1,111 +1,38 @@
 """The loops that all others are made of: weighted sums of rows, and the largest of some scores.
 
-Rows are handled in tiles of 32 columns, whose sums stay in registers (`lanes`) while all rows go by; what is left over comes
-first, so that it is done while the tiles are. Every column adds up its rows in order.
+Rows are handled in tiles of columns (`tiles`): every column adds up its rows in order.
 """
 
-from typing import Any
-
-from ensample.kernels.compile import embedded, inlined, loop
+from ensample.kernels.compile import embedded, loop
 from ensample.kernels.lanes import equal_to, lanes_of, larger, load, plus_times, single, store
+from ensample.kernels.tiles import add_outer_tiles, weigh_some_tiles, weigh_tiles
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["add_outer", "add_rows", "add_some_rows", "argmax", "axpy", "dot", "sum_rows", "write"]
-
-
-@inlined
-def tile(total: FloatArray, rows: FloatArray, weights: FloatArray, k: int, lanes: Any, keep: bool) -> None:
-    if keep:
-        lanes = load(lanes, total, k)
-    for i in range(weights.size):
-        lanes = plus_times(lanes, weights[i], load(lanes, rows, i * total.size + k))
-    store(lanes, total, k)
-
-
-@loop
-def weigh_rows(total: FloatArray, rows: FloatArray, weights: FloatArray, keep: bool) -> None:
-    k = 0
-    while k < total.size % 4:
-        tile(total, rows, weights, k, lanes_of(0.0, 1), keep)
-        k += 1
-    if total.size & 4:
-        tile(total, rows, weights, k, lanes_of(0.0, 4), keep)
-        k += 4
-    if total.size & 8:
-        tile(total, rows, weights, k, lanes_of(0.0, 8), keep)
-        k += 8
-    if total.size & 16:
-        tile(total, rows, weights, k, lanes_of(0.0, 16), keep)
-        k += 16
-    while k < total.size:
-        tile(total, rows, weights, k, lanes_of(0.0, 32), keep)
-        k += 32
+__all__ = ["add_outer", "add_rows", "add_some_rows", "add_two", "argmax", "axpy", "dot", "sum_rows", "write"]
 
 
 @loop
 def add_rows(total: FloatArray, rows: FloatArray, weights: FloatArray) -> None:
     """total += sum_i weights[i] rows[i], row after row."""
-    weigh_rows(total, rows, weights, True)
+    weigh_tiles(total, rows, weights, True)
 
 
 @loop
 def sum_rows(total: FloatArray, rows: FloatArray, weights: FloatArray) -> None:
     """total = sum_i weights[i] rows[i], row after row."""
-    weigh_rows(total, rows, weights, False)
-
-
-@inlined
-def some_tile(
-    total: FloatArray, rows: FloatArray, which: IntArray, weights: FloatArray, count: int, k: int, lanes: Any
-) -> None:
-    lanes = load(lanes, total, k)
-    for i in range(count):
-        lanes = plus_times(lanes, weights[i], load(lanes, rows, which[i] * total.size + k))
-    store(lanes, total, k)
+    weigh_tiles(total, rows, weights, False)
 
 
 @loop
 def add_some_rows(total: FloatArray, rows: FloatArray, which: IntArray, weights: FloatArray, count: int) -> None:
     """total += sum_i weights[i] rows[which[i]] for i < count, in the order of `add_rows`."""
-    k = 0
-    while k < total.size % 4:
-        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 1))
-        k += 1
-    if total.size & 4:
-        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 4))
-        k += 4
-    if total.size & 8:
-        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 8))
-        k += 8
-    while k < total.size:
-        some_tile(total, rows, which, weights, count, k, lanes_of(0.0, 16))
-        k += 16
-
-
-@inlined
-def outer_tile(matrix: FloatArray, weight: float, left: FloatArray, right: FloatArray, k: int, lanes: Any) -> None:
-    lanes = load(lanes, right, k)
-    for i in range(left.size):
-        place = i * right.size + k
-        store(plus_times(load(lanes, matrix, place), weight * left[i], lanes), matrix, place)
+    weigh_some_tiles(total, rows, which, weights, count)
 
 
 @loop
 def add_outer(matrix: FloatArray, weight: float, left: FloatArray, right: FloatArray) -> None:
     """matrix += (weight left) right'."""
-    k = 0
-    while k < right.size % 4:
-        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 1))
-        k += 1
-    if right.size & 4:
-        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 4))
-        k += 4
-    if right.size & 8:
-        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 8))
-        k += 8
-    while k < right.size:
-        outer_tile(matrix, weight, left, right, k, lanes_of(0.0, 16))
-        k += 16
+    add_outer_tiles(matrix, weight, left, right)
 
 
 @loop
@@ -123,6 +50,17 @@ def axpy(total: FloatArray, weight: float, row: FloatArray) -> None:
         store(plus_times(load(lanes_of(0.0, 4), total, k), weight, load(lanes_of(0.0, 4), row, k)), total, k)
     for k in range(whole, total.size):
         total[k] += weight * row[k]
+
+
+@loop
+def add_two(total: FloatArray, a: float, x: FloatArray, b: float, y: FloatArray) -> None:
+    """total += a x, and then b y."""
+    whole = total.size - total.size % 4
+    for k in range(0, whole, 4):
+        lanes = plus_times(load(lanes_of(0.0, 4), total, k), a, load(lanes_of(0.0, 4), x, k))
+        store(plus_times(lanes, b, load(lanes, y, k)), total, k)
+    for k in range(whole, total.size):
+        total[k] = (total[k] + a * x[k]) + b * y[k]
 
 
 @loop

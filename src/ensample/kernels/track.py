@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensample.kernels.calibration import Scales, first_prior, learn_scales, new_scales, next_time, prior_of, scale_views
+from ensample.kernels.calibration import (
+    SCRATCH,
+    Scales,
+    first_prior,
+    learn_scales,
+    new_scales,
+    next_time,
+    prior_of,
+    scale_views,
+)
 from ensample.kernels.compile import embedded, kernel
 from ensample.kernels.fading import effective_count, kept_share
 from ensample.kernels.lanes import BLOCK
@@ -331,11 +340,12 @@ def renewed(track: Track) -> bool:
 def calibrate(track: Track, gram: FloatArray) -> None:
     """The scales from sum x x' (which is used up), and V^-1 and theta_hat that follow from them."""
     d, tally, known = track.mean.size, track.tally, track.scales
-    fresh, target = gram.copy(), track.target.copy()
+    fresh, target, scratch = gram.copy(), track.target.copy(), np.empty((SCRATCH, d))
     if not track.standing:
         for i in range(d):
             known.sizes[i] = np.sqrt(gram[i, i] / tally.count)
-    learn_scales(known, gram, target, tally.squares, effective_count(tally.count, track.rate), track.kept, track.intercept)
+    n = effective_count(tally.count, track.rate)
+    learn_scales(known, gram, target, scratch, tally.squares, n, track.kept, track.intercept)
     known.asked[0] = tally.count
     tally.next = max(tally.count + 1.0, np.ceil(next_time(tally.count, track.rate)))
     for i in range(d):

@@ -23,7 +23,7 @@ def train(shape: Shape, lesson: Lesson, batch: Minibatch, moving: Moving, rate: 
     weights = moving.begun[0] if moving.begun.shape[0] > 0 else moving.weights[0]
     rows = batch.seen[: merge(batch.seen, batch.which)]
     outputs, delta = np.empty((shape.size, rows.shape[0])), np.empty((shape.size, rows.shape[0]))
-    forward(shape, weights, rows, 0, space.units, outputs)
+    forward(shape, weights, rows, 0, space, outputs)
     how = stride(aim(lesson, batch, number, outputs, delta), rate, number)
     backward(shape, weights, rows, delta, 0 if is_drawn(batch) else 1, space)
     return commit(lesson, number, moving, space.gradient, how)

@@ -119,10 +119,12 @@ def pull(world: World, track: Track, t: int, arm: int, rng: Generator) -> float:
 def prescribed(world: World, track: Track, i: int, rng: Generator) -> float:
     """Observation i of those that nobody chooses: the warm-up's, which are no rounds, and then the opening's; its reward."""
     t = i - world.warmup.size
-    if t < 0:
-        row = world.warmup[i]
-        return learn(world, track, 0, row, world.means[row], rng)
-    return pull(world, track, t, world.opening[t], rng)
+    row = world.warmup[i] if t < 0 else world.opening[t]
+    mean = world.means[row] if t < 0 else mean_of(world, t, row)
+    y = learn(world, track, max(t, 0), row, mean, rng)  # in one place: it is long
+    if t >= 0:
+        note(track, t, best_mean(world, t) - mean)
+    return y
 
 
 @embedded

@@ -14,9 +14,11 @@ from numpy.random import Generator
 
 from ensample.extras import require
 from ensample.kernels.descent import Moving
+from ensample.kernels.live import LEAST, LONGEST, SPARE, padded
 from ensample.kernels.minibatches import Lesson, Minibatch
 from ensample.kernels.networks import LEAKY, RELU, TANH
 from ensample.kernels.passes import Shape, Space, backward, forward
+from ensample.kernels.track import aligned
 from ensample.kernels.training import train
 from ensample.models.nets import Nets
 from ensample.types import FloatArray
@@ -36,7 +38,7 @@ class Layer(NamedTuple):
 class Slate:
     """What training writes to, over and over: fresh megabytes each time would have to be cleared by the system first.
 
-    It is one array, which the system backs by large pages where it has them.
+    Nearly all of it is one array, which the system backs by large pages where it has them.
     """
 
     def __init__(self, nets: "Networks") -> None:
@@ -53,12 +55,33 @@ class Slate:
         return self._space
 
     def _build(self, rows: int) -> None:
-        nets = self.nets
-        hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
-        sizes = [nets.count, nets.size * rows * sum(hidden), 2 * rows * widest, widest * widest]
-        gradient, units, errors, turned = np.split(np.empty(sum(sizes)), np.cumsum(sizes)[:-1])
-        self._space = Space(units.reshape(nets.size, -1), errors.reshape(2, -1), turned, gradient)
+        self._space = room_to_train(self.nets, rows)
         self._most = rows
+
+
+def room_to_train(nets: "Networks", rows: int) -> Space:
+    """Room for so many rows of features, on their way forward through all members and back."""
+    hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
+    matrix, errors, units, gradient = aligned(
+        (room_for_matrices(nets, widest),),
+        (2, rows * widest + SPARE),
+        (nets.size, rows * sum(hidden)),
+        (nets.count + SPARE,),  # the last: there is more after the units
+    )
+    return Space(units, errors, matrix, np.zeros(rows, np.uint64), gradient[: nets.count])
+
+
+def room_to_ask(nets: "Networks", rows: int) -> Space:
+    """Room for their way forward through one member."""
+    units, none = np.empty(rows * sum(nets.widths[1:-1]) + SPARE)[:-SPARE].reshape(1, -1), np.empty((2, 0))
+    matrix = np.empty(room_for_matrices(nets, LONGEST) if rows >= LEAST else 0)
+    return Space(units, none, matrix, np.empty(rows, np.uint64), none[0])
+
+
+def room_for_matrices(nets: "Networks", most: int) -> int:
+    """Numbers of the largest matrix, padded, and a row, between hidden layers that have at most so many units."""
+    widths = (max(pair) for pair in pairwise(nets.widths[1:-1]))
+    return max(((width + 1) * padded(width) for width in widths if width <= most), default=0)
 
 
 class Networks(Nets):
@@ -104,21 +127,21 @@ class Networks(Nets):
 
     def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
         """What one member gives for each row [B, d]: [B]."""
-        units, outputs = np.empty((1, len(rows) * sum(self.widths[1:-1]))), np.empty((1, len(rows)))
-        forward(self.shape, weights, np.ascontiguousarray(rows), member, units, outputs)
+        space, outputs = room_to_ask(self, len(rows)), np.empty((1, len(rows)))
+        forward(self.shape, weights, np.ascontiguousarray(rows), member, space, outputs)
         return np.asarray(outputs[0])
 
     def forward(self, weights: FloatArray, rows: FloatArray, room: Slate | None = None) -> tuple[FloatArray, FloatArray]:
         """(hidden units [m, .], outputs [m, B])."""
         rows, outputs = np.ascontiguousarray(rows), np.empty((self.size, len(rows)))
-        units = (room or Slate(self)).fit(len(rows)).units
-        forward(self.shape, weights, rows, 0, units, outputs)
-        return units, outputs
+        space = (room or Slate(self)).fit(len(rows))
+        forward(self.shape, weights, rows, 0, space, outputs)
+        return space.units, outputs
 
     def gradient(
         self, weights: FloatArray, rows: FloatArray, units: FloatArray, delta: FloatArray, room: Slate | None = None
     ) -> FloatArray:
-        """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]."""
+        """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]. `units` as `forward` gave them, and no copy."""
         space = (room or Slate(self)).fit(len(rows))._replace(units=units)
         backward(self.shape, weights, np.ascontiguousarray(rows), delta, 0, space)
         return space.gradient

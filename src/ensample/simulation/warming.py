@@ -32,12 +32,12 @@ PATIENCE = 2.0  # seconds that a worker has to end by itself
 def warm_up(processes: int | None = None, progress: Progress | None = None) -> int:
     """Compile every kernel that this installation has not compiled yet; returns how many tasks that took, 0 if none was left.
 
-    Without it each kernel is compiled when it is first called, seconds each, once for each installation. `processes`: as many
-    as there are cores, if not said otherwise. `progress` is called with the number of tasks done and that of all.
+    Without it each kernel is compiled when it is first called, a second or two each, once for each installation. `processes`:
+    as many as there are cores, if not said otherwise. `progress` is called with the number of tasks done and that of all.
 
     >>> import ensample as es
     >>> es.warm_up()                                                                        # doctest: +SKIP
-    27
+    49
     >>> es.warm_up()                                                                        # doctest: +SKIP
     0
     """

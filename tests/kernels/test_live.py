@@ -1,0 +1,79 @@
+"""Products that leave zeros out, against NumPy's."""
+
+import numpy as np
+import pytest
+
+from ensample.kernels.compile import kernel
+from ensample.kernels.live import LONGEST, SPARE, mark, padded, raise_live, send_live
+
+SIZES = [(1, 1), (3, 8), (50, 50), (64, 64), (17, 40), (63, 9), (9, 33)]
+GUARD = [float(k) for k in range(64)]
+
+
+@kernel
+def marked(values: np.ndarray, marks: np.ndarray) -> bool:
+    return mark(values, marks)
+
+
+@kernel
+def raised(given: np.ndarray, marks: np.ndarray, by: np.ndarray, reached: np.ndarray) -> None:
+    mark(given, marks)
+    raise_live(given, marks, by, by.shape[1], reached)
+
+
+@kernel
+def sent(
+    errors: np.ndarray, marks: np.ndarray, by: np.ndarray, given: np.ndarray, further: np.ndarray, totals: np.ndarray
+) -> None:
+    mark(errors, marks)
+    send_live(errors, marks, by, by.shape[1], given, further, totals)
+
+
+def roomy(values: np.ndarray) -> np.ndarray:
+    """The same, with room after it that holds no numbers, and then some that nobody may write to."""
+    room = np.full(values.size + SPARE + len(GUARD), np.nan)
+    room[: values.size], room[-len(GUARD) :] = values.ravel(), GUARD
+    return room[: values.size].reshape(values.shape)
+
+
+def guarded(values: np.ndarray) -> bool:
+    """Whether nobody has."""
+    room = values if values.base is None else values.base
+    return room[-len(GUARD) :].tolist() == GUARD
+
+
+def half(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    return roomy(np.maximum(rng.standard_normal(shape), 0.0))
+
+
+@pytest.mark.parametrize(("h", "d"), SIZES)
+@pytest.mark.parametrize("rows", [1, 6])
+def test_zeros_may_be_left_out(rows: int, h: int, d: int) -> None:
+    rng = np.random.default_rng(h)
+    given, marks = half(rng, rows, h), np.zeros(rows, np.uint64)
+    by = rng.standard_normal((h + 1, padded(d)))
+    reached = roomy(np.empty((rows, d)))
+    raised(given, marks, by, reached)
+    np.testing.assert_allclose(reached, np.maximum(given @ by[:h, :d] + by[h, :d], 0.0), rtol=1e-12, atol=1e-13)
+    units, further, totals = half(rng, rows, d), roomy(np.empty((rows, d))), np.full(padded(d), np.nan)
+    sent(given, marks, by[:h], units, further, totals)
+    expected = np.where(units > 0.0, given @ by[:h, :d], 0.0)
+    np.testing.assert_allclose(further, expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(totals[:d], expected.sum(axis=0), rtol=1e-12, atol=1e-13)
+    assert all(guarded(values) for values in (given, reached, units, further))
+
+
+def test_rows_are_padded_to_the_next_length() -> None:
+    assert [padded(width) for width in (1, 16, 17, 50, 56, 57, 64, 65, 1000)] == [16, 16, 32, 56, 56, 64, 64, 65, 1000]
+    assert max(padded(width) - width for width in range(8, LONGEST + 1)) <= SPARE >= padded(1) - 1
+
+
+@pytest.mark.parametrize("h", [1, 7, 8, 50, 63, 64])
+def test_marks_are_where_numbers_are_not_0(h: int) -> None:
+    rng = np.random.default_rng(h)
+    for share in (0.0, 0.3, 0.9, 1.0):
+        values, marks = np.where(rng.random((5, h)) < share, rng.standard_normal((5, h)), 0.0), np.zeros(5, np.uint64)
+        values[2, -1] = np.nan
+        few = marked(roomy(values), marks)
+        assert marks.tolist() == [sum(1 << k for k in range(h) if row[k] != 0.0) for row in values.tolist()]
+        assert few == (np.count_nonzero(values) <= 0.6 * values.size)
