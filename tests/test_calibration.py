@@ -293,6 +293,17 @@ def test_a_regularization_that_is_given_is_kept() -> None:
     assert policy.calibration is not None and policy.calibration.lam == 2.0 and 0.7 < policy.calibration.sigma < 1.4
 
 
+def test_what_is_due_is_done_between_two_calibrations() -> None:
+    """After the 256th observation V^-1 is computed anew; the scales are not."""
+    policy = es.EnsembleSampling(size=15).start(es.FiniteArms(FEATURES))
+    for t in range(256):
+        policy.update(t % 8, float(FEATURES[t % 8] @ THETA) + t % 3)
+    model = policy.model
+    assert isinstance(model, LinearEnsemble) and model.known.asked[0] < 256
+    np.testing.assert_allclose(model.inverse @ model.gram, np.eye(4), atol=1e-13)
+    assert model.information == pytest.approx(np.linalg.slogdet(model.gram)[1] - np.log(model.parts.prior).sum(), rel=1e-12)
+
+
 def test_numbers_work_as_ever() -> None:
     for recipe in (es.EnsembleSampling(size=5, scale=0.5), es.PerturbedHistory(scale=0.5), es.ThompsonSampling(scale=0.5)):
         policy = recipe.start(es.FiniteArms(np.eye(2)))

@@ -29,6 +29,7 @@ def state_after(X: np.ndarray, y: np.ndarray, lam: float) -> np.ndarray:
     state = ridge.new_ridge(X.shape[1], lam)
     for x, reward in zip(X, y, strict=True):
         ridge.observe(state, x, reward)
+        ridge.polish_if_rough(state)
     return state
 
 
@@ -70,6 +71,27 @@ def test_polish_repairs_a_spoilt_inverse() -> None:
     np.testing.assert_allclose(parts.mean, good, rtol=1e-12)
     np.testing.assert_allclose(parts.inverse, np.linalg.inv(parts.gram), rtol=1e-10)
     assert parts.information[0] == pytest.approx(information, rel=1e-12)
+
+
+def test_polish_is_due_where_rank_one_updates_are_not_exact() -> None:
+    """After every 256th observation, after one of high leverage, and as long as V is stiff: it changes nothing else."""
+    rng = np.random.default_rng(1)
+    state, rough = ridge.new_ridge(2, 1.0), []
+    for n in range(1, 600):
+        ridge.observe(state, np.array([1e4, 0.0]) if n == 300 else rng.standard_normal(2), 1.0)
+        if np.isnan(ridge.views(state).information[0]):
+            rough.append(n)
+        ridge.polish_if_rough(state)
+    assert rough == [256, 300, 512]
+    ridge.observe(state, np.array([1e6, 0.0]), 1.0)
+    ridge.polish_if_rough(state)
+    assert ridge.stiffness(state) > ridge.STIFF
+    ridge.observe(state, np.array([0.0, 1.0]), 1.0)
+    parts = ridge.views(state)
+    assert np.isnan(parts.information[0])
+    ridge.polish_if_rough(state)
+    np.testing.assert_allclose(parts.mean, np.linalg.solve(parts.gram, parts.target), rtol=1e-9)
+    assert parts.information[0] == pytest.approx(np.linalg.slogdet(parts.gram)[1])
 
 
 @pytest.mark.parametrize("length", [1.0, 1e10, 1e100])

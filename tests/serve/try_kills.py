@@ -40,7 +40,7 @@ Ask = tuple[str, str, bytes]  # id of the decision, path, body
 
 
 class AnswersLongBefore(AnswersFirst):
-    """The mistake to be found. The experiment itself lasts; most services here live for fewer batches than a commit waits for."""
+    """The mistake to be found; the experiment itself lasts. Most services live for fewer batches than a commit waits for."""
 
     every = 50
 

@@ -12,7 +12,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import effective_count, fades, fading_rate
-from ensample.kernels.ridge import PRIOR, entry_of, lent, polish, seen_of
+from ensample.kernels.ridge import PRIOR, entry_of, is_rough, lent, polish, seen_of
 from ensample.kernels.rows import add_two, axpy, dot
 from ensample.types import FloatArray
 
@@ -88,9 +88,11 @@ def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam:
     `standing`: whether the sizes of features are given, or those of what was seen. lam > 0 is kept and no prior learned.
     `intercept`: whether the last feature is the constant 1.
     """
-    if is_due(state, scales, standing):
+    calibrating = is_due(state, scales, standing)
+    if calibrating:
         d = state.shape[1]
         calibrate(state, scales, np.empty((d + 1 + SCRATCH, d)), standing, lam, intercept)
+    if calibrating or is_rough(state):
         polish(state)
 
 

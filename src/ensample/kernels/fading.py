@@ -8,14 +8,14 @@ so that V = prior + sum_i g^(n-i) x_i x_i' after n of them: the prior does not f
 for long would have no weight at all, and V no inverse (the wind-up of plain exponential forgetting).
 
 As (1 - g) prior has full rank, V^-1 follows by no rank-one formula: it is computed anew, O(d^3) an observation; in doubles or,
-where that would cost more than nine digits, by `ridge.polish`.
+where that would cost more than nine digits, by `ridge.polish`, which is then due.
 """
 
 import numpy as np
 
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.exact import add_product
-from ensample.kernels.ridge import STIFF, VECTORS, add_observation, invert, lent, observe, polish, stiffness, triangle, view
+from ensample.kernels.ridge import STIFF, VECTORS, add_observation, invert, lent, observe, roughen, stiffness, triangle, view
 from ensample.kernels.rows import sum_rows, write
 from ensample.types import FloatArray
 
@@ -81,7 +81,7 @@ def renew(state: FloatArray) -> None:
     ridge = view(state)
     factor, inverse = triangle(ridge.gram), invert(ridge.gram)
     if inverse.size == 0:
-        polish(state)
+        roughen(state)
         return
     total = 0.0
     for i in range(ridge.mean.size):
@@ -90,4 +90,4 @@ def renew(state: FloatArray) -> None:
     sum_rows(ridge.mean, ridge.inverse, ridge.target)
     ridge.information[0] = max(total, 0.0)  # of which rounding may leave less where everything has faded
     if stiffness(state) > STIFF:
-        polish(state)
+        roughen(state)

@@ -1,7 +1,8 @@
 """What live policies learn from one observation, each in one call: Ctrl-C comes before it or after it.
 
-The number of observations, by which an update is known to have happened, changes with the rest. What fades takes twice as long
-to compile: only kernels of policies that may forget have it (`take_in`), others `observe`.
+The number of observations, by which an update is known to have happened, changes with the rest; what is due after it
+(`ridge.roughen`) is for another call. What fades takes twice as long to compile: only kernels of policies that may forget have
+it (`take_in`), others `observe`.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import fades, fading_rate, kept_share, take_in
-from ensample.kernels.ridge import observe, rotate, seen_of, view
+from ensample.kernels.ridge import observe, polish_if_rough, rotate, seen_of, view
 from ensample.kernels.rows import add_outer, axpy, dot, write
 from ensample.types import FloatArray, IntArray
 
@@ -141,5 +142,6 @@ def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x
 def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> None:
     """Observe (x, y), and note the largest |theta_hat| so far."""
     take_in(state, x, y)
+    polish_if_rough(state)
     mean = view(state).mean
     largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))

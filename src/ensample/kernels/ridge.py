@@ -2,8 +2,9 @@
 
 V = prior + sum x x' (a diagonal prior, lam I unless it is learned) and b = sum x y are kept to twice the digits of a double
 (`exact`). V^-1 and theta_hat = V^-1 b follow by Sherman-Morrison, O(d^2) a round, as long as that cancels no digits; else, and
-now and then, they are computed anew from V and b (`polish`), as is log det V. Reductions are axpys over contiguous rows:
-nothing is reassociated.
+now and then, they are computed anew from V and b (`polish`), as is log det V. Whoever observes does not do that but says that
+it is due (`roughen`): it is rare and takes as long to compile as all the rest, so there is one kernel for it. Reductions are
+axpys over contiguous rows: nothing is reassociated.
 """
 
 from typing import NamedTuple
@@ -25,12 +26,15 @@ __all__ = [
     "diagonal",
     "entry_of",
     "invert",
+    "is_rough",
     "lent",
     "new_ridge",
     "observe",
     "polish",
+    "polish_if_rough",
     "root",
     "rotate",
+    "roughen",
     "seen_of",
     "stiffness",
     "times",
@@ -45,7 +49,7 @@ STIFF = 1e7  # from a V so ill-conditioned, and to one, no rank-one update goes 
 STEEP = 1e4  # leverage at which a rank-one update would cancel four digits
 NEGLIGIBLE = 1e-10  # a pivot this small next to its diagonal entry is rounding
 VECTORS = 9  # rows of a state beside its three matrices
-SEEN, PRIOR = 3, 5  # which of them
+SEEN, INFORMATION, PRIOR = 3, 4, 5  # which of them
 MEMORY = 2  # more rows, where the past fades
 
 
@@ -62,7 +66,7 @@ class Ridge(NamedTuple):
     target_low: FloatArray  # [d]
     mean: FloatArray  # theta_hat [d]
     seen: FloatArray  # in its first entry: the number of observations
-    information: FloatArray  # in its first entry: log(det V / det prior)
+    information: FloatArray  # in its first entry: log(det V / det prior); NaN where `polish` is due
     prior: FloatArray  # the diagonal of V before the first observation [d]
     gain: FloatArray  # scratch: V^-1 x of the last observation, as it was before it [d]
     squares: FloatArray  # in its first entries: sum y^2, high and low, of two rows [2, d]
@@ -82,7 +86,7 @@ def views(state: FloatArray) -> Ridge:
         state[rest + 1],
         state[rest + 2],
         state[rest + SEEN],
-        state[rest + 4],
+        state[rest + INFORMATION],
         state[rest + PRIOR],
         state[rest + 6],
         state[rest + 7 : rest + 9],
@@ -138,16 +142,9 @@ def times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     return out
 
 
-@kernel
-def observe(state: FloatArray, x: FloatArray, y: float) -> None:
-    """Take in (x, y)."""
-    if advance(state, x, y):
-        polish(state)
-
-
 @borrowing
-def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
-    """Take in (x, y) by Sherman-Morrison as far as that is exact; returns whether `polish` is due."""
+def observe(state: FloatArray, x: FloatArray, y: float) -> None:
+    """Take in (x, y), by Sherman-Morrison as far as that is exact; where it is not, or now and then, `polish` is due."""
     d = x.size
     ridge = lent(state)
     stiff = stiffness(state) > STIFF
@@ -160,8 +157,28 @@ def advance(state: FloatArray, x: FloatArray, y: float) -> bool:
         axpy(ridge.mean, weight * (y - dot(ridge.mean, x)), gain)
         add_outer(ridge.inverse, -weight, gain, gain)
         ridge.information[0] += np.log1p(leverage)
-        return stiff or ridge.seen[0] % max(INTERVAL, d) == 0.0 or stiffness(state) > STIFF
-    return True
+        if not stiff and ridge.seen[0] % max(INTERVAL, d) != 0.0 and stiffness(state) <= STIFF:
+            return
+    roughen(state)
+
+
+@embedded
+def roughen(state: FloatArray) -> None:
+    """Say that `polish` is due: until then V^-1, theta_hat and log det V are not what they should be."""
+    state[3 * state.shape[1] + INFORMATION, 0] = np.nan
+
+
+@embedded
+def is_rough(state: FloatArray) -> bool:
+    """Whether `polish` is due."""
+    information = entry_of(state, INFORMATION, 0)
+    return information != information
+
+
+@kernel
+def polish_if_rough(state: FloatArray) -> None:
+    if is_rough(state):
+        polish(state)
 
 
 @borrowing

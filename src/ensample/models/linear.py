@@ -11,7 +11,7 @@ from ensample.calibration import Calibration, Unknown
 from ensample.checks import vector, whole
 from ensample.kernels.calibration import Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
-from ensample.kernels.ridge import Ridge, new_ridge, views
+from ensample.kernels.ridge import Ridge, new_ridge, polish, views
 from ensample.models.model import Model
 from ensample.models.search import greedy_arm
 from ensample.types import FloatArray, IntArray
@@ -95,6 +95,8 @@ class LinearModel(Model):
         if self.unknown is not None:
             standing, lam, intercept = self.unknown.sizes is not None, self.unknown.lam, self.unknown.intercept
             calibrate_if_due(self.state, self.scales, standing, lam, intercept)
+        elif math.isnan(self.parts.information[0]):  # an observation has left it to us
+            polish(self.state)
 
     def in_known_units(self, offer: Offer) -> Offer:
         """The offer, with features that were never played in units of its own: of others the units are known."""

@@ -89,6 +89,7 @@ class RefreshedEnsemble(LinearEnsemble):
         learn_rooted(self.state, self.sums, self.root, x, y, self.perturbations(round))
 
     def settle(self) -> None:
+        super().settle()
         if self.information - self.last[0] > self.threshold:
             self._refresh()
 

@@ -140,7 +140,7 @@ def described(recipe: Recipe) -> str:
 
 def play(recipe: Recipe) -> None:
     """Two rounds of the live policy on each kind of arms that it takes, and all that one may ask it."""
-    features = np.eye(2)
+    features = 1e3 * np.eye(2)  # so long that V^-1 is computed anew: that has a kernel of its own
     places: tuple[tuple[Arms, object], ...] = (
         (FiniteArms(features), None),
         (ChangingArms(2), features),
