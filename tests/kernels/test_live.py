@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.live import LONGEST, SPARE, mark, padded, raise_live, send_live
+from ensample.kernels.live import BITS, SPARE, mark, padded, raise_live, registered, send_live, weigh_live
 
 SIZES = [(1, 1), (3, 8), (50, 50), (64, 64), (17, 40), (63, 9), (9, 33)]
 GUARD = [float(k) for k in range(64)]
@@ -27,6 +27,12 @@ def sent(
 ) -> None:
     mark(errors, marks)
     send_live(errors, marks, by, by.shape[1], given, further, totals)
+
+
+@kernel
+def weighed(given: np.ndarray, marks: np.ndarray, errors: np.ndarray, out: np.ndarray, spare: np.ndarray) -> None:
+    mark(given, marks)
+    weigh_live(given, marks, errors, out, spare)
 
 
 def roomy(values: np.ndarray) -> np.ndarray:
@@ -63,9 +69,29 @@ def test_zeros_may_be_left_out(rows: int, h: int, d: int) -> None:
     assert all(guarded(values) for values in (given, reached, units, further))
 
 
+@pytest.mark.parametrize(("h", "d"), SIZES)
+@pytest.mark.parametrize("rows", [1, 40, 64])
+def test_gradients_may_leave_them_out(rows: int, h: int, d: int) -> None:
+    """Numbers after the gradient belong to somebody else."""
+    rng = np.random.default_rng(h)
+    given, errors, marks = half(rng, h, rows), half(rng, rows, d), np.zeros(h, np.uint64)
+    room = np.full(h * d + 5, 7.0)
+    weighed(given, marks, errors, room[: h * d], np.empty(padded(d)))
+    np.testing.assert_allclose(room[: h * d].reshape(h, d), given @ errors, rtol=1e-12, atol=1e-13)
+    assert (room[h * d :] == 7.0).all() and guarded(given) and guarded(errors)
+
+
+def test_a_row_is_no_longer_than_registers_have_room_for() -> None:
+    """Eight numbers a register and 32 of them, or four and 16; one is for a number, and some are left for addresses."""
+    intel, arm = "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"
+    assert registered((intel, "znver4", "+fma,+avx2,+avx512f")) == 64 and registered((intel, "znver3", "+fma,+avx2")) == 56
+    assert registered((intel, "ivybridge", "+avx")) == registered((intel, "odd", "+avx2")) == 0, "without fused sums"
+    assert registered((arm, "generic", "+neon")) == registered(()) == 0
+
+
 def test_rows_are_padded_to_the_next_length() -> None:
     assert [padded(width) for width in (1, 16, 17, 50, 56, 57, 64, 65, 1000)] == [16, 16, 32, 56, 56, 64, 64, 65, 1000]
-    assert max(padded(width) - width for width in range(8, LONGEST + 1)) <= SPARE >= padded(1) - 1
+    assert max(padded(width) - width for width in range(8, BITS + 1)) <= SPARE >= padded(1) - 1
 
 
 @pytest.mark.parametrize("h", [1, 7, 8, 50, 63, 64])

@@ -16,20 +16,44 @@ from numba import types
 from numpy.typing import NDArray
 
 from ensample.kernels.compile import embedded
-from ensample.kernels.fused import FUSED, fused_lanes
+from ensample.kernels.fused import FUSED, fused_lanes, fuses
 from ensample.kernels.lanes import DOUBLE, Typed, equal_to, lanes_of, load, ones, operation, spread
 from ensample.kernels.private import machine
 from ensample.types import FloatArray
 
-__all__ = ["LEAST", "LONGEST", "SPARE", "WORTHWHILE", "Marks", "mark", "padded", "padded_at", "raise_live", "send_live"]
+__all__ = [
+    "BITS",
+    "LEAST",
+    "LONGEST",
+    "SPARE",
+    "Marks",
+    "mark",
+    "padded",
+    "padded_at",
+    "raise_live",
+    "registered",
+    "send_live",
+    "weigh_live",
+]
 
 LENGTHS = 16, 32, 56, 64  # that rows are padded to; 56 is for the usual 50
-LONGEST = 64  # numbers in a row, of both matrices: a word has a bit for each, and the registers have room
+BITS = 64  # of a word, which has one for each number of a row
 SPARE = 24  # numbers that may be read or written after the last row, more than are ever added to one
 LEAST = 32  # rows of a product: with fewer, copying the other matrix takes longer than what is left out
 FEW = 0.6  # of all numbers: where more are not 0, a product of BLAS takes less time
-WORTHWHILE = FUSED and "+avx512f" in machine()[2].split(",") if len(machine()) == 3 else False
-"""Whether this machine has registers for a row. Elsewhere BLAS takes less time."""
+
+
+def registered(machine: tuple[Any, ...]) -> int:
+    """The longest row of sums that stays in the registers of a machine (triple, name, features), beside a number.
+
+    AVX-512 has 32 for 8 numbers, AVX2 16 for 4. 0 where it was not tried, and for those that do not fuse: BLAS multiplies.
+    """
+    features = machine[2].split(",") if fuses(machine) else ()
+    return 64 if "+avx512f" in features else 56 if "+avx2" in features else 0
+
+
+LONGEST = registered(machine())
+"""Of this one: units of the layers between which zeros are left out."""
 
 Marks = NDArray[np.uint64]
 Finish = Callable[[int, Any], None]
@@ -91,6 +115,21 @@ def send_live(
         send_row(marks[b], errors, b * width, by, step, given, further, b * d, totals)
 
 
+@embedded
+def weigh_live(given: FloatArray, marks: Marks, errors: FloatArray, out: FloatArray, spare: FloatArray) -> None:
+    """out [h d] <- given [h, B] times errors [B, d], after which there have to be SPARE numbers to read.
+
+    What is written beyond a row is written again with the next one; the last comes by way of `spare`, as long as it is, padded.
+    """
+    (h, batch), d = given.shape, errors.shape[1]
+    length = padded_at(d)
+    for k in range(h - 1):
+        weigh_row(marks[k], given, k * batch, errors, d, length, out, k * d)
+    weigh_row(marks[h - 1], given, (h - 1) * batch, errors, d, length, spare, 0)
+    for i in range(d):
+        out[(h - 1) * d + i] = spare[i]
+
+
 @operation
 def raise_row(typing: Any, bits: Any, given: Any, start: Any, by: Any, step: Any, shift: Any, out: Any, place: Any) -> Typed:
     """max(u, 0 u), so that no number stays none, of u, the sum of rows plus what `by` has from `shift` on."""
@@ -107,7 +146,7 @@ def raise_row(typing: Any, bits: Any, given: Any, start: Any, by: Any, step: Any
             kept = builder.select(builder.fcmp_ordered(">", least, u), least, u)
             builder.store(kept, chunk_of(builder, reached, chunk), align=8)
 
-        sum_marked(builder, args[0], data(1, args[2]), data(3), args[4], finish)
+        sum_marked(builder, args[0], data(1, args[2]), data(3), args[4], args[4], finish)
         return context.get_dummy_value()
 
     i = types.intp
@@ -134,11 +173,31 @@ def send_row(
             place = chunk_of(builder, sums, chunk)
             builder.store(builder.fadd(builder.load(place, align=8), passed), place, align=8)
 
-        sum_marked(builder, args[0], data(1, args[2]), data(3), args[4], finish)
+        sum_marked(builder, args[0], data(1, args[2]), data(3), args[4], args[4], finish)
         return context.get_dummy_value()
 
     i = types.intp
     return types.void(types.uint64, errors, i, by, i, given, out, i, totals), code
+
+
+@operation
+def weigh_row(typing: Any, bits: Any, given: Any, start: Any, rows: Any, step: Any, length: Any, out: Any, place: Any) -> Typed:
+    """The sum of rows, which are of `step`; of each as many numbers are taken as `length` says, one of LENGTHS."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def data(number: int, begin: Any = None) -> Any:
+            return part(context, builder, signature.args[number], args[number], begin)
+
+        reached = data(6, args[7])
+
+        def finish(chunk: int, total: Any) -> None:
+            builder.store(total, chunk_of(builder, reached, chunk), align=8)
+
+        sum_marked(builder, args[0], data(1, args[2]), data(3), args[4], args[5], finish)
+        return context.get_dummy_value()
+
+    i = types.intp
+    return types.void(types.uint64, given, i, rows, i, i, out, i), code
 
 
 def part(context: Any, builder: Any, kind: Any, array: Any, begin: Any) -> Any:
@@ -152,14 +211,14 @@ def chunk_of(builder: Any, data: Any, chunk: int) -> Any:
     return builder.bitcast(builder.gep(data, [ir.Constant(WORD, 8 * chunk)]), EIGHT.as_pointer())
 
 
-def sum_marked(builder: Any, bits: Any, numbers: Any, rows: Any, step: Any, finish: Finish) -> None:
-    """Code for the sum of numbers[k] rows[k] over the bits k, rows being of `step`: for each length that a row may have."""
+def sum_marked(builder: Any, bits: Any, numbers: Any, rows: Any, step: Any, length: Any, finish: Finish) -> None:
+    """Code for the sum of numbers[k] rows[k] over the bits k, rows being of `step`: for each length that a sum may have."""
     end = builder.append_basic_block("end")
-    lengths = builder.switch(step, end)
-    for length in LENGTHS:
-        builder.position_at_end(builder.append_basic_block(f"length{length}"))
-        lengths.add_case(ir.Constant(WORD, length), builder.block)
-        for chunk, total in enumerate(chunk_sums(builder, bits, numbers, rows, step, length // 8)):
+    lengths = builder.switch(length, end)
+    for known in LENGTHS:
+        builder.position_at_end(builder.append_basic_block(f"length{known}"))
+        lengths.add_case(ir.Constant(WORD, known), builder.block)
+        for chunk, total in enumerate(chunk_sums(builder, bits, numbers, rows, step, known // 8)):
             finish(chunk, total)
         builder.branch(end)
     builder.position_at_end(end)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ensample.kernels.compile import kernel, loop
 from ensample.kernels.lanes import turn_square
-from ensample.kernels.live import LEAST, LONGEST, WORTHWHILE, Marks, mark, padded_at, raise_live, send_live
+from ensample.kernels.live import BITS, LEAST, LONGEST, Marks, mark, padded_at, raise_live, send_live, weigh_live
 from ensample.kernels.networks import RELU, Last, activate, gate, gate_last
 from ensample.types import FloatArray, IntArray
 
@@ -39,8 +39,8 @@ class Space(NamedTuple):
 
     units: FloatArray  # [m, .] hidden units, a row for each member; more numbers follow the last
     errors: FloatArray  # [2, .] room for the units of the widest layer and SPARE more, twice
-    matrix: FloatArray  # [.] room for the widest matrix between hidden layers, padded, and a row
-    marks: Marks  # [B]
+    matrix: FloatArray  # [.] room for a matrix between hidden layers, padded, and a row; or for BITS rows of units, and a row
+    marks: Marks  # [B], and BITS at least
     gradient: FloatArray  # [n]
 
 
@@ -124,9 +124,10 @@ def backward_one(
     gate_last(error, given, shape.kind, bias(gradient, last - 1), outmost)
     for layer in range(last - 1, 0, -1):
         given = hidden(shape, units, layer - 1, batch)[first:]
-        np.dot(given.T, error, matrix(gradient, layer))
+        if not (is_rectified(shape, layer) and has_weighed(layer, error, given, space, gradient)):
+            np.dot(given.T, error, matrix(gradient, layer))
         further = space.errors[(last - layer) % 2, : given.size].reshape(given.shape)
-        if not is_rectified(shape, layer) or not has_sunk(weights, layer, error, given, space, further, gradient):
+        if not (is_rectified(shape, layer) and has_sunk(weights, layer, error, given, space, further, gradient)):
             np.dot(error, turned(weights, layer, shape.widths[layer], space.matrix), further)
             gate(further, given, shape.kind, bias(gradient, layer - 1))
         error = further
@@ -150,7 +151,7 @@ def rises_live(shape: Shape, layer: int, batch: int) -> bool:
 @loop
 def is_rectified(shape: Shape, layer: int) -> bool:
     """Whether zeros can be left out between the units before a layer, which are hidden, and those after it."""
-    return WORTHWHILE and shape.kind == RELU and max(shape.widths[layer], shape.widths[layer + 1]) <= LONGEST
+    return shape.kind == RELU and max(shape.widths[layer], shape.widths[layer + 1]) <= LONGEST
 
 
 @kernel
@@ -166,6 +167,20 @@ def has_risen(weights: MemberPart, layer: int, given: FloatArray, space: Space, 
     for k in range(after):
         space.matrix[before * step + k] = shift[k]
     raise_live(given, space.marks, space.matrix, step, reached)
+    return True
+
+
+@kernel
+def has_weighed(layer: int, error: FloatArray, given: FloatArray, space: Space, gradient: MemberPart) -> bool:
+    """The gradient of a layer's matrix, where few of the units before it are not 0; if not, nothing."""
+    batch, width = given.shape
+    if not LEAST <= batch <= BITS:
+        return False
+    by_unit = space.matrix[: width * batch].reshape((width, batch))
+    turn(given, by_unit)
+    if not mark(by_unit, space.marks):
+        return False
+    weigh_live(by_unit, space.marks, error, flat_matrix(gradient, layer), space.matrix[width * batch :])
     return True
 
 

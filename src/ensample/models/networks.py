@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from ensample.extras import require
 from ensample.kernels.descent import Moving
-from ensample.kernels.live import LEAST, LONGEST, SPARE, padded
+from ensample.kernels.live import BITS, LEAST, LONGEST, SPARE, padded
 from ensample.kernels.minibatches import Lesson, Minibatch
 from ensample.kernels.networks import LEAKY, RELU, TANH
 from ensample.kernels.passes import Shape, Space, backward, forward
@@ -63,12 +63,12 @@ def room_to_train(nets: "Networks", rows: int) -> Space:
     """Room for so many rows of features, on their way forward through all members and back."""
     hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
     matrix, errors, units, gradient = aligned(
-        (room_for_matrices(nets, widest),),
+        (max(room_for_matrices(nets, widest), (LONGEST + 1) * BITS),),
         (2, rows * widest + SPARE),
         (nets.size, rows * sum(hidden)),
         (nets.count + SPARE,),  # the last: there is more after the units
     )
-    return Space(units, errors, matrix, np.zeros(rows, np.uint64), gradient[: nets.count])
+    return Space(units, errors, matrix, np.zeros(max(rows, BITS), np.uint64), gradient[: nets.count])
 
 
 def room_to_ask(nets: "Networks", rows: int) -> Space:
