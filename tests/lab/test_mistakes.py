@@ -7,6 +7,7 @@ import pytest
 
 import ensample as es
 from ensample.errors import SHOWN, InvalidArgument
+from ensample.lab.asked import ANYTHING, asked_of
 from ensample.lab.mistakes import MOST, Mistakes, mistakes_of
 from lab.studies import POLICIES, SPHERE, TOML, small
 
@@ -153,6 +154,57 @@ def test_no_mistake_is_made_up(changes: dict[str, Any], found: list[str]) -> Non
     with pytest.raises(es.StudyError) as caught:
         small(**changes)
     assert [mistake.argument for mistake in caught.value.mistakes] == found
+
+
+MODELS = "one of Linear, Logistic, Neural, TorchModel"
+LAWS = "one of CenteredBinomial, Gaussian, Rademacher, Uniform"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "Logistik"}, f"policy.model = 'Logistik': expected {MODELS} (did you mean 'Logistic'?)"),
+        ({"model": {"kind": "logistic"}}, f"policy.model.kind = 'logistic': expected {MODELS} (did you mean 'Logistic'?)"),
+        (
+            {"model": {"fit": "exact"}},
+            f'policy.model.kind = None: expected the kind that this table lacks, {{ kind = "Logistic", ... }}: {MODELS}',
+        ),
+        (
+            {"member": {"rounds": 3, "colour": 4}},
+            'policy.member.kind = None: expected the kind that this table lacks, { kind = "OptimisticMember", ... }: '
+            "one of OptimisticMember, RoundRobin, StickyMember, UniformMember",
+        ),
+        ({"reward": "Gausian"}, f"policy.reward = 'Gausian': expected {LAWS} (did you mean 'Gaussian'?)"),
+        ({"scale": "Gaussians"}, "policy.scale = 'Gaussians': expected a number, or one with a unit (noise, radius)"),
+        (
+            {"theorem": True, "perturbation": "Uniforn"},
+            f"policy.perturbation = 'Uniforn': expected {LAWS} (did you mean 'Uniform'?)",
+        ),
+    ],
+)
+def test_a_name_that_is_not_known_is_told_those_of_its_kind(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(es.StudyError) as caught:
+        small(policy={"recipe": "EnsembleSampling", **options})
+    assert str(caught.value) == f"small: {said}"
+
+
+def test_a_noise_may_be_a_number_too() -> None:
+    with pytest.raises(es.StudyError, match=r"problem\.noise = 'Student': expected a number, or one of BernoulliNoise, .*"):
+        small(problem={**SPHERE, "noise": "Student"})
+
+
+def test_what_somebody_elses_types_say_is_not_needed() -> None:
+    class Own(es.Perturbation):
+        pass
+
+    def build(law: Own, other: "NoSuchName") -> None:  # type: ignore[name-defined]  # noqa: F821
+        pass
+
+    def plain(law: Own, initial: es.Gaussian | Own) -> None:
+        pass
+
+    assert asked_of(build, "law") == asked_of(plain, "x")._replace(number=True) == ANYTHING
+    assert asked_of(plain, "law") == ((), False) and asked_of(plain, "initial").parts == (es.Gaussian,)
 
 
 def test_a_mistake_in_many_cells_is_one() -> None:

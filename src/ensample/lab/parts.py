@@ -6,22 +6,17 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ensample.arms import Arms
 from ensample.calibration import AUTO
 from ensample.checks import boolean, number
 from ensample.errors import AssumptionError, EnsampleError, InvalidArgument, WrongType
-from ensample.members import MemberRule
-from ensample.models import RewardModel
-from ensample.perturbations import InitialLaw
+from ensample.lab.asked import ANYTHING, INNER, PARTS, Asked, asked_of, kind_expected
 from ensample.policies import Recipe
-from ensample.problems import Family, Noise, Problem, check_needed, example_of, families_by_name, setting_of
+from ensample.problems import Family, Problem, check_needed, example_of, families_by_name, setting_of
 from ensample.registry import is_ours, kinds, known, ours, theirs
-from ensample.theory import Setting, radius
+from ensample.theory import radius
 
 __all__ = ["build_problem", "build_recipe", "made"]
 
-PARTS = (InitialLaw, MemberRule, Noise, RewardModel)  # what options may be, by name
-INNER = (*PARTS, Arms, Setting)  # what they may be as tables
 MOST_NUMBERS = 500_000_000  # of the arms of a problem, or of a matrix in its dimension: 4 GB
 Units = dict[str, Callable[[], float]]  # what a number may be given in
 Table = dict[str, Any]
@@ -116,15 +111,18 @@ def by_theorem(kind: Any, options: Table, problem: Problem | Family, horizon: in
     taken = list(inspect.signature(kind.from_theorem).parameters)[1:]
     allow(options, ["regularization", "delta", *taken], f"what {kind.__name__}.from_theorem can be told")
     constants = {key: options[key] for key in ("regularization", "delta") if key in options}
-    chosen = {key: part(key, options[key], {}) for key in taken if key in options}
+    chosen = {key: part(key, options[key], {}, asked_of(kind.from_theorem, key)) for key in taken if key in options}
     try:
         return kind.from_theorem(setting_of(problem, horizon, **constants), **chosen)  # type: ignore[no-any-return]
     except AssumptionError as error:
         raise InvalidArgument("theorem", True, f"a problem to which it applies: {error}") from error
 
 
-def part(key: str, value: Any, units: Units) -> Any:
-    """A law or a rule from its name or from a table with its `kind` and fields; a number, also from words; else as it is."""
+def part(key: str, value: Any, units: Units, asked: Asked = ANYTHING) -> Any:
+    """A law or a rule from its name or from a table with its `kind` and fields; a number, also from words; else as it is.
+
+    `asked` is what the argument may be, which errors name.
+    """
     if isinstance(value, str) and value in kinds(*PARTS):
         value = {"kind": value}
     if isinstance(value, str) and ":" in value:
@@ -133,19 +131,19 @@ def part(key: str, value: Any, units: Units) -> Any:
     if isinstance(value, str):
         if value == AUTO and units:
             return AUTO
-        return None if value == "none" else amount(key, value, units)  # TOML has no null
+        return None if value == "none" else amount(key, value, units, asked)  # TOML has no null
     if isinstance(value, list | tuple):
-        return tuple(part(f"{key}[{place}]", item, units) for place, item in enumerate(value))
-    return made(key, value, INNER, units) if isinstance(value, dict) else value
+        return tuple(part(f"{key}[{place}]", item, units, asked) for place, item in enumerate(value))
+    return made(key, value, INNER, units, asked) if isinstance(value, dict) else value
 
 
-def made(key: str, table: Table, bases: tuple[type, ...], units: Units) -> Any:
+def made(key: str, table: Table, bases: tuple[type, ...], units: Units, asked: Asked = ANYTHING) -> Any:
     """What a table with a `kind` and its arguments describes."""
     name = table.get("kind")
     text = name if isinstance(name, str) else ""
     kind = theirs(f"{key}.kind", text) if ":" in text else ours(text)
     if not (isinstance(kind, type) and issubclass(kind, bases)):
-        raise InvalidArgument(f"{key}.kind", name, known(str(name), list(kinds(*bases))))
+        raise InvalidArgument(f"{key}.kind", name, kind_expected(table, asked.parts or bases))
     options = {name: value for name, value in table.items() if name != "kind"}
     with within(key):
         check_arguments(kind, options)
@@ -156,7 +154,7 @@ def option(kind: Any, name: str, value: Any, units: Units) -> Any:
     """One argument of a class; text where it asks for text, by its type or by the name of a file or column."""
     field = next((item for item in fields(kind) if item.name == name), None) if is_dataclass(kind) else None
     asks = field is not None and (field.type in (str, "str") or field.metadata.get("text", False))
-    return value if asks else part(name, value, units)
+    return value if asks else part(name, value, units, asked_of(kind, name))
 
 
 def called(key: str, name: str, make: Any, options: Table) -> Any:
@@ -180,14 +178,13 @@ def calling(make: Any, arguments: Table) -> Any:
         raise InvalidArgument("fields", arguments, expected) from error
 
 
-def amount(key: str, words: str, units: Units) -> float:
+def amount(key: str, words: str, units: Units, asked: Asked) -> float:
     """A number from words such as "noise", "2 noise" or "0.5 radius"."""
     factor, _, unit = words.rpartition(" ")
     try:
         return float(factor or 1.0) * units[unit]()
     except (KeyError, ValueError):
-        expected = f"a number, or one with a unit ({', '.join(units)})" if units else "a number or the name of a law"
-        raise WrongType(key, words, expected) from None
+        raise WrongType(key, words, asked.expected(words, units)) from None
 
 
 def check_arguments(make: Any, options: Table, without: tuple[str, ...] = ()) -> None:
