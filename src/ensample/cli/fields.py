@@ -5,13 +5,14 @@ The text is parsed and looked up, never evaluated.
 
 import ast
 import inspect
+import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import ensample as es
 from ensample.errors import EnsampleError, InvalidArgument
@@ -44,6 +45,12 @@ class Reader:
 
     text: str
     setting: es.Setting
+    field: inspect.Parameter | None = None  # whose value is read, where that is known
+
+    @property
+    def argument(self) -> str:
+        """How errors call what is read."""
+        return f"{self.text}: {'field' if self.field is None else self.field.name}"
 
     def value(self, node: ast.expr) -> Any:
         """What a piece of syntax stands for."""
@@ -58,50 +65,52 @@ class Reader:
                 return UNITS[name](self.setting)
             case ast.Name(id=name) if (found := part(name)) is not None:
                 return self.call(name, found, [], {})
+            case ast.Name(id=word) if takes_text(self.field, word):
+                return word
             case ast.Attribute():
                 found = self.theirs(node)
                 return self.call(found.__name__, found, [], {}) if isinstance(found, type) else found
             case ast.Call(func=ast.Attribute() as name) if isinstance(found := self.theirs(name), type):
-                return self.call(found.__name__, found, *self.arguments(node))
+                return self.call(found.__name__, found, *self.arguments(node, found))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.number(operand)
             case ast.BinOp(left=left, op=ast.Mult(), right=right):
                 return self.number(left) * self.number(right)
             case ast.Call(func=ast.Name(id=name)) if (found := part(name)) is not None:
-                return self.call(name, found, *self.arguments(node))
+                return self.call(name, found, *self.arguments(node, found))
         unknown = node.func if isinstance(node, ast.Call) else node
         words = [*UNITS, *parts()]
         expected = known(unknown.id, words) if isinstance(unknown, ast.Name) else f"one of {', '.join(words)}"
-        raise InvalidArgument(f"{self.text}: field", ast.unparse(node), f"a number, text, or {expected}")
+        raise InvalidArgument(self.argument, ast.unparse(node), f"a number, text in quotes, or {expected}")
 
     def theirs(self, node: ast.expr) -> Any:
         """A law, a rule or a model of the user's own, `mymodule.MyLaw`, or its class."""
         *module, name = dotted(node) or [""]
-        argument = f"{self.text}: field"
-        found = theirs(argument, f"{'.'.join(module)}:{name}") if module else None
+        found = theirs(self.argument, f"{'.'.join(module)}:{name}") if module else None
         kinds_of_parts = es.InitialLaw, es.MemberRule, es.RewardModel
         if not isinstance(found, kinds_of_parts) and not (isinstance(found, type) and issubclass(found, kinds_of_parts)):
-            raise InvalidArgument(
-                argument, ast.unparse(node), f"a number, text, a law, a rule or a model, and this is {found!r}"
-            )
+            expected = f"a number, text in quotes, a law, a rule or a model, and this is {found!r}"
+            raise InvalidArgument(self.argument, ast.unparse(node), expected)
         return found
 
     def number(self, node: ast.expr) -> float:
         value = self.value(node)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidArgument(f"{self.text}: field", ast.unparse(node), "a number")
+            raise InvalidArgument(self.argument, ast.unparse(node), "a number")
         return value
 
-    def arguments(self, node: ast.expr) -> tuple[list[Any], dict[str, Any]]:
-        """Those of a call, by place and by name; anything else has none."""
+    def arguments(self, node: ast.expr, make: Any) -> tuple[list[Any], dict[str, Any]]:
+        """Those of a call of `make`, by place and by name; anything else has none."""
         if not isinstance(node, ast.Call):
             return [], {}
+        takes = parameters_of(make)
         fields: dict[str, Any] = {}
         for word in node.keywords:
             if word.arg is None or word.arg in fields:
                 raise InvalidArgument(f"{self.text}: field", ast.unparse(word), "name=value, each name once")
-            fields[word.arg] = self.value(word.value)
-        return list(map(self.value, node.args)), fields
+            fields[word.arg] = replace(self, field=takes.get(word.arg)).value(word.value)
+        places = itertools.chain(takes.values(), itertools.repeat(None))
+        return [replace(self, field=field).value(item) for field, item in zip(places, node.args, strict=False)], fields
 
     def call(self, name: str, make: Any, arguments: list[Any], fields: dict[str, Any]) -> Any:
         """`make(*arguments, **fields)`; `name` is what the text calls it."""
@@ -130,6 +139,24 @@ class Reader:
             signature.bind(*arguments, **fields)
         except TypeError as error:
             raise InvalidArgument("policy", self.text, f"{name}{shown(signature)}: {error}") from None
+
+
+def parameters_of(make: Any) -> Mapping[str, inspect.Parameter]:
+    """What a class or a function takes, by name; nothing where that is not known."""
+    try:
+        return inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        return {}
+
+
+def takes_text(field: inspect.Parameter | None, word: str) -> bool:
+    """Whether a field's type lets a word without quotes be text: by `str`, or by a `Literal` of this word.
+
+    >>> takes_text(parameters_of(es.LinUCB)["form"], "constant"), takes_text(parameters_of(es.LinUCB)["half_life"], "long")
+    (True, False)
+    """
+    kinds = () if field is None else (field.annotation, *get_args(field.annotation))
+    return any(kind in (str, "str") or word in get_args(kind) for kind in kinds)
 
 
 def dotted(node: ast.expr) -> list[str]:

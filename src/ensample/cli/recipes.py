@@ -40,7 +40,7 @@ def build(text: str, setting: es.Setting) -> es.Recipe:
     if names[-1] == THEOREM:
         thing = partial(thing, setting)
     try:
-        arguments, fields = reader.arguments(node)
+        arguments, fields = reader.arguments(node, thing)
     except RecursionError:
         raise InvalidArgument("policy", text, f"{EXPECTED}, less deeply nested") from None
     made = reader.call(".".join(names), thing, arguments, fields)
