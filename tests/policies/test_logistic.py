@@ -199,6 +199,15 @@ def test_rewards_are_between_0_and_1(wrong: float) -> None:
         assert all(np.array_equal(values, before[name]) for name, values in policy.model.arrays().items())
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), -float("inf"), 1e200, None, "1"])
+def test_what_is_no_number_is_told_the_models_range(wrong: object) -> None:
+    for model in (es.Logistic(), es.Logistic("exact")):
+        policy = es.EnsembleSampling(4, model=model).start(es.FiniteArms(np.eye(3)))
+        with pytest.raises(es.InvalidArgument, match=r"^reward = .*expected a number from 0 to 1 for Logistic\(\)$") as caught:
+            policy.update(0, wrong)
+        assert isinstance(caught.value, es.WrongType) == (not isinstance(wrong, float)) and policy.round == 0
+
+
 def test_a_snapshot_with_rewards_that_cannot_be_is_refused(tmp_path) -> None:
     policy = clicked(es.EnsembleSampling(4, model=es.Logistic()), "finite", 5)
     policy._ledger.rewards[2] = 7.0

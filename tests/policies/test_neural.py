@@ -93,8 +93,8 @@ def test_members_come_to_agree_where_there_is_data(model: es.Neural) -> None:
 def test_rewards_of_the_logistic_loss_are_shares() -> None:
     policy = es.EnsembleSampling(3, model=es.Neural((4,), loss="logistic")).start(es.FiniteArms(np.eye(2)))
     before = fingerprint(policy)
-    for wrong in (-0.1, 1.5):
-        with pytest.raises(es.InvalidArgument, match="from 0 to 1"):
+    for wrong in (-0.1, 1.5, float("nan"), "1"):
+        with pytest.raises(es.InvalidArgument, match=r"^reward = .*: expected a number from 0 to 1 for the logistic loss$"):
             policy.update(0, wrong)
     assert fingerprint(policy) == before
     policy.update(0, True)

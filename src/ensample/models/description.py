@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 from ensample.arms import Arms
 from ensample.calibration import AUTO, Unknown
+from ensample.errors import InvalidArgument
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.intercept import EnsembleWithIntercept
 from ensample.models.model import Model
@@ -88,6 +89,16 @@ class RewardModel(ABC):
     def reward_range(self) -> tuple[float, float]:
         """What rewards lie in."""
         return -math.inf, math.inf
+
+    @property
+    def rewards_expected(self) -> str:
+        """How errors call the rewards that it can learn from; empty where any number will do."""
+        low, high = self.reward_range
+        return "" if (low, high) == (-math.inf, math.inf) else f"a number from {low:g} to {high:g} for {type(self).__name__}()"
+
+    def refusal(self, error: InvalidArgument) -> InvalidArgument:
+        """The error of something that is no reward at all, with what this model expects."""
+        return type(error)(error.argument, error.value, self.rewards_expected or error.expected)
 
     @abstractmethod
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> Model:

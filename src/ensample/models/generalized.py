@@ -78,7 +78,7 @@ class GeneralizedLinear(RewardModel):
     def check_reward(self, y: float) -> None:
         """Raise on a reward that the model cannot give."""
         if not self.low <= y <= self.high:
-            raise InvalidArgument("reward", y, f"a number from {self.low:g} to {self.high:g} for {type(self).__name__}()")
+            raise InvalidArgument("reward", y, self.rewards_expected)
 
     def strength(self, regularization: float | Auto, arms: Arms) -> float:
         """lam, or a quarter of the mean squared norm of the arms where it is "auto".

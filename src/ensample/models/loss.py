@@ -16,6 +16,7 @@ class Loss(ABC):
     """Of an output u and a reward y that is perturbed by z."""
 
     code: ClassVar[int]
+    expected: ClassVar[str] = ""  # how errors call the rewards that it is for, where not every number is one
 
     def check(self, y: float) -> None:  # noqa: B027 (any finite number will do)
         """Raise on a reward that it is not for."""
@@ -42,10 +43,11 @@ class LogisticLoss(Loss):
     """
 
     code = LOGISTIC
+    expected = "a number from 0 to 1 for the logistic loss"
 
     def check(self, y: float) -> None:
         if not 0.0 <= y <= 1.0:
-            raise InvalidArgument("reward", y, "a number from 0 to 1 for the logistic loss")
+            raise InvalidArgument("reward", y, self.expected)
 
     def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
         return np.asarray(0.5 * (1.0 + np.tanh(0.5 * outputs)))  # without overflow

@@ -50,6 +50,10 @@ class Trained(RewardModel):
     def reward_range(self) -> tuple[float, float]:
         return (0.0, 1.0) if self.loss == "logistic" else super().reward_range
 
+    @property
+    def rewards_expected(self) -> str:
+        return LOSSES[self.loss].expected
+
     def check(self, plan: EnsemblePlan) -> None:
         name = type(self).__name__
         if plan.initial is not None:

@@ -153,7 +153,10 @@ class Policy:
         An arm's index stands for the oldest open decision for that standing arm. Where there is none, and for a vector of
         features, it is an observation of its own, which takes the next round.
         """
-        y = as_reward("reward", reward)
+        try:
+            y = as_reward("reward", reward)
+        except InvalidArgument as error:
+            raise self.recipe.model.refusal(error) from None
         ledger = self._ledger
         with ledger.lock:
             if ledger._pending is not None or ledger.undelivered:
