@@ -245,13 +245,13 @@ def test_a_model_of_standing_arms_is_given_no_others(own: SimpleNamespace) -> No
     log, before = policy.log(), {name: values.copy() for name, values in policy.model.arrays().items()}
     for argument, call in (
         ("arm", lambda: policy.update([0.0, 0.5, 0.5], 100.0)),
-        ("arm", lambda: policy.update_many([0, [0.0, 0.0, 1.0]], [1.0, 1.0])),
+        (r"decisions\[1\]", lambda: policy.update_many([0, [0.0, 0.0, 1.0]], [1.0, 1.0])),
         ("features", lambda: policy.decide(np.eye(3)[:2])),
         ("features", lambda: policy.decide(np.ones((5, 3)), propensity=True)),
         ("features", lambda: policy.propensities(np.eye(3)[:2])),
         ("arms", lambda: own.MeanSampling(4).start(es.UnitBall(3))),
         ("arms", lambda: own.MeanSampling(4).start(es.ChangingArms(3))),
-        ("log.arm", lambda: own.MeanSampling(4).replay(policy.arms, log[:3])),
+        (r"log.arm\[0\]", lambda: own.MeanSampling(4).replay(policy.arms, log[:3])),
     ):
         with pytest.raises(es.InvalidArgument, match=rf"^{argument} = .*MeanSampling, which knows .* by standing arm"):
             call()

@@ -3,10 +3,10 @@
 import math
 import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "as_reward",
     "as_rewards",
     "boolean",
+    "each",
     "file_path",
     "instance",
     "matrix",
@@ -30,6 +31,8 @@ __all__ = [
     "vector",
     "whole",
 ]
+
+Result = TypeVar("Result")
 
 LARGEST = 1e100
 """The largest magnitude accepted in features and perturbations: squares and sums stay finite."""
@@ -89,12 +92,29 @@ def as_reward(argument: str, value: object) -> float:
     return number(argument, value, -LARGEST_REWARD, LARGEST_REWARD)
 
 
-def as_rewards(argument: str, value: object) -> list[float]:
-    """The items of a list, tuple, array or Series of rewards."""
+def as_rewards(argument: str, value: object, check: Callable[[str, object], float] = as_reward) -> list[float]:
+    """The items of a list, tuple, array or Series of rewards, each of which passes the check."""
     items = sequence(argument, value, "a sequence of numbers")
     if isinstance(value, np.ndarray) or is_column(value):
         plain(argument, value, "a sequence of numbers")  # dates would be whole numbers in a list
-    return [as_reward(argument, item) for item in items]
+    return each(argument, items, check)
+
+
+def each(argument: str, items: Iterable[object], check: Callable[..., Result], *limits: object) -> list[Result]:
+    """`check(argument, item, *limits)` of every item; an error names its place.
+
+    >>> each("rounds", [3, -1], whole, 0)
+    Traceback (most recent call last):
+    ...
+    ensample.errors.InvalidArgument: rounds[1] = -1: expected a whole number >= 0
+    """
+    found: list[Result] = []
+    for place, item in enumerate(items):
+        try:
+            found.append(check(argument, item, *limits))
+        except InvalidArgument as error:
+            raise type(error)(f"{argument}[{place}]", error.value, error.expected) from None
+    return found
 
 
 def file_path(argument: str, value: object) -> Path:

@@ -44,7 +44,8 @@ def column_array(argument: str, column: Any, expected: str, name: str = "") -> N
     """The values of a column; `name` is its own where it is one of several."""
     of = f" in column {name!r}" if name else ""
     if missing := missing_values(column):
-        raise InvalidArgument(argument, column, f"{expected}, none of them missing: {missing} are{of}")
+        where = f"{missing} are{of}, the first in row {first_missing(column)}"
+        raise InvalidArgument(argument, column, f"{expected}, none of them missing: {where}")
     values = np.asarray(column.to_numpy())
     if values.dtype.kind == "O":
         values = numbers_in(values)
@@ -70,6 +71,12 @@ def missing_values(column: Any) -> int:
     if hasattr(column, "null_count"):
         return int(column.null_count())
     return int(column.isna().sum()) if hasattr(column, "isna") else 0
+
+
+def first_missing(column: Any) -> int:
+    """The row of the first that is missing, from 0."""
+    missing = column.is_null() if hasattr(column, "null_count") else column.isna()
+    return int(np.argmax(missing.to_numpy()))
 
 
 def frame_array(argument: str, frame: Any, expected: str) -> NDArray[Any]:

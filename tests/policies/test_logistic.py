@@ -193,8 +193,8 @@ def test_rewards_are_between_0_and_1(wrong: float) -> None:
         before = {name: values.copy() for name, values in policy.model.arrays().items()}
         with pytest.raises(es.InvalidArgument, match=r"^reward = .*expected a number from 0 to 1 for Logistic\(\)"):
             policy.update(0, wrong)
-        with pytest.raises(es.InvalidArgument, match="from 0 to 1"):
-            policy.update_many([0, 1, 2], [1.0, 0.0, wrong])
+        with pytest.raises(es.InvalidArgument, match=r"^rewards\[1\] = .*expected a number from 0 to 1 for Logistic\(\)"):
+            policy.update_many([0, 1, 2], [1.0, wrong, 0.0])
         assert policy.version == 5 and policy.round == 5
         assert all(np.array_equal(values, before[name]) for name, values in policy.model.arrays().items())
 

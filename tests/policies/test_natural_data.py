@@ -145,12 +145,13 @@ def test_bad_logs_in_frames(table: Table) -> None:
     good = {"round": [0, 1], "arm": [0, 1], "reward": [1.0, 0.0]}
     for columns, match in [
         ({name: good[name] for name in ("round", "arm")}, r"log = DataFrame of shape .*: .* and reward is missing$"),
-        ({**good, "arm": [0, 3]}, r"log.arm = 3: "),
+        ({**good, "arm": [0, 3]}, r"log.arm\[1\] = 3: "),
+        ({**good, "reward": [1.0, float("nan")]}, r"log.reward(\[1\] = nan| = .* 1 are, the first in row 1$)"),
         ({**good, "reward": ["a", "b"]}, r"log.reward = .*not dtype (str|String|object)"),
-        ({**good, "round": [0.5, 1.0]}, r"log.round = 0.5 "),
+        ({**good, "round": [0.5, 1.0]}, r"log.round\[0\] = 0.5 "),
         ({**good, "x0": [1.0, 1.0]}, r"log = .*: expected 3 columns of features, .*, not 1$"),
         ({"round": [0, 1], "reward": [1.0, 0.0]}, r"log = .*: expected features"),
-        ({**good, "features": [[1.0], [2.0]]}, r"log.features = .*: expected a vector of 3 numbers, not shape"),
+        ({**good, "features": [[1.0], [2.0]]}, r"log.features\[0\] = .*: expected a vector of 3 numbers, not shape"),
     ]:
         with pytest.raises(es.InvalidArgument, match=match):
             RECIPE.replay(es.FiniteArms(ROWS), table(columns), seed=3)
@@ -170,10 +171,13 @@ DTYPES = [
     (np.ma.ones((2, 3)), r"not a masked array$"),
     (pandas_frame(["x"]), r"not dtype (str|object) in column 'b'$"),
     (polars.DataFrame({"a": [1.0], "b": ["x"], "c": [1.0]}), r"not dtype String in column 'b'$"),
-    (polars.DataFrame({"a": [1.0, 1.0], "b": [2, None], "c": [1.0, 1.0]}), r"none of them missing: 1 are in column 'b'$"),
+    (
+        polars.DataFrame({"a": [1.0, 1.0], "b": [2, None], "c": [1.0, 1.0]}),
+        r"none of them missing: 1 are in column 'b', the first in row 1$",
+    ),
     (
         pandas_frame(pandas.array([None], "Int64")),
-        r"none of them missing: 1 are in column 'b'$",
+        r"none of them missing: 1 are in column 'b', the first in row 0$",
     ),
     (
         pandas_frame(pandas.to_datetime(["2020-01-01"])),
@@ -226,7 +230,7 @@ def test_rewards_of_a_wrong_kind(rewards: Any) -> None:
     decision = policy.decide()
     before = fingerprint(policy)
     for call in (lambda: policy.update_many([decision], rewards), lambda: policy.update(decision, rewards)):
-        with pytest.raises(es.InvalidArgument, match=r"^rewards? = .*: expected "):
+        with pytest.raises(es.InvalidArgument, match=r"^(reward|rewards|rewards\[0\]) = .*: expected "):
             call()
     assert fingerprint(policy) == before
 

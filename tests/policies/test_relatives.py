@@ -340,7 +340,7 @@ def test_some_take_finite_standing_arms_only(recipe: es.Recipe) -> None:
         policy.decide(X[:2])
     with pytest.raises(es.InvalidArgument, match=r"^arm = "):
         policy.update([1.0, 2.0, 3.0], 0.5)
-    with pytest.raises(es.InvalidArgument, match=r"^arm = "):
+    with pytest.raises(es.InvalidArgument, match=r"^decisions\[1\] = "):
         policy.update_many([0, [1.0, 2.0, 3.0]], [0.5, 0.5])
     with pytest.raises(es.InvalidArgument, match=r"^arm = "):
         policy.update(X[4], 0.5)  # an arm is known by its number, not by its features

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 from ensample.arms import Arms
 from ensample.calibration import AUTO, Unknown
+from ensample.checks import as_reward
 from ensample.errors import InvalidArgument
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.intercept import EnsembleWithIntercept
@@ -99,6 +100,13 @@ class RewardModel(ABC):
     def refusal(self, error: InvalidArgument) -> InvalidArgument:
         """The error of something that is no reward at all, with what this model expects."""
         return type(error)(error.argument, error.value, self.rewards_expected or error.expected)
+
+    def as_reward(self, argument: str, value: object) -> float:
+        """A reward as a number; its range is looked at when it is learned."""
+        try:
+            return as_reward(argument, value)
+        except InvalidArgument as error:
+            raise self.refusal(error) from None
 
     @abstractmethod
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> Model:

@@ -110,19 +110,26 @@ class Ledger:
         if self.undelivered:
             self.hand_over()
 
-    def learn_all(self, entries: Sequence[Observation]) -> None:
-        """Take in observations in this order: all of them or, on any error, none."""
+    def learn_all(self, entries: Sequence[Observation], rewards: str = "") -> None:
+        """Take in observations in this order: all of them or, on any error, none.
+
+        `rewards`: what an error calls the list of their rewards, where they come from one.
+        """
         if not entries:
             return
         self._pending = Bundle(self.version, entries, copies(self.model))
+        learned = 0
         try:
             for round, arm, x, y, _ in entries:
                 self.model.learn(round, arm, x, y)
                 self.model.settle()
+                learned += 1
             self._check_count(self.version + len(entries))
             self._finish()
-        except BaseException:
+        except BaseException as error:
             self._finish()
+            if rewards and isinstance(error, InvalidArgument) and error.argument == "reward":
+                raise InvalidArgument(f"{rewards}[{learned}]", error.value, error.expected) from None
             raise
         if self.undelivered:
             self.hand_over()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ensample.arms import Arms
-from ensample.checks import sequence, vector, whole
+from ensample.checks import each, sequence, vector, whole
 from ensample.errors import InvalidArgument
 from ensample.frames import column_array, columns_of
 from ensample.policies.decision import UNNUMBERED, Log
@@ -32,7 +32,7 @@ def log_of(frame: Any, arms: Arms) -> Log:
 def features_of(frame: Any, columns: dict[str, Any], arms: Arms) -> Any:
     """Of every row: [n, d]."""
     if "features" in columns:
-        return np.array([vector("log.features", x, arms.dim) for x in columns["features"]])
+        return np.array(each("log.features", columns["features"], vector, arms.dim))
     named = [(name, column) for name, column in columns.items() if name not in OTHERS]
     if named:
         expected = f"{arms.dim} columns of features, besides {', '.join(sorted(OTHERS))}"
@@ -42,7 +42,7 @@ def features_of(frame: Any, columns: dict[str, Any], arms: Arms) -> Any:
     if arms.rows is None or "arm" not in columns:
         raise InvalidArgument("log", frame, "features: a column of lists, columns of numbers, or the numbers of standing arms")
     last = len(arms.rows) - 1
-    numbers = [whole("log.arm", item, 0, last) for item in sequence("log.arm", columns["arm"], "whole numbers")]
+    numbers = each("log.arm", sequence("log.arm", columns["arm"], "whole numbers"), whole, 0, last)
     return arms.rows[numbers]
 
 

@@ -176,7 +176,7 @@ class Policy:
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
         items = sequence("decisions", decisions, "a sequence of decisions or arms")
-        ys = as_rewards("rewards", rewards)
+        ys = as_rewards("rewards", rewards, self.recipe.model.as_reward)
         if len(ys) != len(items):
             raise InvalidArgument("rewards", rewards, f"{len(items)} numbers, one a decision")
         ledger = self._ledger
@@ -184,13 +184,16 @@ class Policy:
             ledger.make_way()
             observations: dict[int, Observation] = {}
             fresh = ledger.round
-            for decision, y in zip(items, ys, strict=True):
-                observation = self._observation(decision, y, fresh, observations)
+            for place, (decision, y) in enumerate(zip(items, ys, strict=True)):
+                try:
+                    observation = self._observation(decision, y, fresh, observations)
+                except InvalidArgument as error:
+                    raise type(error)(f"decisions[{place}]", error.value, error.expected) from None
                 round = observation[0]
                 observations[round] = observation
                 fresh = max(fresh, round + 1)
             self._offers.clear()
-            ledger.learn_all(list(observations.values()))
+            ledger.learn_all(list(observations.values()), "rewards")
 
     def forget(self, decision: Decision) -> None:
         """Close a decision whose reward will never come."""

@@ -10,15 +10,14 @@ from numpy.random import Generator
 
 from ensample.arms import Arms, ChangingArms
 from ensample.calibration import AUTO, Unknown
-from ensample.checks import as_rewards, instance, matrix, number, sequence, whole
+from ensample.checks import instance, number, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
-from ensample.frames import is_frame
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
 from ensample.models import LINEAR, Linear, Model, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
-from ensample.policies.ledger import LogEntry, LogSink
-from ensample.policies.log_frame import log_of
+from ensample.policies.given_log import logged
+from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
 from ensample.randomness import Address
 from ensample.theory import Guarantee, Setting, perturbation_scale, radius
@@ -178,10 +177,11 @@ class Recipe(ABC):
         """
         policy = self.start(arms, seed)
         ledger = policy._ledger
-        entries = logged(log, arms)
-        if self.standing_only and any(entry.arm == UNNUMBERED for entry in entries):
-            raise InvalidArgument("log.arm", UNNUMBERED, f"standing arms for {self.standing_rule}")
-        ledger.learn_all(entries)
+        entries = logged(log, arms, self.model)
+        for place, entry in enumerate(entries if self.standing_only else ()):
+            if entry.arm == UNNUMBERED:
+                raise InvalidArgument(f"log.arm[{place}]", UNNUMBERED, f"standing arms for {self.standing_rule}")
+        ledger.learn_all(entries, "log.reward")
         if round is not None:
             ledger.round = whole("round", round, ledger.round, LAST_ROUND)
         policy._log_to(onward)
@@ -318,37 +318,3 @@ def number_or_auto(name: str, value: object, least: float, most: float) -> float
 def same_law(law: InitialLaw, other: InitialLaw) -> bool:
     """Whether they are of one kind and of one scale, rounding aside."""
     return law.rescaled(1.0) == other.rescaled(1.0) and math.isclose(law.scale, other.scale, rel_tol=1e-12)
-
-
-def logged(log: object, arms: Arms) -> list[LogEntry]:
-    """A log of other hands, as checked entries: a `Log`, its first three columns, or a frame with columns of these names."""
-    if is_frame(log):
-        log = log_of(log, arms)
-    if not isinstance(log, tuple) or len(log) not in (3, 5):
-        raise WrongType("log", log, "a Log of (round, features, reward, arm, propensity), or a frame")
-    rounds = [whole("log.round", item, 0, LAST_ROUND) for item in sequence("log.round", log[0], "whole numbers")]
-    rewards = as_rewards("log.reward", log[2])
-    dim, count = arms.dim, len(rewards)
-    features = matrix("log.features", log[1], dim) if count else np.zeros((len(np.atleast_1d(log[1])), dim))
-    features.setflags(write=False)
-    named, known = log[3:] if len(log) == 5 else ([UNNUMBERED] * count, [math.nan] * count)
-    last = UNNUMBERED if arms.rows is None else len(arms.rows) - 1
-    chosen = [whole("log.arm", item, UNNUMBERED, last) for item in sequence("log.arm", named, "whole numbers")]
-    propensities = [probability(item) for item in sequence("log.propensity", known, "numbers")]
-    lengths = len(rounds), len(features), count, len(chosen), len(propensities)
-    if len(set(lengths)) != 1:
-        raise InvalidArgument("log", lengths, "columns of the same length")
-    if len(set(rounds)) != count:
-        raise InvalidArgument("log.round", log[0], "each round at most once")
-    if arms.rows is not None:
-        numbers = np.array(chosen, np.int64)
-        for place in np.flatnonzero((numbers != UNNUMBERED) & (arms.rows[numbers] != features).any(axis=1)):
-            raise InvalidArgument("log.features", features[place], f"the features of arm {chosen[place]}")
-    return list(map(LogEntry, rounds, chosen, features, rewards, propensities))
-
-
-def probability(value: object) -> float:
-    """Of a log: NaN where it is not known."""
-    if isinstance(value, float) and math.isnan(value):
-        return value
-    return number("log.propensity", value, 0.0, 1.0)
