@@ -3,7 +3,8 @@
 import math
 import operator
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ __all__ = [
     "array",
     "as_reward",
     "as_rewards",
+    "blaming",
     "boolean",
     "each",
     "file_path",
@@ -115,6 +117,15 @@ def each(argument: str, items: Iterable[object], check: Callable[..., Result], *
         except InvalidArgument as error:
             raise type(error)(f"{argument}[{place}]", error.value, error.expected) from None
     return found
+
+
+@contextmanager
+def blaming(text: str) -> Iterator[None]:
+    """Errors inside name the policy, or whatever else they are about."""
+    try:
+        yield
+    except InvalidArgument as error:
+        raise type(error)(f"{text}: {error.argument}", error.value, error.expected) from error
 
 
 def file_path(argument: str, value: object) -> Path:

@@ -207,6 +207,15 @@ def test_what_somebody_elses_types_say_is_not_needed() -> None:
     assert asked_of(plain, "law") == ((), False) and asked_of(plain, "initial").parts == (es.Gaussian,)
 
 
+@pytest.mark.parametrize(
+    ("policy", "argument"),
+    [({"recipe": "EnsembleSampling", "theorem": True}, "theorem"), ({"recipe": "SupLinUCB"}, "arms")],
+)
+def test_a_policy_that_does_not_go_with_a_problem_is_told_which(policy: dict[str, Any], argument: str) -> None:
+    with pytest.raises(es.StudyError, match=rf"^small: policy\.{argument} = [^\n]* \(on 'round'\)$"):
+        small(problem=[{**SPHERE, "arms": 9}, {"family": "ball", "label": "round"}], policy=policy)
+
+
 def test_a_mistake_in_many_cells_is_one() -> None:
     many = list(range(2, 102))
     with pytest.raises(es.StudyError, match=r"^small: policy\.scale = -1: [^\n]*$"):

@@ -357,3 +357,12 @@ def test_ctrl_c_stops_within_a_second_or_so(tmp_path: Path, slow_whole: dict[str
     process.communicate(timeout=60)
     kept = cell_files(tmp_path)
     assert 0 < len(kept) < len(slow_whole) and kept.items() <= slow_whole.items()
+
+
+def test_a_cell_that_cannot_be_run_is_named(tmp_path: Path) -> None:
+    clicks = {"recipe": "EnsembleSampling", "label": "clicks", "size": [2, 3], "model": "Logistic"}
+    study = small(problem={"family": "sphere", "label": "shop", "dim": [2, 3]}, policy=clicks, evaluation="live")
+    with pytest.raises(
+        es.InvalidArgument, match=r"^clicks on shop, dim=\d, size=\d: reward = .* from 0 to 1 for Logistic\(\)$"
+    ):
+        es.run_study(study, tmp_path, threads=1)

@@ -311,3 +311,13 @@ def test_rewards_that_a_model_is_not_for_are_refused(recipe: es.Recipe) -> None:
     inside = es.LinearProblem(es.FiniteArms(np.eye(2)), [0.6, 0.4], es.RademacherNoise(0.1))
     assert es.simulate(recipe, inside, 20, evaluation="live").evaluation == "live"
     assert es.simulate(recipe, es.problem("logistic", dim=2, arms=3), 20).evaluation != "live"
+
+
+def test_a_recipe_that_cannot_learn_a_problems_rewards_is_named_with_it() -> None:
+    recipe = es.EnsembleSampling(3, model=es.Logistic())
+    for problem, name in ((FAMILY, "sphere"), (FAMILY.draw(np.random.default_rng(0)), "LinearProblem")):
+        with pytest.raises(
+            es.InvalidArgument, match=rf"expected a number from 0 to 1 .* \(EnsembleSampling on {name}\)$"
+        ) as caught:
+            es.simulate(recipe, problem, horizon=100, evaluation="live")
+        assert caught.value.argument == "reward"

@@ -8,17 +8,17 @@ import inspect
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, get_args
 
 import ensample as es
+from ensample.checks import blaming
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.registry import kinds, known, theirs
 
-__all__ = ["UNITS", "Reader", "blaming", "dotted", "find_here", "parts", "shown"]
+__all__ = ["UNITS", "Reader", "dotted", "find_here", "parts", "shown"]
 
 
 LIGHT = kinds(es.InitialLaw, es.MemberRule)
@@ -182,12 +182,3 @@ def shown(signature: inspect.Signature) -> str:
     """
     plain = [item.replace(annotation=inspect.Parameter.empty) for item in signature.parameters.values()]
     return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
-
-
-@contextmanager
-def blaming(text: str) -> Iterator[None]:
-    """Errors inside name the policy."""
-    try:
-        yield
-    except InvalidArgument as error:
-        raise type(error)(f"{text}: {error.argument}", error.value, error.expected) from error

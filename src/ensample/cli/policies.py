@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import ensample as es
-from ensample.cli.fields import blaming
+from ensample.checks import blaming
 from ensample.cli.letters import as_typed
 from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
 from ensample.errors import InvalidArgument

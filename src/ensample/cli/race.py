@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import TaskID
 from rich.table import Table
 
-from ensample.checks import whole
+from ensample.checks import blaming, whole
 from ensample.cli import complete
 from ensample.cli.compiling import compiled_ahead
 from ensample.cli.console import output, progress, warnings_shown
@@ -157,11 +157,12 @@ def run(
             def advance(rounds: int, task: TaskID = task) -> None:
                 bars.update(task, completed=rounds / horizon)  # runs, in fractions: one of networks takes its time
 
-            simulate(recipes[name], family, horizon=1, evaluation=way)  # load, or compile, so that the clock sees rounds only
-            bars.start_task(task)
-            results[name] = simulate(
-                recipes[name], family, horizon, runs, seed, way, checkpoints=CHECKPOINTS, threads=threads, rounds=advance
-            )
+            with blaming(name):
+                simulate(recipes[name], family, horizon=1, evaluation=way)  # load, or compile: the clock sees rounds only
+                bars.start_task(task)
+                results[name] = simulate(
+                    recipes[name], family, horizon, runs, seed, way, checkpoints=CHECKPOINTS, threads=threads, rounds=advance
+                )
     return results
 
 

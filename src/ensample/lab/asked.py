@@ -14,13 +14,13 @@ from ensample.problems import Noise
 from ensample.registry import kinds, known
 from ensample.theory import Setting
 
-__all__ = ["ANYTHING", "INNER", "PARTS", "Asked", "asked_of", "kind_expected"]
+__all__ = ["ANYTHING", "INNER", "PARTS", "ArgumentType", "asked_of", "kind_expected"]
 
 PARTS = (InitialLaw, MemberRule, Noise, RewardModel)  # what options may be, by name
 INNER = (*PARTS, Arms, Setting)  # what they may be as tables
 
 
-class Asked(NamedTuple):
+class ArgumentType(NamedTuple):
     """What is known of the type of an argument."""
 
     parts: tuple[type, ...]  # of INNER that it may be, where some of them are ours
@@ -35,11 +35,11 @@ class Asked(NamedTuple):
         return f"{number}, or {names}" if self.number else names
 
 
-ANYTHING = Asked((), True)
+ANYTHING = ArgumentType((), True)
 
 
 @cache
-def asked_of(make: Any, name: str) -> Asked:
+def asked_of(make: Any, name: str) -> ArgumentType:
     """What a class or a function says of one of its arguments.
 
     >>> import ensample as es
@@ -53,7 +53,7 @@ def asked_of(make: Any, name: str) -> Asked:
         return ANYTHING
     types = get_args(hint) or (hint,)
     parts: list[type] = [item for item in types if isinstance(item, type) and issubclass(item, INNER)]
-    return Asked(tuple(item for item in parts if kinds(item)), float in types or int in types)
+    return ArgumentType(tuple(item for item in parts if kinds(item)), float in types or int in types)
 
 
 def kind_expected(table: dict[str, Any], bases: tuple[type, ...]) -> str:

@@ -11,7 +11,7 @@ from ensample.checks import whole
 from ensample.errors import InvalidArgument
 from ensample.lab.cell import Cell
 from ensample.lab.mistakes import Mistakes, mistakes_of
-from ensample.lab.parts import build_problem, build_recipe
+from ensample.lab.parts import Unsuitable, build_problem, build_recipe
 from ensample.lab.written import label_of
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
@@ -109,7 +109,8 @@ class Recipes:
             except InvalidArgument:
                 self.failures[policy.where] += 1
                 build = partial(build_recipe, problem=place.family, horizon=place.horizon)
-                note(self.mistakes, policy.where, mistakes_of(build, chosen, "recipe"))
+                found = mistakes_of(build, chosen, "recipe")
+                note(self.mistakes, policy.where, (with_problem(error, place.label) for error in found))
             else:
                 yield chosen, recipe
 
@@ -117,6 +118,13 @@ class Recipes:
         """At one that has met no problem, on a problem of ours."""
         if policy.where not in self.seen:
             deque(self.of(policy, Arena("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON)), maxlen=0)
+
+
+def with_problem(error: InvalidArgument, label: str) -> InvalidArgument:
+    """The error names the problem where it is about that, too."""
+    if not isinstance(error, Unsuitable) or not label:
+        return error
+    return Unsuitable(error.argument, error.value, f"{error.expected} (on {label!r})")
 
 
 def note(mistakes: Mistakes, where: str, errors: Iterable[InvalidArgument]) -> None:

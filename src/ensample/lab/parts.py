@@ -9,17 +9,21 @@ from typing import Any
 from ensample.calibration import AUTO
 from ensample.checks import boolean, number
 from ensample.errors import AssumptionError, EnsampleError, InvalidArgument, WrongType
-from ensample.lab.asked import ANYTHING, INNER, PARTS, Asked, asked_of, kind_expected
+from ensample.lab.asked import ANYTHING, INNER, PARTS, ArgumentType, asked_of, kind_expected
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem, check_needed, example_of, families_by_name, setting_of
 from ensample.registry import is_ours, kinds, known, ours, theirs
 from ensample.theory import radius
 
-__all__ = ["build_problem", "build_recipe", "made"]
+__all__ = ["Unsuitable", "build_problem", "build_recipe", "made"]
 
 MOST_NUMBERS = 500_000_000  # of the arms of a problem, or of a matrix in its dimension: 4 GB
 Units = dict[str, Callable[[], float]]  # what a number may be given in
 Table = dict[str, Any]
+
+
+class Unsuitable(InvalidArgument):
+    """A recipe that does not go with this problem, and may with another."""
 
 
 def build_problem(table: Table) -> Problem | Family:
@@ -74,8 +78,10 @@ def build_recipe(table: Table, problem: Problem | Family, horizon: int) -> Recip
         recipe = (by_theorem if theorem else by_fields)(kind, options, problem, horizon)
     try:
         recipe.check(example_of(problem).arms)
+    except InvalidArgument as error:
+        raise Unsuitable(error.argument, error.value, error.expected) from error
     except AssumptionError as error:
-        raise InvalidArgument("theorem", True, f"a problem to which it applies: {error}") from error
+        raise Unsuitable("theorem", True, f"a problem to which it applies: {error}") from error
     return recipe
 
 
@@ -115,10 +121,10 @@ def by_theorem(kind: Any, options: Table, problem: Problem | Family, horizon: in
     try:
         return kind.from_theorem(setting_of(problem, horizon, **constants), **chosen)  # type: ignore[no-any-return]
     except AssumptionError as error:
-        raise InvalidArgument("theorem", True, f"a problem to which it applies: {error}") from error
+        raise Unsuitable("theorem", True, f"a problem to which it applies: {error}") from error
 
 
-def part(key: str, value: Any, units: Units, asked: Asked = ANYTHING) -> Any:
+def part(key: str, value: Any, units: Units, asked: ArgumentType = ANYTHING) -> Any:
     """A law or a rule from its name or from a table with its `kind` and fields; a number, also from words; else as it is.
 
     `asked` is what the argument may be, which errors name.
@@ -137,7 +143,7 @@ def part(key: str, value: Any, units: Units, asked: Asked = ANYTHING) -> Any:
     return made(key, value, INNER, units, asked) if isinstance(value, dict) else value
 
 
-def made(key: str, table: Table, bases: tuple[type, ...], units: Units, asked: Asked = ANYTHING) -> Any:
+def made(key: str, table: Table, bases: tuple[type, ...], units: Units, asked: ArgumentType = ANYTHING) -> Any:
     """What a table with a `kind` and its arguments describes."""
     name = table.get("kind")
     text = name if isinstance(name, str) else ""
@@ -178,7 +184,7 @@ def calling(make: Any, arguments: Table) -> Any:
         raise InvalidArgument("fields", arguments, expected) from error
 
 
-def amount(key: str, words: str, units: Units, asked: Asked) -> float:
+def amount(key: str, words: str, units: Units, asked: ArgumentType) -> float:
     """A number from words such as "noise", "2 noise" or "0.5 radius"."""
     factor, _, unit = words.rpartition(" ")
     try:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ensample.arms import FiniteArms
+from ensample.checks import blaming
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.problems import Problem
@@ -58,10 +59,11 @@ def play(task: Task, stop: IntArray) -> Block:
     pulls: list[IntArray] = []
     way = ""
     job = Job(cell.recipe, cell.family, marks, task.evaluation, task.seed, cell.key)
-    for place, done in enumerate(replicates(job, range(task.first, task.last), Desk(job, stop))):
-        way, regret[place], seconds[place] = done.evaluation, done.regret, done.seconds
-        if done.pulls is not None:
-            pulls.append(done.pulls[best_first(done.problem)])
+    with blaming(f"{cell.policy} on {', '.join([cell.problem, *cell.values])}"):
+        for place, done in enumerate(replicates(job, range(task.first, task.last), Desk(job, stop))):
+            way, regret[place], seconds[place] = done.evaluation, done.regret, done.seconds
+            if done.pulls is not None:
+                pulls.append(done.pulls[best_first(done.problem)])
     return Block(way, regret, np.array(pulls) if pulls else None, seconds)
 
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from os import PathLike
 
 import numpy as np
@@ -85,10 +85,11 @@ def simulate(
     def play(block: range) -> None:
         if not hasattr(desks, "own"):
             desks.own = Desk(job, stop)
-        for r, done in zip(block, replicates(job, block, desks.own), strict=False):  # fewer when told to stop
-            regret[r], seconds[r] = done.regret, done.seconds
-            ways.add(done.evaluation)
-            counts.keep(r, done.pulls)
+        with between(recipe, problem):
+            for r, done in zip(block, replicates(job, block, desks.own), strict=False):  # fewer when told to stop
+                regret[r], seconds[r] = done.regret, done.seconds
+                ways.add(done.evaluation)
+                counts.keep(r, done.pulls)
 
     done = 0
     with closing(on_threads(play, blocks_of(runs, horizon, workers), workers, stop, threads is not None)) as finished:
@@ -108,6 +109,17 @@ def check_log(log: str | PathLike[str], evaluation: str) -> None:
     if evaluation not in ("auto", "live"):
         raise InvalidArgument("evaluation", evaluation, '"live" with a log: kernels count no votes')
     check_file("log", file_path("log", log))
+
+
+@contextmanager
+def between(recipe: Recipe, problem: Problem | Family) -> Iterator[None]:
+    """Errors inside say who was playing what: one of a reward would name neither."""
+    try:
+        yield
+    except InvalidArgument as error:
+        played = getattr(problem, "name", "") or type(problem).__name__
+        expected = f"{error.expected} ({type(recipe).__name__} on {played})"
+        raise type(error)(error.argument, error.value, expected) from error
 
 
 class RoundsDone:
