@@ -51,6 +51,12 @@ def test_a_dry_run_shows_the_grid_and_the_cost_and_writes_nothing(folder: Path) 
     assert [path.name for path in folder.iterdir()] == ["mine.toml"]
 
 
+def test_a_dry_run_says_where_threads_are_of_no_use(folder: Path) -> None:
+    (folder / "live.toml").write_text(f'evaluation = "live"\n{TOML}')
+    done = ensample("run", "live.toml", "--dry-run", "--threads", "3", cwd=folder)
+    assert done.returncode == 0 and "on 3 threads, live policies on one of them, " in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -11,7 +11,7 @@ from scipy import stats
 
 import ensample as es
 from ensample.lab.bounds import guarantee_of
-from ensample.lab.estimate import estimate
+from ensample.lab.estimate import StudyEstimate, estimate
 from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured
 from lab.studies import small
@@ -95,6 +95,25 @@ def test_a_dry_run_knows_what_members_take() -> None:
     assert memory(sphere) == pytest.approx(1000 * (8 * 20 + 4 * 100) / 2**20, rel=0.2)
     assert memory(sphere, member="OptimisticMember") == pytest.approx(1000 * 8 * 120 / 2**20, rel=0.2)
     assert memory({"family": "contextual", "dim": 20}) == pytest.approx(1000 * 8 * 420 / 2**20, rel=0.2)
+
+
+def test_a_dry_run_counts_on_one_thread_for_live_policies() -> None:
+    kernels = {"recipe": "EnsembleSampling", "label": "kernels", "size": 5}
+    studies = {way: small(runs=4, policy=kernels, evaluation=way) for way in ("auto", "live")}
+    by_kernels, alive = (estimate(study, list(study.cells), workers=4) for study in studies.values())
+    assert by_kernels.live == 0.0 and by_kernels.on(4) == by_kernels.seconds / 4
+    assert alive.live == alive.seconds == alive.on(4) > 0.0
+    assert StudyEstimate(seconds=10.0, live=2.0, memory=0, disk=0, pilots=1).on(4) == 4.0
+
+
+def test_a_policy_is_live_where_no_kernel_plays_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell is counted by its own pilot; one without is taken for what its policy was elsewhere."""
+    monkeypatch.setattr("ensample.lab.estimate.pilot", lambda study, cell: (1.0, "live" if cell.policy == "TS" else "lazy"))
+    study = small(runs=1, horizon=10)
+    assert estimate(study, list(study.cells)).live == 20.0
+    monkeypatch.setattr("ensample.lab.estimate.BUDGET", -1.0)
+    monkeypatch.setattr("ensample.lab.estimate.spread_out", lambda cells: cells[::-1])
+    assert estimate(study, list(study.cells))[:2] == (60.0, 20.0)
 
 
 def test_differences_are_paired_on_problem_and_noise(results: es.Results) -> None:

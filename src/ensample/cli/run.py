@@ -183,8 +183,9 @@ def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     with errors.status(f"trying the first rounds of {len(missing)} cells"):
         cost = estimate(study, missing, workers, there)
     rounds = sum(cell.horizon * (study.runs - there.get(cell.number, 0)) for cell in missing)
+    one = ", live policies on one of them" if cost.live and workers > 1 else ""
     output.print(
-        f"{rounds:,} rounds to go: about {duration(cost.seconds / workers)} on {workers} threads, "
+        f"{rounds:,} rounds to go: about {duration(cost.on(workers))} on {workers} threads{one}, "
         f"{megabytes(cost.memory)} of memory, at most {megabytes(cost.disk)} on disk (from {cost.pilots} pilots)",
         highlight=False,
     )

@@ -12,6 +12,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.lab.work import Task, play
 from ensample.problems import example_of
+from ensample.simulation.registry import Evaluation
 from ensample.simulation.simulate import checkpoint_rounds
 
 __all__ = ["StudyEstimate", "estimate"]
@@ -25,9 +26,14 @@ class StudyEstimate(NamedTuple):
     """Of one study; `pilots` says on how many cells it rests."""
 
     seconds: float  # of one thread
+    live: float  # those of them that live policies take
     memory: int  # bytes, at most at one time
     disk: int  # bytes, before compression
     pilots: int
+
+    def on(self, threads: int) -> float:
+        """Seconds on so many threads. Live policies wait for Python's lock: more threads than one are of no use to them."""
+        return (self.seconds - self.live) / threads + self.live
 
 
 def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[int, int] | None = None) -> StudyEstimate:
@@ -37,21 +43,25 @@ def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[i
     """
     left = {cell.number: study.runs - (there or {}).get(cell.number, 0) for cell in cells}
     rates: dict[int, float] = {}
-    ways: dict[str, str] = {}  # how a policy is evaluated
+    ways: dict[int | str, str] = {}  # how a cell is evaluated, and a policy where it is not known of the cell
     start = time.perf_counter()
     for cell in spread_out(cells):
         if rates and time.perf_counter() - start > BUDGET:
             break
-        rates[cell.number], ways[cell.policy] = pilot(study, cell)
+        rates[cell.number], way = pilot(study, cell)
+        ways[cell.number] = ways[cell.policy] = way
     by_policy = {cell.policy: [] for cell in cells}  # type: dict[str, list[float]]
     for cell in cells:
         if cell.number in rates:
             by_policy[cell.policy].append(rates[cell.number])
     usual = {policy: float(np.mean(found or list(rates.values()))) for policy, found in by_policy.items()}
-    seconds = sum(rates.get(cell.number, usual[cell.policy]) * cell.horizon * left[cell.number] for cell in cells)
+    costs = [rates.get(cell.number, usual[cell.policy]) * cell.horizon * left[cell.number] for cell in cells]
+    played = [ways.get(cell.number, ways.get(cell.policy, Evaluation.EAGER)) for cell in cells]
+    live = sum(cost for cost, way in zip(costs, played, strict=True) if way == Evaluation.LIVE)
     sizes = [result_bytes(study, cell) for cell in cells]
-    working = max((working_bytes(cell, ways.get(cell.policy, "eager")) for cell in cells), default=0)
-    return StudyEstimate(seconds, COPIES * max(sizes, default=0) + workers * working, sum(sizes), len(rates))
+    working = max((working_bytes(cell, way) for cell, way in zip(cells, played, strict=True)), default=0)
+    memory = COPIES * max(sizes, default=0) + workers * working
+    return StudyEstimate(sum(costs), live, memory, sum(sizes), len(rates))
 
 
 def spread_out(cells: list[Cell]) -> list[Cell]:
