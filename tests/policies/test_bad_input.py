@@ -1,5 +1,7 @@
 """Bad input raises a named error and leaves every bit of the state as it was."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -358,3 +360,47 @@ def test_a_decision_that_is_refused_is_known_by_its_round() -> None:
     policy.update(decision, 1.0)
     with pytest.raises(es.DecisionError, match=r"^decision = Decision\(round=11, arm=\d, member=\d+, propensity=[\d.]+\)"):
         policy.update(decision, 1.0)
+
+
+HUGE = 10**11
+LARGE = [
+    *(es.EnsembleSampling(HUGE, model=model) for model in (es.Linear(), es.Logistic(), es.Logistic("exact"), es.Neural())),
+    es.EnsembleSampling(HUGE, intercept=True),
+    *(kind(HUGE) for kind in (es.SharpEnsembleSampling, es.SymmetrizedEnsembleSampling, es.RefreshedEnsembleSampling)),
+    *(kind(HUGE) for kind in (es.EnsemblePlusPlus, es.InformationDirected)),
+]
+
+
+TORCH = es.EnsembleSampling(HUGE, model=es.TorchModel(lambda dim: None))
+
+
+@pytest.mark.parametrize("recipe", [*LARGE, TORCH], ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}")
+def test_members_that_no_memory_holds_are_refused_before_they_are_made(recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
+    with pytest.raises(
+        es.InvalidArgument, match=rf"^size = {HUGE}: expected what fits in memory: [\d,.]+ GiB or more .* 32\.0 GiB$"
+    ):
+        recipe.start(FOUR)
+
+
+def test_replicates_with_a_matrix_each_are_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 30)
+    with pytest.raises(es.InvalidArgument, match=r"^size = 1048576: expected what fits in memory: 8\.8 GiB"):
+        es.MultiplierBootstrap(1 << 20).start(es.FiniteArms(np.eye(33)))
+
+
+@pytest.mark.parametrize("there", [1 << 35, None])
+def test_what_may_fit_is_made(there: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the system does not say how much there is; and simulations that touch only who acts take any size."""
+    monkeypatch.setattr("ensample.memory.memory_bytes", lambda: there)
+    monkeypatch.setattr("ensample.memory.SMALL", 0)
+    assert es.EnsembleSampling(1000).start(FOUR).model.size == 1000
+    assert es.simulate(es.EnsembleSampling(HUGE, 0.3), es.problem("sphere", dim=2, arms=3), 20).evaluation == "lazy"
+
+
+@pytest.mark.parametrize("recipe", LARGE, ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}")
+def test_no_more_is_said_to_be_needed_than_is_taken(recipe) -> None:
+    few = replace(recipe, size=20)
+    model = few.start(FOUR).model
+    taken = [*model.arrays().values(), getattr(model, "anchor", np.zeros(0))]  # where networks began is drawn again, not stored
+    assert 0 < few.least_numbers(FOUR) <= sum(values.size for values in taken)

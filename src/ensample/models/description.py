@@ -83,6 +83,10 @@ class RewardModel(ABC):
         """Whether what it makes for these arms looks at the policy's log, which then must be kept."""
         return False
 
+    def member_numbers(self, dim: int) -> int:
+        """How many numbers a live member is, at least; 0 where that is not known."""
+        return 0
+
     def check(self, plan: EnsemblePlan) -> None:  # noqa: B027 (most combinations will do)
         """Raise `InvalidArgument` on fields of a recipe that this model cannot do with."""
 
@@ -121,6 +125,9 @@ class Linear(RewardModel):
     >>> es.EnsembleSampling(model=es.Linear()) == es.EnsembleSampling()
     True
     """
+
+    def member_numbers(self, dim: int) -> int:
+        return 2 * dim
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> LinearEnsemble:
         given = arms.dim, plan.prior(arms), plan.size, plan.initial_law, plan.reward_law, address, plan.boldness

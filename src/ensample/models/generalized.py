@@ -62,6 +62,9 @@ class GeneralizedLinear(RewardModel):
     def reward_range(self) -> tuple[float, float]:
         return self.low, self.high
 
+    def member_numbers(self, dim: int) -> int:
+        return 2 * dim
+
     def check(self, plan: EnsemblePlan) -> None:
         if plan.intercept:
             raise InvalidArgument("intercept", True, f"False with {self!r}: a feature that is always 1 does it")

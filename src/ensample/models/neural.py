@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 from ensample.arms import Arms, ChangingArms
@@ -53,6 +54,9 @@ class Trained(RewardModel):
     @property
     def rewards_expected(self) -> str:
         return LOSSES[self.loss].expected
+
+    def member_numbers(self, dim: int) -> int:
+        return 1
 
     def check(self, plan: EnsemblePlan) -> None:
         name = type(self).__name__
@@ -152,6 +156,10 @@ class Neural(Trained):
         object.__setattr__(self, "hidden", widths)
         one_of("activation", self.activation, ACTIVATIONS)
         self.check_training()
+
+    def member_numbers(self, dim: int) -> int:
+        weights = sum((width + 1) * after for width, after in pairwise((dim, *self.hidden, 1)))
+        return (4 if self.optimizer == "adam" else 2) * weights  # beside them where they began, and the optimiser's moments
 
     def nets(self, dim: int, size: int, address: Address) -> Networks:
         return Networks(dim, self.hidden, self.activation, size)

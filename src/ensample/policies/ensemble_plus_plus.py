@@ -52,6 +52,9 @@ class EnsemblePlusPlus(Recipe):
         object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
         object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
 
+    def least_numbers(self, arms: Arms) -> int:
+        return 2 * self.size * arms.dim
+
     def build(self, arms: Arms, address: Address) -> "DirectionsModel":
         return DirectionsModel(self, arms.dim, address)
 

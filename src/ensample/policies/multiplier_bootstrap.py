@@ -88,6 +88,9 @@ class MultiplierBootstrap(Recipe):
     def rule(self) -> MemberRule:
         return UNIFORM_MEMBER
 
+    def least_numbers(self, arms: Arms) -> int:
+        return self.size * arms.dim * (arms.dim + 1)
+
     def build(self, arms: Arms, address: Address) -> "ReweighedModel":
         assert arms.rows is not None  # as `check` has seen
         return ReweighedModel(self, arms.rows, address)

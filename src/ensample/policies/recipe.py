@@ -13,6 +13,7 @@ from ensample.calibration import AUTO, Unknown
 from ensample.checks import instance, number, whole
 from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.members import UNIFORM_MEMBER, MemberRule, as_member_rule
+from ensample.memory import check_memory
 from ensample.models import LINEAR, Linear, Model, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
@@ -143,6 +144,7 @@ class Recipe(ABC):
         """
         self.check(arms)
         self.check_log(arms, log)
+        check_memory("size", getattr(self, "size", 1), self.least_numbers(arms))
         address = Address(seed)
         model = self.build(arms, address)
         self.check_built(model)
@@ -203,6 +205,10 @@ class Recipe(ABC):
         if self.theorem_counts_arms and (arms.rows is None or len(arms.rows) > (setting.arms or 0)):
             raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
         self.check_norm(arms.largest_norm)
+
+    def least_numbers(self, arms: Arms) -> int:
+        """How many numbers all members of what it makes for these arms are, at least; 0 where that is not known."""
+        return 0
 
     @property
     def standing_rule(self) -> str:
@@ -301,6 +307,9 @@ class EnsembleRecipe(PerturbationRecipe):
     @property
     def rule(self) -> MemberRule:
         return as_member_rule(self.member)
+
+    def least_numbers(self, arms: Arms) -> int:
+        return self.size * self.model.member_numbers(arms.dim)
 
     def build(self, arms: Arms, address: Address) -> Model:
         return self.model.ensemble(self, arms, address)
