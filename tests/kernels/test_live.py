@@ -6,7 +6,7 @@ import pytest
 from ensample.kernels.compile import kernel
 from ensample.kernels.live import BITS, SPARE, mark, padded, raise_live, registered, send_live, weigh_live
 
-SIZES = [(1, 1), (3, 8), (50, 50), (64, 64), (17, 40), (63, 9), (9, 33)]
+SIZES = [(1, 1), (2, 1), (50, 1), (50, 3), (50, 7), (3, 8), (50, 50), (64, 64), (17, 40), (63, 9), (9, 33)]
 GUARD = [float(k) for k in range(64)]
 
 
@@ -75,7 +75,7 @@ def test_gradients_may_leave_them_out(rows: int, h: int, d: int) -> None:
     """Numbers after the gradient belong to somebody else."""
     rng = np.random.default_rng(h)
     given, errors, marks = half(rng, h, rows), half(rng, rows, d), np.zeros(h, np.uint64)
-    room = np.full(h * d + 5, 7.0)
+    room = np.full(h * d + 2 * SPARE, 7.0)
     weighed(given, marks, errors, room[: h * d], np.empty(padded(d)))
     np.testing.assert_allclose(room[: h * d].reshape(h, d), given @ errors, rtol=1e-12, atol=1e-13)
     assert (room[h * d :] == 7.0).all() and guarded(given) and guarded(errors)

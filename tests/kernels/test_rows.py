@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from ensample.kernels import rows as kernel
 from ensample.kernels.compile import kernel as compiled
@@ -95,3 +96,12 @@ def test_aligned_arrays_begin_with_a_cache_line() -> None:
         assert array.ctypes.data % 64 == 0 and array.flags.c_contiguous and not array.any()
         array += 1.0
     assert [array.sum() for array in arrays] == [15.0, 1.0, 400.0]
+
+
+def test_arrays_that_are_not_in_a_row_are_refused() -> None:
+    """Their elements would be taken for those beside them, in silence."""
+    total, table = np.zeros(8), np.ones((5, 8))
+    for weights in (np.arange(10.0)[::2], np.arange(5)):
+        with pytest.raises(TypingError, match="expected a contiguous array of double"):
+            kernel.sum_rows(total, table, weights)
+    assert not total.any()

@@ -9,7 +9,7 @@ import pytest
 import ensample as es
 from conformance.policies import FEATURES
 from ensample.kernels.descent import HUGE, Moving, Pull, descend, stride
-from ensample.kernels.live import LEAST
+from ensample.kernels.live import BITS, FEW, LEAST
 from ensample.kernels.minibatches import merge
 from ensample.kernels.passes import backward, forward, turn
 from ensample.models.nets import Nets
@@ -19,6 +19,7 @@ from naive.networks import NaiveEnsemble, SingleNetwork
 
 SHAPES = [(3, (4,), 2), (2, (5, 3), 3), (4, (3, 6, 2), 1)]
 WIDE = [(2, (50, 41), 2), (2, (33, 64), 2), (2, (9, 50, 8), 2), (2, (65, 3), 2)]  # whose rows fill registers in all ways
+NARROW = [(2, (50, 1), 4), (2, (40, 7, 2), 3)]  # whose rows are padded to more than twice their length
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -72,17 +73,22 @@ def test_training_together_is_training_one_by_one(
             np.testing.assert_allclose(layer.bias[j], single.biases[k], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("count", [5, LEAST, BITS, BITS + 1])
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize(("dim", "hidden", "size"), WIDE)
-def test_wide_layers_are_those_of_one_by_one(dim: int, hidden: tuple[int, ...], size: int, activation: str, few: bool) -> None:
-    """Where few units are above 0, and zeros are left out, and where most are."""
+@pytest.mark.parametrize(("dim", "hidden", "size"), WIDE + NARROW)
+def test_wide_layers_are_those_of_one_by_one(
+    dim: int, hidden: tuple[int, ...], size: int, activation: str, few: bool, count: int
+) -> None:
+    """Where few units are above 0, and zeros are left out on the way forward, back and in gradients, and where most are."""
     rng = np.random.default_rng(11)
     nets = Networks(dim, hidden, activation, size)
-    weights, rows, slopes = nets.draw(rng), rng.standard_normal((5, dim)), rng.standard_normal((size, 5))
+    weights, rows, slopes = nets.draw(rng), rng.standard_normal((count, dim)), rng.standard_normal((size, count))
     for layer in nets.layers(weights)[:-1]:
         layer.bias[:] = rng.standard_normal(layer.bias.shape) + (-0.5 if few else 3.0)
     tape, outputs = nets.forward(weights, rows)
+    if activation == "relu":
+        assert (np.count_nonzero(tape) <= FEW * tape.size) == few, "the case that is meant"
     gradient = nets.layers(nets.gradient(weights, rows, tape, slopes))
     for j in range(size):
         single = SingleNetwork(nets, weights, j, activation)

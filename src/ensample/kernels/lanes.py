@@ -72,11 +72,16 @@ def spread(builder: Any, value: Any, count: int) -> Any:
     return builder.shuffle_vector(first, blank, ir.Constant(ir.VectorType(INDEX, count), [0] * count))
 
 
+def data_of(context: Any, builder: Any, kind: Any, array: Any, element: Any = DOUBLE) -> Any:
+    """Where the elements of an array are, one after the other: others would be taken for what they are not, in silence."""
+    if kind.layout != "C" or context.get_data_type(kind.dtype) != element:
+        raise TypingError(f"expected a contiguous array of {element}, not {kind}")
+    return context.make_array(kind)(context, builder, array).data
+
+
 def address(context: Any, builder: Any, kind: Any, array: Any, start: Any, lanes: Any) -> Any:
     """Of some lanes in an array; `start` counts its elements, whatever its shape."""
-    if kind.layout != "C":
-        raise TypingError(f"lanes are loaded from contiguous arrays, not from {kind}")
-    data = context.make_array(kind)(context, builder, array).data
+    data = data_of(context, builder, kind, array, lanes.element)
     return builder.bitcast(builder.gep(data, [start]), lanes.as_pointer())
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ensample.kernels.compile import embedded
 from ensample.kernels.fused import FUSED, fused_lanes, fuses
-from ensample.kernels.lanes import DOUBLE, Typed, equal_to, lanes_of, load, ones, operation, spread
+from ensample.kernels.lanes import DOUBLE, Typed, data_of, equal_to, lanes_of, load, ones, operation, spread
 from ensample.kernels.private import machine
 from ensample.types import FloatArray
 
@@ -119,15 +119,18 @@ def send_live(
 def weigh_live(given: FloatArray, marks: Marks, errors: FloatArray, out: FloatArray, spare: FloatArray) -> None:
     """out [h d] <- given [h, B] times errors [B, d], after which there have to be SPARE numbers to read.
 
-    What is written beyond a row is written again with the next one; the last comes by way of `spare`, as long as it is, padded.
+    What is written beyond a row is written again with those after it. The last rows, which would go beyond `out`, come by way
+    of `spare`, as long as one is, padded.
     """
     (h, batch), d = given.shape, errors.shape[1]
     length = padded_at(d)
-    for k in range(h - 1):
+    inside = max(0, h - (length + d - 1) // d + 1)
+    for k in range(inside):
         weigh_row(marks[k], given, k * batch, errors, d, length, out, k * d)
-    weigh_row(marks[h - 1], given, (h - 1) * batch, errors, d, length, spare, 0)
-    for i in range(d):
-        out[(h - 1) * d + i] = spare[i]
+    for k in range(inside, h):
+        weigh_row(marks[k], given, k * batch, errors, d, length, spare, 0)
+        for i in range(d):
+            out[k * d + i] = spare[i]
 
 
 @operation
@@ -202,7 +205,7 @@ def weigh_row(typing: Any, bits: Any, given: Any, start: Any, rows: Any, step: A
 
 def part(context: Any, builder: Any, kind: Any, array: Any, begin: Any) -> Any:
     """The address of an array, or of its element number `begin`."""
-    data = context.make_array(kind)(context, builder, array).data
+    data = data_of(context, builder, kind, array)
     return data if begin is None else builder.gep(data, [begin])
 
 

@@ -16,9 +16,11 @@ from numba import types
 from numba.core.cgutils import alloca_once_value, for_range, for_range_slice
 
 from ensample.kernels.fused import exact_sum
-from ensample.kernels.lanes import DOUBLE, Typed, address, operation, spread
+from ensample.kernels.lanes import DOUBLE, Typed, address, data_of, operation, spread
 
 __all__ = ["add_outer_tiles", "add_square_tiles", "weigh_some_tiles", "weigh_tiles"]
+
+INDEX = ir.IntType(64)
 
 
 class Vectors(NamedTuple):
@@ -33,8 +35,9 @@ class Vectors(NamedTuple):
         """The number of elements."""
         return self._made(array).nitems
 
-    def item(self, array: int, place: Any) -> Any:
-        return self.builder.load(self.builder.gep(self._made(array).data, [place]))
+    def item(self, array: int, place: Any, element: Any = DOUBLE) -> Any:
+        data = data_of(self.context, self.builder, self.kinds[array], self.values[array], element)
+        return self.builder.load(self.builder.gep(data, [place]))
 
     def at(self, array: int, start: Any, count: int) -> Any:
         """Where a tile is."""
@@ -109,7 +112,7 @@ def weigh_some_tiles(typing: Any, total: Any, rows: Any, which: Any, weights: An
             place = vectors.at(0, start, count)
             tile = alloca_once_value(builder, vectors.load(place))
             with for_range(builder, args[4]) as loop:
-                number = vectors.item(2, loop.index)
+                number = vectors.item(2, loop.index, INDEX)
                 weight, row = vectors.item(3, loop.index), vectors.load(vectors.in_row(1, number, width, start, count))
                 builder.store(vectors.plus_times(builder.load(tile), weight, row), tile)
             vectors.store(builder.load(tile), place)

@@ -59,7 +59,10 @@ class Model(ABC):
         """What was learned, by name; `learn` changes these arrays in place."""
 
     def settle(self) -> None:  # noqa: B027 (most models have nothing to do)
-        """What follows an observation that is already in `arrays()`. Doing it twice changes nothing."""
+        """What follows an observation that is already in `arrays()`. Doing it twice changes nothing.
+
+        Whoever overrides that of a linear model calls it too: what V^-1 needs now and then is done there, not in `learn`.
+        """
 
     def fault(self) -> str | None:
         """What is impossible about `arrays()`, if anything is: asked when they come from a file."""

@@ -61,7 +61,7 @@ class Nets(ABC):
         tape, outputs = self.forward(weights, rows, room)
         delta = np.empty(outputs.shape)
         how = stride(aim(lesson, batch, number, outputs, delta), rate, number)
-        gradient = np.ascontiguousarray(self.gradient(weights, rows, tape, delta, room))
+        gradient = np.ascontiguousarray(self.gradient(weights, rows, tape, delta, room), np.float64)
         return commit(lesson, number, moving, gradient, how)
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
