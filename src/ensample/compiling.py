@@ -3,28 +3,25 @@
 import sys
 from collections.abc import Callable
 
-__all__ = ["LISTENERS", "WORDS", "announce", "listen"]
+__all__ = ["LISTENERS", "WORDS", "announce"]
 
 LISTENERS: list[Callable[[str], None]] = []
-"""Each is called with the name of the kernel, in the thread that compiles it."""
+"""Each is called with the name of the kernel, in the thread that compiles it. Where there are none, it is said once."""
 
 WORDS = "compiling, once for each installation"
 SAID: list[str] = []
 
 
 def announce(kernel: str) -> None:
-    for listener in LISTENERS:
+    for listener in LISTENERS or (say,):
         listener(kernel)
 
 
-def listen() -> None:
-    """Have it said on the error stream, once, unless somebody listens already."""
-    if not LISTENERS:
-        LISTENERS.append(say)
-
-
 def say(kernel: str) -> None:
-    """Where somebody is looking: at a terminal, or in a notebook."""
-    if not SAID and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+    """On the error stream where somebody looks, at a terminal or in a notebook; of many processes the first one does."""
+    from multiprocessing import parent_process  # ten milliseconds, for those who wait for seconds
+
+    watched = sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    if not SAID and watched and parent_process() is None:
         SAID.append(kernel)
         print(f"ensample is {WORDS}: a moment (`ensample warm-up` does all of it ahead)", file=sys.stderr)

@@ -70,6 +70,10 @@ def test_every_recipe_has_its_name(name: str) -> None:
         ("EnsembleSampling(size='3')", "EnsembleSampling(size='3'): size = '3' (str): expected a whole number"),
         ("EnsembleSampling(model=Logistic(fit=exakt))", "fit = 'exakt': expected one of 'stream', 'exact'"),
         ("EnsembleSampling(scale=autos)", "scale = 'autos': expected a number, text in quotes, or one of noise, radius"),
+        (
+            "EnsembleSampling(3, model=Logistic(fitt=exact))",
+            "fitt = 'exact': expected a field of Logistic: one of fit (did you mean",
+        ),
         ("EnsembleSampling(3, model=exact)", "model = 'exact': expected a number, text in quotes, or one of noise, radius"),
         ("own:Mine(seven)", "own:Mine(seven): size = 'seven': expected a number, text in quotes, or one of noise"),
         ("EnsembleSampling(3, member=Optimist())", "member = 'Optimist()': expected .*did you mean 'OptimisticMember'?"),

@@ -104,11 +104,9 @@ def test_a_release_of_other_random_numbers_is_told(tmp_path: Path) -> None:
 def test_compiling_is_said_where_somebody_looks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(compiling, "LISTENERS", [])
     monkeypatch.setattr(compiling, "SAID", [])
-    es.Experiment("news", actions=NAMES, recipe=SMALL)
     compiling.announce("kernel")
     assert not capsys.readouterr().err  # a log file is nobody
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    es.Experiment("news", actions=NAMES, recipe=SMALL)
     compiling.announce("kernel")
     compiling.announce("another")
     assert capsys.readouterr().err.count("compiling, once for each installation") == 1

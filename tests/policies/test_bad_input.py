@@ -389,6 +389,14 @@ def test_replicates_with_a_matrix_each_are_refused_too(monkeypatch: pytest.Monke
         es.MultiplierBootstrap(1 << 20).start(es.FiniteArms(np.eye(33)))
 
 
+def test_a_memory_of_networks_that_none_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
+    with pytest.raises(
+        es.InvalidArgument, match=r"^memory = 1073741824: expected what fits in memory: 2[\d.]+ GiB .* 32\.0 GiB"
+    ):
+        es.EnsembleSampling(30, model=es.Neural((2,), memory=1 << 30)).start(FOUR)
+
+
 @pytest.mark.parametrize("there", [1 << 35, None])
 def test_what_may_fit_is_made(there: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the system does not say how much there is; and simulations that touch only who acts take any size."""

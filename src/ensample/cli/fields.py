@@ -108,7 +108,10 @@ class Reader:
         for word in node.keywords:
             if word.arg is None or word.arg in fields:
                 raise InvalidArgument(f"{self.text}: field", ast.unparse(word), "name=value, each name once")
-            fields[word.arg] = replace(self, field=takes.get(word.arg)).value(word.value)
+            if isinstance(word.value, ast.Name) and not is_taken(word.arg, takes):
+                fields[word.arg] = word.value.id  # whatever that is: `check` says which fields there are
+            else:
+                fields[word.arg] = replace(self, field=takes.get(word.arg)).value(word.value)
         places = itertools.chain(takes.values(), itertools.repeat(None))
         return [replace(self, field=field).value(item) for field, item in zip(places, node.args, strict=False)], fields
 
@@ -131,9 +134,8 @@ class Reader:
         except (TypeError, ValueError):
             raise InvalidArgument("policy", self.text, f"a recipe or its class, and {name} is {make!r}") from None
         takes = signature.parameters
-        open_ended = any(item.kind is item.VAR_KEYWORD for item in takes.values())
         for field, value in fields.items():
-            if field not in takes and not open_ended:
+            if not is_taken(field, takes):
                 raise InvalidArgument(f"{self.text}: {field}", value, f"a field of {name}: {known(field, list(takes))}")
         try:
             signature.bind(*arguments, **fields)
@@ -147,6 +149,11 @@ def parameters_of(make: Any) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(make).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def is_taken(name: str, takes: Mapping[str, inspect.Parameter]) -> bool:
+    """Whether what takes these takes an argument of this name."""
+    return name in takes or any(item.kind is item.VAR_KEYWORD for item in takes.values())
 
 
 def takes_text(field: inspect.Parameter | None, word: str) -> bool:

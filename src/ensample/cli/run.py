@@ -184,9 +184,10 @@ def show_plan(study: Study, folder: Path, threads: int | None) -> None:
         cost = estimate(study, missing, workers, there)
     rounds = sum(cell.horizon * (study.runs - there.get(cell.number, 0)) for cell in missing)
     one = ", live policies on one of them" if cost.live and workers > 1 else ""
+    pilots = "1 pilot" if cost.pilots == 1 else f"{cost.pilots} pilots"
     output.print(
         f"{rounds:,} rounds to go: about {duration(cost.on(workers))} on {workers} threads{one}, "
-        f"{megabytes(cost.memory)} of memory, at most {megabytes(cost.disk)} on disk (from {cost.pilots} pilots)",
+        f"{megabytes(cost.memory)} of memory, at most {megabytes(cost.disk)} on disk (from {pilots})",
         highlight=False,
     )
 

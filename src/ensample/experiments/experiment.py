@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
-from ensample.compiling import listen
 from ensample.errors import DecisionError, StorageError
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.core import (
@@ -97,7 +96,6 @@ class Experiment(Facts, Taking, Exports):
 
     def _begin(self, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> None:
         """Of settings and a storage, which may hold events already."""
-        listen()
         self._group: Group | None = Group(storage, self._steady) if storage.slow else None
         self.settings = settings
         self._storage = storage

@@ -10,6 +10,7 @@ from ensample.arms import Arms, ChangingArms
 from ensample.calibration import AUTO
 from ensample.checks import number, sequence, whole
 from ensample.errors import InvalidArgument, WrongType
+from ensample.memory import check_memory
 from ensample.models.description import EnsemblePlan, RewardModel
 from ensample.models.loss import LOSSES
 from ensample.models.nets import Nets
@@ -98,6 +99,7 @@ class Trained(RewardModel):
         if arms.rows is None and not isinstance(arms, ChangingArms):
             expected = f"FiniteArms or ChangingArms: {type(self).__name__} scores arms one by one"
             raise InvalidArgument("arms", arms, expected)
+        check_memory("memory", self.memory, self.memory * (size + arms.dim))
         nets = self.nets(arms.dim, size, address)
         training = Training(
             LOSSES[self.loss],
