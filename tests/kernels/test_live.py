@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ensample.kernels.compile import kernel
-from ensample.kernels.live import BITS, SPARE, mark, padded, raise_live, registered, send_live, weigh_live
+from ensample.kernels.live import BITS, LONGEST, SPARE, covering, mark, padded, raise_live, registered, send_live, weigh_live
 
 SIZES = [(1, 1), (2, 1), (50, 1), (50, 3), (50, 7), (3, 8), (50, 50), (64, 64), (17, 40), (63, 9), (9, 33)]
 GUARD = [float(k) for k in range(64)]
@@ -79,6 +79,15 @@ def test_gradients_may_leave_them_out(rows: int, h: int, d: int) -> None:
     weighed(given, marks, errors, room[: h * d], np.empty(padded(d)))
     np.testing.assert_allclose(room[: h * d].reshape(h, d), given @ errors, rtol=1e-12, atol=1e-13)
     assert (room[h * d :] == 7.0).all() and guarded(given) and guarded(errors)
+
+
+def test_pieces_cover_a_row() -> None:
+    """Of fifty-six the sums stay in the registers of AVX2; a row that only long overlaps would cover is left to BLAS."""
+    for width in range(1, 300):
+        length = covering(width)
+        assert length <= min(width, LONGEST) and -(-width // (length or width)) * length <= 1.25 * width
+    if LONGEST:
+        assert covering(100) == 56 and covering(16) == 16 and covering(20) == covering(15) == 0
 
 
 def test_a_row_is_no_longer_than_registers_have_room_for() -> None:

@@ -20,6 +20,7 @@ from naive.networks import NaiveEnsemble, SingleNetwork
 SHAPES = [(3, (4,), 2), (2, (5, 3), 3), (4, (3, 6, 2), 1)]
 WIDE = [(2, (50, 41), 2), (2, (33, 64), 2), (2, (9, 50, 8), 2), (2, (65, 3), 2)]  # whose rows fill registers in all ways
 NARROW = [(2, (50, 1), 4), (2, (40, 7, 2), 3)]  # whose rows are padded to more than twice their length
+MANY = [(100, (50, 9), 2), (16, (33,), 2), (56, (7,), 3), (111, (56, 50), 2), (57, (50,), 1)]  # features, in pieces or not
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -76,7 +77,7 @@ def test_training_together_is_training_one_by_one(
 @pytest.mark.parametrize("count", [5, LEAST, BITS, BITS + 1])
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize(("dim", "hidden", "size"), WIDE + NARROW)
+@pytest.mark.parametrize(("dim", "hidden", "size"), WIDE + NARROW + MANY)
 def test_wide_layers_are_those_of_one_by_one(
     dim: int, hidden: tuple[int, ...], size: int, activation: str, few: bool, count: int
 ) -> None:

@@ -27,6 +27,8 @@ __all__ = [
     "LONGEST",
     "SPARE",
     "Marks",
+    "covering",
+    "covering_at",
     "mark",
     "padded",
     "padded_at",
@@ -34,6 +36,7 @@ __all__ = [
     "registered",
     "send_live",
     "weigh_live",
+    "weigh_pieces",
 ]
 
 LENGTHS = 16, 32, 56, 64  # that rows are padded to; 56 is for the usual 50
@@ -41,6 +44,7 @@ BITS = 64  # of a word, which has one for each number of a row
 SPARE = 24  # numbers that may be read or written after the last row, more than are ever added to one
 LEAST = 32  # rows of a product: with fewer, copying the other matrix takes longer than what is left out
 FEW = 0.6  # of all numbers: where more are not 0, a product of BLAS takes less time
+OVERLAP = 1.25  # numbers in pieces that cover a row, over those of the row, at the most: with more BLAS takes less time
 
 
 def registered(machine: tuple[Any, ...]) -> int:
@@ -70,6 +74,20 @@ def padded(width: int) -> int:
 
 padded_at = embedded(padded)
 """`padded` in kernels."""
+
+
+def covering(width: int) -> int:
+    """The length of pieces that cover a row of any width with the least overlap; 0 where that is too much."""
+    found, least = 0, OVERLAP * width
+    for length in LENGTHS:
+        numbers = (width + length - 1) // length * length
+        if length <= min(width, LONGEST) and numbers <= least:
+            found, least = length, float(numbers)
+    return found
+
+
+covering_at = embedded(covering)
+"""`covering` in kernels."""
 
 
 @embedded
@@ -131,6 +149,15 @@ def weigh_live(given: FloatArray, marks: Marks, errors: FloatArray, out: FloatAr
         weigh_row(marks[k], given, k * batch, errors, d, length, spare, 0)
         for i in range(d):
             out[k * d + i] = spare[i]
+
+
+@embedded
+def weigh_pieces(given: FloatArray, marks: Marks, rows: FloatArray, begin: int, pieces: FloatArray) -> None:
+    """pieces [h, p] <- given [h, B] times so many columns of `rows` [B, d], from `begin` on."""
+    batch, (d, length) = given.shape[1], (rows.shape[1], pieces.shape[1])
+    first = rows.reshape(-1)[begin:]
+    for k in range(given.shape[0]):
+        weigh_row(marks[k], given, k * batch, first, d, length, pieces, k * length)
 
 
 @operation

@@ -10,7 +10,19 @@ import numpy as np
 
 from ensample.kernels.compile import kernel, loop
 from ensample.kernels.lanes import turn_square
-from ensample.kernels.live import BITS, LEAST, LONGEST, Marks, mark, padded_at, raise_live, send_live, weigh_live
+from ensample.kernels.live import (
+    BITS,
+    LEAST,
+    LONGEST,
+    Marks,
+    covering_at,
+    mark,
+    padded_at,
+    raise_live,
+    send_live,
+    weigh_live,
+    weigh_pieces,
+)
 from ensample.kernels.networks import RELU, Last, activate, gate, gate_last
 from ensample.types import FloatArray, IntArray
 
@@ -39,7 +51,9 @@ class Space(NamedTuple):
 
     units: FloatArray  # [m, .] hidden units, a row for each member; more numbers follow the last
     errors: FloatArray  # [2, .] room for the units of the widest layer and SPARE more, twice
-    matrix: FloatArray  # [.] room for a matrix between hidden layers, padded, and a row; or for BITS rows of units, and a row
+    matrix: (
+        FloatArray  # [.] room for a matrix between hidden layers, padded, and a row; or for BITS rows of units, and a matrix
+    )
     marks: Marks  # [B], and BITS at least
     gradient: FloatArray  # [n]
 
@@ -131,7 +145,8 @@ def backward_one(
             np.dot(error, turned(weights, layer, shape.widths[layer], space.matrix), further)
             gate(further, given, shape.kind, bias(gradient, layer - 1))
         error = further
-    np.dot(rows[first:].T, error, matrix(gradient, 0))
+    if not (shape.kind == RELU and has_weighed_features(rows[first:], error, space, gradient)):
+        np.dot(rows[first:].T, error, matrix(gradient, 0))
 
 
 @loop
@@ -181,6 +196,25 @@ def has_weighed(layer: int, error: FloatArray, given: FloatArray, space: Space, 
     if not mark(by_unit, space.marks):
         return False
     weigh_live(by_unit, space.marks, error, flat_matrix(gradient, layer), space.matrix[width * batch :])
+    return True
+
+
+@kernel
+def has_weighed_features(rows: FloatArray, error: FloatArray, space: Space, gradient: MemberPart) -> bool:
+    """The gradient of the first matrix, where few errors are not 0; if not, nothing. It comes turned, in pieces."""
+    (batch, width), d = error.shape, rows.shape[1]
+    length = covering_at(d)
+    if length == 0 or width > LONGEST or not LEAST <= batch <= BITS:
+        return False
+    by_unit = space.matrix[: width * batch].reshape((width, batch))
+    turn(error, by_unit)
+    if not mark(by_unit, space.marks):
+        return False
+    pieces = space.matrix[width * batch : width * (batch + length)].reshape((width, length))
+    for start in range(0, d, length):
+        begin = min(start, d - length)
+        weigh_pieces(by_unit, space.marks, rows, begin, pieces)
+        turn(pieces, matrix(gradient, 0)[begin : begin + length])
     return True
 
 

@@ -63,7 +63,7 @@ def room_to_train(nets: "Networks", rows: int) -> Space:
     """Room for so many rows of features, on their way forward through all members and back."""
     hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
     matrix, errors, units, gradient = aligned(
-        (max(room_for_matrices(nets, widest), (LONGEST + 1) * BITS),),
+        (max(room_for_matrices(nets, widest), LONGEST * (BITS + LONGEST) + BITS),),
         (2, rows * widest + SPARE),
         (nets.size, rows * sum(hidden)),
         (nets.count + SPARE,),  # the last: there is more after the units
