@@ -190,8 +190,8 @@ def test_a_scheduler_needs_no_ensample(tmp_path: Path, whole: dict[str, bytes]) 
 @OPEN
 def test_a_scheduler_without_workers_is_not_waited_for_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 * engine.PATIENCE <= 30
-    monkeypatch.setattr(engine, "PATIENCE", 2.0)
-    with machines(tmp_path, workers=[]) as there, pytest.raises(es.InvalidArgument, match="it has had none for 2 s"):
+    monkeypatch.setattr(engine, "PATIENCE", 5.0)  # on a busy machine a scheduler answers within
+    with machines(tmp_path, workers=[]) as there, pytest.raises(es.InvalidArgument, match="it has had none for 5 s"):
         es.run_study(small(), tmp_path / "new", cluster=there.address)
 
 
