@@ -1,7 +1,8 @@
 """Products of matrices half of whose numbers are 0, as units behind a rectifier and their errors are: zeros are left out.
 
 A row of such a product is a sum of rows of the other matrix, one for each number that is not 0. It stays in registers, and
-comes from there through the activation. Rows have one of few lengths, in which vectors begin with a cache line.
+comes from there through the activation, or as a row of a gradient. Sums have one of few lengths; matrices of weights are copied
+to rows of these, in which vectors begin with a cache line, units and errors are read where they are.
 
 Code is written with llvmlite and with numba's own code generator, which may change: checked with numba 0.61 to 0.68. Written
 as a kernel, once for each length, it would take a second to compile.
