@@ -12,6 +12,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, embedded, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import effective_count, fades, fading_rate
+from ensample.kernels.interpreted import rare
 from ensample.kernels.ridge import PRIOR, entry_of, is_rough, lent, polish, seen_of
 from ensample.kernels.rows import add_two, axpy, dot
 from ensample.types import FloatArray
@@ -81,6 +82,7 @@ def first_prior(sizes: FloatArray, lam: float, intercept: bool) -> FloatArray:
     return prior
 
 
+@rare
 @kernel
 def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam: float, intercept: bool) -> None:
     """Learn the scales anew where it is time, or where a feature was seen for the first time: doing it twice changes nothing.

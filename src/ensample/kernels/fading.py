@@ -11,6 +11,8 @@ As (1 - g) prior has full rank, V^-1 follows by no rank-one formula: it is compu
 where that would cost more than nine digits, by `ridge.polish`, which is then due.
 """
 
+import math
+
 import numpy as np
 
 from ensample.kernels.compile import borrowing, embedded, kernel
@@ -43,7 +45,7 @@ def kept_share(rate: float) -> float:
 @embedded
 def effective_count(count: float, rate: float) -> float:
     """1 + g + ... + g^(count - 1): what so many observations count for."""
-    return np.expm1(-rate * count) / np.expm1(-rate) if rate > 0.0 else count
+    return math.expm1(-rate * count) / math.expm1(-rate) if rate > 0.0 else count
 
 
 @kernel

@@ -24,6 +24,7 @@ __all__ = [
     "remember",
     "remember_rewards",
     "watch",
+    "watch_fading",
 ]
 
 CARRY = 64  # observations between two times that newer sums are added to older ones
@@ -140,8 +141,21 @@ def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x
 
 @kernel
 def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> None:
-    """Observe (x, y), and note the largest |theta_hat| so far."""
+    """Observe (x, y) where nothing fades, and note the largest |theta_hat| so far."""
+    observe(state, x, y)
+    note_length(state, largest)
+
+
+@kernel
+def watch_fading(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> None:
+    """`watch` where the past fades."""
     take_in(state, x, y)
+    note_length(state, largest)
+
+
+@kernel
+def note_length(state: FloatArray, largest: FloatArray) -> None:
+    """Of theta_hat, if none was longer."""
     polish_if_rough(state)
     mean = view(state).mean
     largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))

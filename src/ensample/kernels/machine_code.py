@@ -19,7 +19,7 @@ from ensample.compiling import announce
 from ensample.kernels.private import Parts, complain, machine, parts_of_numba
 from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
 
-__all__ = ["SHELF", "is_noted", "keep", "note", "uninterrupted"]
+__all__ = ["SHELF", "is_kept", "is_noted", "keep", "note", "uninterrupted"]
 
 PACKAGES = "ensample.kernels.", "ensample.simulation.algorithms."  # whose sources `sources_digest` reads
 
@@ -36,6 +36,17 @@ def keep(dispatcher: Any) -> None:
         complain("place for machine code on disk: kernels are compiled again in every process, which takes a minute")
     elif ours and SHELF.sources:
         dispatcher._cache = MachineCode(function, parts)
+
+
+def is_kept(dispatcher: Any, args: tuple[Any, ...]) -> bool:
+    """Whether there is machine code of a kernel for such arguments, in this process or on disk."""
+    code = getattr(dispatcher, "_cache", None)
+    if dispatcher.signatures or not isinstance(code, MachineCode):
+        return bool(dispatcher.signatures)
+    with suppress(Exception):  # what cannot be read is not there
+        signature = tuple(map(dispatcher.typeof_pyval, args))
+        return SHELF.read(code.file(code.key(signature, dispatcher.targetctx.codegen()))) is not None
+    return False
 
 
 def note(work: str) -> None:

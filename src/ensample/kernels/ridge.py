@@ -7,12 +7,14 @@ it is due (`roughen`): it is rare and takes as long to compile as all the rest, 
 axpys over contiguous rows: nothing is reassociated.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ensample.kernels.compile import borrowing, embedded, inlined, kernel
 from ensample.kernels.exact import add_product, add_square
+from ensample.kernels.interpreted import rare
 from ensample.kernels.pairs import factorise, lent_factor, room_for, solve, write_inverse
 from ensample.kernels.rows import add_outer, axpy, dot, sum_rows
 from ensample.types import FloatArray
@@ -31,6 +33,7 @@ __all__ = [
     "new_ridge",
     "observe",
     "polish",
+    "polish_alone",
     "polish_if_rough",
     "root",
     "rotate",
@@ -211,6 +214,10 @@ def polish(state: FloatArray) -> None:
     polish_in(state, np.zeros((room_for(d), d)))
 
 
+polish_alone = rare(polish)
+"""`polish` for Python to call."""
+
+
 @borrowing
 def polish_in(state: FloatArray, room: FloatArray) -> None:
     """`polish`, in a room for its factor."""
@@ -220,7 +227,7 @@ def polish_in(state: FloatArray, room: FloatArray) -> None:
     solve(factor, ridge.target, ridge.target_low, ridge.mean)
     total = 0.0
     for i in range(ridge.mean.size):
-        total += np.log(factor.pivots[i] / factor.scales[i] / factor.scales[i] / ridge.prior[i])
+        total += math.log(factor.pivots[i] / factor.scales[i] / factor.scales[i] / ridge.prior[i])
     ridge.information[0] = total
 
 

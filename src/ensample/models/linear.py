@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ensample.arms import Offer, Rows
 from ensample.calibration import Calibration, Unknown
 from ensample.checks import vector, whole
-from ensample.kernels.calibration import Scales, calibrate_if_due, first_prior, new_scales, scale_views
+from ensample.kernels.calibration import GROWTH, Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
-from ensample.kernels.ridge import Ridge, new_ridge, polish, views
+from ensample.kernels.ridge import Ridge, new_ridge, polish_alone, views
 from ensample.models.model import Model
 from ensample.models.search import greedy_arm
 from ensample.types import FloatArray, IntArray
@@ -92,11 +92,17 @@ class LinearModel(Model):
         )
 
     def settle(self) -> None:
-        if self.unknown is not None:
-            standing, lam, intercept = self.unknown.sizes is not None, self.unknown.lam, self.unknown.intercept
-            calibrate_if_due(self.state, self.scales, standing, lam, intercept)
-        elif math.isnan(self.parts.information[0]):  # an observation has left it to us
-            polish(self.state)
+        unknown, rough = self.unknown, math.isnan(self.parts.information[0])  # an observation has left it to us
+        if unknown is None:
+            if rough:
+                polish_alone(self.state)
+        elif rough or self._may_be_due(unknown):
+            standing = unknown.sizes is not None
+            calibrate_if_due(self.state, self.scales, standing, unknown.lam, unknown.intercept)
+
+    def _may_be_due(self, unknown: Unknown) -> bool:
+        """False where it is too early for new scales, in most rounds on standing arms. Of others the kernel knows."""
+        return unknown.sizes is None or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.asked[0])
 
     def in_known_units(self, offer: Offer) -> Offer:
         """The offer, with features that were never played in units of its own: of others the units are known."""

@@ -13,7 +13,7 @@ from ensample.checks import instance, number
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.kernels import ridge
 from ensample.kernels.inflation import Inflation
-from ensample.kernels.learning import watch
+from ensample.kernels.learning import watch, watch_fading
 from ensample.kernels.linucb import optimistic_arm
 from ensample.kernels.rows import dot
 from ensample.models import LINEAR, GeneralizedLinear, Linear, RewardModel
@@ -223,7 +223,7 @@ class OptimisticModel(LinearModel):
         return np.array([arm], np.int64), np.array([promise])
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        watch(self.state, self.largest, x, y)
+        (watch_fading if self.rate > 0.0 else watch)(self.state, self.largest, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "largest": self.largest}

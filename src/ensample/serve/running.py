@@ -14,6 +14,7 @@ from ensample.errors import InvalidArgument
 from ensample.experiments import Experiment
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
+from ensample.kernels.interpreted import compiled_at_once
 from ensample.serve.app import application
 from ensample.serve.journal import Journal
 from ensample.serve.service import Service
@@ -117,8 +118,9 @@ def run(
 def warm() -> None:
     """Meet the usual kernels before the first caller does: where none are at hand they are compiled, once an installation."""
     experiment = Experiment("warm", actions=["a", "b"])
-    for _ in range(2):
-        experiment.reward(experiment.decide({"x": 1.0}), 1)
+    with compiled_at_once():
+        for _ in range(2):
+            experiment.reward(experiment.decide({"x": 1.0}), 1)
 
 
 class Announced(uvicorn.Server):

@@ -12,6 +12,7 @@ import numpy as np
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.errors import EnsampleError
 from ensample.extras import has
+from ensample.kernels.interpreted import compiled_at_once
 from ensample.kernels.machine_code import is_noted, note
 from ensample.members import OptimisticMember
 from ensample.models import Linear, Logistic
@@ -20,7 +21,7 @@ from ensample.models.networks import Networks
 from ensample.models.neural import Neural, Trained
 from ensample.models.search import Screen
 from ensample.perturbations import Gaussian, Uniform
-from ensample.policies import EnsembleSampling, PerturbedHistory, Recipe, ThompsonSampling
+from ensample.policies import EnsembleSampling, LinUCB, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
 from ensample.randomness import Address
 from ensample.registry import kinds
@@ -58,6 +59,11 @@ VARIETIES = (
         "that forgets",
         lambda recipe: isinstance(recipe, EnsembleSampling) and recipe.half_life is not None,
         EnsembleSampling(SIZE, half_life=9.0),
+    ),
+    Variety(
+        "that forgets",
+        lambda recipe: isinstance(recipe, LinUCB) and recipe.half_life is not None,
+        LinUCB(half_life=9.0),
     ),
     Variety(
         "of a known scale",
@@ -184,5 +190,6 @@ def waiting(among: list[str]) -> list[str]:
 
 def do(name: str) -> None:
     """Compile what is not on disk yet, and note it there."""
-    tasks()[name]()
+    with compiled_at_once():
+        tasks()[name]()
     note(name)

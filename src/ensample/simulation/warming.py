@@ -37,7 +37,7 @@ def warm_up(processes: int | None = None, progress: Progress | None = None) -> i
 
     >>> import ensample as es
     >>> es.warm_up()                                                                        # doctest: +SKIP
-    49
+    50
     >>> es.warm_up()                                                                        # doctest: +SKIP
     0
     """
