@@ -39,7 +39,7 @@ def by_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Rare kernels are interpreted, whatever there is on disk, and however long it takes."""
     for each in RARE:
         monkeypatch.setattr(each, "seconds_left", math.inf)
-        monkeypatch.setattr(each, "_is_to_compile", lambda args: False)
+        monkeypatch.setattr(each, "_is_worth_compiling", lambda args: False)
     yield
 
 
@@ -183,12 +183,25 @@ def test_interpreting_ends_when_it_has_taken_long(monkeypatch: pytest.MonkeyPatc
     assert values.tolist() == [6.0] * 3 and calls == [0, 0, 0, 1, 2, 3] and tier.PATIENCE == 3.0
 
 
-def test_large_arrays_are_for_machine_code_and_small_ones_after_them_for_python() -> None:
+def test_large_arrays_are_for_machine_code_which_is_then_there_for_all() -> None:
     compiled = Compiled()
-    rare = Rare(compiled)
+    rare, calls = Rare(compiled), []
     for size in (LARGEST, LARGEST + 1, 2):
         rare(np.zeros(size))
-    assert compiled.calls == 1
+        calls.append(compiled.calls)
+    assert calls == [0, 1, 2]
+
+
+def test_what_python_refuses_is_left_to_machine_code() -> None:
+    def refuse(values: FloatArray) -> None:
+        values[0] = 7.0
+        values[1] = math.log(values[1])
+
+    compiled = Compiled()
+    compiled.py_func = refuse
+    rare, values = Rare(compiled), np.zeros(2)
+    rare(values)
+    assert values.tolist() == [1.0, 1.0] and compiled.calls == 1
 
 
 def test_who_compiles_ahead_compiles_everything() -> None:

@@ -59,21 +59,28 @@ class Rare:
         self.seconds_left = PATIENCE
 
     def __call__(self, *args: Any) -> None:
-        if self.seconds_left <= 0.0 or self._is_to_compile(args):
+        if self.seconds_left > 0.0 and self._is_worth_compiling(args):
+            self.seconds_left = 0.0
+        if self.seconds_left > 0.0:
+            self._interpret(args)
+        else:
             self.kernel(*args)
-            return
+
+    def _is_worth_compiling(self, args: tuple[Any, ...]) -> bool:
+        """Whether interpreting would take long, or machine code is there: to look for that takes a while, it is done once."""
+        if AT_ONCE.get() or any(np.size(array) > LARGEST for array in args):
+            return True
+        first = "interpreted" not in vars(self)
+        return first and (not hasattr(self.kernel, "py_func") or is_kept(self.kernel, args))
+
+    def _interpret(self, args: tuple[Any, ...]) -> None:
         begun = time.perf_counter()
         try:
             in_place(self.interpreted, args)
+        except (ArithmeticError, ValueError):  # a logarithm of 0, say, which Python refuses; nothing has changed
+            self.kernel(*args)
         finally:
             self.seconds_left -= time.perf_counter() - begun
-
-    def _is_to_compile(self, args: tuple[Any, ...]) -> bool:
-        """Whether it is compiled now, or has been: then nobody asks again."""
-        first = "interpreted" not in vars(self)
-        if AT_ONCE.get() or (first and (not hasattr(self.kernel, "py_func") or is_kept(self.kernel, args))):
-            self.seconds_left = 0.0
-        return self.seconds_left <= 0.0 or any(np.size(array) > LARGEST for array in args)
 
     @cached_property
     def interpreted(self) -> Callable[..., None]:
