@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from ensample.compiling import LISTENERS
+from ensample.kernels.interpreted import AT_ONCE
 
 COMPILED = "compiled"
 
@@ -39,6 +40,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    AT_ONCE.set(True)  # tests are of machine code, whatever there is on disk; those of what Python does instead say so
     config.addinivalue_line("markers", "long: takes seconds; begun first, so that in the end no process waits for another's")
 
 

@@ -1,9 +1,9 @@
 """Rare kernels read by Python: the same bits as machine code, all at once or not at all, and compiled once it is worth it."""
 
 import math
-import signal
 import struct
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ensample as es
 from conformance import interrupts
 from conformance.interrupts import interrupted
-from conformance.policies import EVERY, fingerprint, play, start
+from conformance.policies import EVERY, RECIPES, fingerprint, play, start
 from ensample.kernels import interpreted as tier
 from ensample.kernels.calibration import calibrate_if_due, first_prior, new_scales
 from ensample.kernels.compile import kernel
 from ensample.kernels.fading import take_in
 from ensample.kernels.fused import times_plus
-from ensample.kernels.interpreted import LARGEST, Rare, compiled_at_once, in_place, interpreted, product_error
-from ensample.kernels.machine_code import is_kept
+from ensample.kernels.interpreted import LARGEST, Rare, compiled_at_once, in_place, product_error, read_by_python
 from ensample.kernels.ridge import new_ridge, polish_alone
 from ensample.kernels.rows import dot
 from ensample.models.linear import LinearModel
@@ -34,13 +34,24 @@ ROUNDS = 12
 LINEAR = [(recipe, arms) for recipe, arms in EVERY if isinstance(start(recipe, arms).model, LinearModel)]
 
 
-@pytest.fixture
-def by_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Rare kernels are interpreted, whatever there is on disk, and however long it takes."""
-    for each in RARE:
-        monkeypatch.setattr(each, "seconds_left", math.inf)
-        monkeypatch.setattr(each, "_is_worth_compiling", lambda args: False)
+@pytest.fixture(autouse=True)
+def nothing_noted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nobody asks for machine code, or has spent time on doing without."""
+    monkeypatch.setattr(tier, "seconds_noted", lambda kernel: 0.0)
+    monkeypatch.setattr(tier, "note_seconds", lambda kernel, seconds: None)
+    before = tier.AT_ONCE.set(False)
     yield
+    tier.AT_ONCE.reset(before)
+
+
+@pytest.fixture
+def by_python(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Rare kernels are interpreted, whatever there is on disk, and however long it takes; which were."""
+    called: list[str] = []
+    for each in RARE:
+        monkeypatch.setattr(each, "compiles", False)
+        monkeypatch.setattr(each, "_look", lambda args, each=each: called.append(each.kernel.__name__))
+    return called
 
 
 @kernel
@@ -51,44 +62,63 @@ def fused(a: float, b: float, c: float) -> float:
 class Seen:
     """A calibrated ridge regression that has seen something, ready to be looked at twice."""
 
-    def __init__(self, dim: int, seed: int, size: float, *, standing: bool, lam: float, intercept: bool, rate: float) -> None:
-        rng = np.random.default_rng(seed)
-        self.rows = rng.standard_normal((ROUNDS, dim)) * size ** rng.integers(-1, 2, dim) * rng.integers(0, 2, (ROUNDS, dim))
+    def __init__(
+        self, rows: FloatArray, rewards: FloatArray, *, standing: bool, lam: float, intercept: bool, rate: float
+    ) -> None:
+        self.rows, self.rewards = rows.copy(), rewards
         if intercept:
             self.rows[:, -1] = 1.0
-        self.rewards = rng.standard_normal(ROUNDS) * size
-        sizes = np.sqrt(np.square(self.rows).mean(axis=0)) if standing else np.zeros(dim)
+        sizes = np.sqrt(np.square(self.rows).mean(axis=0)) if standing else np.zeros(rows.shape[1])
         self.settings = standing, lam, intercept
         self.scales = new_scales(sizes, lam)
-        self.state = new_ridge(dim, first_prior(sizes, lam, intercept), rate)
+        self.state = new_ridge(rows.shape[1], first_prior(sizes, lam, intercept), rate)
 
     def disagreements(self) -> Iterator[str]:
         """Where Python and machine code come to other bits, round after round."""
-        for t, (x, y) in enumerate(zip(self.rows, self.rewards, strict=True)):
+        for t, (x, y) in enumerate(zip(self.rows, self.rewards, strict=True), 1):
             take_in(self.state, x, y)
-            copies = self.state.copy(), self.scales.copy()
-            in_place(interpreted(calibrate_if_due.kernel), (*copies, *self.settings))  # type: ignore[attr-defined]
-            calibrate_if_due.kernel(self.state, self.scales, *self.settings)  # type: ignore[attr-defined]
-            for name, ours, theirs in zip(("state", "scales"), copies, (self.state, self.scales), strict=True):
-                if ours.tobytes() != theirs.tobytes():
-                    yield f"{name} after {t + 1} rounds"
+            yield from (f"{name} after {t} rounds" for name in differing(polish_alone, self.state.copy()))
+            yield from (
+                f"{name} after {t} rounds" for name in differing(calibrate_if_due, self.state, self.scales, *self.settings)
+            )
 
 
-@settings(max_examples=60, deadline=None)
+def differing(rare: Any, *args: Any) -> Iterator[str]:
+    """Which arrays Python makes others of; they become what machine code makes of them."""
+    copies = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
+    in_place(read_by_python(rare.kernel), tuple(copies))
+    rare.kernel(*args)
+    for k, (ours, theirs) in enumerate(zip(copies, args, strict=True)):
+        if isinstance(ours, np.ndarray) and ours.tobytes() != theirs.tobytes():
+            yield f"array {k} of {rare.kernel.__name__}"
+
+
+def drawn(dim: int, seed: int, size: float, kind: str) -> tuple[FloatArray, FloatArray]:
+    """Features in units of their own, half of them 0; those of named actions; or next to the same direction."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((ROUNDS, dim)) * size ** rng.integers(-1, 2, dim)
+    if kind == "named":
+        rows = size * np.eye(dim)[rng.integers(0, dim, ROUNDS)]
+    elif kind == "collinear":
+        rows = rows[:1] * (1.0 + 1e-9 * rng.standard_normal((ROUNDS, dim)))
+    else:
+        rows *= rng.integers(0, 2, (ROUNDS, dim))
+    return rows, rng.standard_normal(ROUNDS) * size
+
+
+@settings(max_examples=100, deadline=None)
 @given(
     dim=st.integers(1, 9),
     seed=st.integers(0, 2**32 - 1),
     size=st.sampled_from([1.0, 1e3, 1e-40, 1e40, 1e70, 1e-75]),
+    kind=st.sampled_from(["sparse", "named", "collinear"]),
     standing=st.booleans(),
     lam=st.sampled_from([0.0, 0.5]),
     intercept=st.booleans(),
     rate=st.sampled_from([0.0, 0.1]),
 )
-def test_python_comes_to_the_same_bits(
-    dim: int, seed: int, size: float, standing: bool, lam: float, intercept: bool, rate: float
-) -> None:
-    seen = Seen(dim, seed, size, standing=standing, lam=lam, intercept=intercept, rate=rate)
-    assert not list(seen.disagreements())
+def test_python_comes_to_the_same_bits(dim: int, seed: int, size: float, kind: str, **given: Any) -> None:
+    assert not list(Seen(*drawn(dim, seed, size, kind), **given).disagreements())
 
 
 def in_another_order(x: FloatArray, y: FloatArray) -> float:
@@ -98,9 +128,9 @@ def in_another_order(x: FloatArray, y: FloatArray) -> float:
 
 def test_a_twin_that_rounds_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of the test above."""
-    monkeypatch.setitem(tier.TWINS, id(dot), in_another_order)
-    found = [list(Seen(9, seed, 1.0, standing=True, lam=0.0, intercept=False, rate=0.0).disagreements()) for seed in range(5)]
-    assert any(found)
+    monkeypatch.setitem(tier.TWINS, dot, in_another_order)
+    usual = {"standing": True, "lam": 0.0, "intercept": False, "rate": 0.0}
+    assert any(list(Seen(*drawn(9, seed, 1.0, "sparse"), **usual).disagreements()) for seed in range(5))
 
 
 @settings(max_examples=300, deadline=None)
@@ -112,11 +142,29 @@ def test_the_error_of_a_product_is_rounded_once(a: float, b: float) -> None:
 
 @pytest.mark.parametrize(("recipe", "arms"), LINEAR)
 def test_every_linear_policy_is_the_same(recipe: str, arms: str, request: pytest.FixtureRequest) -> None:
-    by_code = start(recipe, arms, 7)
-    decisions = play(by_code, 40)
-    request.getfixturevalue("by_python")
+    with compiled_at_once():
+        by_code = start(recipe, arms, 7)
+        decisions = play(by_code, 40)
+    called = request.getfixturevalue("by_python")
     policy = start(recipe, arms, 7)
     assert play(policy, 40) == decisions and fingerprint(policy) == fingerprint(by_code)
+    assert policy.calibration is None or "calibrate_if_due" in called
+
+
+@pytest.mark.parametrize(
+    "recipe", ["ensemble", "LinUCB", "LinUCB, watched norm", "Thompson sampling", "greedy", "LinUCB, forgetting"]
+)
+def test_where_features_are_long_v_is_inverted_anew(recipe: str, request: pytest.FixtureRequest) -> None:
+    def played() -> bytes:
+        policy = RECIPES[recipe].start(es.FiniteArms(1e6 * np.tri(3)), seed=7)
+        for t in range(20):
+            policy.update(policy.decide(), math.sin(t))
+        return fingerprint(policy)
+
+    with compiled_at_once():
+        by_code = played()
+    called = request.getfixturevalue("by_python")
+    assert played() == by_code and "polish" in called
 
 
 @pytest.mark.parametrize("moment", [1, 40, 400, 2_000])
@@ -133,25 +181,22 @@ def test_ctrl_c_leaves_an_update_whole(
     assert play(policy, 5, 7) == play(other, 5, 7) and fingerprint(policy) == fingerprint(other)
 
 
-class Pressing(np.ndarray):
-    """An array during whose change somebody presses Ctrl-C."""
-
-    def __setitem__(self, place: Any, values: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
-        super().__setitem__(place, values)
-
-
-def test_arrays_change_all_at_once() -> None:
-    """Ctrl-C that comes while they do waits for the last of them."""
-    arrays = np.zeros(2).view(Pressing), np.zeros(2)
+def test_arrays_change_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes, and whenever it does, both have changed or none."""
 
     def change(first: FloatArray, second: FloatArray) -> None:
         first += 1.0
         second += 1.0
 
-    with pytest.raises(KeyboardInterrupt):
-        in_place(change, arrays)
-    assert [array.tolist() for array in arrays] == [[1.0, 1.0], [1.0, 1.0]]
+    monkeypatch.setattr(interrupts, "OURS", tier.__file__)
+    ends = set()
+    for moment in range(1, 1_000):
+        arrays = np.zeros(1), np.zeros(1)
+        error = interrupted(lambda arrays=arrays: in_place(change, arrays), moment)  # type: ignore[misc]
+        ends.add((float(arrays[0][0]), float(arrays[1][0])))
+        if error is None:
+            break
+    assert error is None and moment > 30 and ends == {(0.0, 0.0), (1.0, 1.0)}
 
 
 def add_one(values: FloatArray) -> None:
@@ -163,7 +208,9 @@ class Compiled:
     """What stands for a kernel and counts its calls."""
 
     def __init__(self) -> None:
-        self.py_func, self.signatures, self.calls = add_one, (), 0
+        self.py_func: Any = add_one
+        self.signatures: tuple[str, ...] = ()
+        self.calls = 0
         self.__doc__ = "Add one."
 
     def __call__(self, values: FloatArray) -> None:
@@ -171,16 +218,43 @@ class Compiled:
         add_one(values)
 
 
-def test_interpreting_ends_when_it_has_taken_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(np.arange(0.0, 100.0, 1.0).tolist())
-    monkeypatch.setattr(tier.time, "perf_counter", lambda: next(clock))  # every call takes a second
+@pytest.fixture
+def each_call_takes_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count()
+    monkeypatch.setattr(tier.time, "perf_counter", lambda: float(next(clock)))
+
+
+def test_interpreting_ends_when_it_has_taken_long(each_call_takes_a_second: None) -> None:
     compiled = Compiled()
     rare, values = Rare(compiled), np.zeros(3)
     calls = []
     for _ in range(6):
         rare(values)
         calls.append(compiled.calls)
-    assert values.tolist() == [6.0] * 3 and calls == [0, 0, 0, 1, 2, 3] and tier.PATIENCE == 3.0
+    seconds = round(tier.WORTH)
+    assert values.tolist() == [6.0] * 3 and calls == [0] * seconds + list(range(1, 7 - seconds))
+
+
+def test_what_other_processes_have_spent_counts(each_call_takes_a_second: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[float] = []
+    monkeypatch.setattr(tier, "seconds_noted", lambda kernel: sum(noted))
+    monkeypatch.setattr(tier, "note_seconds", lambda kernel, seconds: noted.append(seconds))
+    calls = []
+    for _ in range(5):  # processes, of one call each
+        compiled = Compiled()
+        Rare(compiled)(np.zeros(3))
+        calls.append(compiled.calls)
+    seconds = round(tier.WORTH)
+    assert calls == [0] * seconds + [1] * (5 - seconds) and noted == [1.0] * seconds
+
+
+def test_code_that_came_meanwhile_is_used(each_call_takes_a_second: None) -> None:
+    compiled = Compiled()
+    rare = Rare(compiled)
+    rare(np.zeros(3))
+    compiled.signatures = ("some",)
+    rare(np.zeros(3))
+    assert compiled.calls == 1
 
 
 def test_large_arrays_are_for_machine_code_which_is_then_there_for_all() -> None:
@@ -248,10 +322,3 @@ def test_the_first_rounds_compile_two_kernels(tmp_path: Path) -> None:
     assert first["compiled"] == ["ensemble.choose", "learning.learn"]
     assert ahead["compiled"] == ["calibration.calibrate_if_due"] and not after["compiled"]
     assert first["state"] == ahead["state"] == after["state"]
-
-
-def test_what_is_compiled_is_kept_and_what_is_not_is_not() -> None:
-    fresh, values = kernel(add_one), np.zeros(3)
-    assert not is_kept(fresh, (values,))
-    fresh(values)
-    assert is_kept(fresh, (values,))

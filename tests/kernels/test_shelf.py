@@ -315,3 +315,22 @@ def test_other_threads_load_kernels_too() -> None:
     thread.start()
     thread.join()
     assert loaded == [1]
+
+
+def test_seconds_are_added_up_for_all_processes(on_disk: Shelf) -> None:
+    assert machine_code.seconds_noted(axpy) == 0.0
+    for total in (0.5, 1.0):
+        machine_code.note_seconds(axpy, 0.5)
+        assert machine_code.seconds_noted(axpy) == total
+    assert machine_code.seconds_noted(exploration) == 0.0
+    on_disk.write(machine_code.seconds_file(axpy), b"many")
+    assert machine_code.seconds_noted(axpy) == 0.0
+
+
+def test_whether_code_is_kept_is_known_before_it_is_loaded(on_disk: Shelf) -> None:
+    fresh, other = kernel(exploration.py_func), kernel(exploration.py_func)
+    assert not machine_code.is_kept(fresh, (0.5, 3.0, 9))
+    fresh(0.5, 3.0, 9)
+    assert machine_code.is_kept(fresh, (0.5, 3.0, 9)) and machine_code.is_kept(other, (0.5, 3.0, 9))
+    assert not machine_code.is_kept(other, (1, 3, 9)) and not other.signatures
+    assert not machine_code.is_kept(njit(exploration.py_func), (0.5, 3.0, 9)), "which is not ours"

@@ -17,6 +17,8 @@ import pytest
 
 import ensample as es
 import prompt
+from ensample.kernels.calibration import calibrate_if_due
+from ensample.kernels.interpreted import AT_ONCE
 from ensample.serve.journal import Journal
 from ensample.serve.replaying import replayed_experiments
 from ensample.serve.running import listening, tell_warnings, warm
@@ -24,6 +26,16 @@ from ensample.serve.service_settings import ServiceSettings, read_settings
 from serve.try_kills import CLIENTS, Client, connected, request, response, started
 
 ONE = "/v1/experiments/killed"
+
+
+def test_the_service_has_compiled_what_it_needs_before_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate_if_due, "compiles", False)
+    before = AT_ONCE.set(False)
+    try:
+        warm()
+    finally:
+        AT_ONCE.reset(before)
+    assert calibrate_if_due.compiles  # type: ignore[attr-defined]
 
 
 def test_a_stop_answers_what_was_asked(tmp_path: Path) -> None:

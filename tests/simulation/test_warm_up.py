@@ -254,7 +254,7 @@ def test_recipes_with_kernels_of_their_own_have_tasks_of_their_own() -> None:
         (es.EnsembleSampling(5, intercept=True), "live EnsembleSampling with an intercept"),
         (es.EnsembleSampling(5, 0.3, half_life=4), "live EnsembleSampling that forgets"),
         (es.EnsembleSampling(5, reward=es.Rademacher()), "eager EnsembleSampling on a Scene"),
-        (es.LinUCB(half_life=3), "live LinUCB"),
+        (es.LinUCB(half_life=3), "live LinUCB that forgets"),
     ):
         assert tasks.needed(recipe, moving) == task and task in tasks.names()
     assert tasks.live_name(es.ThompsonSampling(scale=0.3)) == "live ThompsonSampling of a known scale"

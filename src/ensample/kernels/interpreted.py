@@ -2,18 +2,20 @@
 
 A policy computes V^-1 anew, or its scales, in thirty of its first thousand rounds. That takes milliseconds in Python and, once
 for each installation, seconds to compile: more than everything else that a policy begins with. So Python reads the same
-source, with its own floats: bits are the same, and whoever finds machine code on disk uses that.
+source, with its own floats: every number has the same bits. Where there is machine code, that is used.
 
 What is made of lanes, which Python does not have, has a twin here.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
 from functools import cached_property
+from itertools import repeat
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
@@ -21,17 +23,18 @@ import numpy as np
 
 from ensample.kernels.exact import SPLITTER
 from ensample.kernels.fused import times_plus
-from ensample.kernels.machine_code import is_kept, uninterrupted
+from ensample.kernels.machine_code import is_kept, note_seconds, seconds_noted
 from ensample.kernels.pairs import add_pair_product, add_row
 from ensample.kernels.rows import add_two, axpy, dot
 from ensample.types import FloatArray
 
-__all__ = ["Rare", "compiled_at_once", "rare"]
+__all__ = ["AT_ONCE", "Rare", "compiled_at_once", "dot_in_python", "rare"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PATIENCE = 3.0  # seconds of interpreting after which a kernel is compiled
-LARGEST = 4096  # numbers of an array with which it is compiled at once: V^-1 in 35 dimensions
+WORTH = 3.0  # seconds of interpreting after which a kernel is compiled: all processes of an installation together
+SPELL = 0.25  # seconds after which a process notes what it has spent, and looks whether somebody has compiled the kernel
+LARGEST = 4096  # numbers of an array with which it is compiled at once: a ridge regression in 35 dimensions
 AT_ONCE: ContextVar[bool] = ContextVar("AT_ONCE", default=False)
 
 
@@ -51,63 +54,70 @@ def compiled_at_once() -> Iterator[None]:
 
 
 class Rare:
-    """A kernel, and how much longer it may be interpreted in this process."""
+    """A kernel, and whether it is still interpreted."""
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
         self.__doc__ = kernel.__doc__
-        self.seconds_left = PATIENCE
+        self.compiles = False
+        self.seconds = 0.0  # that this process has interpreted it
+        self.next_look = 0.0  # when so many have passed
 
     def __call__(self, *args: Any) -> None:
-        if self.seconds_left > 0.0 and self._is_worth_compiling(args):
-            self.seconds_left = 0.0
-        if self.seconds_left > 0.0:
-            self._interpret(args)
-        else:
+        if not self.compiles:
+            self._look(args)
+        if self.compiles:
             self.kernel(*args)
+        else:
+            self._interpret(args)
 
-    def _is_worth_compiling(self, args: tuple[Any, ...]) -> bool:
-        """Whether interpreting would take long, or machine code is there: to look for that takes a while, it is done once."""
+    def _look(self, args: tuple[Any, ...]) -> None:
+        """Whether compiling is worth it now, or was done."""
         if AT_ONCE.get() or any(np.size(array) > LARGEST for array in args):
-            return True
-        first = "interpreted" not in vars(self)
-        return first and (not hasattr(self.kernel, "py_func") or is_kept(self.kernel, args))
+            self.compiles = True
+        elif self.seconds >= self.next_look:
+            self.next_look = self.seconds + SPELL
+            known = not hasattr(self.kernel, "py_func") or is_kept(self.kernel, args)
+            self.compiles = known or max(self.seconds, seconds_noted(self.kernel)) >= WORTH
 
     def _interpret(self, args: tuple[Any, ...]) -> None:
-        begun = time.perf_counter()
+        begun, before = time.perf_counter(), self.next_look - SPELL
         try:
-            in_place(self.interpreted, args)
+            in_place(self.in_python, args)
         except (ArithmeticError, ValueError):  # a logarithm of 0, say, which Python refuses; nothing has changed
+            self.compiles = True
             self.kernel(*args)
-        finally:
-            self.seconds_left -= time.perf_counter() - begun
+            return
+        self.seconds += time.perf_counter() - begun
+        if self.seconds >= self.next_look:
+            note_seconds(self.kernel, self.seconds - before)
 
     @cached_property
-    def interpreted(self) -> Callable[..., None]:
-        return interpreted(self.kernel)
+    def in_python(self) -> Callable[..., None]:
+        return read_by_python(self.kernel)
 
 
 def in_place(function: Callable[..., None], args: tuple[Any, ...]) -> None:
-    """Let a function of arrays change them, all at once: Ctrl-C comes before it or after it."""
-    copies = [array.copy() if isinstance(array, np.ndarray) else array for array in args]
+    """Let a function of arrays change them, all at once: Ctrl-C, or whatever a signal raises, comes before it or after it."""
+    arrays = [value for value in args if isinstance(value, np.ndarray)]
+    copies = [value.copy() if isinstance(value, np.ndarray) else value for value in args]
     with np.errstate(all="ignore"):  # as machine code does
         function(*copies)
-    with uninterrupted():
-        for array, changed in zip(args, copies, strict=True):
-            if isinstance(array, np.ndarray):
-                array[...] = changed
+    changed = [value for value in copies if isinstance(value, np.ndarray)]
+    deque(map(np.ndarray.__setitem__, arrays, repeat(...), changed), maxlen=0)  # in one step of the interpreter
 
 
-def interpreted(kernel: Any) -> Callable[..., Any]:
-    """A kernel as Python reads it, and with it every kernel that it calls."""
-    if id(kernel) in TWINS:
-        return TWINS[id(kernel)]
-    source = kernel.py_func
+def read_by_python(kernel: Any) -> Callable[..., Any]:
+    """A kernel as plain Python, and with it every kernel that it calls."""
+    if kernel in TWINS:
+        return TWINS[kernel]
+    source = getattr(kernel, "py_func", kernel)  # it is its own where numba is told not to compile
     names = dict(source.__globals__)
     for name in source.__code__.co_names:
-        if hasattr(names.get(name), "py_func") or id(names.get(name)) in TWINS:
-            names[name] = interpreted(names[name])
-    return FunctionType(source.__code__, names, source.__name__)
+        value = names.get(name)
+        if hasattr(value, "py_func") or (isinstance(value, Hashable) and value in TWINS):
+            names[name] = read_by_python(value)
+    return FunctionType(source.__code__, names, source.__name__, source.__defaults__, source.__closure__)
 
 
 def axpy_in_python(total: FloatArray, weight: float, row: FloatArray) -> None:
@@ -131,6 +141,8 @@ def dot_in_python(x: FloatArray, y: FloatArray) -> float:
 
 def product_error(a: float, b: float, negative: float) -> float:
     """`times_plus` of the negative of a product: by Dekker's halves, or by fractions where these may leave the range."""
+    if negative == 0.0 and (a == 0.0 or b == 0.0):
+        return 0.0
     if 1e-250 < abs(negative) < 1e250 and abs(a) < 1e290 and abs(b) < 1e290:
         shifted = SPLITTER * a
         a_high = shifted - (shifted - a)
@@ -164,13 +176,13 @@ def add_row_in_python(
         high[i, k], low[i, k] = PAIR_PRODUCT(one, one_low, *weights, other, other_low)
 
 
-TWINS: dict[int, Callable[..., Any]] = {
-    id(axpy): axpy_in_python,
-    id(add_two): add_two_in_python,
-    id(dot): dot_in_python,
-    id(times_plus): product_error,
+TWINS: dict[Any, Callable[..., Any]] = {
+    axpy: axpy_in_python,
+    add_two: add_two_in_python,
+    dot: dot_in_python,
+    times_plus: product_error,
+    add_row: add_row_in_python,
 }
-"""By the address of the kernel or operation that each stands for."""
+"""By the kernel or operation that each stands for."""
 
-PAIR_PRODUCT = interpreted(add_pair_product)
-TWINS[id(add_row)] = add_row_in_python
+PAIR_PRODUCT = read_by_python(add_pair_product)

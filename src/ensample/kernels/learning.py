@@ -10,7 +10,7 @@ import numpy as np
 from ensample.kernels.compile import borrowing, kernel
 from ensample.kernels.exact import two_sum
 from ensample.kernels.fading import fades, fading_rate, kept_share, take_in
-from ensample.kernels.ridge import observe, polish_if_rough, rotate, seen_of, view
+from ensample.kernels.ridge import is_rough, lent, observe, rotate, seen_of
 from ensample.kernels.rows import add_outer, axpy, dot, write
 from ensample.types import FloatArray, IntArray
 
@@ -141,7 +141,7 @@ def remember_rewards(state: FloatArray, root: FloatArray, rewards: FloatArray, x
 
 @kernel
 def watch(state: FloatArray, largest: FloatArray, x: FloatArray, y: float) -> None:
-    """Observe (x, y) where nothing fades, and note the largest |theta_hat| so far."""
+    """Observe (x, y) where nothing fades, and note the largest |theta_hat| so far: unless `polish` is due before that."""
     observe(state, x, y)
     note_length(state, largest)
 
@@ -153,9 +153,9 @@ def watch_fading(state: FloatArray, largest: FloatArray, x: FloatArray, y: float
     note_length(state, largest)
 
 
-@kernel
+@borrowing
 def note_length(state: FloatArray, largest: FloatArray) -> None:
-    """Of theta_hat, if none was longer."""
-    polish_if_rough(state)
-    mean = view(state).mean
-    largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))
+    """Of theta_hat, if none was longer and it is what it should be."""
+    if not is_rough(state):
+        mean = lent(state).mean
+        largest[0] = max(largest[0], np.sqrt(dot(mean, mean)))

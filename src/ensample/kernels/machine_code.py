@@ -19,7 +19,7 @@ from ensample.compiling import announce
 from ensample.kernels.private import Parts, complain, machine, parts_of_numba
 from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
 
-__all__ = ["SHELF", "is_kept", "is_noted", "keep", "note", "uninterrupted"]
+__all__ = ["SHELF", "is_kept", "is_noted", "keep", "note", "note_seconds", "seconds_noted", "uninterrupted"]
 
 PACKAGES = "ensample.kernels.", "ensample.simulation.algorithms."  # whose sources `sources_digest` reads
 
@@ -47,6 +47,23 @@ def is_kept(dispatcher: Any, args: tuple[Any, ...]) -> bool:
         signature = tuple(map(dispatcher.typeof_pyval, args))
         return SHELF.read(code.file(code.key(signature, dispatcher.targetctx.codegen()))) is not None
     return False
+
+
+def note_seconds(dispatcher: Any, seconds: float) -> None:
+    """Add to what was spent on doing without a kernel's machine code. Of two processes at once one may be forgotten."""
+    SHELF.write(seconds_file(dispatcher), repr(seconds_noted(dispatcher) + seconds).encode())
+
+
+def seconds_noted(dispatcher: Any) -> float:
+    """What all processes have spent so far."""
+    try:
+        return float(SHELF.read(seconds_file(dispatcher)) or 0.0)
+    except ValueError:
+        return 0.0
+
+
+def seconds_file(dispatcher: Any) -> str:
+    return f"spent-{sha256(dispatcher.py_func.__qualname__.encode()).hexdigest()[:16]}.code"
 
 
 def note(work: str) -> None:

@@ -34,7 +34,6 @@ __all__ = [
     "observe",
     "polish",
     "polish_alone",
-    "polish_if_rough",
     "root",
     "rotate",
     "roughen",
@@ -176,12 +175,6 @@ def is_rough(state: FloatArray) -> bool:
     """Whether `polish` is due."""
     information = entry_of(state, INFORMATION, 0)
     return information != information
-
-
-@kernel
-def polish_if_rough(state: FloatArray) -> None:
-    if is_rough(state):
-        polish(state)
 
 
 @borrowing

@@ -101,8 +101,12 @@ class LinearModel(Model):
             calibrate_if_due(self.state, self.scales, standing, unknown.lam, unknown.intercept)
 
     def _may_be_due(self, unknown: Unknown) -> bool:
-        """False where it is too early for new scales, in most rounds on standing arms. Of others the kernel knows."""
-        return unknown.sizes is None or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.asked[0])
+        """False where it is surely too early for new scales, as in most rounds: below 2^50 the product is exact.
+
+        Elsewhere the kernel decides, as it does while there are features that were never seen.
+        """
+        unseen = unknown.sizes is None and not self.known.sizes.all()
+        return unseen or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.asked[0])
 
     def in_known_units(self, offer: Offer) -> Offer:
         """The offer, with features that were never played in units of its own: of others the units are known."""

@@ -13,6 +13,7 @@ from ensample.checks import instance, number
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.kernels import ridge
 from ensample.kernels.inflation import Inflation
+from ensample.kernels.interpreted import dot_in_python
 from ensample.kernels.learning import watch, watch_fading
 from ensample.kernels.linucb import optimistic_arm
 from ensample.kernels.rows import dot
@@ -224,6 +225,16 @@ class OptimisticModel(LinearModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         (watch_fading if self.rate > 0.0 else watch)(self.state, self.largest, x, y)
+
+    def settle(self) -> None:
+        """V^-1 anew comes before |theta_hat|, and that before scales, in an order that Ctrl-C may cut anywhere."""
+        if math.isnan(self.information):
+            renewed = self.state.copy()
+            ridge.polish_alone(renewed)
+            mean = ridge.views(renewed).mean
+            self.largest[0] = max(self.largest[0], math.sqrt(dot_in_python(mean, mean)))
+            self.state[...] = renewed
+        super().settle()
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "largest": self.largest}

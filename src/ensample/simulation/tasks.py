@@ -45,6 +45,10 @@ def trained_by(recipe: Recipe, optimizer: str) -> bool:
     return isinstance(recipe.model, Trained) and recipe.model.optimizer == optimizer
 
 
+def forgets(recipe: Recipe, kind: type[Recipe]) -> bool:
+    return isinstance(recipe, kind) and recipe.half_life is not None
+
+
 class Variety(NamedTuple):
     """Recipes whose live policies have kernels that others of their type have not."""
 
@@ -55,16 +59,8 @@ class Variety(NamedTuple):
 
 VARIETIES = (
     Variety("with an intercept", lambda recipe: recipe.intercept, EnsembleSampling(SIZE, intercept=True)),
-    Variety(
-        "that forgets",
-        lambda recipe: isinstance(recipe, EnsembleSampling) and recipe.half_life is not None,
-        EnsembleSampling(SIZE, half_life=9.0),
-    ),
-    Variety(
-        "that forgets",
-        lambda recipe: isinstance(recipe, LinUCB) and recipe.half_life is not None,
-        LinUCB(half_life=9.0),
-    ),
+    Variety("that forgets", lambda recipe: forgets(recipe, EnsembleSampling), EnsembleSampling(SIZE, half_life=9.0)),
+    Variety("that forgets", lambda recipe: forgets(recipe, LinUCB), LinUCB(half_life=9.0)),
     Variety(
         "of a known scale",
         lambda recipe: isinstance(recipe, ThompsonSampling) and not recipe.calibrates and recipe.half_life is None,
