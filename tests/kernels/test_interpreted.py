@@ -31,6 +31,7 @@ from installed import copied, run
 
 RARE = calibrate_if_due, polish_alone
 ROUNDS = 12
+SECONDS = 3
 LINEAR = [(recipe, arms) for recipe, arms in EVERY if isinstance(start(recipe, arms).model, LinearModel)]
 
 
@@ -226,13 +227,12 @@ def each_call_takes_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_interpreting_ends_when_it_has_taken_long(each_call_takes_a_second: None) -> None:
     compiled = Compiled()
-    rare, values = Rare(compiled), np.zeros(3)
+    rare, values = Rare(compiled, SECONDS), np.zeros(3)
     calls = []
     for _ in range(6):
         rare(values)
         calls.append(compiled.calls)
-    seconds = round(tier.WORTH)
-    assert values.tolist() == [6.0] * 3 and calls == [0] * seconds + list(range(1, 7 - seconds))
+    assert values.tolist() == [6.0] * 3 and calls == [0] * SECONDS + list(range(1, 7 - SECONDS))
 
 
 def test_what_other_processes_have_spent_counts(each_call_takes_a_second: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,15 +242,14 @@ def test_what_other_processes_have_spent_counts(each_call_takes_a_second: None, 
     calls = []
     for _ in range(5):  # processes, of one call each
         compiled = Compiled()
-        Rare(compiled)(np.zeros(3))
+        Rare(compiled, SECONDS)(np.zeros(3))
         calls.append(compiled.calls)
-    seconds = round(tier.WORTH)
-    assert calls == [0] * seconds + [1] * (5 - seconds) and noted == [1.0] * seconds
+    assert calls == [0] * SECONDS + [1] * (5 - SECONDS) and noted == [1.0] * SECONDS
 
 
 def test_code_that_came_meanwhile_is_used(each_call_takes_a_second: None) -> None:
     compiled = Compiled()
-    rare = Rare(compiled)
+    rare = Rare(compiled, SECONDS)
     rare(np.zeros(3))
     compiled.signatures = ("some",)
     rare(np.zeros(3))
@@ -259,7 +258,7 @@ def test_code_that_came_meanwhile_is_used(each_call_takes_a_second: None) -> Non
 
 def test_large_arrays_are_for_machine_code_which_is_then_there_for_all() -> None:
     compiled = Compiled()
-    rare, calls = Rare(compiled), []
+    rare, calls = Rare(compiled, SECONDS), []
     for size in (LARGEST, LARGEST + 1, 2):
         rare(np.zeros(size))
         calls.append(compiled.calls)
@@ -273,14 +272,14 @@ def test_what_python_refuses_is_left_to_machine_code() -> None:
 
     compiled = Compiled()
     compiled.py_func = refuse
-    rare, values = Rare(compiled), np.zeros(2)
+    rare, values = Rare(compiled, SECONDS), np.zeros(2)
     rare(values)
     assert values.tolist() == [1.0, 1.0] and compiled.calls == 1
 
 
 def test_who_compiles_ahead_compiles_everything() -> None:
     compiled = Compiled()
-    rare = Rare(compiled)
+    rare = Rare(compiled, SECONDS)
     with compiled_at_once():
         rare(np.zeros(2))
     rare(np.zeros(2))

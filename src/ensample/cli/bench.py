@@ -15,6 +15,7 @@ from ensample.checks import whole
 from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
 from ensample.files import check_file, write_whole
+from ensample.kernels.interpreted import compiled_at_once
 from ensample.numerals import terminal
 from ensample.registry import known
 
@@ -55,24 +56,29 @@ def bench(
     whole("rounds", rounds, 1)
     if json_file is not None:
         check_file("json", json_file)
-    if DATA in (only or []):
-        if only != [DATA]:
-            raise InvalidArgument("only", only, f"{DATA} by itself")
+    if DATA in (only or []) and only != [DATA]:
+        raise InvalidArgument("only", only, f"{DATA} by itself")
+    for group in only or []:
+        if group not in (*GROUPS, DATA):
+            raise InvalidArgument("only", group, known(group, [*GROUPS, DATA]))
+    with compiled_at_once():  # what is measured is what there is once everything is compiled
+        measure_and_show(only or list(GROUPS), turns, rounds, json_file, markdown)
+
+
+def measure_and_show(groups: list[str], turns: int, rounds: int, json_file: Path | None, markdown: Path | None) -> None:
+    if groups == [DATA]:
         from ensample.cli.bench_data import bench_data
 
         return bench_data(turns, rounds, json_file, markdown)
-    if only == [PEERS]:
+    if groups == [PEERS]:
         from ensample.cli.bench_peers import bench_peers
 
         output.print(as_table(bench_peers(turns, rounds, json_file, markdown)))
         return None
-    for group in only or []:
-        if group not in GROUPS:
-            raise InvalidArgument("only", group, known(group, [*GROUPS, DATA]))
     rows: list[Ratio] = []
     with progress() as bars:
         task = bars.add_task("turns", total=None)
-        for row in measure(only or list(GROUPS), turns, lambda: bars.advance(task)):
+        for row in measure(groups, turns, lambda: bars.advance(task)):
             rows.append(row)
             bars.update(task, description=f"after {row.name}")
     output.print(as_table(rows))

@@ -32,15 +32,22 @@ __all__ = ["AT_ONCE", "Rare", "compiled_at_once", "dot_in_python", "rare"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-WORTH = 3.0  # seconds of interpreting after which a kernel is compiled: all processes of an installation together
 SPELL = 0.25  # seconds after which a process notes what it has spent, and looks whether somebody has compiled the kernel
 LARGEST = 4096  # numbers of an array with which it is compiled at once: a ridge regression in 35 dimensions
 AT_ONCE: ContextVar[bool] = ContextVar("AT_ONCE", default=False)
 
 
-def rare(kernel: Function) -> Function:
-    """A kernel for Python to call, which seldom has something to do; it changes arrays in place, and returns nothing."""
-    return cast(Function, Rare(kernel))
+def rare(worth: float) -> Callable[[Function], Function]:
+    """A kernel for Python to call, which seldom has something to do; it changes arrays in place, and returns nothing.
+
+    `worth`: the seconds that it is interpreted before it is compiled, by all processes of an installation together. Where that
+    is what compiling takes, nobody waits longer than twice as long as who had known how often it would be called.
+    """
+
+    def made(kernel: Function) -> Function:
+        return cast(Function, Rare(kernel, worth))
+
+    return made
 
 
 @contextmanager
@@ -56,8 +63,8 @@ def compiled_at_once() -> Iterator[None]:
 class Rare:
     """A kernel, and whether it is still interpreted."""
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
+    def __init__(self, kernel: Any, worth: float) -> None:
+        self.kernel, self.worth = kernel, worth
         self.__doc__ = kernel.__doc__
         self.compiles = False
         self.seconds = 0.0  # that this process has interpreted it
@@ -78,7 +85,7 @@ class Rare:
         elif self.seconds >= self.next_look:
             self.next_look = self.seconds + SPELL
             known = not hasattr(self.kernel, "py_func") or is_kept(self.kernel, args)
-            self.compiles = known or max(self.seconds, seconds_noted(self.kernel)) >= WORTH
+            self.compiles = known or max(self.seconds, seconds_noted(self.kernel)) >= self.worth
 
     def _interpret(self, args: tuple[Any, ...]) -> None:
         begun, before = time.perf_counter(), self.next_look - SPELL

@@ -207,7 +207,7 @@ def polish(state: FloatArray) -> None:
     polish_in(state, np.zeros((room_for(d), d)))
 
 
-polish_alone = rare(polish)
+polish_alone = rare(worth=1.0)(polish)
 """`polish` for Python to call."""
 
 
