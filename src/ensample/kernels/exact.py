@@ -12,7 +12,7 @@ from ensample.kernels.fused import FUSED, times_plus
 from ensample.kernels.tiles import add_square_tiles
 from ensample.types import FloatArray
 
-__all__ = ["add_product", "add_square", "two_product", "two_sum"]
+__all__ = ["add_product", "add_square", "error_by_halves", "two_product", "two_sum"]
 
 SPLITTER = 134217729.0  # 2^27 + 1 cuts a double into halves of 26 bits
 
@@ -31,13 +31,19 @@ def two_product(a: float, b: float) -> tuple[float, float]:
     product = a * b
     if FUSED:
         return product, times_plus(a, b, -product)
+    return product, error_by_halves(a, b, product)
+
+
+@embedded
+def error_by_halves(a: float, b: float, product: float) -> float:
+    """a * b - product, exactly, where the product is that of doubles (Dekker)."""
     shifted = SPLITTER * a
     a_high = shifted - (shifted - a)
     a_low = a - a_high
     shifted = SPLITTER * b
     b_high = shifted - (shifted - b)
     b_low = b - b_high
-    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 @embedded

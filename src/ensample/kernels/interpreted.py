@@ -21,7 +21,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ensample.kernels.exact import SPLITTER
+from ensample.kernels.exact import error_by_halves
 from ensample.kernels.fused import times_plus
 from ensample.kernels.machine_code import is_kept, note_seconds, seconds_noted
 from ensample.kernels.pairs import add_pair_product, add_row
@@ -147,17 +147,11 @@ def dot_in_python(x: FloatArray, y: FloatArray) -> float:
 
 
 def product_error(a: float, b: float, negative: float) -> float:
-    """`times_plus` of the negative of a product: by Dekker's halves, or by fractions where these may leave the range."""
+    """`times_plus` of the negative of a product: by halves, or by fractions where these may leave the range."""
     if negative == 0.0 and (a == 0.0 or b == 0.0):
         return 0.0
     if 1e-250 < abs(negative) < 1e250 and abs(a) < 1e290 and abs(b) < 1e290:
-        shifted = SPLITTER * a
-        a_high = shifted - (shifted - a)
-        a_low = a - a_high
-        shifted = SPLITTER * b
-        b_high = shifted - (shifted - b)
-        b_low = b - b_high
-        return ((a_high * b_high + negative) + a_high * b_low + a_low * b_high) + a_low * b_low
+        return BY_HALVES(a, b, -negative)
     if math.isfinite(negative):
         return float(Fraction(float(a)) * Fraction(float(b)) + Fraction(float(negative)))
     return negative if math.isfinite(a) and math.isfinite(b) else math.nan
@@ -192,4 +186,4 @@ TWINS: dict[Any, Callable[..., Any]] = {
 }
 """By the kernel or operation that each stands for."""
 
-PAIR_PRODUCT = read_by_python(add_pair_product)
+BY_HALVES, PAIR_PRODUCT = read_by_python(error_by_halves), read_by_python(add_pair_product)
