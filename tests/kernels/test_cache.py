@@ -173,3 +173,32 @@ def test_what_numba_does_not_promise_may_go(tmp_path: Path, removal: str, lack: 
     assert answer["value"] == 0.25
     assert answer["said"].count("RuntimeWarning") == 1 and f"has no {lack}" in answer["said"]
     assert bool(list(tmp_path.rglob("*.code"))) == kept
+
+
+INTERRUPTED = """
+import json, signal
+from numba.core import utils
+from ensample.kernels.greedy import exploration
+def pressing(items, old=utils.stream_list, taken=[0]):
+    for part in old(items):
+        taken[0] += 1
+        if taken[0] == MOMENT:
+            signal.raise_signal(signal.SIGINT)
+        yield part
+utils.stream_list = pressing
+answers = []
+for _ in range(3):
+    try:
+        answers.append(exploration(0.5, 3.0, 9))
+    except KeyboardInterrupt:
+        answers.append("interrupted")
+print(json.dumps(answers))
+"""
+
+
+@pytest.mark.parametrize("moment", [1, 40])
+def test_after_ctrl_c_kernels_compile(tmp_path: Path, moment: int) -> None:
+    """Numba keeps books of what it can compile, of which one that is interrupted is closed for ever."""
+    kernels_copied(tmp_path / "site")
+    answers = run(INTERRUPTED.replace("MOMENT", str(moment)), PYTHONPATH=tmp_path / "site")
+    assert answers == ["interrupted", 0.25, 0.25]

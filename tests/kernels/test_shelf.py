@@ -15,6 +15,7 @@ from ensample import compiling
 from ensample.kernels import compile, machine_code, shelf
 from ensample.kernels.compile import kernel
 from ensample.kernels.greedy import exploration
+from ensample.kernels.interruption import let_in, uninterrupted
 from ensample.kernels.rows import axpy
 from ensample.kernels.shelf import Home, Shelf, sources_digest, tools_digest
 
@@ -289,7 +290,7 @@ def test_installations_without_sources_keep_nothing(monkeypatch: pytest.MonkeyPa
 def test_ctrl_c_waits_for_a_kernel_that_is_being_loaded() -> None:
     """Raised among LLVM's calls of Python it would be lost, or worse."""
     done = []
-    with pytest.raises(KeyboardInterrupt), machine_code.uninterrupted():
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         done.append("loaded")
@@ -297,7 +298,7 @@ def test_ctrl_c_waits_for_a_kernel_that_is_being_loaded() -> None:
     for handler in (signal.SIG_IGN, signal.default_int_handler):
         before = signal.signal(signal.SIGINT, handler)
         try:
-            with machine_code.uninterrupted():
+            with uninterrupted():
                 pass
             assert signal.getsignal(signal.SIGINT) is handler
         finally:
@@ -308,7 +309,7 @@ def test_other_threads_load_kernels_too() -> None:
     loaded = []
 
     def load() -> None:
-        with machine_code.uninterrupted():
+        with uninterrupted():
             loaded.append(1)
 
     thread = Thread(target=load)
@@ -334,3 +335,15 @@ def test_whether_code_is_kept_is_known_before_it_is_loaded(on_disk: Shelf) -> No
     assert machine_code.is_kept(fresh, (0.5, 3.0, 9)) and machine_code.is_kept(other, (0.5, 3.0, 9))
     assert not machine_code.is_kept(other, (1, 3, 9)) and not other.signatures
     assert not machine_code.is_kept(njit(exploration.py_func), (0.5, 3.0, 9)), "which is not ours"
+
+
+def test_ctrl_c_may_be_let_in() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        let_in()
+        signal.raise_signal(signal.SIGINT)
+        done.append("went on")
+        let_in()
+        done.append("never")
+    assert done == ["went on"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    let_in()

@@ -82,7 +82,7 @@ def first_prior(sizes: FloatArray, lam: float, intercept: bool) -> FloatArray:
     return prior
 
 
-@rare(worth=2.0)
+@rare(worth=4.0)
 @kernel
 def calibrate_if_due(state: FloatArray, scales: FloatArray, standing: bool, lam: float, intercept: bool) -> None:
     """Learn the scales anew where it is time, or where a feature was seen for the first time: doing it twice changes nothing.

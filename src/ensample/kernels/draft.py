@@ -18,7 +18,7 @@ from numba.core.codegen import CPUCodegen, JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.registry import CPUDispatcher
 
-from ensample.kernels.machine_code import uninterrupted
+from ensample.kernels.interruption import let_in, uninterrupted
 
 __all__ = ["DraftCompiler", "Entry", "EntryCompiler", "Part"]
 
@@ -70,15 +70,6 @@ class Draft(JITCodeLibrary):
         self._finalized = True
 
 
-class Whole(JITCodeLibrary):
-    """Code that Python calls."""
-
-    def _finalize_final_module(self) -> None:
-        """Machine code. LLVM hands it over by calling Python, where Ctrl-C would be lost: it waits, up to a second."""
-        with uninterrupted():
-            super()._finalize_final_module()
-
-
 for name in ("_optimize_final_module", "_finalize_final_module", "_finalize_dynamic_globals", "_ensure_finalized"):
     getattr(JITCodeLibrary, name)  # an AttributeError here is answered by `private.drafts`
 
@@ -87,6 +78,7 @@ class DraftCompiler(CompilerBase):
     """Numba's own steps, into a `Draft`."""
 
     def define_pipelines(self) -> list[Any]:
+        let_in()
         state = self.state
         state.library = Draft(Placeless(state.targetctx.codegen()), state.func_id.func_qualname)
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
@@ -96,8 +88,9 @@ class EntryCompiler(CompilerBase):
     """Numba's own steps, with loops as they are."""
 
     def define_pipelines(self) -> list[Any]:
+        let_in()
         state = self.state
-        state.library = Whole(Rolled(state.targetctx.codegen()), state.func_id.func_qualname)
+        state.library = JITCodeLibrary(Rolled(state.targetctx.codegen()), state.func_id.func_qualname)
         state.library.enable_object_caching()  # as numba does for libraries of its own
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
@@ -122,14 +115,18 @@ class Entry(CPUDispatcher):
     draft: Any
 
     def compile(self, sig: Any) -> Any:
-        """Compiled, or found on disk. Meanwhile nobody looks for garbage: what a compiler makes lives until it is done."""
+        """Compiled, or found on disk. Meanwhile nobody looks for garbage: what a compiler makes lives until it is done.
+
+        Ctrl-C comes before one of the functions that it is made of, or after them: LLVM may then take up to a second.
+        """
         looking = gc.isenabled()
-        try:
-            gc.disable()
-            return super().compile(sig)
-        finally:
-            if looking:
-                gc.enable()
+        with uninterrupted():
+            try:
+                gc.disable()
+                return super().compile(sig)
+            finally:
+                if looking:
+                    gc.enable()
 
     @property
     def _numba_type_(self) -> Any:

@@ -8,18 +8,17 @@ may, and a third process then finds code that was compiled for other types.
 """
 
 import pickle
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
 from ensample.compiling import announce
+from ensample.kernels.interruption import uninterrupted
 from ensample.kernels.private import Parts, complain, machine, parts_of_numba
 from ensample.kernels.shelf import Shelf, homes, sources_digest, tools_digest
 
-__all__ = ["SHELF", "is_kept", "is_noted", "keep", "note", "note_seconds", "seconds_noted", "uninterrupted"]
+__all__ = ["SHELF", "is_kept", "is_noted", "keep", "note", "note_seconds", "seconds_noted"]
 
 PACKAGES = "ensample.kernels.", "ensample.simulation.algorithms."  # whose sources `sources_digest` reads
 
@@ -78,26 +77,6 @@ def is_noted(work: str) -> bool:
 
 def note_file(work: str) -> str:
     return f"done-{sha256(repr((work, machine())).encode()).hexdigest()[:16]}.code"
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait for some milliseconds, a quarter of a second where a kernel brings in a part of numba, or while machine
-    code is made.
-
-    Raised among LLVM's calls of Python it would be lost, or end the process.
-    """
-    before, pressed = signal.getsignal(signal.SIGINT), []
-    if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if pressed:
-            before(*pressed[-1])
 
 
 class MachineCode:
