@@ -91,13 +91,14 @@ def test_of_many_processes_one_writes(tmp_path: Path) -> None:
     assert ended == [0, 0, 0] and not list(tmp_path.iterdir())
 
 
-def test_a_release_of_other_random_numbers_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("numbers", "advice"), [(1, "`ensample migrate OLD NEW`"), (99, "update ensample")])
+def test_an_experiment_of_another_version_is_refused(numbers: int, advice: str, tmp_path: Path) -> None:
     file = tmp_path / "news.db"
     es.open_experiment(file, actions=NAMES, recipe=SMALL).close()
     connection = apsw.Connection(str(file))
-    connection.execute("UPDATE events SET event = json_set(event, '$.numbers', 1) WHERE seq = 0")
+    connection.execute("UPDATE events SET event = json_set(event, '$.numbers', ?) WHERE seq = 0", (numbers,))
     connection.close()
-    with pytest.raises(es.SnapshotError, match=r"other random numbers \(1, here"):
+    with pytest.raises(es.SnapshotError, match=rf"family calibrated: {numbers}, here .*{advice}"):
         es.open_experiment(file)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ensample.experiments.book import log_rows
-from ensample.experiments.opening import creation
+from ensample.experiments.folding import creation
 from ensample.experiments.settings import Settings
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.sqlite_reader import SQLiteReader

@@ -6,6 +6,7 @@ Times are whole microseconds since 1970. As JSON an event is an object with its 
 import json
 from typing import Any, NamedTuple
 
+from ensample.errors import SnapshotError
 from ensample.experiments.plain import PlainDict
 
 __all__ = [
@@ -28,7 +29,8 @@ class Created(NamedTuple):
 
     time: int
     settings: dict[str, Any]
-    numbers: int  # of the release: another one may draw other random numbers
+    numbers: int  # `LIVE_NUMBERS` of the recipe's family: others come to another state
+    migrated: int = 0  # the first events, which an earlier version recorded: its decisions are facts
 
 
 class Decided(NamedTuple):
@@ -113,5 +115,8 @@ def to_json(event: Event) -> str:
 def from_json(text: str | bytes) -> Event:
     """The inverse of `to_json`; for what was written by it."""
     fields = json.loads(text)
-    event: Event = KINDS[fields.pop("kind")](**fields)
+    try:
+        event: Event = KINDS[fields.pop("kind")](**fields)
+    except (KeyError, TypeError) as error:
+        raise SnapshotError(f"an event that this version does not know ({error}): update ensample") from error
     return event

@@ -31,7 +31,7 @@ from ensample.experiments.folding import folded, verified
 from ensample.experiments.group import Group
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.reward import Outcome, Reward
-from ensample.experiments.settings import Settings
+from ensample.experiments.settings import Settings, numbers_of
 from ensample.experiments.snapshotting import state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import MemoryStorage, Reading, Storage
@@ -40,7 +40,6 @@ from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
 from ensample.experiments.warm_start import CHUNK, chunks, opened, past_rows, say_features, shown
 from ensample.policies.recipe import Recipe
-from ensample.version import LIVE_NUMBERS
 
 __all__ = ["Experiment"]
 
@@ -110,7 +109,7 @@ class Experiment(Facts, Taking, Exports):
             state = State(settings)  # refuses what does not fit together, before anything is kept
             with storage.batch():
                 if storage.count == 0:  # else another server was a moment earlier
-                    storage.append(Created(self._now(None), settings.described(), LIVE_NUMBERS))
+                    storage.append(Created(self._now(None), settings.described(), numbers_of(settings)))
             state.apply(next(iter(storage.read())))
             self._state = state
         else:
@@ -307,7 +306,9 @@ class Experiment(Facts, Taking, Exports):
         )
         storage = MemoryStorage()
         for event in self._events():
-            storage.append(event._replace(settings=settings.described()) if isinstance(event, Created) else event)
+            if isinstance(event, Created):
+                event = event._replace(settings=settings.described(), numbers=numbers_of(settings))
+            storage.append(event)
         return Experiment._of(settings, storage, self._clock, self._ids)
 
     def learn(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from ensample.errors import DecisionError
 from ensample.experiments.core import first_decided, mixture_of
 from ensample.experiments.events import Decided
-from ensample.experiments.folding import nearest
+from ensample.experiments.folding import creation, nearest
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.experiments.storage import Reading, Storage
@@ -44,7 +44,7 @@ class Explanation(NamedTuple):
 
 
 def explained(settings: Settings, storage: Storage | Reading, id: str) -> Explanation:
-    """By folding the events before the decision."""
+    """Return the explanation of a decision by folding the events before it."""
     decided = first_decided(storage.history(id))
     if decided is None:
         raise DecisionError("id", id, "the id of a decision of this experiment")
@@ -53,6 +53,10 @@ def explained(settings: Settings, storage: Storage | Reading, id: str) -> Explan
         if isinstance(event, Decided) and event.round == decided.round:
             break
         state.apply(event)
+    first = creation(storage)
+    if state.seq < first.migrated:
+        expected = "a decision of this version: this one was taken by an earlier version, before `ensample migrate`"
+        raise DecisionError("id", id, f"{expected}, and only that one can explain it, from the old file")
     return explanation_of(state, decided)
 
 

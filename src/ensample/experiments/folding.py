@@ -4,12 +4,21 @@ import math
 from collections.abc import Callable
 
 from ensample.errors import SnapshotError
+from ensample.experiments.events import Created
 from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import restored, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import Reading, Storage
 
-__all__ = ["folded", "nearest", "replayed", "verified"]
+__all__ = ["creation", "folded", "nearest", "replayed", "verified"]
+
+
+def creation(storage: Storage | Reading) -> Created:
+    """Return the first event."""
+    first = next(iter(storage.read()))
+    if not isinstance(first, Created):
+        raise SnapshotError("the first event does not say what the experiment is")
+    return first
 
 
 def nearest(settings: Settings, storage: Storage | Reading, round: float = math.inf) -> State:

@@ -7,19 +7,18 @@ from typing import Any
 
 from ensample.checks import boolean, file_path
 from ensample.errors import InvalidArgument, SnapshotError
-from ensample.experiments.events import Created
 from ensample.experiments.experiment import Experiment
 from ensample.experiments.features import Encoder, Features
 from ensample.experiments.features.featuriser import as_features
+from ensample.experiments.folding import creation
 from ensample.experiments.reward import Reward
-from ensample.experiments.settings import Settings
+from ensample.experiments.settings import Settings, numbers_of
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Reading, Storage
 from ensample.experiments.times import Clock
 from ensample.policies.recipe import Recipe
-from ensample.version import LIVE_NUMBERS
 
-__all__ = ["begun", "open_experiment"]
+__all__ = ["begun", "newer_version", "open_experiment", "recorded_settings"]
 
 NOT_THERE = "the file of an experiment; to create one, give its actions, or at least its name"
 
@@ -100,21 +99,30 @@ def begun(
         told = defaults | said
         settings = Settings.checked(told.pop("name"), told.pop("actions", None), **told)
         made = Experiment._of(settings, storage, clock, ids)
-        Settings.rebuilt(creation(storage).settings, said)  # where another server was a moment earlier, it made the same
+        recorded_settings(storage, said)  # where another server was a moment earlier, it made the same
         return made
     else:
-        settings = Settings.rebuilt(creation(storage).settings, said)
+        settings = recorded_settings(storage, said)
     return Experiment._of(settings, storage, clock, ids)
 
 
-def creation(storage: Storage | Reading) -> Created:
-    """The first event, of a release that draws the same random numbers as this one: else the fold would be another."""
-    first = next(iter(storage.read()))
-    if not isinstance(first, Created):
-        raise SnapshotError("the first event does not say what the experiment is")
-    if first.numbers != LIVE_NUMBERS:
+def recorded_settings(storage: Storage | Reading, given: dict[str, Any] | None = None) -> Settings:
+    """Return the settings of the first event; raise if this version would come to another state."""
+    first = creation(storage)
+    settings = Settings.rebuilt(first.settings, given)
+    family, theirs = settings.recipe.model_family, first.numbers
+    ours = numbers_of(settings)
+    if theirs > ours:
+        raise SnapshotError(newer_version(family, theirs, ours))
+    if theirs < ours:
         raise SnapshotError(
-            f"created by a release that draws other random numbers ({first.numbers}, here {LIVE_NUMBERS}): its events would "
-            "come to another state. Write its log with that release, and begin a new experiment with learn()"
+            f"recorded by an earlier version, which came to other numbers (family {family}: {theirs}, "
+            f"here {ours}). Carry it over with `ensample migrate OLD NEW`, which keeps all decisions and "
+            "propensities as they were recorded"
         )
-    return first
+    return settings
+
+
+def newer_version(family: str, theirs: int, ours: int) -> str:
+    """Return the error of an experiment that a newer version recorded."""
+    return f"recorded by a newer version (family {family}: {theirs}, here {ours}): update ensample"

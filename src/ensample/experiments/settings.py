@@ -9,12 +9,13 @@ from ensample.errors import InvalidArgument, SnapshotError, WrongType
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.features import Encoder, Features, as_features
 from ensample.experiments.reward import Reward
-from ensample.policies.describe import describe, rebuild, wherever
+from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.recipe import Recipe
 from ensample.registry import name_of, ours
+from ensample.version import LIVE_NUMBERS
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "numbers_of"]
 
 PARTS = (Features, Encoder, Reward)
 
@@ -83,6 +84,7 @@ class Settings:
     def rebuilt(cls, description: dict[str, Any], given: "dict[str, Any] | None" = None) -> "Settings":
         """The inverse of `described`. What is `given` must be what is described; it may be what cannot be written down."""
         given = {name: value for name, value in (given or {}).items() if value is not None}
+        description = {**description, "recipe": upgraded(description["recipe"])}
         parts: dict[str, Any] = dict(description)
         for name, make in (("features", built), ("reward", built), ("recipe", rebuild)):
             parts[name] = given[name] if name in given else make(description[name])
@@ -93,6 +95,11 @@ class Settings:
             if wherever(mine[name]) != wherever(description[name]):
                 raise InvalidArgument(name, given[name], f"what the experiment was created with, {description[name]}")
         return settings
+
+
+def numbers_of(settings: Settings) -> int:
+    """Return what the first event of a new experiment records: the version of its recipe's family."""
+    return LIVE_NUMBERS[settings.recipe.model_family]
 
 
 def check_range(reward: Reward, recipe: Recipe) -> None:

@@ -75,6 +75,9 @@ class RewardModel(ABC):
     learns_noise: ClassVar[bool] = True
     """Whether the size of the noise is learned from the rewards where the scale is "auto". If not, the model implies it."""
 
+    model_family: ClassVar[str] = "linear"
+    """The key of `version.LIVE_NUMBERS` whose number experiments with this model record."""
+
     def strength(self, regularization: float | Auto, arms: Arms) -> float:
         """lam before the first reward: 1 where it is "auto", unless a model has a rule of its own."""
         return 1.0 if regularization == AUTO else regularization

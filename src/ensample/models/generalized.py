@@ -36,6 +36,7 @@ class GeneralizedLinear(RewardModel):
 
     fit: str = "stream"
 
+    model_family: ClassVar[str] = "logistic"
     learns_noise: ClassVar[bool] = False
     low: ClassVar[float] = -math.inf  # rewards are at least this
     high: ClassVar[float] = math.inf

@@ -31,6 +31,7 @@ WIDEST, DEEPEST = 4096, 8
 class Trained(RewardModel):
     """Networks, whoever computes them, and how they are trained: `Neural` and `TorchModel`."""
 
+    model_family: ClassVar[str] = "networks"
     loss: str = "squared"
     prior: float = 0.0
     optimizer: str = "adam"

@@ -13,9 +13,13 @@ from ensample.policies.recipe import Recipe
 from ensample.registry import imported, is_ours, name_of, ours, says_all
 from ensample.theory import Setting
 
-__all__ = ["describe", "rebuild", "wherever"]
+__all__ = ["describe", "rebuild", "upgraded", "wherever"]
 
 PARTS = (Recipe, RewardModel, InitialLaw, MemberRule, Setting)
+REMOVED = {"EnsembleSampling": ("bold",)}
+"""Fields, by class, that earlier versions wrote and that count for nothing now."""
+ADDED = {"EnsembleSampling": ("fresh", "ageing")}
+"""Fields, by class, that earlier versions did not write: they have their defaults."""
 
 
 def describe(value: object) -> Any:
@@ -54,6 +58,34 @@ def wherever(description: Any) -> Any:
     return rest
 
 
+def upgraded(description: Any) -> Any:
+    """Return a description that this or an earlier version wrote, with the fields that the classes have today."""
+    if isinstance(description, list):
+        return [upgraded(item) for item in description]
+    if not isinstance(description, dict):
+        return description
+    found = {name: upgraded(value) for name, value in description.items()}
+    kind = class_of(found.get("kind"))
+    if not (isinstance(kind, type) and is_dataclass(kind)):
+        return found
+    defaults = {item.name: item.default for item in fields(kind)}
+    for base in (name_of(base) for base in kind.__mro__):
+        for name in REMOVED.get(base, ()):
+            if name not in defaults:
+                found.pop(name, None)
+        for name in ADDED.get(base, ()):
+            if name in defaults:
+                found.setdefault(name, describe(defaults[name]))
+    return found
+
+
+def class_of(name: object) -> Any:
+    """Return the class of this name, if it is ours or its module is imported."""
+    if not isinstance(name, str):
+        return None
+    return imported(name) if ":" in name else ours(name)
+
+
 def rebuild(description: Any, part: str = "recipe") -> Any:
     """The inverse of `describe`, for files of unknown origin: no module is imported but ours.
 
@@ -86,10 +118,10 @@ def rebuild(description: Any, part: str = "recipe") -> Any:
 
 def class_named(name: object, part: str) -> type[Any]:
     """The class of a recipe or of a part of one."""
-    text = name if isinstance(name, str) else ""
-    kind = imported(text) if ":" in text else ours(text)
-    if isinstance(kind, type) and issubclass(kind, PARTS) and says_all(kind) and name_of(kind) == text:
+    kind = class_of(name)
+    if isinstance(kind, type) and issubclass(kind, PARTS) and says_all(kind) and name_of(kind) == name:
         return kind
+    text = name if isinstance(name, str) else ""
     module, colon, _ = text.partition(":")
     expected = "a recipe or part of this library" if not colon else "a recipe or part of one, a frozen dataclass"
     if colon and module not in sys.modules:

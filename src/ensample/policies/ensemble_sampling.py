@@ -96,6 +96,11 @@ class EnsembleSampling(EnsembleRecipe):
             )
 
     @property
+    def model_family(self) -> str:
+        linear = self.model.model_family == "linear"
+        return "calibrated" if linear and self.calibrates and not self.rule.looks else super().model_family
+
+    @property
     def can_be_bold(self) -> bool:
         """Whether bold rounds are known to be of use: what is chosen for its promise is as far out as it gets without them."""
         return self.calibrates and isinstance(self.model, Linear) and not self.rule.looks

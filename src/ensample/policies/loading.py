@@ -10,7 +10,7 @@ from ensample.arms import Arms
 from ensample.checks import boolean, instance, whole
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError
 from ensample.policies.decision import Decision
-from ensample.policies.describe import describe, rebuild, wherever
+from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
@@ -129,6 +129,7 @@ def whole_number(part: str, value: object, least: int, most: int | None = None) 
 
 
 def restored_recipe(description: Any, given: Recipe | None) -> Recipe:
+    description = upgraded(description)
     if given is not None:
         if wherever(describe(instance("recipe", given, Recipe, "a recipe"))) != wherever(description):
             raise InvalidArgument("recipe", given, f"the saved recipe, {description}")

@@ -51,6 +51,11 @@ class Recipe(ABC):
         """Whether it learns the scales of noise and parameter from the rewards."""
         return self.scale == AUTO and self.model.learns_noise
 
+    @property
+    def model_family(self) -> str:
+        """The key of `version.LIVE_NUMBERS` whose number an experiment with this recipe records."""
+        return self.model.model_family
+
     def usual_round(self, round: int) -> int:
         """The first round, from this one on, that is like most others: which are not bold, where any are."""
         return round

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from ensample.errors import EnsampleError
 from ensample.experiments.folding import folded, replayed
-from ensample.experiments.opening import creation
+from ensample.experiments.opening import recorded_settings
 from ensample.experiments.postgres import PostgresReader, is_address, stream_names
-from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import state_hash
 from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.storage import Reading
@@ -45,7 +44,7 @@ def readers(data: Path | str) -> dict[str, Callable[[], Reading]]:
 
 
 def replayed_events(events: Reading, verify: bool, progress: Callable[[], object] = lambda: None) -> Replayed:
-    settings = Settings.rebuilt(creation(events).settings)
+    settings = recorded_settings(events)
     if not verify:
         return Replayed(events.count, 0, state_hash(folded(settings, events)))
     state = replayed(settings, events, progress)

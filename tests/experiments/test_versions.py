@@ -1,0 +1,106 @@
+"""Experiments that version 0.2.0 recorded: opened where their numbers are the same, refused where they are not."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import ensample as es
+from ensample.policies import describe
+from ensample.version import LIVE_NUMBERS
+
+RELEASED = Path(__file__).parent / "released"
+FACTS: dict[str, Any] = json.loads((RELEASED / "facts.json").read_text())
+FAMILIES = {
+    "default": "calibrated",
+    "given": "linear",
+    "linucb": "linear",
+    "logistic": "logistic",
+    "networks": "networks",
+}
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """Write the file of a released experiment."""
+    file = folder / f"{name}.db"
+    file.write_bytes(gzip.decompress((RELEASED / f"{name}.db.gz").read_bytes()))
+    return file
+
+
+def at_released_numbers(monkeypatch: pytest.MonkeyPatch, *but: str) -> None:
+    """Give each family the number of version 0.2.0, but for those that are raised."""
+    for family in FAMILIES.values():
+        monkeypatch.setitem(LIVE_NUMBERS, family, 5 if family in but else 4)
+
+
+@pytest.mark.parametrize("name", ["given", "linucb"])
+def test_a_released_experiment_whose_family_is_the_same_goes_on(name: str, tmp_path: Path) -> None:
+    """As it is today: raise this family's number, and say so in the test, when its states are others."""
+    with es.open_experiment(unpacked(name, tmp_path), verify=True) as experiment:
+        assert experiment.hash == FACTS[name]["hash"]
+        columns = ["id", "action", "propensities", "member", "drawn", "reward", "outcome"]
+        assert [list(row) for row in experiment.log().select(columns).rows()] == FACTS[name]["rows"]
+        assert experiment.decide({"age": 40}).propensity
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_raising_one_family_refuses_its_experiments_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    family = FAMILIES[name]
+    at_released_numbers(monkeypatch, family)
+    with pytest.raises(es.SnapshotError, match=rf"family {family}: 4, here 5.*`ensample migrate OLD NEW`"):
+        es.open_experiment(unpacked(name, tmp_path))
+    at_released_numbers(monkeypatch, *(set(FAMILIES.values()) - {family}))
+    if name != "default":  # whose recipe changed after all
+        es.open_experiment(unpacked(name, tmp_path)).close()
+
+
+@pytest.mark.parametrize(
+    ("recipe", "family"),
+    [
+        (es.EnsembleSampling(), "calibrated"),
+        (es.EnsembleSampling(member=es.RoundRobin()), "calibrated"),
+        (es.EnsembleSampling(member=es.OptimisticMember()), "linear"),
+        (es.EnsembleSampling(scale=1), "linear"),
+        (es.EnsembleSampling(model=es.Logistic()), "logistic"),
+        (es.Greedy(model=es.Logistic()), "logistic"),
+        (es.EVILL(), "logistic"),
+        (es.EnsembleSampling(model=es.Neural()), "networks"),
+        (es.ThompsonSampling(), "linear"),
+        (es.LinUCB(), "linear"),
+    ],
+)
+def test_a_recipe_has_a_family(recipe: es.Recipe, family: str) -> None:
+    assert recipe.model_family == family
+
+
+def test_fields_that_a_recipe_has_lost_or_gained_do_not_shut_its_experiments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if an earlier version of LinUCB had had a field more and one less."""
+    file = unpacked("linucb", tmp_path)
+    monkeypatch.setattr(describe, "REMOVED", {"LinUCB": ("gone", "also_gone")})
+    monkeypatch.setattr(describe, "ADDED", {"LinUCB": ("half_life", "never_there")})
+    new = describe.describe(es.LinUCB())
+    old = {name: value for name, value in new.items() if name != "half_life"} | {"gone": "auto"}
+    assert describe.upgraded(old) == describe.upgraded(new) == new
+    assert describe.upgraded([old, 3]) == [new, 3]
+    connection = apsw.Connection(str(file))
+    change = "UPDATE events SET event = json_set(event, '$.settings.recipe', json(?)) WHERE seq = 0"
+    connection.execute(change, (json.dumps(old),))
+    connection.close()
+    with es.open_experiment(file, recipe=es.LinUCB(), verify=True) as experiment:
+        assert experiment.hash == FACTS["linucb"]["hash"]
+    with pytest.raises(es.InvalidArgument, match="recipe"):
+        es.open_experiment(file, recipe=es.LinUCB(half_life=3))
+
+
+def test_an_event_that_only_a_newer_version_knows_is_refused(tmp_path: Path) -> None:
+    file = unpacked("linucb", tmp_path)
+    connection = apsw.Connection(str(file))
+    connection.execute("UPDATE events SET event = json_set(event, '$.invented_later', 1) WHERE seq = 0")
+    connection.close()
+    with pytest.raises(es.SnapshotError, match=r"invented_later.*update ensample"):
+        es.open_experiment(file)
