@@ -344,7 +344,8 @@ def test_a_cluster_reads_the_same(log, tmp_path):
 
 def test_a_log_under_way_ends_where_rewards_are_still_to_come():
     """Clicks come at once and their absence after the wait: the rows rewarded so far would all be clicks."""
-    experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(0, 1, wait=100, default=0))
+    end = 1_000_399
+    experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(0, 1, wait=100, default=0), clock=lambda: end)
     for place in range(400):
         decision = experiment.decide(time=1_000_000 + place)
         if place % 10 == 0:

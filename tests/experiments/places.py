@@ -42,14 +42,14 @@ class Place:
         """All that was made is what its events come to, and is found again as it was left."""
         for place, experiment in enumerate(self.made):
             experiment.verify()
-            hash, log = experiment.hash, experiment.log()
+            hash, log, clock = experiment.hash, experiment.log(), experiment._clock
             experiment.close()
             if self.kind == "disk":
                 recipe = experiment.settings.recipe
-                with es.open_experiment(self.folder / f"{place}.db", recipe=recipe, verify=True) as again:
+                with es.open_experiment(self.folder / f"{place}.db", recipe=recipe, clock=clock, verify=True) as again:
                     assert again.hash == hash and again.log().equals(log)
             if self.kind == "postgres":
                 storage = PostgresStorage(self.address, f"{self.name}-{place}")
-                with begun(storage, {}, {"recipe": experiment.settings.recipe}) as again:
+                with begun(storage, {}, {"recipe": experiment.settings.recipe}, clock) as again:
                     again.verify()
                     assert again.hash == hash and again.log().equals(log)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 
 import ensample as es
@@ -126,9 +127,10 @@ def test_lines_of_something_else_are_no_empty_log(lines, said, tmp_path):
 
 
 def test_vowpal_wabbit_reads_what_we_write(log, tmp_path):
-    """VW itself, strictly: every line is an example with a label."""
+    """VW itself, strictly: every line is an example with a label, also those with late rewards."""
     pytest.importorskip("vowpalwabbit", reason="the package vowpalwabbit is missing: pip install 'ensample[dev]'")
-    write_dsjson([log], tmp_path / "log.dsjson")
+    late = pl.lit([{"value": 1.0, "time": log["time"][0]}], log.schema["late_rewards"])
+    write_dsjson([log.with_columns(late_rewards=late)], tmp_path / "log.dsjson")
     code = (
         "import vowpalwabbit\n"
         f"options = '--cb_explore_adf --dsjson --strict_parse -q CA --no_stdin -d {tmp_path / 'log.dsjson'}'\n"

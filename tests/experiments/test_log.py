@@ -56,7 +56,7 @@ def test_a_row_says_all_of_a_decision(news: News) -> None:
     )
     assert (row["floor"], row["baseline"], row["share"], row["experiment"]) == (0.1, "culture", 0.2, "news")
     assert (row["reward"], row["outcome"], row["duplicate"], row["policy_version"]) == (1.0, "applied", 1, 0)
-    assert (row["reward_time"] - row["time"]).total_seconds() == 5 and row["log_version"] == 1
+    assert (row["reward_time"] - row["time"]).total_seconds() == 5 and row["log_version"] == 2
 
 
 def test_the_log_agrees_with_the_state(news: News) -> None:
@@ -86,14 +86,16 @@ def test_pieces_of_the_log_are_the_log(news: News, rule: str, tmp_path: Path, mo
             experiment.activate(decisions[rng.integers(len(decisions))])
         for _ in range(rng.integers(3)):
             one = decisions[rng.integers(max(0, len(decisions) - 9), len(decisions))]
-            experiment.reward(one, rng.integers(9), action=rng.choice([None, *NAMES], p=[0.7, 0.1, 0.1, 0.1]))
+            action, key = rng.choice([None, *NAMES], p=[0.7, 0.1, 0.1, 0.1]), rng.choice([None, "u", "v"])
+            experiment.reward(one, rng.integers(9), action=action, key=key)
         if rng.random() < 0.1:
             experiment.expire()
         if rng.random() < 0.05:
             experiment.add(f"n{len(decisions)}", {"price": 3})
     log = experiment.log()
-    assert log.equals(frame_of(naive_rows(experiment.settings, experiment._storage.read())))
+    assert log.equals(frame_of(naive_rows(experiment.settings, experiment._storage.read(), experiment.now())))
     assert set(log["outcome"]) == {"waiting", "applied", "default", "expired"}
+    assert 3 < log["late_rewards"].list.len().sum() < log["late"].sum(), "some were sent again"
     assert all(log[column].sum() > 3 for column in ("late", "not_shown")) and (rule == "sum" or log["duplicate"].sum() > 3)
     for kind in ("parquet", "jsonl"):
         getattr(experiment, f"to_{kind}")(tmp_path / f"log.{kind}")
@@ -145,8 +147,8 @@ def test_files_that_are_no_log(news: News, tmp_path: Path) -> None:
     pl.DataFrame({"id": ["a"]}).write_parquet(file)
     with pytest.raises(es.InvalidArgument, match="the columns log_version, time"):
         es.read_log(file)
-    played(news, 3).log().with_columns(pl.lit(2, pl.Int32).alias("log_version")).write_parquet(file)
-    with pytest.raises(es.InvalidArgument, match="a log of version 1, not 2"):
+    played(news, 3).log().with_columns(pl.lit(3, pl.Int32).alias("log_version")).write_parquet(file)
+    with pytest.raises(es.InvalidArgument, match="a log of version 1 to 2, not 3"):
         es.read_log(file)
     lines = tmp_path / "log.jsonl"
     lines.write_text('{"id": 1}\n')

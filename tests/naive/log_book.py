@@ -7,11 +7,12 @@ from ensample.experiments.settings import Settings
 from ensample.experiments.state import merged
 
 
-def log_rows(settings, events):
-    """Of the events of an experiment."""
+def log_rows(settings, events, now):
+    """Of the events of an experiment, as of `now`."""
     book = Book(settings)
     for event in events:
         book.enter(event)
+    book.expired(Expired(now, None))
     return list(book.rows.values())
 
 
@@ -23,6 +24,7 @@ class Book:
         self.actions: Actions = dict(settings.actions or {})
         self.rows: dict[str, Row] = {}
         self.waiting: dict[str, Row] = {}
+        self.keys: set[tuple[str, str]] = set()  # (decision, key) of rewards that counted or were late
 
     def enter(self, event: Event) -> None:
         match event:
@@ -72,14 +74,20 @@ class Book:
             "not_shown": 0,
             "reward_low": self.settings.reward.low if self.settings.reward.rule == "first" else None,
             "reward_high": self.settings.reward.high if self.settings.reward.rule == "first" else None,
+            "late_rewards": [],
         }
 
     def rewarded(self, event: Rewarded) -> None:
         row = self.rows.get(event.id)
         if row is None:
             return  # unknown
+        again = event.key is not None and (event.id, event.key) in self.keys
+        if event.key is not None and event.outcome in ("late", "applied"):
+            self.keys.add((event.id, event.key))
         if event.outcome != "applied":
             row[event.outcome] += 1
+            if event.outcome == "late" and not again:
+                row["late_rewards"].append({"value": event.value, "time": event.time})
             return
         row["reward"] = event.value if row["reward"] is None else row["reward"] + event.value
         row["reward_time"] = event.time
@@ -100,4 +108,5 @@ class Book:
             elif self.settings.reward.default is None or not row["active"]:
                 row["outcome"] = "expired"
             else:
-                row["outcome"], row["reward"], row["reward_time"] = "default", self.settings.reward.default, event.time
+                row["outcome"], row["reward"] = "default", self.settings.reward.default
+                row["reward_time"] = row["time"] + wait

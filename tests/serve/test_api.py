@@ -47,9 +47,13 @@ def test_whoever_reads_the_log_sees_that_waits_are_over(serve: Serve) -> None:
     client.put(ONE, json=SHOP | {"reward": {"low": 0, "high": 1, "wait": "1 h", "default": 0}})
     for id in range(100):
         client.post(f"{ONE}/decide", json={"id": f"q{id}"})
-    client.service.catalog["shop"].experiment._clock = lambda: 4e9
+    experiment = client.service.catalog["shop"].experiment
+    experiment._clock = lambda: 4e9
+    events = experiment.events
     rows = [json.loads(line) for line in client.get(f"{ONE}/log?format=jsonl").text.splitlines()]
     assert [row["outcome"] for row in rows] == ["default"] * 100
+    found = client.post(f"{ONE}/evaluate", json={"policies": ["uniform"]}).json()["evaluations"]
+    assert found[0]["rows"] == 100 and experiment.events == events, "reading is not writing"
 
 
 def test_every_outcome_is_told_apart(serve: Serve) -> None:

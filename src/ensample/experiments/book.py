@@ -22,11 +22,11 @@ __all__ = ["log_frames", "log_rows"]
 PIECE = 20_000  # rows
 
 
-def log_frames(settings: Settings, read: Callable[[], Iterable[Event]]) -> "Iterator[polars.DataFrame]":
-    """The log as frames, at least one; `read` gives the same events each time."""
+def log_frames(settings: Settings, read: Callable[[], Iterable[Event]], now: int | None) -> "Iterator[polars.DataFrame]":
+    """Yield the log as of `now` as frames, at least one; `read` gives the same events each time."""
     rows: list[Row] = []
     pieces = 0
-    for row in log_rows(settings, read):
+    for row in log_rows(settings, read, now):
         rows.append(row)
         if len(rows) == PIECE:
             yield frame_of(rows)
@@ -35,11 +35,13 @@ def log_frames(settings: Settings, read: Callable[[], Iterable[Event]]) -> "Iter
         yield frame_of(rows)
 
 
-def log_rows(settings: Settings, read: Callable[[], Iterable[Event]]) -> Iterator[Row]:
-    """One for each decision."""
+def log_rows(settings: Settings, read: Callable[[], Iterable[Event]], now: int | None = None) -> Iterator[Row]:
+    """Yield a row for each decision as it is at `now`; None: as the events leave it."""
     fates = Fates(settings)
     for event in read():
         fates.enter(event)
+    if now is not None:
+        fates.settle(now)
     actions: Actions = dict(settings.actions or {})
     number = 0
     for event in read():

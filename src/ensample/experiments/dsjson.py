@@ -4,7 +4,9 @@ A line is a decision, its keys in this order: `_label_cost` (minus the reward), 
 `_labelIndex` (from 0), `o` (outcomes), `Timestamp`, `Version`, `EventId`, `a` (the actions by number from 1, the chosen one
 first), `c` (what was known, with the actions in `_multi`), `p` (the propensities in the order of `a`), `VWState`. Decisions
 that were never shown have no line, and lines that say so (`_skipLearn`) are passed over, as are those that say something of
-a decision elsewhere by its `EventId`: a reward that came too late, that it was shown. Any other line is none of dsjson.
+of a decision elsewhere by its `EventId`: a reward that came too late, that it was shown. Any other line is none of dsjson.
+
+Rewards that came after the wait are in `_lateRewards`, a key of our own that VW passes over: [{"v": value, "t": time}, ...].
 
 Ours has the context in the namespace `Context` and each action, with its name as `_tag`, in `Action`, so that `-q CA`
 crosses them. VW has no lists of words: `"tags": ["tennis"]` is written `"tags[]": {"tennis": true}`, and read back. Others'
@@ -56,7 +58,7 @@ def dsjson_line(row: Row) -> str | None:
     names, features = row["offer"], json.loads(row["features"] or "{}")
     first = names.index(row["action"])
     order = [first, *(place for place in range(len(names)) if place != first)]
-    reward = row["reward"]
+    reward, late = row["reward"], row.get("late_rewards")
     return compact(
         {
             "_label_cost": 0 if reward is None else -reward,
@@ -64,7 +66,7 @@ def dsjson_line(row: Row) -> str | None:
             "_label_Action": first + 1,
             "_labelIndex": first,
             "o": [] if reward is None else [{"v": reward}],
-            "Timestamp": row["time"].astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "Timestamp": as_text(row["time"]),
             "Version": "1",
             "EventId": row["id"],
             "a": [place + 1 for place in order],
@@ -75,7 +77,12 @@ def dsjson_line(row: Row) -> str | None:
             "p": [row["propensities"][place] for place in order],
             "VWState": {"m": f"{row['experiment']}/{row['policy_version']}"},
         }
+        | ({"_lateRewards": [{"v": each["value"], "t": as_text(each["time"])} for each in late]} if late else {})
     )
+
+
+def as_text(time: datetime) -> str:
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def as_namespace(context: Any) -> Any:
@@ -160,6 +167,7 @@ def as_row(event: dict[str, Any]) -> Row:
     outcomes = [float(outcome["v"]) for outcome in event.get("o", []) if isinstance(outcome.get("v"), int | float)]
     reward = sum(outcomes) if "o" in event and outcomes else own_reward(event)
     version = str(event.get("VWState", {}).get("m", "")).rpartition("/")
+    late = [{"value": float(each["v"]), "time": microseconds(each["t"])} for each in event.get("_lateRewards", [])]
     return {
         "log_version": LOG_VERSION,
         "id": str(event["EventId"]),
@@ -183,10 +191,11 @@ def as_row(event: dict[str, Any]) -> Row:
         "outcome": "waiting" if reward is None else "applied",
         "reward_time": None,
         "duplicate": 0,
-        "late": 0,
+        "late": len(late),
         "not_shown": 0,
         "reward_low": None,
         "reward_high": None,
+        "late_rewards": late,
     }
 
 

@@ -364,9 +364,10 @@ class Experiment(Facts, Taking, Exports):
 
         try:
             latest = self._do(lambda: list(self._storage.read(max(0, self._storage.count - LATEST))))
+            now = self.now()
         except StorageError:  # closed: what is known at once can still be seen
-            latest = []
-        return experiment_html(self, latest)
+            latest, now = [], 0
+        return experiment_html(self, latest, now)
 
     def __enter__(self) -> "Experiment":
         return self
@@ -374,8 +375,15 @@ class Experiment(Facts, Taking, Exports):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def now(self) -> int:
+        """Return the time by the experiment's clock, in microseconds since 1970."""
+        return self._now(None)
+
     def _count(self) -> int:
         return self._do(lambda: self._storage.count)
+
+    def _present(self) -> tuple[int, int]:
+        return self._do(lambda: (self._storage.count, self._now(None)))
 
     def _events(self, count: int | None = None) -> Iterator[Event]:
         """Piece by piece: others are answered between two of them."""

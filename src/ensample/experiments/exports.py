@@ -27,17 +27,20 @@ class Exports(ABC):
         """The first `count` events, by default all that there are now."""
 
     @abstractmethod
-    def _count(self) -> int:
-        """How many events there are now."""
+    def _present(self) -> tuple[int, int]:
+        """Return how many events there are now, and the time: no event of an earlier time comes after them."""
 
     def _frames(self) -> "Iterator[polars.DataFrame]":
         from ensample.experiments.book import log_frames
 
-        count = self._count()
-        return log_frames(self.settings, lambda: self._events(count))
+        count, now = self._present()
+        return log_frames(self.settings, lambda: self._events(count), now)
 
     def log(self) -> "polars.DataFrame":
-        """One row for each decision, with its reward: see docs/log.md."""
+        """Return one row for each decision, with its reward as of now: see docs/log.md.
+
+        A decision whose wait is over has its default here at once; the policy learns it by a later event. Nothing is written.
+        """
         frame: polars.DataFrame = package("polars").concat(self._frames())
         return frame
 

@@ -1,17 +1,24 @@
-"""What became of each decision, in a few bytes each: the log of many decisions is not held as rows."""
+"""Outcomes of decisions in a few bytes each, so that the log of many decisions is never held as rows."""
 
 import heapq
 from array import array
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from ensample.experiments.events import Activated, Decided, Event, Expired, Rewarded
 from ensample.experiments.settings import Settings
 
-__all__ = ["Fate", "Fates"]
+__all__ = ["Fate", "Fates", "LateReward"]
 
 OUTCOMES = ("waiting", "applied", "default", "expired")
 WAITING, APPLIED, DEFAULT, EXPIRED = range(4)
 COUNTED = ("duplicate", "late", "not_shown")
+
+
+class LateReward(TypedDict):
+    """A reward that came after the wait: it is kept, and does not count."""
+
+    value: float
+    time: int
 
 
 class Fate(NamedTuple):
@@ -24,6 +31,7 @@ class Fate(NamedTuple):
     duplicate: int
     late: int
     not_shown: int
+    late_rewards: list[LateReward]
 
 
 class Fates:
@@ -35,6 +43,8 @@ class Fates:
         self.active, self.outcomes, self.rewarded = bytearray(), bytearray(), bytearray()
         self.rewards, self.times = array("d"), array("q")
         self.counts: dict[int, list[int]] = {}  # of rewards that did not count; most decisions have none
+        self.late: dict[int, list[LateReward]] = {}
+        self.keys: dict[int, set[str]] = {}  # of rewards, so that one that is sent again is kept once
         self.due: list[tuple[int, int, int]] = []  # a heap of (deadline, round, number), as `State.due`
 
     def __len__(self) -> int:
@@ -48,6 +58,7 @@ class Fates:
             OUTCOMES[self.outcomes[number]],
             self.times[number] if has else None,
             *self.counts.get(number, (0, 0, 0)),
+            self.late.get(number, []),
         )
 
     def enter(self, event: Event) -> None:
@@ -61,7 +72,11 @@ class Fates:
                 if event.outcome == "applied":
                     self.active[self.numbers[event.id]] = True
             case Expired():
-                self._expired(event)
+                self._close_due(event.time, event.most)
+
+    def settle(self, now: int) -> None:
+        """Give the decisions whose wait is over at `now` their outcome, whether or not an event says so yet."""
+        self._close_due(now, None)
 
     def _decided(self, event: Decided) -> None:
         number, wait = len(self.numbers), self.rules.wait_microseconds
@@ -79,29 +94,45 @@ class Fates:
             return  # unknown
         if event.outcome != "applied":
             self.counts.setdefault(number, [0, 0, 0])[COUNTED.index(event.outcome)] += 1
+            if event.outcome == "late" and self._add_key(number, event.key):
+                self.late.setdefault(number, []).append({"value": event.value, "time": event.time})
             return
         self._pay(number, self.rewards[number] + event.value if self.rewarded[number] else event.value, event.time)
         if self.rules.rule == "first":
             self.outcomes[number] = APPLIED
+        else:
+            self._add_key(number, event.key)
+
+    def _add_key(self, number: int, key: str | None) -> bool:
+        """Add the key of a reward to those of its decision; False if it is there already."""
+        if key is None:
+            return True
+        known = self.keys.setdefault(number, set())
+        is_new = key not in known
+        known.add(key)
+        return is_new
 
     def _pay(self, number: int, reward: float, time: int) -> None:
         self.rewarded[number] = True
         self.rewards[number], self.times[number] = reward, time
 
-    def _expired(self, event: Expired) -> None:
+    def _close_due(self, time: int, most: int | None) -> None:
         """As `State.due_at`: the earliest deadlines first, at most so many."""
         closed = 0
-        while self.due and self.due[0][0] < event.time and (event.most is None or closed < event.most):
-            number = heapq.heappop(self.due)[2]
+        while self.due and self.due[0][0] < time and (most is None or closed < most):
+            deadline, _, number = heapq.heappop(self.due)
             if self.outcomes[number] == WAITING:
-                self._expire(number, event.time)
+                self._expire(number, deadline)
                 closed += 1
 
-    def _expire(self, number: int, time: int) -> None:
+    def _expire(self, number: int, deadline: int) -> None:
+        """Close a decision. The default counts from the deadline on, whenever it is learned."""
+        if number not in self.late:
+            self.keys.pop(number, None)  # of rewards that count: one sent again is a duplicate from now on
         if self.rewarded[number]:
             self.outcomes[number] = APPLIED
         elif self.rules.default is None or not self.active[number]:
             self.outcomes[number] = EXPIRED
         else:
             self.outcomes[number] = DEFAULT
-            self._pay(number, self.rules.default, time)
+            self._pay(number, self.rules.default, deadline)

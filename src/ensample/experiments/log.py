@@ -1,4 +1,4 @@
-"""The log: one row for each decision, with what became of it. Version 1 of the schema; docs/log.md says what columns mean.
+"""The log: one row for each decision, with its outcome. Version 2 of the schema; docs/log.md says what columns mean.
 
 The library, the simulator, evaluation and the service write and read this and nothing else.
 """
@@ -36,7 +36,8 @@ __all__ = [
     "write_pieces",
 ]
 
-LOG_VERSION = 1
+LOG_VERSION = 2
+OLDEST = 1  # that is read: it has no late_rewards
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Row = dict[str, Any]
@@ -74,6 +75,7 @@ def log_schema() -> "dict[str, Any]":
         "not_shown": pl.Int32,
         "reward_low": pl.Float64,
         "reward_high": pl.Float64,
+        "late_rewards": pl.List(pl.Struct({"value": pl.Float64, "time": time})),
     }
 
 
@@ -84,12 +86,11 @@ def compact(value: PlainDict | list[Any]) -> str:
 def frame_of(rows: list[Row]) -> "polars.DataFrame":
     """Rows with times in microseconds as a frame of the schema."""
     pl = package("polars")
-    columns = {name: [row[name] for row in rows] for name in log_schema()}
+    stored = {"late_rewards": pl.List(pl.Struct({"value": pl.Float64, "time": pl.Int64}))}
     series = []
     for name, kind in log_schema().items():
-        timed = isinstance(kind, pl.Datetime)
-        column = pl.Series(name, columns[name], pl.Int64 if timed else kind)
-        series.append(column.cast(pl.Datetime("us")).dt.replace_time_zone("UTC") if timed else column)
+        given = pl.Int64 if isinstance(kind, pl.Datetime) else stored.get(name, kind)
+        series.append(pl.Series(name, [row[name] for row in rows], given).cast(kind))
     frame: polars.DataFrame = pl.DataFrame(series)
     return frame
 
@@ -134,6 +135,8 @@ def write_jsonl(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[st
 def opened(row: Row) -> Row:
     """As a line of JSON has it."""
     found = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
+    if row["late_rewards"]:
+        found["late_rewards"] = [{"value": late["value"], "time": late["time"].isoformat()} for late in row["late_rewards"]]
     for name in ("context", "features"):
         found[name] = None if row[name] is None else json.loads(row[name])
     return found
@@ -160,9 +163,18 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
             with lines_of(file) as lines:
                 frame = frame_of([closed(path, line) for line in lines])
         else:
-            frame = pl.read_parquet(file)
+            frame = with_late_rewards(pl.read_parquet(file))
         checked_log(path, frame)
     return frame
+
+
+def with_late_rewards(frame: "polars.DataFrame") -> "polars.DataFrame":
+    """Add the column that a log of version 1 lacks: null where rewards were late, as their values are not known."""
+    pl = package("polars")
+    if "late_rewards" in frame.columns or "late" not in frame.columns:
+        return frame
+    known = pl.when(pl.col("late") == 0).then(pl.lit([], log_schema()["late_rewards"]))
+    return frame.with_columns(late_rewards=known)
 
 
 @contextmanager
@@ -187,9 +199,9 @@ def checked_log(path: object, frame: "polars.DataFrame") -> None:
     for name, kind in log_schema().items():
         if frame.schema[name] != kind:
             raise InvalidArgument("path", path, f"a log whose column {name} is {kind}, not {frame.schema[name]}")
-    newest = frame["log_version"].max() if len(frame) else LOG_VERSION
-    if newest != LOG_VERSION:
-        raise InvalidArgument("path", path, f"a log of version {LOG_VERSION}, not {newest!r}")
+    for version in frame["log_version"].unique():
+        if version is None or not OLDEST <= version <= LOG_VERSION:
+            raise InvalidArgument("path", path, f"a log of version {OLDEST} to {LOG_VERSION}, not {version!r}")
 
 
 @contextmanager
@@ -203,13 +215,20 @@ def closed(path: object, line: str) -> Row:
     """The inverse of `opened`, with times in microseconds."""
     try:
         row = json.loads(line)
+        if "late_rewards" not in row:  # of version 1
+            row["late_rewards"] = None if row["late"] else []
         found = {name: row[name] for name in log_schema()}
         for name in ("time", "reward_time"):
-            found[name] = (
-                None if row[name] is None else (datetime.fromisoformat(row[name]) - EPOCH) // timedelta(microseconds=1)
-            )
+            found[name] = None if row[name] is None else since_epoch(row[name])
+        if row["late_rewards"]:
+            found["late_rewards"] = [late | {"time": since_epoch(late["time"])} for late in row["late_rewards"]]
         for name in ("context", "features"):
             found[name] = None if row[name] is None else compact(row[name])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidArgument("path", path, f"lines of a log ({type(error).__name__}: {error} in {line[:60]!r})") from None
     return found
+
+
+def since_epoch(text: str) -> int:
+    """Return a time in ISO 8601 as microseconds since 1970."""
+    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)

@@ -23,8 +23,8 @@ class Earned(NamedTuple):
     reward: float | None
 
 
-def experiment_html(experiment: Facts, latest: Sequence[Event]) -> str:
-    """Facts, and the actions that were chosen most in its `latest` events."""
+def experiment_html(experiment: Facts, latest: Sequence[Event], now: int) -> str:
+    """Return facts, and the actions that were chosen most in its `latest` events, as of `now`."""
     settings = experiment.settings
     said: dict[str, Any] = {
         "experiment": settings.name,
@@ -34,7 +34,7 @@ def experiment_html(experiment: Facts, latest: Sequence[Event]) -> str:
         "rewards learned": experiment.version,
         "waiting for a reward": experiment.waiting,
     }
-    shown = earned(experiment, latest)
+    shown = earned(experiment, latest, now)
     rewards = np.array([one.reward for one in shown if one.reward is not None])
     if rewards.size:
         said["mean reward"] = float(rewards.mean())
@@ -44,7 +44,7 @@ def experiment_html(experiment: Facts, latest: Sequence[Event]) -> str:
     return facts(said) + over + (actions_table(experiment.actions, shown) if shown else "")
 
 
-def earned(experiment: Facts, latest: Iterable[Event]) -> list[Earned]:
+def earned(experiment: Facts, latest: Iterable[Event], now: int) -> list[Earned]:
     """The decisions among these events, in order."""
     fates, actions = Fates(experiment.settings), []
     for event in latest:
@@ -53,6 +53,7 @@ def earned(experiment: Facts, latest: Iterable[Event]) -> list[Earned]:
         fates.enter(event)
         if isinstance(event, Decided):
             actions.append(event.action)
+    fates.settle(now)
     return [Earned(action, fates[number].reward) for number, action in enumerate(actions) if fates[number].active]
 
 

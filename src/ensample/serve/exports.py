@@ -32,10 +32,10 @@ FORMATS = {
 }
 
 
-def pieces(experiment: Experiment, format: str) -> Iterator[bytes]:
-    """All of the log as it is now; whoever reads it need not hurry, and nobody waits for it."""
+def pieces(experiment: Experiment, format: str, now: int | None) -> Iterator[bytes]:
+    """Yield the log as of `now`; whoever reads it need not hurry, and nobody waits for it."""
     with closing(experiment.reader()) as events:
-        frames = log_frames(experiment.settings, events.read)
+        frames = log_frames(experiment.settings, events.read, now)
         if format == "parquet":
             yield from parquet(frames)
         else:

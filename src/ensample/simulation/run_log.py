@@ -75,6 +75,7 @@ class RunLog:
             "not_shown": 0,
             "reward_low": None,
             "reward_high": None,
+            "late_rewards": [],
         }
 
     def write(self, path: str | PathLike[str]) -> None:

@@ -23,7 +23,7 @@ from ensample.serve.recipes import made
 from ensample.serve.refusals import Refusal
 from ensample.serve.sizes import check_batch
 
-__all__ = ["WORDS", "evaluate", "export", "take_log"]
+__all__ = ["WORDS", "evaluate", "export", "take_log", "time_of"]
 
 WORDS = tuple(FORMATS)
 
@@ -31,10 +31,10 @@ WORDS = tuple(FORMATS)
 async def export(call: Call) -> Response:
     """Piece by piece, each made in a thread when the one before has been sent."""
     found, format = hosted(call), call.query("format", WORDS)
-    await settled(found)
+    now = await time_of(found)
     name = f"{call.path('experiment')}{FORMATS[format].suffix}"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
-    made_pieces = pieces(found.experiment, format)
+    made_pieces = pieces(found.experiment, format, now)
 
     async def stream() -> AsyncIterator[bytes]:
         try:
@@ -46,10 +46,11 @@ async def export(call: Call) -> Response:
     return StreamingResponse(stream(), 200, headers, FORMATS[format].content_type)
 
 
-async def settled(found: Hosted) -> None:
-    """Give decisions whose wait is over their default before somebody reads of them; where nothing can be kept they wait on."""
+async def time_of(found: Hosted) -> int | None:
+    """Return the experiment's time: events before it are committed once this is answered. None where nothing can be kept."""
     with suppress(StorageError, Refusal):
-        await found.worker.ask(found.experiment.expire)
+        return await found.worker.ask(found.experiment.now)
+    return None
 
 
 async def take_log(call: Call) -> Imported:
@@ -83,12 +84,12 @@ async def evaluate(call: Call) -> Evaluated:
     check_batch(body.policies, settings)
     targets = [made("recipe", target, settings) if isinstance(target, dict) else target for target in body.policies]
     found = hosted(call)
-    await settled(found)
+    now = await time_of(found)
     async with call.service.evaluating:
-        return Evaluated(await call.service.aside(evaluations, found.experiment, targets, body))
+        return Evaluated(await call.service.aside(evaluations, found.experiment, targets, body, now))
 
 
-def evaluations(experiment: Experiment, targets: list[Any], body: EvaluateCall) -> list[dict[str, Any]]:
+def evaluations(experiment: Experiment, targets: list[Any], body: EvaluateCall, now: int | None) -> list[dict[str, Any]]:
     """Of the log in a file, which may be larger than memory."""
     rules = experiment.settings.reward
     low = rules.low if body.low is None and rules.rule == "first" else body.low
@@ -96,7 +97,7 @@ def evaluations(experiment: Experiment, targets: list[Any], body: EvaluateCall) 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "log.parquet")
         with path.open("wb") as file:
-            file.writelines(pieces(experiment, "parquet"))
+            file.writelines(pieces(experiment, "parquet", now))
         try:
             found = [
                 evaluated(
