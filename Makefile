@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start here: what one h
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-run: .venv/runs  ## race the policies, then an experiment on real data and what its log says: tables, and pictures in race/ and demo/
+run: .venv/runs  ## race the policies, then an experiment on real data and what its log says: tables, and pictures below results/
 	$(BIN)/ensample race
 	$(BIN)/ensample demo
 
@@ -89,7 +89,7 @@ clean:  ## remove the environment and everything compiled
 
 .venv/runs: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[lab]'
-	@touch $@
+	@touch $@ .venv/compiles
 
 .venv/serves: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
 	$(PIP) --editable '.[serve]'

@@ -57,14 +57,19 @@ USUAL = Start()
 def ensample(
     *arguments: object, folder: Path | None = None, program: str = "-c", start: Start = USUAL, **environment: object
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end, as `subprocess.run` would; `program` is the name that it is called by."""
+    """Run a command to its end, as `subprocess.run` would, in `folder` or else in an empty one.
+
+    `program` is the name that it is called by.
+    """
     words = [program, *map(str, arguments)]
     with tempfile.TemporaryDirectory() as place:
+        empty = Path(place, "empty")
+        empty.mkdir()
         streams = [Path(place, name) for name in ("output", "errors")]
         variables = surroundings(start) | {name: str(value) for name, value in environment.items()}
         asked = {
             "words": [sent(word) for word in words],
-            "folder": sent(str(folder or Path.cwd())),
+            "folder": sent(str(folder or empty)),
             "environment": {sent(name): sent(value) for name, value in variables.items()},
             "streams": [str(stream) for stream in streams],
         }

@@ -156,10 +156,10 @@ except SystemExit:
     assert shown.stdout.splitlines()[-1] == "[]" and len(shown.stdout.splitlines()) > 1
 
 
-def completed(words: str) -> list[str]:
-    """What the shell would offer for the last of these words."""
+def completed(words: str, folder: Path | None = None) -> list[str]:
+    """Return what the shell would offer for the last of these words."""
     asked = {"_ENSAMPLE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": len(words.split(" ")) - 1}
-    shown = ensample(program="ensample", **asked)
+    shown = ensample(folder=folder, program="ensample", **asked)
     assert shown.stderr == ""
     return shown.stdout.split()
 
@@ -177,6 +177,21 @@ def completed(words: str) -> list[str]:
 )
 def test_the_shell_completes_names(words: str, expected: list[str]) -> None:
     assert completed(words) == expected
+
+
+def test_the_shell_completes_studies_and_the_folders_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "rival.toml").touch()
+    assert completed("ensample run r", tmp_path) == ["rates", "results/", "rival.toml"]
+    monkeypatch.chdir(tmp_path)
+    assert completed("ensample run r") == ["rates"], "tests see nothing of the folder that they are started in"
+
+
+@pytest.mark.parametrize("command", ["race", "demo", "frontier"])
+def test_results_are_written_where_git_ignores_them(command: str) -> None:
+    folder = importlib.import_module(f"ensample.cli.{command}").FOLDER
+    assert folder.parts[0] == "results" and len(folder.parts) == 2
+    assert "/results/" in (Path(__file__).parents[2] / ".gitignore").read_text().splitlines()
 
 
 def test_version() -> None:

@@ -124,13 +124,13 @@ def test_for_people(tmp_path: Path) -> None:
         "90th percentile",
         "minus the best",
         " to ",
-        "race/race.png",
-        "race/race.svg",
+        "results/race/race.png",
+        "results/race/race.svg",
     ):
         assert text in shown.stdout, text
-    assert (tmp_path / "race/race.png").read_bytes().startswith(b"\x89PNG")
-    assert "</svg>" in (tmp_path / "race/race.svg").read_text()
-    assert len(list(tmp_path.rglob("*"))) == 3
+    assert (tmp_path / "results/race/race.png").read_bytes().startswith(b"\x89PNG")
+    assert "</svg>" in (tmp_path / "results/race/race.svg").read_text()
+    assert sorted(path.name for path in (tmp_path / "results/race").iterdir()) == ["race.png", "race.svg"]
 
 
 OWN = """

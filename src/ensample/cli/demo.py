@@ -20,7 +20,7 @@ from ensample.simulation.tasks import live_name
 
 __all__ = ["demo"]
 
-FOLDER = Path("demo")
+FOLDER = Path("results/demo")
 LEAST, MOST = 100, 1797  # decisions
 UNTOLD = es.Setting(dim=1, arms=1, horizon=1, noise=1.0, norm=1.0)
 PAGE, LOG = "evaluation.html", "log.parquet"

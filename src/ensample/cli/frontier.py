@@ -19,7 +19,7 @@ from ensample.theory.assumptions import unit_anticoncentration
 
 __all__ = ["FOLDER", "in_symbols", "show_frontier"]
 
-FOLDER = Path("plan")
+FOLDER = Path("results/plan")
 
 
 def show_frontier(setting: Setting, law: Perturbation, out: Path | None, as_json: bool) -> None:

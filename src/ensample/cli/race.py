@@ -35,7 +35,7 @@ from ensample.simulation.tasks import needed
 __all__ = ["race"]
 
 CHECKPOINTS = 1000  # enough for a logarithmic axis to start early
-FOLDER = Path("race")
+FOLDER = Path("results/race")
 SPEED = "speed is that of one thread"
 CAPTION = (
     f"best first; minus the best: paired, run by run, with the 95% interval of that one comparison (who is best was chosen by "
