@@ -14,8 +14,10 @@ from ensample.errors import ConvergenceWarning as ConvergenceWarning
 from ensample.errors import DecisionError as DecisionError
 from ensample.errors import EnsampleError as EnsampleError
 from ensample.errors import FeatureCapWarning as FeatureCapWarning
+from ensample.errors import IdentifierWarning as IdentifierWarning
 from ensample.errors import InvalidArgument as InvalidArgument
 from ensample.errors import LiveSimulationWarning as LiveSimulationWarning
+from ensample.errors import MissingPackage as MissingPackage
 from ensample.errors import PropensityError as PropensityError
 from ensample.errors import ServiceError as ServiceError
 from ensample.errors import SnapshotError as SnapshotError

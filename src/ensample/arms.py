@@ -192,7 +192,7 @@ class ApproximateArms(FiniteArms):
 
     def __init__(self, features: ArrayLike, probes: int = 32) -> None:
         self.probes = whole("probes", probes, 1)
-        require("faiss", extra="ann")
+        require("faiss", user="ApproximateArms")
         super().__init__(features)
 
     def _lay_out(self) -> None:

@@ -6,6 +6,7 @@
     │   ├── DecisionError   a decision that is not open: unknown here, or rewarded before
     │   └── StudyError      a key of a study file, or a folder of results that cannot be used
     ├── AssumptionError     (also ValueError) a theorem called outside its assumptions
+    ├── MissingPackage      (also ImportError) an optional package that is not installed
     ├── PropensityError     a propensity that is not known exactly
     ├── SnapshotError       (also ValueError) a snapshot that is damaged, foreign, too new or cannot be
     ├── ServiceError        what `ensample.client` was refused, or had no answer to
@@ -15,6 +16,7 @@ A call that raises one of these has changed nothing; where a service gave no ans
 
     LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
     FeatureCapWarning       (a UserWarning) an experiment that has seen more features than it may have columns
+    IdentifierWarning       (a UserWarning) a field of contexts whose texts are all different, as an identifier's are
     SnapshotWarning         (a UserWarning) an experiment that could not make a snapshot, and goes on without
     ConvergenceWarning      (a UserWarning) a fit that was given up before it was as near as it should be
 """
@@ -31,8 +33,10 @@ __all__ = [
     "DecisionError",
     "EnsampleError",
     "FeatureCapWarning",
+    "IdentifierWarning",
     "InvalidArgument",
     "LiveSimulationWarning",
+    "MissingPackage",
     "PropensityError",
     "ServiceError",
     "SnapshotError",
@@ -133,6 +137,26 @@ class AssumptionError(EnsampleError, ValueError):
         return f"{self.theorem} assumes {self.assumption}; here {self.found}"
 
 
+class MissingPackage(EnsampleError, ImportError):
+    """An optional package that is not installed. `user` needs it, `command` installs it.
+
+    >>> raise MissingPackage("open_experiment", ("apsw",), "pip install apsw")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.MissingPackage: open_experiment needs apsw: pip install apsw
+    """
+
+    def __init__(self, user: str, packages: tuple[str, ...], command: str) -> None:
+        super().__init__(user, packages, command)
+        self.user = user
+        self.packages = packages
+        self.command = command
+
+    def __str__(self) -> str:
+        *others, last = self.packages
+        return f"{self.user} needs {' and '.join([', '.join(others), last] if others else [last])}: {self.command}"
+
+
 class PropensityError(EnsampleError):
     """The probability of a decision is not known exactly, and a guess would be worse than none."""
 
@@ -190,6 +214,10 @@ class LiveSimulationWarning(UserWarning):
 
 class FeatureCapWarning(UserWarning):
     """An experiment has seen more features than it may have columns: those that come now share a few."""
+
+
+class IdentifierWarning(UserWarning):
+    """A field of contexts has had many texts, all different, as an identifier has: each is a column of its own."""
 
 
 class SnapshotWarning(UserWarning):

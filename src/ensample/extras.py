@@ -1,34 +1,66 @@
 """Packages that some of the work needs and the base install does not have."""
 
+import shlex
 from importlib import import_module
 from typing import Any
 
-from ensample.errors import InvalidArgument
+from ensample.errors import MissingPackage
 
-__all__ = ["has", "package", "pandas_package", "require"]
+__all__ = ["has", "install_command", "package", "pandas_package", "require"]
+
+DISTRIBUTIONS = {
+    "faiss": "faiss-cpu",
+    "markdown_it": "markdown-it-py",
+    "openfeature": "openfeature-sdk",
+    "prometheus_client": "prometheus-client",
+    "psycopg": "psycopg[binary]",
+    "sklearn": "scikit-learn",
+    "tomli_w": "tomli-w",
+}
+"""What pip calls packages that are imported by another name."""
 
 
-def package(name: str, extra: str = "lab") -> Any:
-    """A module that is, or needs, an optional dependency; where that is missing, an error says which extra brings it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        missing = (error.name or name).partition(".")[0]
-        raise InvalidArgument(missing, None, f"the package {missing}: pip install 'ensample[{extra}]'") from None
+def package(name: str, user: str) -> Any:
+    """Import a module that is, or needs, an optional package; `user` is what needs it, for the error."""
+    require(name, user=user)
+    return import_module(name)
 
 
 def pandas_package() -> Any:
-    """pandas, which no extra brings: those who ask for its frames have it."""
+    """Return pandas, which no extra has."""
+    return package("pandas", "a frame of pandas")
+
+
+def require(*names: str, user: str) -> None:
+    """Raise, before any work is done, unless all of these can be imported; `user` is what needs them.
+
+    >>> require("numpy", "no_such_package", user="ensample race")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.MissingPackage: ensample race needs no_such_package: pip install no_such_package
+    """
+    missing = [absent for absent in map(missing_package, names) if absent]
+    if missing:
+        packages = tuple(dict.fromkeys(missing))
+        raise MissingPackage(user, packages, install_command(*packages))
+
+
+def missing_package(name: str) -> str:
+    """Return the package without which a module cannot be imported, or nothing."""
     try:
-        return import_module("pandas")
-    except ImportError:
-        raise InvalidArgument("pandas", None, "the package pandas: pip install pandas") from None
+        import_module(name)
+    except ImportError as error:
+        return (error.name or name).partition(".")[0]
+    return ""
 
 
-def require(*packages: str, extra: str = "lab") -> None:
-    """Raise, before any work is done, unless these packages can be imported."""
-    for name in packages:
-        package(name, extra)
+def install_command(*packages: str) -> str:
+    """Return what installs packages, given by the names that they are imported by. It works from a clone and without one.
+
+    >>> install_command("polars", "psycopg")
+    "pip install polars 'psycopg[binary]'"
+    """
+    return shlex.join(["pip", "install", *(DISTRIBUTIONS.get(name, name) for name in packages)])
 
 
 def has(name: str) -> bool:

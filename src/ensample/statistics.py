@@ -29,13 +29,13 @@ __all__ = [
     "student_tail",
 ]
 
-SPECIAL = "scipy.special"
+SPECIAL, USER = "scipy.special", "an interval or a p-value"
 CONFIDENCE = 0.95
 
 
 def require_scipy() -> None:
     """Raise, before the work, if SciPy is missing."""
-    package(SPECIAL)
+    package(SPECIAL, USER)
 
 
 def beta_cdf(a: float, b: float, x: float) -> float:
@@ -44,7 +44,7 @@ def beta_cdf(a: float, b: float, x: float) -> float:
     >>> round(beta_cdf(2, 3, 0.5), 12)
     0.6875
     """
-    return float(package(SPECIAL).betainc(a, b, x))
+    return float(package(SPECIAL, USER).betainc(a, b, x))
 
 
 def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float, float]:
@@ -54,7 +54,7 @@ def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float,
     >>> low, round(high, 6)
     (0.0, 0.036217)
     """
-    special = package(SPECIAL)
+    special = package(SPECIAL, USER)
     low = special.betaincinv(successes, trials - successes + 1, alarm / 2) if successes > 0 else 0.0
     high = special.betainccinv(successes + 1, trials - successes, alarm / 2) if successes < trials else 1.0
     return float(low), float(high)
@@ -81,7 +81,7 @@ def student_quantile(alarm: float, freedom: int) -> float:
     >>> round(student_quantile(0.025, 10), 6)
     2.228139
     """
-    return -float(package(SPECIAL).stdtrit(freedom, alarm))
+    return -float(package(SPECIAL, USER).stdtrit(freedom, alarm))
 
 
 def student_tail(t: float, freedom: int) -> float:
@@ -90,7 +90,7 @@ def student_tail(t: float, freedom: int) -> float:
     >>> round(student_tail(2.228139, 10), 6)
     0.025
     """
-    return float(package(SPECIAL).stdtr(freedom, -t))
+    return float(package(SPECIAL, USER).stdtr(freedom, -t))
 
 
 def standard_error(values: FloatArray) -> FloatArray:
@@ -122,12 +122,12 @@ def chi_square_tail(dim: int, x: float) -> float:
     >>> round(chi_square_tail(2, 3.0) / math.exp(-1.5), 12)
     1.0
     """
-    return float(package(SPECIAL).chdtrc(dim, x))
+    return float(package(SPECIAL, USER).chdtrc(dim, x))
 
 
 def normal_cdf(values: FloatArray) -> FloatArray:
     """P(N(0, 1) <= value) for each value."""
-    return np.asarray(package(SPECIAL).ndtr(values))
+    return np.asarray(package(SPECIAL, USER).ndtr(values))
 
 
 def ks_radius(draws: int, alarm: float) -> float:

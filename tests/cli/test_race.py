@@ -133,6 +133,23 @@ def test_for_people(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "results/race").iterdir()) == ["race.png", "race.svg"]
 
 
+HEAVY = """
+import ensample as es
+
+Heavy = es.problem("sphere", dim=3, arms=5, noise=es.StudentNoise(0.3))
+"""
+
+
+def test_policies_without_a_theorem_race_where_tails_are_heavy(tmp_path: Path) -> None:
+    """Those that are told the noise get its standard deviation."""
+    (tmp_path / "mine.py").write_text(HEAVY)
+    shown = answer("--problem", "mine:Heavy", "--horizon", "50", "--runs", "2", folder=tmp_path)
+    raced = {policy["policy"]: policy["recipe"] for policy in shown["policies"]}
+    assert set(raced) == set(USUAL) - {"theorem"} and "scale=0.3" in raced["thompson"]
+    (reason,) = shown["skipped"].values()
+    assert reason.startswith("a setting assumes subGaussian noise") and set(shown["skipped"]) == {"theorem"}
+
+
 OWN = """
 from dataclasses import dataclass
 import ensample as es

@@ -7,7 +7,7 @@ import pytest
 
 from cli.test_cli import run
 from ensample.cli import verify as command
-from ensample.errors import InvalidArgument
+from ensample.errors import MissingPackage
 
 
 def test_the_page_and_the_document_say_the_same(tmp_path: Path) -> None:
@@ -41,5 +41,7 @@ def test_a_missing_package_is_named_before_the_work(module: str, monkeypatch: py
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(command, "run", lambda *arguments: pytest.fail("the work began"))
     package = module.partition(".")[0]
-    with pytest.raises(InvalidArgument, match=rf"the package {package}: pip install 'ensample\[lab\]'"):
+    with pytest.raises(
+        MissingPackage, match=rf"^a page of ensample verify needs {package}: pip install {package.split('_')[0]}"
+    ):
         command.verify(["chi-square"], html=tmp_path / "a.html", seed=0)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction import DictVectorizer, FeatureHasher
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import murmurhash3_32
 
@@ -136,6 +137,47 @@ def test_a_transformer_of_scikit_learn() -> None:
     assert experiment.decide(np.array([1.0, 2.0])).action in ("a", "b")
 
 
+def test_a_transformer_of_one_field() -> None:
+    vectorizer = TfidfVectorizer().fit(["cup final", "general election"])
+    encoder = es.FromTransformer(vectorizer, "page.title")
+    names, numbers = encoder.items({"page": {"title": "cup election"}, "id": "u-1"}, Vocabulary(16))
+    assert names == [f"page.title[{place}]" for place in range(4)]
+    assert numbers == vectorizer.transform(["cup election"]).toarray()[0].tolist()
+    assert encoder.items({"page": {}}, Vocabulary(16)).names == ["page.title is missing"]
+    scaler = StandardScaler().fit([[1.0], [3.0]])
+    for context in ({"price": 3}, {"price": [3.0]}):
+        assert es.FromTransformer(scaler, "price").items(context, Vocabulary(16)).numbers == [1.0]
+    experiment = es.Experiment("s", actions=["a", "b"], features=es.Crosses(encoder))
+    with pytest.raises(es.InvalidArgument, match=r"context.page.title = \[3\]: expected what TfidfVectorizer.transform takes"):
+        experiment.decide({"page": {"title": 3}})
+    with pytest.raises(es.InvalidArgument, match="gives it one field of the context"):
+        es.Experiment("s", actions=["a"], features=es.Crosses(es.FromTransformer(vectorizer))).decide({"title": "cup"})
+    assert experiment.decisions == 0 and experiment.decide({"page": {"title": "cup"}}).action in ("a", "b")
+
+
+@pytest.mark.parametrize("features", [None, es.Disjoint(es.OneHot("user.id"))])
+def test_a_field_whose_texts_are_all_different_is_named_once(features: es.Features | None) -> None:
+    experiment = es.Experiment("news", actions=["a", "b"], features=features, recipe=es.Greedy(1.0))
+    contexts = [{"user": {"id": f"u-{n}"}, "day": f"d-{n % 20}"} for n in range(40)]
+    with pytest.warns(es.IdentifierWarning, match="the field 'user.id' of contexts had 21 texts, all of") as caught:
+        for number, context in enumerate(contexts):
+            experiment.decide(context)
+            assert len(caught) == (number >= 20)
+    assert "FromTransformer(fitted, 'user.id')" in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("features", "text"),
+    [(None, "u-{0}{1}"), (es.Crosses(es.Columns("age")), "u-{0}"), (es.Hashing(16), "u-{0}")],
+    ids=["one comes twice", "not used", "hashed"],
+)
+def test_other_texts_are_no_identifiers(features: es.Features | None, text: str) -> None:
+    """Warnings are errors here."""
+    experiment = es.Experiment("news", actions=["a", "b"], features=features, recipe=es.Greedy(1.0))
+    for number in range(30):
+        experiment.decide({"age": 3, "id": text.format(number if number != 20 else 0, "")})
+
+
 def test_actions_with_features_share_what_is_learned() -> None:
     features = es.Hybrid(es.Columns("price", "size"))
     experiment = es.Experiment(
@@ -153,10 +195,11 @@ def test_actions_with_features_share_what_is_learned() -> None:
 def test_x_grows_with_what_is_seen_and_says_when_it_is_full() -> None:
     experiment = es.Experiment("news", actions=["a", "b"], features=es.Crosses(cap=24), recipe=es.EnsembleSampling(size=8))
     sizes = []
-    with pytest.warns(es.FeatureCapWarning, match="16 features have been seen, and x has 24 columns") as caught:
+    with pytest.warns(es.FeatureCapWarning, match="16 features have been seen, and x has 24 columns.* Give fewer") as caught:
         for number in range(12):
             experiment.reward(experiment.decide({"city": f"c{number}"}), number % 2)
             sizes.append(experiment._state.learner.dim)
+    assert "cap" not in str(caught[0].message), "a model of more columns takes a minute for a reward"
     assert sizes[0] == 16 and sizes[-1] == 24 and len(caught) == 1 and experiment.version == 12
     assert experiment._state.learner.policy.model.gram.shape == (24, 24)
 
@@ -187,6 +230,7 @@ def test_after_many_rewards_x_keeps_its_length(monkeypatch: pytest.MonkeyPatch) 
     assert settled == experiment._state.learner.dim == 16 and "[c]" in experiment.columns and not experiment._state.past
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", es.FeatureCapWarning)
+        warnings.simplefilter("ignore", es.IdentifierWarning)
         for number in range(30):
             experiment.reward(experiment.decide({"city": str(number)}), 1)
     assert experiment._state.learner.dim == 16 and len(experiment.columns) <= 8
@@ -240,6 +284,7 @@ def test_deep_contexts_are_refused() -> None:
         (lambda: es.Crosses(cap=32, hashed=32), "none where names are hashed"),
         (lambda: es.Hybrid(), "shared = None"),
         (lambda: es.FromTransformer(3), "a fitted transformer"),
+        (lambda: es.FromTransformer(StandardScaler(), ["a"]), r"field = \['a'\] \(list\): expected the name of one field"),
         (lambda: as_features("all"), "features = 'all'"),
     ],
 )

@@ -155,7 +155,7 @@ def test_a_missing_package_is_named_before_anything_is_done(
     package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(es.InvalidArgument, match=f"the package {package}: pip install"):
+    with pytest.raises(es.MissingPackage, match=f"^cluster='local' needs {package}: pip install {package}$"):
         es.run_study(small(), tmp_path / "new", cluster="local")
     assert not (tmp_path / "new").exists()
 

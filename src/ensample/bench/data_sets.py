@@ -26,6 +26,6 @@ class DataSet(NamedTuple):
 
 def data_set(name: str) -> DataSet:
     """One of DATA_SETS; columns that are the same in all rows are left out."""
-    rows, labels = getattr(package("sklearn.datasets", "peers"), f"load_{name}")(return_X_y=True)
+    rows, labels = getattr(package("sklearn.datasets", "ensample bench"), f"load_{name}")(return_X_y=True)
     rows = rows[:, np.ptp(rows, axis=0) > 0.0].astype(np.float64)
     return DataSet(name, (rows - rows.mean(axis=0)) / rows.std(axis=0), labels.astype(np.int64))

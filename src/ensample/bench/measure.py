@@ -17,7 +17,7 @@ from ensample.bench.networks import MEMBERS, network_products, network_rounds
 from ensample.bench.peers import PEERS
 from ensample.bench.service import Measured, measured_service
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
-from ensample.extras import has
+from ensample.extras import has, install_command
 from ensample.models import Logistic
 from ensample.numerals import terminal
 from ensample.policies import EnsembleSampling, PerturbedHistory
@@ -153,7 +153,7 @@ def engines(turns: int, step: Step) -> Iterator[Ratio]:
     try:
         import polars  # noqa: F401
     except ImportError:
-        yield Ratio("study / bare kernels", None, 1.05, False, "not installed: pip install 'ensample[lab]'")
+        yield Ratio("study / bare kernels", None, 1.05, False, f"not installed: {install_command('polars')}")
         return
     yield compared("study / bare kernels, one thread", studied(), bare(), 1.05, False, turns, step)
 
@@ -166,7 +166,7 @@ def peers(turns: int, step: Step) -> Iterator[Ratio]:
         try:
             other = peered(make, PEER_ROUNDS)
         except ImportError:
-            yield Ratio(title, None, target, True, "not installed: pip install 'ensample[peers]'")
+            yield Ratio(title, None, target, True, f"not installed: {install_command(name.partition(' ')[0])}")
             continue
         note = "it shares nothing between arms" if name == "mabwiser" else ""
         yield compared(title, other, live(ensemble(100), LIVE_ROUNDS), target, True, turns, step, note)
@@ -182,7 +182,7 @@ def large(turns: int, step: Step) -> Iterator[Ratio]:
     yield Ratio(f"decide + update, us, {size}", median(times, "ours"), 1_000.0, False, f"exact; a vote: {time(times, 'vote')}")
     name = f"approximate / exact, {size}"
     if not has("faiss"):
-        yield Ratio(name, None, None, False, "not installed: pip install 'ensample[ann]'")
+        yield Ratio(name, None, None, False, f"not installed: {install_command('faiss')}")
         return
     index = approximate(policy)
     times = take_turns({"index": deciding(index), "exact": deciding(policy)}, turns, step)
@@ -197,7 +197,7 @@ def experiments(turns: int, step: Step) -> Iterator[Ratio]:
     yield Ratio("an experiment's decision, us (10 actions, d=54, m=100)", median(times, "ours"), 150.0, False, note)
     name = "durable decisions a second, 32 threads"
     if not has("apsw"):
-        yield Ratio(name, None, 2_000.0, True, "not installed: pip install 'ensample[durable]'")
+        yield Ratio(name, None, 2_000.0, True, f"not installed: {install_command('apsw')}")
         return
     with tempfile.TemporaryDirectory(dir=".") as folder:
         times = take_turns({"ours": durable(Path(folder)), "sync": synced(Path(folder))}, turns, step)
@@ -207,8 +207,9 @@ def experiments(turns: int, step: Step) -> Iterator[Ratio]:
 
 def service(turns: int, step: Step) -> Iterator[Ratio]:
     """Durable decisions over HTTP (10 actions, d=20, m=32) against the framework's hello-world, both with 32 clients."""
-    if not (has("starlette") and has("uvicorn") and has("apsw") and has("msgspec")):
-        yield Ratio("durable decide / hello-world", None, 0.3, True, "not installed: pip install 'ensample[serve]'")
+    needed = "starlette", "uvicorn", "apsw", "msgspec"
+    if missing := [name for name in needed if not has(name)]:
+        yield Ratio("durable decide / hello-world", None, 0.3, True, f"not installed: {install_command(*missing)}")
         return
     with tempfile.TemporaryDirectory(dir=".") as folder:
         found = []

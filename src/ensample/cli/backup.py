@@ -21,7 +21,7 @@ def backup(
 
     Example: `ensample backup ensample-data monday.tar`
     """
-    require("apsw", extra="serve")
+    require("apsw", user="ensample backup")
     from ensample.serve.backups import backed_up
 
     names = backed_up(data, file)

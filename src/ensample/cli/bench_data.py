@@ -40,7 +40,9 @@ def bench_data(runs: int, rounds: int, json_file: Path | None, markdown: Path | 
 
 
 def as_table(title: str, found: Iterable[Score]) -> Table:
-    table = Table(title=f"Real data: {title}", title_justify="left", caption=label("- : not installed (ensample[peers])"))
+    table = Table(
+        title=f"Real data: {title}", title_justify="left", caption=label("- : not installed (pip install '.[peers]')")
+    )
     table.add_column("data")
     table.add_column("who")
     for name in HEADS:

@@ -46,7 +46,8 @@ def bench_peers(runs: int, rounds: int, json_file: Path | None, markdown: Path |
 
 def as_table(title: str, results: Iterable[TournamentResult]) -> Table:
     caption = label(
-        "all as they come, told nothing; us: CPU of decide and update; - : not installed (ensample[peers]), or cannot play"
+        "all as they come, told nothing; us: CPU of decide and update; "
+        "- : not installed (pip install '.[peers]'), or cannot play"
     )
     table = Table(title=label(title), title_justify="left", caption=caption, caption_justify="left")
     table.add_column("library")

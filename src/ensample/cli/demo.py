@@ -49,10 +49,9 @@ def demo(
     whole("seed", seed, 0)
     recipe = build(policy, UNTOLD)
     folder = out if out is not None or as_json else FOLDER
-    require("polars")
     if folder is not None:  # say what is missing now rather than when the work is done
         check_folder("out", folder)
-        require("matplotlib", "jinja2")
+    require("polars", *(["matplotlib", "jinja2"] if folder is not None else []), user="ensample demo")
     compiled_ahead([live_name(recipe)])
     with progress() as bars:
         deciding = bars.add_task("decisions", total=rounds)

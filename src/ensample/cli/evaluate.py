@@ -98,12 +98,10 @@ def evaluate(
 
 def check_outputs(html: Path | None, json_file: Path | None) -> None:
     """Raise, before the work, where something is missing that its results need."""
-    require("polars")
+    require("polars", *(["jinja2", "matplotlib"] if html is not None else []), user="ensample evaluate")
     for option, path in (("html", html), ("json", json_file)):
         if path is not None:
             check_file(option, path)
-    if html is not None:
-        require("jinja2", "matplotlib")
 
 
 def evaluated(log: Path, policies: list[str], given: dict[str, Any]) -> list[Evaluation]:

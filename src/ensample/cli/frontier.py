@@ -29,7 +29,7 @@ def show_frontier(setting: Setting, law: Perturbation, out: Path | None, as_json
     drawn = out is not None or (not as_json and has("matplotlib"))
     if drawn:
         check_folder("out", out or FOLDER)
-        require("matplotlib")
+        require("matplotlib", user="ensample plan --frontier")
     title = f"{in_symbols(setting)}, {law!r}"
     if not as_json:
         show(rows, paper, title)

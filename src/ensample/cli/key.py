@@ -42,7 +42,7 @@ def key(
 
     Example: `ensample key revoke 0f3a5c7e9b1d --data here`
     """
-    require("apsw", extra="serve")
+    require("apsw", user="ensample key")
     settings = read_settings({"data": data, "database": database})
     if doing is Doing.NEW:
         new(settings, role, experiment)

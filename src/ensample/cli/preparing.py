@@ -9,17 +9,19 @@ __all__ = ["prepare"]
 
 
 def prepare(policies: str, problem: Problem | Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
-    """The recipes to race, and why others do not apply."""
+    """Return the recipes to race, and why others do not apply.
+
+    Those that are told the noise get its standard deviation where it is not subGaussian; theorems do not apply there.
+    """
     contenders = {name: contender(name) for name in split(policies)}
-    example = example_of(problem)
-    setting, arms = constants_of(problem, horizon), example.arms
+    setting, arms = constants_of(problem, horizon), example_of(problem).arms
     recipes: dict[str, Recipe] = {}
     skipped: dict[str, str] = {}
     for name, entry in contenders.items():
         try:
             recipe = entry.recipe(setting)
-            if recipe.setting is not None and not example.linear:
-                setting_of(problem, horizon)  # which says what is wrong
+            if recipe.setting is not None:
+                setting_of(problem, horizon)  # raises where no theorem applies
             recipe.check(arms)
             recipes[name] = recipe
         except AssumptionError as error:

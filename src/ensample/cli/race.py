@@ -104,7 +104,7 @@ def race(
     drawn = not as_json or out is not None or has("matplotlib")
     if drawn:  # say what is missing now rather than when the work is done
         check_folder("out", out or FOLDER)
-        require("matplotlib")
+        require("matplotlib", user="ensample race")
     results = run(recipes, family, horizon, runs, seed, threads)
     options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items() if isinstance(value, int | float))
     called = f"{problem}: {options}" if options else problem

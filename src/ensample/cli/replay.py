@@ -24,7 +24,7 @@ def replay(
 
     Example: `ensample replay ensample-data --verify`
     """
-    require("apsw", extra="serve")
+    require("apsw", user="ensample replay")
     from ensample.serve.replaying import replayed_experiments
 
     table = Table("experiment", "events", "hashes")

@@ -29,7 +29,7 @@ def report(
 
     Example: `ensample report results/rates --figures --csv --baseline "Thompson sampling"`
     """
-    require("polars", "scipy", "jinja2", "matplotlib", "latex2mathml", "markdown_it", "tomli_w")
+    require("polars", "scipy", "jinja2", "matplotlib", "latex2mathml", "markdown_it", "tomli_w", user="ensample report")
     from ensample.cli.fields import find_here
     from ensample.lab import Results
     from ensample.report.study import write_report

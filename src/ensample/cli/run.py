@@ -230,5 +230,5 @@ def megabytes(count: int) -> str:
 
 def require_packages() -> None:
     """Now rather than when the first cell is finished, or the last."""
-    require("polars", "tomli_w")
+    require("polars", "tomli_w", user="ensample run")
     require_scipy()

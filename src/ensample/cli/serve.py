@@ -34,7 +34,7 @@ def serve(
 
     Example: `ensample serve --data here --port 8000`
     """
-    require("starlette", "uvicorn", "msgspec", "apsw", "prometheus_client", "jinja2", extra="serve")
+    require("starlette", "uvicorn", "msgspec", "apsw", "prometheus_client", "jinja2", user="ensample serve")
     from ensample.serve.running import check_safe, listening, run
     from ensample.serve.service_settings import read_settings
 

@@ -65,7 +65,7 @@ def verify(
     if markdown is not None:
         check_folder("markdown", markdown.parent / "images" / markdown.stem)
     if html is not None or markdown is not None:
-        require("jinja2", "ensample.report.paper")  # and so all that pages need
+        require("jinja2", "ensample.report.paper", user="a page of ensample verify")  # and so all that pages need
     if scale is not Scale.QUICK:
         errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
     pages = html is not None or markdown is not None  # which show powers, and broken twins

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ensample.errors import ServiceError
 from ensample.extras import package, require
 
-require("httpx", extra="client")
+require("httpx", user="ensample.client")
 
 from ensample.client.answers import Decision, EventOutcome, ExperimentView, Explained  # noqa: E402
 from ensample.client.asynchronous import AsyncClient  # noqa: E402
@@ -32,5 +32,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """OpenFeature is asked for by those who use it."""
     if name == "EnsampleProvider":
-        return package("ensample.client.provider", "openfeature").EnsampleProvider
+        return package("ensample.client.provider", "EnsampleProvider").EnsampleProvider
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -55,7 +55,7 @@ def action_weights(source: "polars.LazyFrame") -> list[ActionWeights]:
     >>> [(each.name, each.chosen, each.first, each.mean) for each in action_weights(log)]
     [('a', 1, 0, 1.0), ('b', 1, 1, 2.0)]
     """
-    pl = package("polars")
+    pl = package("polars", "evaluate")
     propensity = pl.col("propensity").cast(pl.Float64)
     known = pl.when(propensity.is_between(LEAST, 1.0) & pl.col("action").is_not_null())
     rows = source.with_row_index("row").select(

@@ -76,7 +76,7 @@ class ContextColumns:
         if equals:
             there = values.list.contains(word) if values.dtype.is_nested() else values == word
             return there.fill_null(False).to_numpy().astype(np.float64)
-        numbers = values.cast(package("polars").Float64).fill_null(0.0).to_numpy()
+        numbers = values.cast(package("polars", "evaluate").Float64).fill_null(0.0).to_numpy()
         return np.where(np.abs(numbers) <= LARGEST, numbers, 0.0)
 
     def one_by_one(self, contexts: Iterable[Any]) -> FloatArray:
@@ -133,7 +133,7 @@ def flat(context: Any, field: str = "") -> Iterable[tuple[str, Any]]:
 
 def leaves(contexts: Any, kind: Any) -> dict[str, "polars.Series"] | None:
     """The fields of a column of contexts by their names, dots between nested ones; None where they must be read one by one."""
-    polars = package("polars")
+    polars = package("polars", "evaluate")
     try:
         if contexts.dtype == polars.String:
             if kind is None:
@@ -149,7 +149,7 @@ class Mixed(Exception):
 
 
 def fields_of(values: "polars.Series", name: str) -> Iterable[tuple[str, "polars.Series"]]:
-    polars = package("polars")
+    polars = package("polars", "evaluate")
     kind: Any = values.dtype
     if kind == polars.Struct:
         for field in kind.fields:
@@ -170,7 +170,7 @@ def fields_of(values: "polars.Series", name: str) -> Iterable[tuple[str, "polars
 
 def json_kind(contexts: Any) -> Any:
     """What the JSON of some contexts is decoded to; None where it is no JSON, or of several kinds."""
-    polars = package("polars")
+    polars = package("polars", "evaluate")
     if getattr(contexts, "dtype", None) != polars.String:
         return None
     try:

@@ -108,7 +108,7 @@ class LoggedData:
         high: float | None = None,
         waiting: Waiting = "cut",
     ) -> None:
-        require("polars")
+        require("polars", user="evaluate")
         if waiting not in ("cut", "drop"):
             raise InvalidArgument("waiting", waiting, '"cut" or "drop"')
         self.source = named(scan(log), columns or {})
@@ -139,7 +139,7 @@ class LoggedData:
 
         Of decisions with a wait those that are rewarded already are not like the others: clicks come before their absence.
         """
-        polars = package("polars")
+        polars = package("polars", "evaluate")
         waits = polars.col("outcome") == "waiting"
         if "active" in self.columns:  # what nobody was shown waits for nothing
             waits &= polars.col("active").fill_null(True)
@@ -155,7 +155,7 @@ class LoggedData:
         """The one row of what is to be known of all rows, none of which has what none may have. Lists are asked after by
         themselves, and nothing is filtered: polars would hold all that it reads.
         """
-        polars = package("polars")
+        polars = package("polars", "evaluate")
         reward, propensity = (polars.col(name).cast(polars.Float64) for name in ("reward", "propensity"))
         of_numbers, of_lists = mistakes_of_numbers(), mistake_of_lists(self.has_all)
         numbers = self.source.select(
@@ -175,7 +175,7 @@ class LoggedData:
 
     def actions(self) -> list[str]:
         """The names of all actions, in their own order, whatever the log's."""
-        polars = package("polars")
+        polars = package("polars", "evaluate")
         found: set[str] = set()
         for column in ("action", *(("offer",) if "offer" in self.columns else ())):
             words = polars.col(column).explode() if column == "offer" else polars.col(column)
@@ -189,7 +189,7 @@ class LoggedData:
         """What the log itself says that rewards lie in: the widest of its rows', None where some row says nothing."""
         if not set(BOUNDS) <= set(self.columns):
             return None, None
-        polars = package("polars")
+        polars = package("polars", "evaluate")
         low, high = (polars.col(name).cast(polars.Float64) for name in BOUNDS)
         known = (low.is_not_null() & high.is_not_null()).all().alias("known")
         found = self.source.select(low.min(), high.max(), known).collect(engine="streaming").row(0)
@@ -216,7 +216,7 @@ class LoggedData:
             return self._rows(start, stop)
 
     def _rows(self, start: int, stop: int) -> LogRows:
-        polars = package("polars")
+        polars = package("polars", "evaluate")
         frame = self.source.slice(start, stop - start).collect()
         rewarded = frame["reward"].is_not_null()
         places, frame = start + np.flatnonzero(rewarded.to_numpy()), frame.filter(rewarded)
@@ -245,7 +245,7 @@ class LoggedData:
 @contextmanager
 def reading(log: object) -> Iterator[None]:
     """What cannot be read is one of our errors."""
-    require("polars")
+    require("polars", user="evaluate")
     from polars.exceptions import PolarsError
 
     try:
@@ -320,6 +320,6 @@ def named(source: "polars.LazyFrame", columns: Columns) -> "polars.LazyFrame":
     spread = columns.get("context")
     single = {ours: theirs for ours, theirs in columns.items() if isinstance(theirs, str)}
     if not (spread is None or isinstance(spread, str)):
-        source = source.with_columns(package("polars").struct(list(spread)).alias("context"))
+        source = source.with_columns(package("polars", "evaluate").struct(list(spread)).alias("context"))
     taken = [ours for ours, theirs in single.items() if ours != theirs and ours in there and ours not in single.values()]
     return source.drop(taken).rename({theirs: ours for ours, theirs in single.items()})

@@ -36,7 +36,7 @@ class RowMistake(NamedTuple):
 
 def mistakes_of_numbers() -> list[RowMistake]:
     """In the columns that every log has; rows without a reward are not used, and may have any."""
-    polars = package("polars")
+    polars = package("polars", "evaluate")
     reward, rewarded = polars.col("reward").cast(polars.Float64), polars.col("reward").is_not_null()
     propensity = polars.col("propensity").cast(polars.Float64)
     missing = propensity.is_null() | propensity.is_nan()
@@ -52,7 +52,7 @@ def mistakes_of_numbers() -> list[RowMistake]:
 
 def mistake_of_lists(there: bool) -> RowMistake:
     """Lists of offers and propensities, where there are some, that are missing or of two lengths."""
-    polars = package("polars")
+    polars = package("polars", "evaluate")
     lengths = (polars.col("offer").list.len() == polars.col("propensities").list.len()).fill_null(False)
     rows = polars.col("reward").is_not_null() & ~lengths if there else polars.lit(False)
     return RowMistake("propensities", rows, "lists as long as `offer`")
@@ -60,7 +60,7 @@ def mistake_of_lists(there: bool) -> RowMistake:
 
 def complain(mistake: RowMistake, source: "polars.LazyFrame", wrong: int, count: int) -> None:
     """Raise the error that shows the first of these rows."""
-    polars = package("polars")
+    polars = package("polars", "evaluate")
     places = source.with_row_index("row in the log").select(polars.col("row in the log").filter(mistake.rows).min())
     first = places.collect(engine="streaming").item()
     value = source.select(mistake.column).slice(first, 1).collect().item()

@@ -27,7 +27,7 @@ def offering(source: "polars.LazyFrame", action: str) -> Offering:
     >>> offering(log, "b")
     Offering(rows=3, without=1, first=1, interrupted=False)
     """
-    pl = package("polars")
+    pl = package("polars", "evaluate")
     there = pl.col("offer").cast(pl.List(pl.String)).list.contains(action)
     rows = source.select(there.alias("there"), pl.col("reward").is_not_null().alias("rewarded")).with_row_index("row")
     without = pl.col("rewarded") & ~pl.col("there")

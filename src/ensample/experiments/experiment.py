@@ -29,6 +29,7 @@ from ensample.experiments.facts import Facts
 from ensample.experiments.features import Encoder, Features, as_features
 from ensample.experiments.folding import folded, verified
 from ensample.experiments.group import Group
+from ensample.experiments.identifiers import TextFields
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.reward import Outcome, Reward
 from ensample.experiments.settings import Settings, numbers_of
@@ -105,6 +106,7 @@ class Experiment(Facts, Taking, Exports):
         self.snapshot_every = SNAPSHOT_EVERY
         self.aside = self._coming = None
         self._undone = storage.rollbacks
+        self._texts = TextFields()
         if storage.count == 0:
             state = State(settings)  # refuses what does not fit together, before anything is kept
             with storage.batch():
@@ -162,6 +164,7 @@ class Experiment(Facts, Taking, Exports):
             self._take(*proposal)
             self._snapshot()
             self._watch_cap()
+            self._watch_texts(question.context)
         return decision_of(proposal.event)
 
     def propensities(self, context: Any = None, actions: Any = None) -> dict[str, float] | None:

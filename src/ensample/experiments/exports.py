@@ -41,7 +41,7 @@ class Exports(ABC):
 
         A decision whose wait is over has its default here at once; the policy learns it by a later event. Nothing is written.
         """
-        frame: polars.DataFrame = package("polars").concat(self._frames())
+        frame: polars.DataFrame = package("polars", "Experiment.log").concat(self._frames())
         return frame
 
     def to_pandas(self) -> "pandas.DataFrame":

@@ -1,8 +1,10 @@
 """What can be seen of an experiment at once, without asking its events."""
 
 import warnings
+from typing import Any
 
-from ensample.errors import FeatureCapWarning
+from ensample.errors import FeatureCapWarning, IdentifierWarning
+from ensample.experiments.identifiers import TextFields
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.experiments.storage import Storage
@@ -16,6 +18,7 @@ class Facts:
     settings: Settings
     _state: State
     _storage: Storage
+    _texts: TextFields
     _warned = False  # of the cap
 
     def __repr__(self) -> str:
@@ -69,8 +72,20 @@ class Facts:
             count, cap = len(self._state.featuriser.seen.columns), self.settings.features.cap
             warnings.warn(
                 f"{self.name}: {count} features have been seen, and x has {cap} columns: what is new from now on shares a few. "
-                "Give features=Hashing(256), fewer context columns (Crosses(Columns('age', ...))), or a larger cap "
-                "(Crosses(cap=1024)); learning costs the square of it",
+                "Give fewer columns of the context, features=Crosses(Columns('age', ...)), or spread all features "
+                f"evenly over as many columns, features=Hashing({cap})",
                 FeatureCapWarning,
+                stacklevel=5,
+            )
+
+    def _watch_texts(self, context: Any) -> None:
+        field = self._texts.find_identifier(context, self._state.featuriser.seen.values)
+        if field is not None:
+            warnings.warn(
+                f"{self.name}: the field {field!r} of contexts had {self._texts.most} texts, all of them different: each "
+                "is a column of its own, and what one earns says nothing of the next. Leave an identifier out, features="
+                "Crosses(Columns('age', ...)) with the fields that count; of a free text make numbers, "
+                f"FromTransformer(fitted, {field!r})",
+                IdentifierWarning,
                 stacklevel=5,
             )

@@ -46,7 +46,7 @@ Row = dict[str, Any]
 
 def log_schema() -> "dict[str, Any]":
     """Columns and their types in a frame of polars."""
-    pl = package("polars")
+    pl = package("polars", "a log")
     time = pl.Datetime("us", "UTC")
     return {
         "log_version": pl.Int32,
@@ -85,7 +85,7 @@ def compact(value: PlainDict | list[Any]) -> str:
 
 def frame_of(rows: list[Row]) -> "polars.DataFrame":
     """Rows with times in microseconds as a frame of the schema."""
-    pl = package("polars")
+    pl = package("polars", "a log")
     stored = {"late_rewards": pl.List(pl.Struct({"value": pl.Float64, "time": pl.Int64}))}
     series = []
     for name, kind in log_schema().items():
@@ -106,7 +106,7 @@ def write_parquet(frame: "polars.DataFrame", path: str | os.PathLike[str]) -> No
 
 def write_pieces(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[str]) -> None:
     """One file of Parquet from frames that come one after the other, of which one at a time is held."""
-    pl, target = package("polars"), file_path("path", path)
+    pl, target = package("polars", "a log"), file_path("path", path)
     check_file("path", target)
     with tempfile.TemporaryDirectory() as folder:
         parts = []
@@ -157,7 +157,7 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
     file = file_path("path", path)
     if not file.is_file():
         raise InvalidArgument("path", os.fspath(path), "a log that was written as Parquet or JSON lines, and is there")
-    pl = package("polars")
+    pl = package("polars", "a log")
     with readable(path, "a log that was written as Parquet or JSON lines"):
         if file.suffix == ".jsonl":
             with lines_of(file) as lines:
@@ -170,7 +170,7 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
 
 def with_late_rewards(frame: "polars.DataFrame") -> "polars.DataFrame":
     """Add the column that a log of version 1 lacks: null where rewards were late, as their values are not known."""
-    pl = package("polars")
+    pl = package("polars", "a log")
     if "late_rewards" in frame.columns or "late" not in frame.columns:
         return frame
     known = pl.when(pl.col("late") == 0).then(pl.lit([], log_schema()["late_rewards"]))
@@ -180,7 +180,7 @@ def with_late_rewards(frame: "polars.DataFrame") -> "polars.DataFrame":
 @contextmanager
 def readable(path: object, expected: str) -> Iterator[None]:
     """What a file of another kind makes of a reader is one of our errors."""
-    PolarsError = package("polars").exceptions.PolarsError
+    PolarsError = package("polars", "a log").exceptions.PolarsError
 
     try:
         yield

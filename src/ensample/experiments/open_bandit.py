@@ -44,7 +44,7 @@ def read_open_bandit(path: str | os.PathLike[str], *, affinities: bool = False) 
     ({'user_feature_0': 'x', 'position': '3'}, [[0.5, 0.5], [0.5, 0.5]])
     """
     boolean("affinities", affinities)
-    file, pl = file_path("path", path), package("polars")
+    file, pl = file_path("path", path), package("polars", "read_open_bandit")
     if not file.is_file():
         raise InvalidArgument("path", os.fspath(path), "a file of the Open Bandit Dataset, such as random/all/all.csv")
     with readable(os.fspath(path), "a file of the Open Bandit Dataset"):

@@ -54,7 +54,7 @@ def open_experiment(
     ...         experiment.reward(decision.id, 1)
     'applied'
 
-    It needs apsw: pip install 'ensample[durable]'.
+    It needs apsw: `pip install apsw`.
     """
     file = file_path("path", path)
     given = {

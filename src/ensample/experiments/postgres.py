@@ -51,7 +51,7 @@ def is_address(text: str) -> bool:
 
 
 def connected(address: str) -> Any:
-    psycopg = package("psycopg", "postgres")
+    psycopg = package("psycopg", "a database of PostgreSQL")
     with refused(address):
         return psycopg.connect(address, autocommit=True, connect_timeout=5, application_name="ensample")
 
@@ -154,7 +154,7 @@ class PostgresStorage(Reads):
 
     def _opened(self) -> tuple[int, int]:
         """Head and epoch of the stream, which is made if it is not there."""
-        psycopg: Any = package("psycopg", "postgres")
+        psycopg: Any = package("psycopg", "a database of PostgreSQL")
         query = "SELECT head, epoch FROM ensample_streams WHERE experiment = %s"
         if not self._all(query, self.experiment):
             with refused(self.address), suppress(psycopg.errors.UniqueViolation):  # another server was a moment earlier
@@ -285,7 +285,7 @@ def as_stored(id: str) -> str:
 @contextmanager
 def refused(address: str) -> Iterator[None]:
     """What the database cannot do is one of our errors; the address, which may have a password, is not in it."""
-    psycopg: Any = package("psycopg", "postgres")
+    psycopg: Any = package("psycopg", "a database of PostgreSQL")
     try:
         yield
     except psycopg.Error as error:

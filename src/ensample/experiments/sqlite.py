@@ -55,7 +55,7 @@ class SQLiteStorage:
     def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
         self.path = path
         self.closed = False
-        self._apsw: Any = package("apsw", "durable")
+        self._apsw: Any = package("apsw", "open_experiment")
         self._lock = WriterLock(path)
         try:
             self._connection = self._opened(vfs, synchronous)

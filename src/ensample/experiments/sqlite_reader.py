@@ -21,7 +21,7 @@ class SQLiteReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._apsw: Any = package("apsw", "durable")
+        self._apsw: Any = package("apsw", "a file of an experiment")
         if not path.is_file():
             raise InvalidArgument("path", os.fspath(path), "the file of an experiment")
         with refused(self._apsw, path):

@@ -65,7 +65,7 @@ def opened(data: Any) -> Any:
         return data
     if not isinstance(data, str | os.PathLike):
         raise WrongType("data", data, "a frame of pandas or polars, or a file .csv or .parquet")
-    pl = package("polars")
+    pl = package("polars", "Experiment.learn")
     readers = {".csv": partial(pl.read_csv, infer_schema_length=None), ".parquet": pl.read_parquet}  # types of all rows
     suffix = os.path.splitext(os.fspath(data))[1]
     if suffix not in readers or not os.path.isfile(data):

@@ -17,6 +17,7 @@ import numpy as np
 
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument, WrongType
+from ensample.extras import require
 from ensample.lab.engines import Engine
 from ensample.lab.work import Block, Task, play
 from ensample.version import NUMBERS, __version__
@@ -46,7 +47,7 @@ class Cluster(Engine):
     def __post_init__(self) -> None:
         if not isinstance(self.address, str):
             raise WrongType("cluster", self.address, "'local' or the address of a scheduler")
-        self._require_packages()
+        require("cryptography", "distributed", user=f"cluster={self.address!r}")
         if self.security is not None and not self.address.startswith(TLS):
             expected = (
                 "None: a local cluster makes its own keys" if self.address == "local" else "None without a tls:// address"
@@ -98,14 +99,6 @@ class Cluster(Engine):
         from ensample.lab.cluster_keys import configured_keys, keys_in
 
         return configured_keys(self.address) if self.security is None else keys_in(file_path("cluster_security", self.security))
-
-    def _require_packages(self) -> None:
-        try:
-            import cryptography  # noqa: F401
-            import distributed  # noqa: F401
-        except ImportError as error:
-            package = str(error.name).partition(".")[0]
-            raise InvalidArgument("cluster", self.address, f"the package {package}: pip install 'ensample[cluster]'") from None
 
     def __str__(self) -> str:
         return f"cluster {self.address}"

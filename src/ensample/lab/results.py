@@ -54,7 +54,7 @@ class Results:
     """
 
     def __init__(self, folder: str | Path, study: Study | None = None) -> None:
-        require("polars")
+        require("polars", user="Results")
         self.folder = file_path("folder", folder)
         self._store = StudyStore(self.folder)
         self.study = study or self._store.study()
@@ -180,9 +180,9 @@ class Results:
     def plot(self, *, log: bool = False) -> "Figure":
         """Regret over the rounds, a panel a problem, on linear or logarithmic axes: the first figure of the report.
 
-        Notebooks show it. Needs matplotlib: `pip install 'ensample[lab]'`.
+        Notebooks show it. Needs matplotlib: `pip install matplotlib`.
         """
-        figure: Figure = package("ensample.report.study").plot_results(self, log)
+        figure: Figure = package("ensample.report.study", "Results.plot").plot_results(self, log)
         return figure
 
     def to_pandas(self, frame: str = "cells") -> "pandas.DataFrame":

@@ -63,7 +63,7 @@ def run_study(
         raise WrongType("progress", progress, "a function of a Progress, or None")
     if cluster is not None and threads is not None:
         raise InvalidArgument("threads", threads, "None with a cluster")
-    require("polars")  # now rather than when the first cell is finished
+    require("polars", user="run_study")  # now rather than when the first cell is finished
     folder = Path("results") / study.name if out is None else file_path("out", out)
     store, engine = StudyStore(folder), engine_for(threads, cluster, cluster_security)
     if engine.caution:

@@ -20,7 +20,7 @@ class Index:
     """An inverted file: arms by cell. Features are divided by their sizes, and thetas multiplied, to fit into 32 bits."""
 
     def __init__(self, rows: FloatArray, sizes: FloatArray, probes: int) -> None:
-        faiss = package("faiss", extra="ann")
+        faiss = package("faiss", "ApproximateArms")
         self.rows, self.sizes = rows, sizes
         arms, dim = rows.shape
         cells = min(max(math.isqrt(arms), 1), MOST_CELLS)

@@ -94,7 +94,7 @@ class Networks(Nets):
     """
 
     def __init__(self, dim: int, hidden: Sequence[int], activation: str, size: int) -> None:
-        require("scipy", extra="networks")  # before a kernel is called: without it numba ends the process
+        require("scipy", user="Neural")  # before a kernel is called: without it numba ends the process
         self.dim, self.size, self.kind = dim, size, ACTIVATIONS[activation]
         self.widths = [dim, *hidden, 1]
         ends = np.cumsum([size * (width + 1) * after for width, after in pairwise(self.widths)])

@@ -12,8 +12,6 @@ from ensample.randomness import Address, Stream
 
 __all__ = ["TorchModel"]
 
-EXTRA = "neural"
-
 
 @dataclass(frozen=True)
 class TorchModel(Trained):
@@ -36,7 +34,7 @@ class TorchModel(Trained):
     policy's seed, and torch's own generator is left alone. A replay gives the same bits on the same machine with the same
     version of torch and number of its threads. A snapshot has the parameters and not the module: `load(path, recipe=...)`.
 
-    It needs torch: `pip install 'ensample[neural]'`. Nothing is proved.
+    It needs torch: `pip install torch`. Nothing is proved.
 
     Reference: as for `Neural`.
     """
@@ -49,8 +47,8 @@ class TorchModel(Trained):
         self.check_training()
 
     def nets(self, dim: int, size: int, address: Address) -> Nets:
-        require("torch", extra=EXTRA)
-        made: Nets = package("ensample.models.torch_nets", EXTRA).TorchNets(
+        require("torch", user="TorchModel")
+        made: Nets = package("ensample.models.torch_nets", "TorchModel").TorchNets(
             self.module_factory, dim, size, address.generator(Stream.INITIAL, 2)
         )
         return made

@@ -32,7 +32,7 @@ def read_movielens(path: str | os.PathLike[str]) -> "polars.DataFrame":
     ...     es.read_movielens(folder).rows()
     [(1, 1193, 5.0, 978300760), (1, 661, 3.0, 978302109)]
     """
-    file, polars = ratings_file(file_path("path", path)), package("polars")
+    file, polars = ratings_file(file_path("path", path)), package("polars", "read_movielens")
     try:
         frame = named(polars, file)
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:

@@ -25,17 +25,26 @@ def setting_of(problem: Problem | Family, horizon: int, regularization: float = 
     example = example_of(problem)
     if not example.linear:
         raise AssumptionError("a setting", "rewards that are linear in the features", f"{example!r}")
+    if example.noise.subgaussian == np.inf:
+        raise AssumptionError("a setting", "subGaussian noise (Assumption 2)", f"noise = {example.noise!r}")
     return constants_of(problem, horizon, regularization, delta)
 
 
 def constants_of(problem: Problem | Family, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
-    """`setting_of`, also for problems that no theorem is about: they have dimension, arms and noise, and norm 1."""
+    """Return what `setting_of` does, also for problems that no theorem is about.
+
+    Those with rewards that are not linear have norm 1. Noise that is not subGaussian has its standard deviation for sigma.
+
+    >>> import ensample as es
+    >>> constants_of(es.problem("sphere", noise=es.StudentNoise(0.3)), horizon=1000).noise
+    0.3
+    """
     example = example_of(problem)
-    if example.noise.subgaussian == np.inf:
-        raise AssumptionError("a setting", "subGaussian noise (Assumption 2)", f"noise = {example.noise!r}")
+    if example.noise.size == np.inf:
+        raise AssumptionError("a race", "noise with a constant or a standard deviation", f"noise = {example.noise!r}")
     arms = len(example.arms) if isinstance(example.arms, FiniteArms) else None
     norm = round(float(np.linalg.norm(example.theta)), DIGITS) if example.linear else 1.0
-    return Setting(example.arms.dim, arms, horizon, example.noise.subgaussian, norm, regularization, delta)
+    return Setting(example.arms.dim, arms, horizon, example.noise.size, norm, regularization, delta)
 
 
 def example_of(problem: Problem | Family) -> Problem:

@@ -33,7 +33,7 @@ def table_of(argument: str, data: Any) -> Table:
 def read_frame(argument: str, path: Any) -> Any:
     if not isinstance(path, str | os.PathLike):
         raise WrongType(argument, path, EXPECTED)
-    polars = package("polars")
+    polars = package("polars", "a problem of data")
     readers = {".csv": polars.read_csv, ".parquet": polars.read_parquet, ".jsonl": polars.read_ndjson}
     reader = readers.get(os.path.splitext(os.fspath(path))[1].lower())
     if reader is None or not os.path.isfile(path):

@@ -15,7 +15,7 @@ __all__ = ["backed_up"]
 
 def backed_up(data: Path, file: Path) -> list[str]:
     """The names of the experiments that the tar file has. Keys are in it too, as hashes."""
-    apsw = package("apsw", "serve")
+    apsw = package("apsw", "a backup")
     found = experiments_in(data)
     check_file("file", file)
     sources = [*found.values(), *([data / FILE] if (data / FILE).is_file() else [])]

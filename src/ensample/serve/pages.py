@@ -17,7 +17,7 @@ TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf
 @cache
 def environment() -> Any:
     """Everything is escaped, and a name that is not there is an error."""
-    jinja2 = package("jinja2", "serve")
+    jinja2 = package("jinja2", "the dashboard")
     loader = jinja2.PackageLoader("ensample.serve")
     found = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     found.filters["shortened"] = shortened

@@ -74,7 +74,7 @@ class Store:
     """See the module."""
 
     def __init__(self, folder: Path) -> None:
-        self._apsw: Any = package("apsw", "serve")
+        self._apsw: Any = package("apsw", "the service")
         self.path = folder / FILE
         with self._errors():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

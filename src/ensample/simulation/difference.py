@@ -80,7 +80,7 @@ class Difference:
         """(low, high) at the checkpoints, [C] each, by Student's t: about a share `alarm` of them miss the mean that infinitely
         many runs would have, more where a few runs carry it. NaN for a single run.
 
-        Needs SciPy: `pip install 'ensample[lab]'`.
+        Needs SciPy: `pip install scipy`.
         """
         confidence = 1.0 - number("alarm", alarm, most=1.0, above=0.0)
         half = half_width(self.regret, confidence)
@@ -89,8 +89,7 @@ class Difference:
     def p_value(self) -> float:
         """How often Student's t would be as far from zero if the final means were equal; NaN for a single run.
 
-        Of one comparison that was meant beforehand: of many, some are small by chance. Needs SciPy:
-        `pip install 'ensample[lab]'`.
+        Of one comparison that was meant beforehand: of many, some are small by chance. Needs SciPy: `pip install scipy`.
         """
         return p_value(self.regret[:, -1])
 

@@ -95,14 +95,14 @@ class Runs:
 
         On `axes` of your own, or in a figure that notebooks show. `label` is the mean's name in a legend, the recipe with its
         final regret unless given; `color` is one of matplotlib's, on axes that have lines already the next of ours unless
-        given. Needs matplotlib: `pip install 'ensample[lab]'`.
+        given. Needs matplotlib: `pip install matplotlib`.
         """
-        figure: Figure = package("ensample.report.race").plot_runs(self, axes, label, color)
+        figure: Figure = package("ensample.report.race", "Runs.plot").plot_runs(self, axes, label, color)
         return figure
 
     def to_frame(self) -> "polars.DataFrame":
         """One row a run and checkpoint: run, round, regret."""
-        frame: polars.DataFrame = package("polars").DataFrame(self._columns())
+        frame: polars.DataFrame = package("polars", "Runs.to_frame").DataFrame(self._columns())
         return frame
 
     def to_pandas(self) -> "pandas.DataFrame":

@@ -105,7 +105,7 @@ def simulate(
 
 def check_log(log: str | PathLike[str], evaluation: str) -> None:
     """Raise, before the work, where a log cannot be written."""
-    require("polars")
+    require("polars", user="a log of simulate")
     if evaluation not in ("auto", "live"):
         raise InvalidArgument("evaluation", evaluation, '"live" with a log: kernels count no votes')
     check_file("log", file_path("log", log))
