@@ -33,16 +33,18 @@ class Site(NamedTuple):
     open_address: str
 
 
-def filled(folder: Path, name: str, actions: list[str], decisions: int) -> None:
+def filled(
+    folder: Path, name: str, actions: list[str], decisions: int, start: float = 1_700_000_000.0, step: float = 3_000.0
+) -> None:
     """Weeks of traffic at once: a file that the service opens."""
-    rng, now = random.Random(3), [1_790_000_000.0]
+    rng, now = random.Random(3), [start]
     storage = SQLiteStorage(folder / f"{name}.db", synchronous="OFF")
     given = {"actions": actions, "recipe": es.EnsembleSampling(size=10), "baseline": (actions[0], 0.1)}
     experiment = begun(storage, {"name": name}, given | {"reward": es.Reward(wait="4 h", default=0)}, lambda: now[0])
 
     def traffic() -> None:
         for number in range(decisions):
-            now[0] += 3_000.0
+            now[0] += step
             experiment.decide(id=f"q{number}")
             if number > 2 and rng.random() < 0.6:
                 experiment.reward(f"q{number - 2}", float(rng.random() < 0.4))
@@ -56,6 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     data = tmp_path_factory.mktemp("data")
     (data / "experiments").mkdir()
     filled(data / "experiments", "shop", HOSTILE, 500)
+    filled(data / "experiments", "open", HOSTILE, 100, time.time() - 300, 3.0)
     filled(data / "experiments", "fresh", ["a", "b"], 0)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
@@ -74,7 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1400])
-@pytest.mark.parametrize("path", ["/", "/experiments/shop", "/experiments/fresh", "/docs"])
+@pytest.mark.parametrize("path", ["/", "/experiments/shop", "/experiments/open", "/experiments/fresh", "/docs"])
 def test_nothing_is_complained_of_and_nothing_sticks_out(path: str, width: int, scheme: str, browser: Any, site: Site) -> None:
     visit(browser, site.address + path, width, scheme)
     assert browser.get_log("browser") == []
@@ -85,6 +88,16 @@ def test_nothing_is_complained_of_and_nothing_sticks_out(path: str, width: int, 
         "return [style('html', 'backgroundColor'), style('h1', 'color')]"
     )
     assert seen == [as_rgb(getattr(variables()[name], scheme)) for name in ("--paper", "--ink")]
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_provisional_lines_are_dashed(width: int, browser: Any, site: Site) -> None:
+    visit(browser, f"{site.address}/experiments/open", width)
+    assert "100 decisions are within their 4 h" in browser.find_element("css selector", ".notice").text
+    dashes = browser.execute_script(
+        "return [...document.querySelectorAll('figure svg .line.provisional')].map(l => getComputedStyle(l).strokeDasharray)"
+    )
+    assert len(dashes) >= 2 and all(dash != "none" for dash in dashes)
 
 
 @pytest.mark.parametrize("width", [400, 1400])

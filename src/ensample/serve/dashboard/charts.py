@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ensample.numerals import aligned, numeral, percent, several, signed
-from ensample.serve.dashboard.lift import Checkpoint
+from ensample.serve.dashboard.lift import Checkpoint, Provisional
 from ensample.serve.dashboard.svg import Frame, element, number_label, points, round_steps, time_labels
 from ensample.serve.dashboard.timeline import Stretch, Width
 from ensample.serve.pages import shortened
@@ -20,6 +20,7 @@ __all__ = [
     "brief",
     "delay_chart",
     "disagreement_chart",
+    "interval_strip",
     "lift_chart",
     "reward_chart",
     "share_chart",
@@ -38,17 +39,43 @@ class Band(NamedTuple):
     colour: str
 
 
-def lift_chart(path: Sequence[Checkpoint], width: float, label: str) -> Markup:
-    """The lift and its bounds while decisions came in; `width` is that of the rewards' range."""
+def lift_chart(path: Sequence[Checkpoint], ahead: Sequence[Provisional], width: float, label: str) -> Markup:
+    """Draw the lift and its bounds while decisions came in, and a provisional line `ahead` with the open ones.
+
+    `width` is that of the rewards' range.
+    """
     looks = [Checkpoint(look.rows, *(width * number for number in look[1:])) for look in path]
-    late = [look for look in looks if look.rows >= EARLY * looks[-1].rows]
-    low, high = min(0.0, *(look.low for look in late)), max(0.0, *(look.high for look in late))
+    ahead = [Provisional(look.rows, width * look.value) for look in ahead]
+    last = (ahead or looks)[-1].rows
+    late = [look for look in looks if look.rows >= EARLY * last]
+    heights = [0.0, *(look.value for look in ahead), *(look.low for look in late), *(look.high for look in late)]
+    low, high = min(heights), max(heights)
     room = 0.04 * (high - low)
-    frame = Frame((0.0, float(looks[-1].rows)), (low - room, high + room))
+    frame = Frame((0.0, float(last)), (low - room, high + room))
+    below = [(step, number_label(step)) for step in round_steps(0.0, float(last), 4)]
+    drawn = settled_lift(frame, looks) if looks else []
+    if ahead:
+        start = [Provisional(looks[-1].rows, looks[-1].value)] if looks else []
+        line = [(frame.x(look.rows), frame.y(look.value)) for look in (*start, *ahead)]
+        drawn.append(element("polyline", points=points(line), class_="s0 line provisional"))
+        drawn.append(element("circle", cx=line[-1][0], cy=line[-1][1], r=3.0, class_="s0 line"))
+    return frame.drawing(label, frame.axes(below), drawn, frame.spots([*lift_words(looks), *ahead_words(looks, ahead)]))
+
+
+def settled_lift(frame: Frame, looks: Sequence[Checkpoint]) -> list[Markup]:
+    """Draw the line with its bounds."""
     around = [(frame.x(look.rows), frame.y(look.high)) for look in looks]
     around += [(frame.x(look.rows), frame.y(look.low)) for look in reversed(looks)]
     line = [(frame.x(look.rows), frame.y(look.value)) for look in looks]
-    said = [
+    return [
+        element("polygon", points=points(around), class_="s0 field"),
+        element("polyline", points=points(line), class_="s0 line"),
+        element("circle", cx=line[-1][0], cy=line[-1][1], r=3.5, class_="s0 dot"),
+    ]
+
+
+def lift_words(looks: Sequence[Checkpoint]) -> list[tuple[float, float, str]]:
+    return [
         (
             before.rows,
             look.rows,
@@ -56,13 +83,14 @@ def lift_chart(path: Sequence[Checkpoint], width: float, label: str) -> Markup:
         )
         for before, look in pairwise([Checkpoint(0, 0.0, 0.0, 0.0), *looks])
     ]
-    below = [(step, number_label(step)) for step in round_steps(0.0, float(looks[-1].rows), 4)]
-    drawn = [
-        element("polygon", points=points(around), class_="s0 field"),
-        element("polyline", points=points(line), class_="s0 line"),
-        element("circle", cx=line[-1][0], cy=line[-1][1], r=3.5, class_="s0 dot"),
+
+
+def ahead_words(looks: Sequence[Checkpoint], ahead: Sequence[Provisional]) -> list[tuple[float, float, str]]:
+    start = Provisional(looks[-1].rows if looks else 0, 0.0)
+    return [
+        (before.rows, look.rows, f"after {several(look.rows, 'decision')}, provisional: {signed(look.value)}")
+        for before, look in pairwise([start, *ahead])
     ]
-    return frame.drawing(label, frame.axes(below), drawn, frame.spots(said))
 
 
 def moment(start: int, width: Width) -> str:
@@ -75,29 +103,44 @@ def span(stretches: Stretches, width: Width) -> tuple[float, float]:
 
 
 def reward_chart(stretches: Stretches, width: Width, label: str) -> Markup:
-    """The mean reward of the decisions of each stretch, and that of the holdout."""
-    shown = [(start, stretch) for start, stretch in stretches if stretch.rewarded][-LAST:]
-    means = [(start, stretch.total / stretch.rewarded) for start, stretch in shown]
+    """Draw the mean reward of the decisions of each stretch, that of the holdout, and a provisional one with open decisions."""
+    shown = [(start, stretch) for start, stretch in stretches if stretch.rewarded or stretch.open][-LAST:]
+    means = [(start, stretch.total / stretch.rewarded) for start, stretch in shown if stretch.rewarded]
+    ahead = [(start, provisional_mean(stretch)) for start, stretch in shown if stretch.open]
     held = [(start, stretch.held_total / stretch.held_rewarded) for start, stretch in shown if stretch.held_rewarded]
-    values = [mean for _, mean in (*means, *held)]
+    values = [mean for _, mean in (*means, *held, *ahead)]
     low, high = min(0.0, *values), max(0.0, *values)
     frame = Frame(span(shown, width), (low, high + 0.06 * ((high - low) or 1.0)))
     half = width.seconds / 2
     drawn = [element("circle", cx=frame.x(start + half), cy=frame.y(mean), r=2.5, class_="s1 dot") for start, mean in held]
-    for run in runs(means, width.seconds):
+    for run in runs(means, width.seconds) if means else []:
         line = [(frame.x(start + half), frame.y(mean)) for start, mean in run]
         drawn.append(element("polyline", points=points(line), class_="s0 line"))
         if len(means) <= 40 or len(run) == 1:
             drawn += [element("circle", cx=x, cy=y, r=2.8, class_="s0 dot") for x, y in line]
-    said = []
-    for start, stretch in shown:
-        words = (
-            f"{moment(start, width)}: {aligned(stretch.total / stretch.rewarded)} over {several(stretch.rewarded, 'reward')}"
-        )
-        if stretch.held_rewarded:
-            words += f"; holdout {aligned(stretch.held_total / stretch.held_rewarded)} over {stretch.held_rewarded:,}"
-        said.append((start, start + width.seconds, words))
+    if ahead:
+        before = [each for each in means if each[0] < ahead[0][0]][-1:]
+        for run in runs([*before, *ahead], width.seconds):
+            line = [(frame.x(start + half), frame.y(mean)) for start, mean in run]
+            drawn.append(element("polyline", points=points(line), class_="s0 line provisional"))
+            drawn += [element("circle", cx=x, cy=y, r=2.5, class_="s0 line") for x, y in line if len(ahead) <= 40]
+    said = [(start, start + width.seconds, f"{moment(start, width)}: {reward_words(stretch)}") for start, stretch in shown]
     return frame.drawing(label, frame.axes(time_labels(*span(shown, width))), drawn, frame.spots(said))
+
+
+def provisional_mean(stretch: Stretch) -> float:
+    return (stretch.total + stretch.open_total) / (stretch.rewarded + stretch.open)
+
+
+def reward_words(stretch: Stretch) -> str:
+    parts = []
+    if stretch.rewarded:
+        parts.append(f"{aligned(stretch.total / stretch.rewarded)} over {several(stretch.rewarded, 'reward')}")
+    if stretch.held_rewarded:
+        parts.append(f"holdout {aligned(stretch.held_total / stretch.held_rewarded)} over {stretch.held_rewarded:,}")
+    if stretch.open:
+        parts.append(f"provisional {aligned(provisional_mean(stretch))} with {stretch.open:,} open")
+    return "; ".join(parts)
 
 
 def runs(means: Sequence[tuple[int, float]], step: int) -> list[list[tuple[int, float]]]:
@@ -188,6 +231,15 @@ def bar(share: float, colour: str, label: str) -> Markup:
     """A share of 1 as a bar."""
     inside = element("rect", width="100%", height="100%", class_="track")
     inside += element("rect", width=f"{100 * min(max(share, 0.0), 1.0):.2f}%", height="100%", class_=f"{colour} fill")
+    return element("svg", inside, class_="bar", role="img", aria_label=label)
+
+
+def interval_strip(place: float, low: float, high: float, label: str) -> Markup:
+    """Draw a number and its interval, all of them shares of the width."""
+    x = [f"{4.0 + 92.0 * min(max(share, 0.0), 1.0):.1f}%" for share in (place, low, high)]
+    inside = element("rect", width="100%", height="100%", class_="track")
+    inside += element("line", x1=x[1], x2=x[2], y1="50%", y2="50%", class_="s0 line")
+    inside += element("circle", cx=x[0], cy="50%", r=4.0, class_="s0 dot")
     return element("svg", inside, class_="bar", role="img", aria_label=label)
 
 

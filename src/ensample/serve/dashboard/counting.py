@@ -45,12 +45,15 @@ class Counted:
         """The share of events that is counted."""
         return self.summary.seq / self.events if self.events else 1.0
 
-    def look(self, experiment: Experiment, budget: float) -> None:
-        """Count for so many seconds at most, in the thread that asks, and hash the last snapshot again."""
+    def look(self, experiment: Experiment, budget: float, now: int | None) -> None:
+        """Count for so many seconds at most, in the thread that asks, and hash the last snapshot again.
+
+        All events before `now` are committed: once they are counted, the waits that are over at `now` are over here too.
+        """
         self._awaited = True
         with self.lock, closing(experiment.reader()) as reader:
             self._awaited = False
-            self._count(reader, enough=after(budget))
+            self._count(reader, enough=after(budget), now=now)
             self._verify(experiment, reader)
 
     def go_along(self, experiment: Experiment, enough: Enough) -> None:
@@ -62,7 +65,7 @@ class Counted:
             finally:
                 self.lock.release()
 
-    def _count(self, reader: Reading, enough: Enough) -> None:
+    def _count(self, reader: Reading, enough: Enough, now: int | None = None) -> None:
         self.events = reader.count
         summary = self.summary
         if summary.seq < reader.count:
@@ -70,6 +73,8 @@ class Counted:
                 summary.enter(event)
                 if number % PIECE == 0 and enough():
                     break
+        if now is not None and summary.seq == reader.count:
+            summary.settle(now)
         summary.flush()
 
     def _verify(self, experiment: Experiment, reader: Reading) -> None:
@@ -115,9 +120,9 @@ def count_along(experiments: Sequence[Experiment], budget: float = ALONG) -> Non
             known(experiment).go_along(experiment, lambda: over() or happened() != before)
 
 
-def counted(experiment: Experiment, budget: float = BUDGET) -> tuple[Counted, list[Posed]]:
-    """Counted on, and the last questions."""
+def counted(experiment: Experiment, budget: float = BUDGET, now: int | None = None) -> tuple[Counted, list[Posed]]:
+    """Count on, as of `now` where it is known; return the summary and the last questions."""
     found = known(experiment)
-    found.look(experiment, budget)
+    found.look(experiment, budget, now)
     with found.lock:
         return found, list(found.summary.recent)

@@ -3,15 +3,25 @@
 import math
 from typing import NamedTuple
 
-from ensample.numerals import NOTHING, aligned, percent, signed
+from ensample.numerals import NOTHING, aligned, percent, several, signed
 from ensample.serve.dashboard.charts import brief
 from ensample.serve.dashboard.counting import Counted
 from ensample.serve.dashboard.latency import Latency
-from ensample.serve.dashboard.lift import Checkpoint
+from ensample.serve.dashboard.lift import Checkpoint, Provisional
 from ensample.serve.dashboard.present import Present
 from ensample.serve.dashboard.summary import Summary
 
-__all__ = ["Fact", "exploring_facts", "facts_of", "inside_facts", "join_facts", "looks", "outcome_facts", "scale"]
+__all__ = [
+    "Fact",
+    "exploring_facts",
+    "facts_of",
+    "inside_facts",
+    "join_facts",
+    "looks",
+    "outcome_facts",
+    "provisional_looks",
+    "scale",
+]
 
 
 class Fact(NamedTuple):
@@ -34,19 +44,42 @@ def looks(summary: Summary) -> list[Checkpoint]:
     return [*(look for look in lift.path if look.rows < lift.lower.count), lift.now()]
 
 
+def provisional_looks(summary: Summary) -> list[Provisional]:
+    """Return how the lift would go on with the decisions that are within their wait."""
+    return summary.lift.with_open(stretch for _, stretch in summary.timeline.stretches())
+
+
+def mean_note(summary: Summary) -> str:
+    """Say what the mean reward is over, and what it would be with open decisions."""
+    if summary.settings.reward.wait is None:
+        return ""
+    parts = [f"over {several(summary.rewarded, 'decision')}"]
+    stretches = [stretch for _, stretch in summary.timeline.stretches()]
+    if waiting := sum(stretch.open for stretch in stretches):
+        count = summary.rewarded + waiting
+        mean = (summary.total + sum(stretch.open_total for stretch in stretches)) / count
+        parts.append(f"provisional {aligned(mean)} over {count:,}")
+    return "; ".join(parts)
+
+
+def rate_note(summary: Summary) -> str:
+    return "" if summary.settings.reward.wait is None else f"over {several(summary.joining.settled, 'decision')}"
+
+
 def facts_of(summary: Summary, now: Present, path: list[Checkpoint]) -> list[Fact]:
     mean = aligned(summary.total / summary.rewarded) if summary.rewarded else NOTHING
     rate = summary.joining.rate
     found = [
         Fact("Decisions", f"{now.decisions:,}"),
         Fact("Rewards learned", f"{now.version:,}", "the version of the model"),
-        Fact("Mean reward", mean),
-        Fact("Join rate", NOTHING if rate is None else percent(rate)),
+        Fact("Mean reward", mean, mean_note(summary)),
+        Fact("Join rate", NOTHING if rate is None else percent(rate), rate_note(summary)),
         Fact("Disagreement", NOTHING if now.disagreement is None else percent(now.disagreement)),
     ]
     if path:
         width, last = scale(summary), path[-1]
-        found.insert(2, Fact("Lift", signed(width * last.value), f"{signed(width * last.low)} to {signed(width * last.high)}"))
+        ends = f"{signed(width * last.low)} to {signed(width * last.high)}"
+        found.insert(2, Fact("Lift", signed(width * last.value), f"{ends}, over {several(last.rows, 'decision')}"))
     return found
 
 

@@ -1,8 +1,9 @@
-"""Which reward belongs to which decision: how many came, how long that took, and the decisions whose fate is known, in order.
+"""Rewards joined with their decisions: how many came, how long that took, and decisions handed on once they are final.
 
 Where decisions wait for a while, those that are rewarded early are not like the others: clicks come before their absence. So
-they are handed on in the order in which they were taken, up to the first that still waits. Where they wait for ever they are
-handed on as their rewards come, and those without one are left out.
+decisions are handed on in the order in which they were taken, each once its wait is over. Until then it has a provisional
+reward: what came so far, or the default. Where decisions wait for ever they are handed on as their rewards come, and those
+without one are left out.
 """
 
 import heapq
@@ -21,11 +22,12 @@ SLOTS = 44  # of delays: from a millisecond to 2^43 of them, by factors of 2
 class Pending:
     """A decision until it is handed on."""
 
-    __slots__ = ("active", "came", "closed", "gain", "held", "reward", "time")
+    __slots__ = ("action", "active", "came", "closed", "gain", "held", "provisional", "reward", "time")
 
-    def __init__(self, time: int, active: bool, held: bool, gain: Gain | None) -> None:
-        self.time, self.active, self.held, self.gain = time, active, held, gain
+    def __init__(self, time: int, action: int, active: bool, held: bool, gain: Gain | None) -> None:
+        self.time, self.action, self.active, self.held, self.gain = time, action, active, held, gain
         self.reward: float | None = None
+        self.provisional: float | None = None  # as it is counted until the wait is over
         self.came, self.closed = False, False  # whether a reward came, rather than the default
 
 
@@ -49,10 +51,13 @@ class Delays:
 
 
 class Joining:
-    """`settle` is given each decision whose fate is known."""
+    """Decisions with their rewards: `settle` is given those that are final, `revise` provisional rewards of others."""
 
-    def __init__(self, rules: Reward, settle: Callable[[Pending], None]) -> None:
-        self.rules, self.settle = rules, settle
+    def __init__(
+        self, rules: Reward, settle: Callable[[Pending], None], revise: Callable[[Pending, float | None], None]
+    ) -> None:
+        self.rules, self.settle, self.revise = rules, settle, revise
+        self.within = 0  # decisions that were shown and are within their wait
         self.wait = rules.wait_microseconds
         self.delays = Delays()
         self.shown = self.joined = 0  # decisions that were shown, and those of them that a reward came for
@@ -71,12 +76,22 @@ class Joining:
         if self.wait is not None:
             self._queue.append(pending)
             heapq.heappush(self._due, (event.time + self.wait, event.round, event.id))
+            if event.active:
+                self._begin_wait(pending)
+            self._hand_on_until(event.time)
 
     def activated(self, event: Activated) -> None:
         pending = self._open.get(event.id)
         if event.outcome == "applied" and pending is not None:
             pending.active = True
             self.shown += 1
+            if self.wait is not None:
+                self._begin_wait(pending)
+
+    def _begin_wait(self, pending: Pending) -> None:
+        self.within += 1
+        if self.rules.default is not None:
+            self.revise(pending, self.rules.default)
 
     def rewarded(self, event: Rewarded) -> None:
         pending = self._open.get(event.id)
@@ -87,13 +102,18 @@ class Joining:
             self.joined += 1
             self.delays.add(event.time - pending.time)
         pending.reward = (pending.reward or 0.0) + event.value
+        if pending.provisional is not None:
+            self.revise(pending, pending.reward)
         if self.rules.rule == "first":
             self._close(event.id)
 
     def expired(self, event: Expired) -> None:
-        """As `State.due_at`: the earliest deadlines first, at most so many."""
+        self.expire(event.time, event.most)
+
+    def expire(self, time: int, most: int | None = None) -> None:
+        """Close what is due, as `State.due_at`: the earliest deadlines first, at most so many."""
         closed = 0
-        while self._due and self._due[0][0] < event.time and (event.most is None or closed < event.most):
+        while self._due and self._due[0][0] < time and (most is None or closed < most):
             id = heapq.heappop(self._due)[2]
             pending = self._open.get(id)
             if pending is None:
@@ -102,15 +122,23 @@ class Joining:
                 pending.reward = self.rules.default
             self._close(id)
             closed += 1
+        self._hand_on_until(time)
 
     def _close(self, id: str) -> None:
         pending = self._open.pop(id)
         pending.closed = True
         if self.wait is None:
             self._hand_on(pending)
-            return
-        while self._queue and self._queue[0].closed:
-            self._hand_on(self._queue.popleft())
+
+    def _hand_on_until(self, time: int) -> None:
+        """Hand on the decisions that are closed and whose wait is over."""
+        wait, queue = self.wait or 0, self._queue
+        while queue and queue[0].closed and queue[0].time + wait < time:
+            pending = queue.popleft()
+            self.within -= pending.active
+            if pending.provisional is not None:
+                self.revise(pending, None)
+            self._hand_on(pending)
 
     def _hand_on(self, pending: Pending) -> None:
         if pending.active:

@@ -10,14 +10,16 @@ has mean V(pi) - V(rho) given the past, because the mean of d is 0. With rewards
 far. c is the mean of the rewards before.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from ensample.evaluation.sequences import LowerBound
+from ensample.serve.dashboard.timeline import Stretch
 from ensample.types import FloatArray
 
-__all__ = ["ALARM", "Checkpoint", "Gain", "Lift", "against_action", "against_chance"]
+__all__ = ["ALARM", "Checkpoint", "Gain", "Lift", "Provisional", "against_action", "against_chance"]
 
 ALARM = 0.05
 CHECKPOINTS = 80
@@ -39,6 +41,13 @@ class Checkpoint(NamedTuple):
     value: float
     low: float
     high: float
+
+
+class Provisional(NamedTuple):
+    """The lift with decisions that are within their wait, by the rewards that they have so far."""
+
+    rows: int
+    value: float
 
 
 def against_action(propensities: list[float], chosen: int, baseline: int, share: float) -> Gain | None:
@@ -113,6 +122,22 @@ class Lift:
         if len(self.path) > CHECKPOINTS:
             self.path = self.path[1::2]
             self._every = max(2 * self._every, self.path[-1].rows // CHECKPOINTS)
+
+    def with_open(self, stretches: Iterable[Stretch]) -> list[Provisional]:
+        """Return how the lift would go on with the open decisions of some stretches, after each of them. It has no bounds.
+
+        The sum of d (r - c) is taken with the mean reward as c.
+        """
+        found, count, r, d, dr = [], 0, 0.0, 0.0, 0.0
+        for stretch in stretches:
+            if not stretch.open_gains:
+                continue
+            count, r = count + stretch.open_gains, r + stretch.open_r
+            d, dr = d + stretch.open_d, dr + stretch.open_dr
+            rows = self.lower.count + count
+            value = (self.lower.total + dr - (self._total + r) / rows * d) / rows
+            found.append(Provisional(rows, min(max(value, -1.0), 1.0)))
+        return found
 
     def now(self) -> Checkpoint:
         """Once all that waits was taken in. Over few decisions the mean may lie where no lift can be: it ends there."""

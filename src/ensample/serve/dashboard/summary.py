@@ -10,9 +10,10 @@ import numpy as np
 from ensample.evaluation.propensity_check import HEIGHTS, PropensityCheck, by_height
 from ensample.experiments.events import Activated, Decided, Event, Expired, Rewarded
 from ensample.experiments.settings import Settings
+from ensample.serve.dashboard.action_means import ActionMeans
 from ensample.serve.dashboard.joining import Joining, Pending
 from ensample.serve.dashboard.lift import Gain, Lift, against_action, against_chance
-from ensample.serve.dashboard.timeline import Timeline
+from ensample.serve.dashboard.timeline import Stretch, Timeline
 
 __all__ = ["OTHERS", "Posed", "Summary"]
 
@@ -58,7 +59,8 @@ class Summary:
         self.total, self.rewarded = 0.0, 0
         self.check, self.heights, self.draws = (PropensityCheck(ALARM / 3) for _ in range(3))
         self.timeline, self.lift = Timeline(), Lift()
-        self.joining = Joining(settings.reward, self._settled)
+        self.action_means = ActionMeans()
+        self.joining = Joining(settings.reward, self._settled, self._revised)
         self.recent: deque[Posed] = deque(maxlen=RECENT)
         self._offers: dict[tuple[str, ...], UncheckedOffer] = {}
         self._unchecked = 0
@@ -93,7 +95,7 @@ class Summary:
             offer.drawn.append(DRAWN.index(event.drawn))
             stretch.known += 1
             stretch.disagreement += self._disagreement(event.propensities, offer)
-        self.joining.decided(event, Pending(event.time, event.active, event.drawn == "baseline", gain))
+        self.joining.decided(event, Pending(event.time, own, event.active, event.drawn == "baseline", gain))
         if self._unchecked >= PIECE:
             self._check()
         self.recent.append(Posed(event.context, (event.features or event.offer) if event.narrowed else None))
@@ -143,16 +145,45 @@ class Summary:
             squares += share * share - 2.0 * share * propensities[offer.baseline] + 2.0 * share * least
         return min(max(1.0 - squares / (kept * kept), 0.0), 1.0)
 
+    def _scaled(self, reward: float) -> float:
+        """Return a reward as a number in [0, 1], if it is none of several that are added up."""
+        rules = self.settings.reward
+        return (reward - rules.low) / (rules.high - rules.low)
+
     def _settled(self, pending: Pending) -> None:
-        """A decision whose fate is known."""
+        """Count a decision that is final."""
         if pending.reward is None:
             return
-        rules = self.settings.reward
+        scaled = self._scaled(pending.reward)
         self.total += pending.reward
         self.rewarded += 1
         self.timeline.at(pending.time).reward(pending.reward, pending.held)
+        self.action_means.add(pending.action, scaled)
         if pending.gain is not None:
-            self.lift.add(pending.gain, (pending.reward - rules.low) / (rules.high - rules.low))
+            self.lift.add(pending.gain, scaled)
+
+    def _revised(self, pending: Pending, reward: float | None) -> None:
+        """Count a decision within its wait by a provisional reward, or no longer."""
+        before, pending.provisional = pending.provisional, reward
+        stretch = self.timeline.at(pending.time)
+        if before is not None:
+            self._add_open(stretch, pending.gain, before, -1)
+        if reward is not None:
+            self._add_open(stretch, pending.gain, reward, 1)
+
+    def _add_open(self, stretch: Stretch, gain: Gain | None, reward: float, sign: int) -> None:
+        stretch.open += sign
+        stretch.open_total += sign * reward
+        if gain is not None:
+            r = self._scaled(reward)
+            stretch.open_gains += sign
+            stretch.open_r += sign * r
+            stretch.open_d += sign * gain.d
+            stretch.open_dr += sign * gain.d * r
+
+    def settle(self, now: int) -> None:
+        """Close what is due at `now`, once all events before it were entered."""
+        self.joining.expire(now)
 
     def _check(self) -> None:
         """Three tests: by action, by the height of the propensity, and of who drew."""
@@ -184,6 +215,7 @@ class Summary:
         """Take in what waits for others like it."""
         self._check()
         self.lift.flush()
+        self.action_means.flush()
 
     @property
     def holds(self) -> bool:

@@ -28,11 +28,19 @@ MOST = 48  # stretches; of days there may be more
 
 
 class Stretch:
-    """Sums of the decisions of a stretch of time, and of their rewards, whenever those came."""
+    """Sums of the decisions of a stretch of time, and of their rewards, whenever those came.
 
-    __slots__ = ("actions", "decisions", "disagreement", "held_rewarded", "held_total", "known", "rewarded", "total")
+    Those that begin with `open` are of decisions within their wait, by their provisional rewards. The last four are of those
+    with a part in the lift, their rewards r scaled to [0, 1]: how many, and the sums of r, d and d r.
+    """
+
+    SUMS = ("decisions", "known", "disagreement", "rewarded", "total", "held_rewarded", "held_total")
+    OPEN = ("open", "open_total", "open_gains", "open_r", "open_d", "open_dr")
+    __slots__ = ("actions", *SUMS, *OPEN)
 
     def __init__(self) -> None:
+        self.open, self.open_total = 0, 0.0
+        self.open_gains, self.open_r, self.open_d, self.open_dr = 0, 0.0, 0.0, 0.0
         self.decisions = 0
         self.actions: dict[int, int] = {}  # decisions by place of the action
         self.known, self.disagreement = 0, 0.0  # decisions whose propensities are known
@@ -47,7 +55,7 @@ class Stretch:
             self.held_total += value
 
     def join(self, other: "Stretch") -> None:
-        for name in ("decisions", "known", "disagreement", "rewarded", "total", "held_rewarded", "held_total"):
+        for name in (*self.SUMS, *self.OPEN):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for action, count in other.actions.items():
             self.actions[action] = self.actions.get(action, 0) + count

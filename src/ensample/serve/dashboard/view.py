@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from ensample.numerals import decimals, numeral, percent, several, signed
+from ensample.numerals import aligned, decimals, numeral, percent, several, signed
+from ensample.serve.dashboard.action_means import ActionMean
 from ensample.serve.dashboard.charts import (
     Band,
     bar,
@@ -13,6 +14,7 @@ from ensample.serve.dashboard.charts import (
     brief,
     delay_chart,
     disagreement_chart,
+    interval_strip,
     lift_chart,
     reward_chart,
     share_chart,
@@ -26,6 +28,7 @@ from ensample.serve.dashboard.facts import (
     join_facts,
     looks,
     outcome_facts,
+    provisional_looks,
     scale,
 )
 from ensample.serve.dashboard.latency import Latency
@@ -60,11 +63,18 @@ class View(NamedTuple):
     facts: list[Fact]
     reference: str
     lift: Markup | None
+    lift_bounds: bool  # whether there is more than a provisional line
     lift_words: str
     why_no_lift: str
     reward: Markup | None
     has_holdout: bool
     leaves_out: bool  # whether decisions without a reward are
+    waits: bool  # whether decisions wait for a while, rather than for ever
+    within: str  # how many decisions are within their wait, and what that means
+    provisional: str  # what the provisional lines count
+    means: list[Row]  # the mean reward of each action
+    more_means: int
+    bounded: bool  # whether these means have intervals
     time: str
     disagreement: Markup | None
     every: str  # how long a stretch of time is
@@ -96,7 +106,9 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
     bands = bands_of(summary)
     check = check_rows(summary)
     votes = vote_rows(now, bands)
-    path = looks(summary)
+    path, ahead = looks(summary), provisional_looks(summary)
+    is_open = any(stretch.open for _, stretch in stretches)
+    means = mean_rows(summary)
     return View(
         name=name,
         paused=paused,
@@ -104,12 +116,21 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
         describes=description(summary, now),
         facts=facts_of(summary, now, path),
         reference=reference_of(summary),
-        lift=lift_chart(path, scale(summary), f"Lift over {reference_of(summary)} and its bounds") if path else None,
+        lift=lift_chart(path, ahead, scale(summary), f"Lift over {reference_of(summary)} and its bounds")
+        if path or ahead
+        else None,
+        lift_bounds=bool(path),
         lift_words=lift_words(summary, path),
         why_no_lift=why_no_lift(summary),
-        reward=reward_chart(stretches, width, f"Mean reward by {width.says}") if summary.rewarded else None,
+        reward=reward_chart(stretches, width, f"Mean reward by {width.says}") if summary.rewarded or is_open else None,
         has_holdout=settings.baseline is not None,
         leaves_out=settings.reward.default is None,
+        waits=settings.reward.wait is not None,
+        within=within_words(summary),
+        provisional=provisional_words(summary) if is_open else "",
+        means=means[:ROWS],
+        more_means=len(means[ROWS:]),
+        bounded=settings.reward.rule == "first",
         time=f"{datetime.now(UTC):%d %b %Y, %H:%M:%S} UTC",
         disagreement=disagreement_chart(stretches, width, f"Disagreement by {width.says}"),
         every=width.says,
@@ -157,11 +178,31 @@ def reference_of(summary: Summary) -> str:
 
 def lift_words(summary: Summary, path: list[Checkpoint]) -> str:
     if not path:
-        return ""
+        return "No decision's wait is over yet: the line is provisional."
     width, last = scale(summary), path[-1]
     ends = f"{signed(width * last.low)} and {signed(width * last.high)}"
     verdict = "The policy earns more" if last.low > 0 else "The policy earns less" if last.high < 0 else "Not told apart yet"
     return f"{verdict}: {signed(width * last.value)} a decision, between {ends} over {several(last.rows, 'decision')}."
+
+
+def within_words(summary: Summary) -> str:
+    """Say which decisions do not count yet, and why."""
+    rules, count = summary.settings.reward, summary.joining.within
+    if rules.wait is None or not count:
+        return ""
+    wait = brief(float(rules.wait))  # type: ignore[arg-type]
+    are = f"{several(count, 'decision')} {'is' if count == 1 else 'are'} within {'its' if count == 1 else 'their'} {wait}"
+    return (
+        f"{are}: lift, mean rewards and join rate count a decision once its wait is over, "
+        "because rewards that come early would bias them."
+    )
+
+
+def provisional_words(summary: Summary) -> str:
+    default = summary.settings.reward.default
+    return (
+        "" if default is None else f"provisional: decisions within their wait count as {numeral(default)} until a reward comes"
+    )
 
 
 def why_no_lift(summary: Summary) -> str:
@@ -187,6 +228,27 @@ def bands_of(summary: Summary) -> list[Band]:
     if rest := frozenset(order) - set(own):
         found.append(Band(f"{len(rest)} others", rest, "s9"))
     return found
+
+
+def mean_rows(summary: Summary) -> list[Row]:
+    """Return the mean reward of each action with its interval, those that were chosen most first, on one scale."""
+    low, width = summary.settings.reward.low, scale(summary)
+    names = list(summary.actions)
+    order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
+    known = [(names[place], found) for place in order if (found := summary.action_means[place]) is not None]
+    if summary.settings.reward.rule == "sum":  # sums have no range that is known
+        return [Row(name, (aligned(low + width * mean.value), "", f"{mean.count:,}"), Markup()) for name, mean in known]
+    left = min((mean.low for _, mean in known[:ROWS]), default=0.0)
+    right = max((mean.high for _, mean in known[:ROWS]), default=1.0)
+    return [mean_row(name, mean, (low, width), (left, right)) for name, mean in known]
+
+
+def mean_row(name: str, mean: ActionMean, scaled: tuple[float, float], ends: tuple[float, float]) -> Row:
+    value, low, high = (aligned(scaled[0] + scaled[1] * number) for number in mean[1:])
+    left, span = ends[0], (ends[1] - ends[0]) or 1.0
+    places = [(number - left) / span for number in mean[1:]]
+    label = f"mean {value}, interval {low} to {high}"
+    return Row(name, (value, f"{low} to {high}", f"{mean.count:,}"), interval_strip(*places, label))
 
 
 def vote_rows(now: Present, bands: list[Band]) -> list[Row]:

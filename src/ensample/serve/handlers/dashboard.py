@@ -11,7 +11,7 @@ from ensample.serve.dashboard.facts import looks, scale
 from ensample.serve.dashboard.latency import commit_latency
 from ensample.serve.dashboard.present import present
 from ensample.serve.dashboard.view import view_of
-from ensample.serve.handlers.experiments import hosted
+from ensample.serve.handlers.experiments import hosted, time_of
 from ensample.serve.pages import page
 
 __all__ = ["experiment_page", "experiments_page"]
@@ -58,7 +58,8 @@ def lift_of(experiment: Any) -> str:
 async def experiment_page(call: Call) -> Response:
     """Counted in a thread of its own for less than a second; what is not counted by then is said to be."""
     found, name, service = hosted(call), call.path("experiment"), call.service
-    summary, recent = await service.aside(counted, found.experiment)
+    time = await time_of(found)
+    summary, recent = await service.aside(lambda: counted(found.experiment, now=time))
     now = await found.worker.ask(lambda: present(found.experiment, recent))
     host = call.headers.get("host", "localhost:8000")
 

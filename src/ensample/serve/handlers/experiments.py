@@ -1,18 +1,28 @@
 """Experiments: made, looked at, changed, paused."""
 
-from ensample.errors import InvalidArgument
+from contextlib import suppress
+
+from ensample.errors import InvalidArgument, StorageError
 from ensample.serve.calls import Answer, Call
 from ensample.serve.catalog import Hosted
 from ensample.serve.messages import ActionsChange, ExperimentCall, ExperimentView, Listed, PauseCall
 from ensample.serve.recipes import given_of
+from ensample.serve.refusals import Refusal
 from ensample.serve.sizes import check_actions
 
-__all__ = ["change_actions", "experiment", "experiments", "hosted", "pause", "put_experiment"]
+__all__ = ["change_actions", "experiment", "experiments", "hosted", "pause", "put_experiment", "time_of"]
 
 
 def hosted(call: Call) -> Hosted:
     """The experiment that a call names."""
     return call.service.catalog[call.path("experiment")]
+
+
+async def time_of(found: Hosted) -> int | None:
+    """Return the experiment's time: events before it are committed once this is answered. None where nothing can be kept."""
+    with suppress(StorageError, Refusal):
+        return await found.worker.ask(found.experiment.now)
+    return None
 
 
 def view(name: str, found: Hosted, hashed: bool = False) -> ExperimentView:

@@ -5,25 +5,23 @@ import math
 import os
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from ensample.errors import EnsampleError, InvalidArgument, StorageError
+from ensample.errors import EnsampleError, InvalidArgument
 from ensample.evaluation import evaluate as evaluated
 from ensample.experiments import Experiment
 from ensample.serve.calls import Call
-from ensample.serve.catalog import Hosted
 from ensample.serve.exports import FORMATS, learned_from, pieces
-from ensample.serve.handlers.experiments import hosted
+from ensample.serve.handlers.experiments import hosted, time_of
 from ensample.serve.messages import EvaluateCall, Evaluated, Imported
 from ensample.serve.recipes import made
 from ensample.serve.refusals import Refusal
 from ensample.serve.sizes import check_batch
 
-__all__ = ["WORDS", "evaluate", "export", "take_log", "time_of"]
+__all__ = ["WORDS", "evaluate", "export", "take_log"]
 
 WORDS = tuple(FORMATS)
 
@@ -44,13 +42,6 @@ async def export(call: Call) -> Response:
             await asyncio.shield(call.service.aside(made_pieces.close))  # type: ignore[attr-defined]
 
     return StreamingResponse(stream(), 200, headers, FORMATS[format].content_type)
-
-
-async def time_of(found: Hosted) -> int | None:
-    """Return the experiment's time: events before it are committed once this is answered. None where nothing can be kept."""
-    with suppress(StorageError, Refusal):
-        return await found.worker.ask(found.experiment.now)
-    return None
 
 
 async def take_log(call: Call) -> Imported:
