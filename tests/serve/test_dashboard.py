@@ -222,7 +222,7 @@ def test_mean_reward_of_each_action_is_that_of_the_log(shop_experiment: es.Exper
     for name, place in summary.actions.items():
         rewards = [row["reward"] for row in final(log) if row["action"] == name and row["reward"] is not None]
         found, bound = summary.action_means[place], LowerBound()
-        assert found is not None and found.count == len(rewards) and found.value == pytest.approx(np.mean(rewards))
+        assert found is not None and found.rows == len(rewards) and found.value == pytest.approx(np.mean(rewards))
         bound.add(np.array(rewards), 0.0)
         assert found.low == pytest.approx(max(bound.at(0.025), 0.0), abs=1e-3) and found.low <= found.value <= found.high
 

@@ -52,12 +52,15 @@ class Fates:
 
     def __getitem__(self, number: int) -> Fate:
         has = bool(self.rewarded[number])
+        duplicate, late, not_shown = self.counts.get(number, (0, 0, 0))
         return Fate(
             bool(self.active[number]),
             self.rewards[number] if has else None,
             OUTCOMES[self.outcomes[number]],
             self.times[number] if has else None,
-            *self.counts.get(number, (0, 0, 0)),
+            duplicate,
+            late,
+            not_shown,
             self.late.get(number, []),
         )
 

@@ -20,7 +20,7 @@ TOGETHER = 64  # rewards that are taken in at once
 class ActionMean(NamedTuple):
     """A mean of rewards in [0, 1] and its 95% confidence sequence."""
 
-    count: int
+    rows: int
     value: float
     low: float
     high: float
@@ -53,7 +53,7 @@ class ActionMeans:
     ...     means.add(3, reward)
     >>> means.flush()
     >>> found = means[3]
-    >>> found.count, found.value, found.low < 0.46 < 0.54 < found.high, means[4]
+    >>> found.rows, found.value, found.low < 0.46 < 0.54 < found.high, means[4]
     (1000, 0.5, True, None)
     """
 

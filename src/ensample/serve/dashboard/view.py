@@ -237,7 +237,7 @@ def mean_rows(summary: Summary) -> list[Row]:
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
     known = [(names[place], found) for place in order if (found := summary.action_means[place]) is not None]
     if summary.settings.reward.rule == "sum":  # sums have no range that is known
-        return [Row(name, (aligned(low + width * mean.value), "", f"{mean.count:,}"), Markup()) for name, mean in known]
+        return [Row(name, (aligned(low + width * mean.value), "", f"{mean.rows:,}"), Markup()) for name, mean in known]
     left = min((mean.low for _, mean in known[:ROWS]), default=0.0)
     right = max((mean.high for _, mean in known[:ROWS]), default=1.0)
     return [mean_row(name, mean, (low, width), (left, right)) for name, mean in known]
@@ -246,9 +246,9 @@ def mean_rows(summary: Summary) -> list[Row]:
 def mean_row(name: str, mean: ActionMean, scaled: tuple[float, float], ends: tuple[float, float]) -> Row:
     value, low, high = (aligned(scaled[0] + scaled[1] * number) for number in mean[1:])
     left, span = ends[0], (ends[1] - ends[0]) or 1.0
-    places = [(number - left) / span for number in mean[1:]]
+    at = [(number - left) / span for number in mean[1:]]
     label = f"mean {value}, interval {low} to {high}"
-    return Row(name, (value, f"{low} to {high}", f"{mean.count:,}"), interval_strip(*places, label))
+    return Row(name, (value, f"{low} to {high}", f"{mean.rows:,}"), interval_strip(at[0], at[1], at[2], label))
 
 
 def vote_rows(now: Present, bands: list[Band]) -> list[Row]:
