@@ -29,6 +29,7 @@ __all__ = [
     "instance",
     "matrix",
     "number",
+    "repeated",
     "sequence",
     "vector",
     "whole",
@@ -139,6 +140,20 @@ def boolean(argument: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise WrongType(argument, value, "True or False")
     return bool(value)
+
+
+def repeated(items: Iterable[Result]) -> Result | None:
+    """Return the first item that was there before.
+
+    >>> repeated(["a", "b", "b", "a"]), repeated("ab")
+    ('b', None)
+    """
+    seen: set[Result] = set()
+    for item in items:
+        if item in seen:
+            return item
+        seen.add(item)
+    return None
 
 
 def sequence(argument: str, value: object, expected: str) -> list[Any]:

@@ -74,7 +74,14 @@ CAPS: list[tuple[dict[str, Any], str, Any]] = [
     ({"features": 3}, "decide", {"context": {"tags": ["p", "q", "r", "s"]}}),
     ({"features": 3}, "decide", {"actions": {"a": {"p": 1, "q": 2, "r": 3, "s": 4}, "b": None}}),
     ({"cells": 5}, "decide", {"context": {"p": 1, "q": 2, "r": 3}}),
+    ({"features": 3}, "decide", {"context": {"x" * 301: 1}}),
+    ({"features": 3}, "decide", {"context": {"a": "x" * 150, "b": "y" * 150}}),
+    ({"features": 3}, "decide", {"actions": {"a": {"p" * 301: 1}, "b": None}}),
+    ({"cells": 5}, "decide", {"context": {"a": "x" * 251}}),
+    ({"actions": 3}, "decide", {"excluded": ["a"] * 4}),
+    ({"actions": 3}, "actions", {"remove": ["a", "b", "c", "d"]}),
     ({"batch": 2}, "decide", [{}, {}, {}]),
+    ({}, "decide", [{"context": {}}] * 1_001),
     ({"batch": 2}, "rewards", [{"id": "a"}] * 3),
     ({"batch": 2}, "activations", [{"id": "a"}] * 3),
     ({"actions": 3}, "actions", {"add": ["c", "d"]}),
@@ -137,6 +144,40 @@ def test_there_are_so_many_experiments_and_no_two_differ_in_capitals(serve: Serv
     assert client.put("/v1/experiments/SHOP", json=SHOP).status_code == 409
     assert client.put("/v1/experiments/two", json=SHOP).status_code == 201
     assert client.put("/v1/experiments/three", json=SHOP).json()["error"]["code"] == "too_many_experiments"
+
+
+UNKNOWN_FIELDS = [
+    (
+        "PUT",
+        ONE,
+        {"recipes": {}},
+        "recipes",
+        "one of actions, reward, features, recipe, floor, baseline, seed (did you mean 'recipe'?)",
+    ),
+    ("PUT", ONE, {"reward": {"wiat": 1}}, "reward.wiat", "one of low, high, wait, default, rule (did you mean 'wait'?)"),
+    ("PUT", ONE, {"recipe": {"kind": "EnsembleSampling", "sise": 3}}, "recipe.sise", "(did you mean 'size'?)"),
+    (
+        "POST",
+        f"{ONE}/decide",
+        {"contxt": {}},
+        "contxt",
+        "one of id, context, actions, excluded, active, dry_run, targetingKey (did you mean 'context'?)",
+    ),
+    ("POST", f"{ONE}/decide", [{}, {"zzz": 1}], "[1].zzz", "one of id, context, actions, excluded, active"),
+    ("POST", f"{ONE}/decisions/q/reward", {"val": 1}, "val", "one of value, action, key, reward (did you mean 'value'?)"),
+    ("POST", f"{ONE}/rewards", [{"id": "q", "vlaue": 1}], "[0].vlaue", "did you mean 'value'?"),
+    ("POST", f"{ONE}/pause", {"pause": True}, "pause", "one of paused (did you mean 'paused'?)"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "argument", "expected"), UNKNOWN_FIELDS)
+def test_unknown_field_is_refused_with_the_fields_that_exist(
+    method: str, path: str, body: Any, argument: str, expected: str, shop: Served
+) -> None:
+    found = shop.request(method, path, json=body)
+    error = found.json()["error"]
+    assert found.status_code == 422 and error["argument"] == argument
+    assert argument in error["message"] and expected in error["message"], error
 
 
 def test_addresses_that_are_none_say_so(serve: Serve) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ensample.checks import repeated
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.features.encoder import named
 from ensample.experiments.plain import PlainDict, plain_context
@@ -32,8 +33,7 @@ def as_actions(argument: str, value: Any) -> Actions:
             raise WrongType(argument, value, EXPECTED)
         names = [checked_name(argument, name) for name in (sorted(value) if isinstance(value, set | frozenset) else value)]
         found = dict.fromkeys(names)
-        if len(found) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+        if (twice := repeated(names)) is not None:
             raise InvalidArgument(argument, twice, "names of actions, none of them twice")
     else:
         raise WrongType(argument, value, EXPECTED)

@@ -1,21 +1,31 @@
-"""From bytes to a typed call. Whatever JSON leaves open is refused: NaN, the same key twice, depth without end."""
+"""Read, check and decode request bodies in time linear in their length.
 
-import contextlib
+Refused beyond what JSON itself forbids: the same key twice in an object, deep nesting, very long
+numbers and unknown fields. Each check is one pass of compiled code over the bytes.
+"""
+
 import json
-import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 from starlette.types import Receive
 
+from ensample.serve.fields import check_fields
 from ensample.serve.refusals import Refusal
+from ensample.serve.service_settings import ServiceSettings
 
 __all__ = ["decoded", "whole_body"]
 
-BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
-NESTED = (dict, list)
-TYPES = ("application/json", "application/x-www-form-urlencoded", "")  # the second is what `curl -d` says
+TYPES = ("application/json", "application/x-www-form-urlencoded", "")  # `curl -d` sends the second
+SMALL = 4_096  # bytes, of which nothing can take long
+NAMED = 65_536  # bytes: in a longer body a repeated key is refused without naming it
+MASK = bytes.maketrans(b"0123456789", b"9" * 10)
+LONG = b"9" * 310  # digits: beyond the largest double, and slow to convert
+STEPS = np.zeros(256, np.int8)
+STEPS[[ord("["), ord("{")]] = 1
+STEPS[[ord("]"), ord("}")]] = -1
 
 
 async def whole_body(receive: Receive, headers: Mapping[str, str], most: int) -> bytes:
@@ -41,67 +51,117 @@ def too_large(most: int) -> Refusal:
     return Refusal(413, f"expected a body of at most {most:,} bytes")
 
 
-def decoded(headers: Mapping[str, str], body: bytes, decoder: "msgspec.json.Decoder[Any]", deepest: int) -> Any:
-    """The call that a body is."""
+def decoded(headers: Mapping[str, str], body: bytes, takes: Any, settings: ServiceSettings) -> Any:
+    """Return the value of type `takes` that a body encodes."""
     kind = headers.get("content-type", "")
     if kind not in TYPES and kind.partition(";")[0].strip().lower() not in TYPES:
         raise Refusal(415, "expected Content-Type: application/json")
-    check_depth(body, deepest)
+    check_shape(body, settings)
     try:
-        found = decoder.decode(body or b"{}")
-        check_keys(body or b"{}")
+        found = msgspec.json.decode(body or b"{}")
+        check_keys(body or b"{}", found)
     except UnicodeDecodeError:
         raise Refusal(400, "expected a body in UTF-8") from None
     except RecursionError:
         raise Refusal(400, "expected JSON that is less deeply nested") from None
-    return found
+    try:
+        return msgspec.convert(found, takes)
+    except msgspec.ValidationError:
+        check_fields(found, takes)
+        raise
 
 
-def check_depth(body: bytes, deepest: int) -> None:
-    """Raise if brackets are nested too deeply.
+class Shape(NamedTuple):
+    """Counts of the structural characters of a JSON text, those outside its strings."""
 
-    >>> check_depth(b'{"a": ["[[[[[["]}', 2)
-    >>> check_depth(b"[[[]]]", 2)
+    depth: int
+    keys: int
+    items: int  # of the outermost array, at most
+
+
+def shape(body: bytes) -> Shape:
+    r"""Return the shape of a text.
+
+    >>> shape(b'{"a": ["[[[[[[", "\\":", {"b": 1}]}')
+    Shape(depth=3, keys=2, items=1)
+    """
+    codes = np.frombuffer(without_escapes(body), np.uint8)
+    quotes = np.cumsum(codes == ord('"'), dtype=np.uint8)  # modulo 256: even outside of strings
+    codes = codes[(quotes & 1) == 0]
+    depth = np.cumsum(STEPS[codes], dtype=np.int32)
+    commas = np.count_nonzero((codes == ord(",")) & (depth == 1))
+    keys = np.count_nonzero(codes == ord(":"))
+    return Shape(int(depth.max(initial=0)), int(keys), int(commas) + 1)
+
+
+def without_escapes(body: bytes) -> bytes:
+    """Return a text whose quotes all begin or end a string."""
+    if b"\\" not in body:
+        return body
+    return body.replace(b"\\\\", b"").replace(b'\\"', b"")
+
+
+def has_long_number(body: bytes) -> bool:
+    masked = body.translate(MASK)
+    if LONG not in masked:
+        return False
+    outside = without_escapes(masked).split(b'"')[::2]
+    return any(LONG in piece for piece in outside)
+
+
+def check_shape(body: bytes, settings: ServiceSettings) -> None:
+    """Raise if decoding would take long or brackets are nested too deeply.
+
+    >>> check_shape(b'{"a": ["[[[[[["]}', ServiceSettings(depth=2))
+    >>> check_shape(b"[[[]]]", ServiceSettings(depth=2))
     Traceback (most recent call last):
     ...
     ensample.serve.refusals.Refusal: (400, 'expected JSON of at most 2 levels')
     """
-    if body.count(b"[") + body.count(b"{") <= deepest:
+    if len(body) < SMALL and body.count(b"[") + body.count(b"{") <= settings.depth:
         return
-    depth = 0
-    for found in BRACKETS.finditer(body):
-        depth += (found[1] is not None) - (found[2] is not None)
-        if depth > deepest:
-            raise Refusal(400, f"expected JSON of at most {deepest} levels")
+    found = shape(body)
+    if found.depth > settings.depth:
+        raise Refusal(400, f"expected JSON of at most {settings.depth} levels")
+    if body.lstrip()[:1] == b"[" and found.items > settings.batch:
+        message = f"batch: expected at most {settings.batch} items, got {found.items}"
+        raise Refusal(422, message, argument="batch")
+    if has_long_number(body):
+        raise Refusal(422, "expected numbers of at most 309 digits")
 
 
-def check_keys(body: bytes) -> None:
-    """Raise if an object has a key twice: which of the two was meant?
+def check_keys(body: bytes, found: Any) -> None:
+    """Raise if an object has a key twice. `found` is the decoded body, which kept one of the two.
 
-    >>> check_keys(b'{"a": 1, "a": 2}')
+    >>> check_keys(b'{"a": 1, "a": 2}', {"a": 2})
     Traceback (most recent call last):
     ...
     ensample.serve.refusals.Refusal: (400, "expected each key once in an object, and 'a' is there twice")
     """
-    with contextlib.suppress(msgspec.DecodeError):
-        if body.count(b":") == keys_in(msgspec.json.decode(body)):
-            return  # as many as there are colons: none was lost, and no text has a colon
-    json.loads(body, object_pairs_hook=unique, parse_int=length, parse_float=length)
+    # Without escapes, colons are lost with a repeated key only, so they need not be told apart.
+    count = (lambda text: shape(text).keys) if b"\\" in body else (lambda text: text.count(b":"))
+    if count(body) != count(msgspec.json.encode(found)):
+        raise Refusal(400, f"expected each key once in an object{repeated_key(body)}")
 
 
-def keys_in(value: Any) -> int:
-    """Of all objects in it, where one that was there twice is one."""
-    if type(value) is dict:
-        return len(value) + sum(keys_in(item) for item in value.values() if type(item) in NESTED)
-    return sum(keys_in(item) for item in value if type(item) in NESTED) if type(value) is list else 0
+def repeated_key(body: bytes) -> str:
+    """Return the end of a message that names the first repeated key of a body that is short."""
+    if len(body) <= NAMED:
+        try:
+            json.loads(body, object_pairs_hook=refuse_repeated, parse_int=len, parse_float=len)
+        except RepeatedKey as error:
+            return f", and {error.args[0][:40]!r} is there twice"
+    return ""
 
 
-def length(_: str) -> None:
-    """Numbers are of no interest here, and long ones cost time."""
+class RepeatedKey(Exception):
+    """A key that an object has twice."""
 
 
-def unique(pairs: list[tuple[str, Any]]) -> None:
-    if len({name for name, _ in pairs}) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Refusal(400, f"expected each key once in an object, and {twice[:40]!r} is there twice")
+def refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise RepeatedKey(name)
+            seen.add(name)

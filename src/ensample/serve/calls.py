@@ -122,7 +122,7 @@ class Endpoint:
 
     def __init__(self, route: Route, service: Service) -> None:
         self.route, self.service = route, service
-        self.decoder = msgspec.json.Decoder(route.takes) if route.takes is not None and not route.raw else None
+        self.takes = None if route.raw else route.takes
         self.headers = PAGE_HEADERS if route.page else API_HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -144,7 +144,7 @@ class Endpoint:
 
     async def _body(self, call: Call, receive: Receive) -> Any:
         """As the route takes it; a route that takes none does not look at it."""
-        if self.decoder is None and not self.route.raw:
+        if self.takes is None and not self.route.raw:
             return None
         settings = self.service.settings
         try:
@@ -152,7 +152,7 @@ class Endpoint:
                 body = await whole_body(receive, call.headers, settings.body)
         except TimeoutError:
             raise Refusal(408, f"expected the body within {settings.patience} seconds") from None
-        return body if self.decoder is None else decoded(call.headers, body, self.decoder, settings.depth)
+        return body if self.takes is None else decoded(call.headers, body, self.takes, settings)
 
 
 def subject(route: Route, call: Call) -> str | None:

@@ -9,6 +9,7 @@ from ensample.experiments.settings import PARTS as EXPERIMENT_PARTS
 from ensample.policies.describe import PARTS as RECIPE_PARTS
 from ensample.policies.recipe import Recipe
 from ensample.registry import kinds, known
+from ensample.serve.fields import LONGEST
 from ensample.serve.messages import ExperimentCall
 from ensample.serve.service_settings import ServiceSettings
 
@@ -33,6 +34,7 @@ def given_of(call: ExperimentCall, settings: ServiceSettings) -> dict[str, Any]:
 def made(argument: str, description: Any, settings: ServiceSettings) -> Any:
     """A part of this library of what JSON says: {"kind": "EnsembleSampling", "size": 30}. Nothing else is looked up."""
     if isinstance(description, list):
+        check_size(argument, len(description), settings)
         return tuple(made(f"{argument}[{place}]", item, settings) for place, item in enumerate(description))
     if not isinstance(description, dict):
         check_size(argument, description, settings)
@@ -41,7 +43,7 @@ def made(argument: str, description: Any, settings: ServiceSettings) -> Any:
     known_kinds = {name: kind for name, kind in kinds(*bases).items() if is_dataclass(kind)}
     name = description.get("kind")
     if not isinstance(name, str) or name not in known_kinds:
-        raise InvalidArgument(f"{argument}.kind", name, known(str(name), list(known_kinds)))
+        raise InvalidArgument(f"{argument}.kind", name, known(str(name)[:LONGEST], list(known_kinds)))
     return built(argument, known_kinds[name], description, settings)
 
 
@@ -52,7 +54,8 @@ def built(argument: str, kind: type[Any], description: dict[str, Any], settings:
         if field == "kind":
             continue
         if field not in allowed:
-            raise InvalidArgument(f"{argument}.{field}", value, f"a field of {kind.__name__}: {', '.join(sorted(allowed))}")
+            expected = f"a field of {kind.__name__}: {known(field[:LONGEST], sorted(allowed))}"
+            raise InvalidArgument(f"{argument}.{field}", value, expected)
         arguments[field] = made(f"{argument}.{field}", value, settings)
     names = arguments.pop("names", ())
     try:

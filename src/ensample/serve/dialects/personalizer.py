@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from ensample.checks import repeated
 from ensample.errors import InvalidArgument
 from ensample.experiments import NamedDecision
 from ensample.serve.calls import Call, Dialect
@@ -80,8 +81,7 @@ PERSONALIZER = Dialect(ErrorResponse, refusal_body, {422: 400})
 def question_of(asked: RankCall) -> DecideCall:
     """The same question in our words. Whoever is excluded need not be on offer."""
     names = [action.id for action in asked.actions]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+    if (twice := repeated(names)) is not None:
         raise InvalidArgument("actions", twice, "ids of actions, none of them twice")
     features: dict[str, Context | None] = {
         action.id: merged(f"actions.{action.id}", action.features) or None for action in asked.actions
@@ -107,26 +107,34 @@ def ranked(asked: RankCall, decision: NamedDecision) -> Ranked:
 
 
 def merged(argument: str, objects: Objects) -> dict[str, Any]:
-    """One object of several. Objects of the same name are merged, texts of the same name are a list.
+    """Merge objects into one. Objects of the same name are merged, texts of the same name become a list.
 
     >>> merged("contextFeatures", [{"device": {"mobile": True}, "likes": "tea"}, {"device": {"os": "x"}, "likes": "tennis"}])
     {'device': {'mobile': True, 'os': 'x'}, 'likes': ['tea', 'tennis']}
     """
-    found: dict[str, Any] = {}
+    found: dict[str, list[Any]] = {}
     for item in objects:
         for name, value in item.items():
-            found[name] = joined(f"{argument}.{name}", found[name], value) if name in found else value
+            found.setdefault(name, []).append(value)
+    return {name: joined(f"{argument}.{name}", values) for name, values in found.items()}
+
+
+def joined(argument: str, values: list[Any]) -> Any:
+    """Return the one value that several of the same name make; a repeated value counts once."""
+    if len(values) > 1 and all(isinstance(value, dict) for value in values):
+        return merged(argument, values)
+    found = values[0]
+    own = list(texts(found))
+    for value in values[1:]:
+        if value == found and type(value) is type(found):
+            continue
+        more = texts(value)
+        if not (own and more):
+            expected = "a feature once, or objects or texts of the same name"
+            raise InvalidArgument(argument, value, expected)
+        own += more
+        found = own
     return found
-
-
-def joined(argument: str, first: Any, second: Any) -> Any:
-    if first == second and type(first) is type(second):
-        return first
-    if isinstance(first, dict) and isinstance(second, dict):
-        return merged(argument, [first, second])
-    if texts(first) and texts(second):
-        return [*texts(first), *texts(second)]
-    raise InvalidArgument(argument, second, "a feature once, or objects or texts of the same name")
 
 
 def texts(value: Any) -> list[str]:

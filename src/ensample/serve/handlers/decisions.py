@@ -27,7 +27,7 @@ from ensample.serve.messages import (
 )
 from ensample.serve.refusals import Refusal, refusal_of
 from ensample.serve.service import Service
-from ensample.serve.sizes import check_batch, check_offer
+from ensample.serve.sizes import check_batch, check_names, check_offer
 from ensample.serve.sticky import latest, sticky_decision
 
 __all__ = [
@@ -55,6 +55,7 @@ def asked_of(service: Service, found: Hosted, body: DecideCall) -> Callable[[], 
     if body.id is not None and body.targeting_key is not None:
         raise Refusal(422, "expected an id or a targetingKey, not both", argument="id")
     check_offer(body.context, body.actions, len(experiment.actions), service.settings)
+    check_names("excluded", body.excluded, service.settings)
     question: dict[str, Any] = {
         "context": body.context,
         "actions": body.actions,

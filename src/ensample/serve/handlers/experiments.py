@@ -8,7 +8,7 @@ from ensample.serve.catalog import Hosted
 from ensample.serve.messages import ActionsChange, ExperimentCall, ExperimentView, Listed, PauseCall
 from ensample.serve.recipes import given_of
 from ensample.serve.refusals import Refusal
-from ensample.serve.sizes import check_actions
+from ensample.serve.sizes import check_actions, check_names
 
 __all__ = ["change_actions", "experiment", "experiments", "hosted", "pause", "put_experiment", "time_of"]
 
@@ -71,6 +71,7 @@ async def change_actions(call: Call) -> ExperimentView:
     assert isinstance(body, ActionsChange)
     settings, experiment = call.service.settings, found.experiment
     check_actions(body.add, settings)
+    check_names("remove", body.remove, settings)
 
     def answer() -> ExperimentView:
         known = set(experiment.actions)

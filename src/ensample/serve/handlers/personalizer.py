@@ -8,7 +8,7 @@ from ensample.serve.calls import Call
 from ensample.serve.dialects.personalizer import RankCall, Ranked, RewardValue, question_of, ranked
 from ensample.serve.handlers.decisions import activated, decided, rewarded
 from ensample.serve.messages import RewardItem
-from ensample.serve.sizes import check_offer
+from ensample.serve.sizes import check_names, check_offer
 
 __all__ = ["activate_event", "rank", "reward_event"]
 
@@ -30,7 +30,9 @@ def is_there(call: Call, name: str) -> bool:
 
 async def rank(call: Call) -> Ranked:
     asked: RankCall = call.body
-    question, service = question_of(asked), call.service
+    service = call.service
+    check_names("actions", [action.id for action in asked.actions], service.settings)
+    question = question_of(asked)
     check_offer(question.context, question.actions, 0, service.settings)
     name, own = experiment_of(call)
     call.noted["experiment"] = name
