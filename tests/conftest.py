@@ -2,13 +2,23 @@
 
 import gc
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 
 from ensample.compiling import LISTENERS
 from ensample.kernels.interpreted import AT_ONCE
+from ensample.randomness import SEED_BITS
 
 COMPILED = "compiled"
+
+
+@pytest.fixture(autouse=True)
+def repeatable_seeds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the seeds that a test does not give from a sequence of its own: all differ, and each run has the same."""
+    numbers = Random(request.node.nodeid)
+    for module in ("ensample.policies.recipe", "ensample.experiments.settings"):
+        monkeypatch.setattr(f"{module}.drawn_seed", lambda: numbers.getrandbits(SEED_BITS))
 
 
 @pytest.fixture(scope="session")

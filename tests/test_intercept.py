@@ -107,7 +107,7 @@ def test_equal_rewards_are_explored() -> None:
     """Nothing is known of the scales while all rewards are equal: whatever they are, as while they are 0."""
     arms = []
     for level in (0.0, 7.0):
-        policy = es.EnsembleSampling(size=15, intercept=True).start(es.FiniteArms(FEATURES))
+        policy = es.EnsembleSampling(size=15, intercept=True).start(es.FiniteArms(FEATURES), seed=0)
         arms.append([])
         for _ in range(100):
             decision = policy.decide()

@@ -9,6 +9,7 @@ from ensample.evaluation.learners import RecipeTarget
 from ensample.evaluation.logged import LoggedData
 from ensample.evaluation.work import pieces
 from ensample.experiments.events import Learned
+from ensample.experiments.storage import MemoryStorage
 from evaluation.logs import World
 
 RECIPE = es.EnsembleSampling(20)
@@ -31,8 +32,8 @@ def all_shares(target, log):
 
 def test_a_recipe_gives_what_an_experiment_that_learned_the_same_rows_gives(log):
     """The slow twin: an experiment that is asked, then taught, row by row."""
-    shares = all_shares(RecipeTarget(RECIPE), log.head(60))
-    twin = es.Experiment("twin", actions=None, recipe=RECIPE, floor=0.0)
+    target = RecipeTarget(RECIPE)
+    shares, twin = all_shares(target, log.head(60)), es.Experiment._of(target.state.settings, MemoryStorage(), None, None)
     for place, row in enumerate(log.head(60).iter_rows(named=True)):
         asked = twin.decide(row["context"], row["offer"], dry_run=True).propensities
         assert [asked[name] for name in sorted(asked)] == pytest.approx(shares[place].tolist(), abs=1e-12)

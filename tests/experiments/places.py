@@ -34,7 +34,7 @@ class Place:
         return SQLiteStorage(self.folder / f"{len(self.made)}.db", synchronous="OFF")  # what it does, not whether it lasts
 
     def news(self, clock: Ticking | None = None, **settings: Any) -> es.Experiment:
-        given = {"actions": NAMES, "recipe": SMALL, "reward": es.Reward(wait="30 min", default=0)} | settings
+        given = {"actions": NAMES, "recipe": SMALL, "reward": es.Reward(wait="30 min", default=0), "seed": 0} | settings
         self.made.append(begun(self.storage(), {"name": "news"}, given, clock or Ticking(), counted()))
         return self.made[-1]
 

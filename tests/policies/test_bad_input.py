@@ -235,7 +235,7 @@ def test_an_interrupted_batch_leaves_nothing() -> None:
         *((lambda v=v: es.PerturbedHistory(scale=v), "scale") for v in (-1, float("inf"))),
         *((lambda v=v: es.PerturbedHistory(reward=v), "reward") for v in (es.Sphere(), 3)),
         *((lambda v=v: es.EnsembleSampling(3).start(v), "arms") for v in (FEATURES, None, 3, es.FiniteArms)),
-        *((lambda v=v: es.EnsembleSampling(3).start(es.UnitBall(2), v), "seed") for v in (-1, 1.5, None, "x")),
+        *((lambda v=v: es.EnsembleSampling(3).start(es.UnitBall(2), v), "seed") for v in (-1, 1.5, True, "x")),
         *((lambda v=v: es.EnsembleSampling.from_theorem(v), "setting") for v in (None, 3)),
         *(
             (lambda v=v: es.PerturbedHistory.from_theorem(es.Setting(2, 3, 9, 1, 1), v), "perturbation")
@@ -347,7 +347,7 @@ def test_a_law_that_uses_its_array_again() -> None:
     class Plain(es.Uniform):
         pass
 
-    policies = [es.EnsembleSampling(1000, reward=law).start(es.FiniteArms(FEATURES)) for law in (Thrifty(), Plain())]
+    policies = [es.EnsembleSampling(1000, reward=law).start(es.FiniteArms(FEATURES), seed=0) for law in (Thrifty(), Plain())]
     for policy in policies:
         decisions = [policy.decide() for _ in range(40)]
         policy.update_many([decisions[t] for t in (0, 20, 1, 39, 2)], [0.1, 0.2, 0.3, 0.4, 0.5])

@@ -93,7 +93,7 @@ def test_snapshots_and_replays_have_the_same(name: str, tmp_path) -> None:
     expected = policy.certificate()
     policy.save(tmp_path / "policy")
     assert es.load(tmp_path / "policy").certificate() == expected
-    assert RECIPES[name].replay(es.FiniteArms(ARMS), policy.log()).certificate() == expected
+    assert RECIPES[name].replay(es.FiniteArms(ARMS), policy.log(), policy.seed).certificate() == expected
     policy.decide()
     assert policy.certificate() == expected, "a round that waits for its reward is not yet counted"
 

@@ -238,7 +238,7 @@ def test_auto_is_075_and_a_quarter_of_the_arms_mean_square() -> None:
 def test_multiplying_the_features_by_a_constant_changes_no_decision() -> None:
     for fit in ("stream", "exact"):
         recipe, rng = es.EnsembleSampling(8, model=es.Logistic(fit)), np.random.default_rng(0)
-        one, other = recipe.start(es.FiniteArms(FEATURES)), recipe.start(es.FiniteArms(64 * FEATURES))
+        one, other = (recipe.start(es.FiniteArms(unit * FEATURES), seed=0) for unit in (1, 64))
         for _ in range(60):
             decisions = one.decide(), other.decide()
             assert decisions[0].arm == decisions[1].arm

@@ -64,8 +64,8 @@ def test_without_a_log_memory_does_not_grow() -> None:
 
 
 def test_a_policy_without_a_log_is_saved_without_it(tmp_path) -> None:
-    kept, lean = es.EnsembleSampling(size=5), es.EnsembleSampling(size=5).start(es.FiniteArms(np.eye(3)), log=None)
-    full = kept.start(es.FiniteArms(np.eye(3)))
+    kept, lean = es.EnsembleSampling(size=5), es.EnsembleSampling(size=5).start(es.FiniteArms(np.eye(3)), seed=0, log=None)
+    full = kept.start(es.FiniteArms(np.eye(3)), seed=0)
     for policy in (full, lean):
         for _ in range(30):
             policy.update(policy.decide(), 1.0)

@@ -20,6 +20,20 @@ def test_an_experiment_is_made_once(shop: Served) -> None:
     assert shop.get(ONE).json()["settings"]["recipe"]["size"] == 10
 
 
+def test_a_seed_that_is_not_given_is_drawn_and_recorded(serve: Serve) -> None:
+    client, names = serve(), ("/v1/experiments/one", "/v1/experiments/other")
+    seeds = {name: client.put(name, json=SHOP).json()["settings"]["seed"] for name in names}
+    assert len(set(seeds.values())) == 2 and all(0 <= seed < 2**53 for seed in seeds.values())
+    client.exit_stack.close()
+    client = serve()
+    for name, seed in seeds.items():
+        for body in (SHOP, SHOP | {"seed": seed}):
+            again = client.put(name, json=body)
+            assert (again.status_code, again.json()["settings"]["seed"]) == (200, seed)
+        other = client.put(name, json=SHOP | {"seed": seed + 1})
+        assert other.status_code == 409 and other.json()["error"]["argument"] == "seed"
+
+
 def test_a_decision_has_its_propensity(shop: Served) -> None:
     found = shop.post(f"{ONE}/decide", json={"id": "q1", "context": {"age": 31, "tags": ["tea"]}})
     answer = found.json()

@@ -31,7 +31,7 @@ def contexts() -> list[dict[str, Any]]:
 
 def in_memory() -> Turn:
     """Microseconds a decision; a reward comes after each, outside the clock, so that every decision meets a new state."""
-    experiment, given = Experiment("bench", actions=ACTIONS, recipe=RECIPE), contexts()
+    experiment, given = Experiment("bench", actions=ACTIONS, recipe=RECIPE, seed=0), contexts()
     rewards = np.random.default_rng(1).random(DECISIONS).tolist()
 
     def turn() -> float:
@@ -51,7 +51,7 @@ def bare_policy() -> Turn:
     from ensample.arms import ChangingArms
 
     rng = np.random.default_rng(2)
-    policy = RECIPE.start(ChangingArms(54), log=None)
+    policy = RECIPE.start(ChangingArms(54), seed=0, log=None)
 
     def turn() -> float:
         spent = 0.0
@@ -71,7 +71,7 @@ def durable(folder: Path) -> Turn:
     numbers, given = count(), contexts()
 
     def turn() -> float:
-        with open_experiment(folder / f"{next(numbers)}.db", actions=ACTIONS, recipe=RECIPE) as experiment:
+        with open_experiment(folder / f"{next(numbers)}.db", actions=ACTIONS, recipe=RECIPE, seed=0) as experiment:
             experiment.decide(given[0])
 
             def work() -> None:

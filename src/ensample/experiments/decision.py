@@ -11,7 +11,7 @@ class NamedDecision(NamedTuple):
     """An experiment's decision, as plain data: which action, and how likely it was.
 
     >>> import ensample as es
-    >>> experiment = es.Experiment("news", actions=["sport", "culture"], recipe=es.Greedy(), floor=0.5)
+    >>> experiment = es.Experiment("news", actions=["sport", "culture"], recipe=es.Greedy(), floor=0.5, seed=0)
     >>> decision = experiment.decide(id="visit-1")
     >>> decision.action, decision.propensity, decision.propensities
     ('sport', 0.75, {'sport': 0.75, 'culture': 0.25})

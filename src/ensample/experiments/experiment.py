@@ -73,6 +73,9 @@ class Experiment(Facts, Taking, Exports):
     of action k of K is p_k = (1 - share) ((1 - floor) w_k + floor / K) + share 1{k = baseline}, with w_k the policy's own. All
     of them are logged: evaluation needs them, and without a floor most would be exactly 0.
 
+    Everything random is a function of `seed` and name. None draws a seed from the operating system; the first event records
+    it, and `experiment.seed` is it. Experiments of equal seeds and different names draw independently.
+
     `clock` gives the time where a call does not (seconds since 1970), `ids` new ids. Threads may share an experiment.
     This one lives in memory; `open_experiment` keeps one on the disk.
     """
@@ -87,11 +90,13 @@ class Experiment(Facts, Taking, Exports):
         recipe: Recipe | None = None,
         floor: float = 0.02,
         baseline: tuple[str, float] | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         clock: Clock | None = None,
         ids: Callable[[], str] | None = None,
     ) -> None:
-        settings = Settings.checked(name, actions, features, reward, recipe, floor, baseline, seed)
+        settings = Settings.created(
+            name, actions, features=features, reward=reward, recipe=recipe, floor=floor, baseline=baseline, seed=seed
+        )
         self._begin(settings, MemoryStorage(), clock, ids)
 
     def _begin(self, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> None:
@@ -102,7 +107,7 @@ class Experiment(Facts, Taking, Exports):
         self._clock = system_clock if clock is None else as_function("clock", clock, "the time: seconds since 1970")
         self._ids = random_id if ids is None else as_function("ids", ids, "a new id")
         self._lock = threading.RLock()
-        self._uniforms = Uniforms(settings.seed)
+        self._uniforms = Uniforms(settings.stream_seed)
         self.snapshot_every = SNAPSHOT_EVERY
         self.aside = self._coming = None
         self._undone = storage.rollbacks

@@ -17,10 +17,11 @@ class Explanation(NamedTuple):
     """What was known when a decision was taken.
 
     >>> import ensample as es
-    >>> experiment = es.Experiment("news", actions=["sport", "culture"], recipe=es.EnsembleSampling(size=10), floor=0.1)
+    >>> recipe = es.EnsembleSampling(size=10)
+    >>> experiment = es.Experiment("news", actions=["sport", "culture"], recipe=recipe, floor=0.1, seed=0)
     >>> explanation = experiment.explain(experiment.decide({"age": 31}))
     >>> explanation.action, explanation.drawn, explanation.mixture
-    ('sport', 'policy', {'floor': 0.1, 'baseline': None, 'share': 0.0})
+    ('culture', 'policy', {'floor': 0.1, 'baseline': None, 'share': 0.0})
     >>> sum(explanation.votes.values())
     10
     """

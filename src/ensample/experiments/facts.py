@@ -32,6 +32,11 @@ class Facts:
         return self.settings.name
 
     @property
+    def seed(self) -> int:
+        """The seed that was given or drawn when the experiment was created."""
+        return self.settings.seed
+
+    @property
     def actions(self) -> list[str]:
         """The names of the standing actions."""
         return list(self._state.standing)

@@ -97,12 +97,11 @@ def begun(
     said = {name: value for name, value in given.items() if value is not None}
     if storage.count == 0:
         told = defaults | said
-        settings = Settings.checked(told.pop("name"), told.pop("actions", None), **told)
+        settings = Settings.created(told.pop("name"), told.pop("actions", None), **told)
         made = Experiment._of(settings, storage, clock, ids)
-        recorded_settings(storage, said)  # where another server was a moment earlier, it made the same
-        return made
-    else:
-        settings = recorded_settings(storage, said)
+        if creation(storage).settings == settings.described():
+            return made  # else another server was a moment earlier: its settings, and its seed, count
+    settings = recorded_settings(storage, said)
     return Experiment._of(settings, storage, clock, ids)
 
 

@@ -12,6 +12,7 @@ from ensample.experiments.reward import Reward
 from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.recipe import Recipe
+from ensample.randomness import drawn_seed, seed_of_stream
 from ensample.registry import name_of, ours
 from ensample.version import LIVE_NUMBERS
 
@@ -32,6 +33,13 @@ class Settings:
     floor: float
     baseline: tuple[str, float] | None
     seed: int
+    stream: str | None = None  # of the seed; None in logs up to release 0.2, which had one stream for all names
+
+    @classmethod
+    def created(cls, name: Any, actions: Any = None, *, seed: object = None, **parts: Any) -> "Settings":
+        """Return the settings of a new experiment: its seed is drawn unless given, its stream is that of its name."""
+        seed = drawn_seed() if seed is None else seed
+        return cls.checked(name, actions, seed=seed, stream=name, **parts)
 
     @classmethod
     def checked(
@@ -44,6 +52,7 @@ class Settings:
         floor: object = 0.02,
         baseline: object = None,
         seed: object = 0,
+        stream: str | None = None,
     ) -> "Settings":
         """Of what a user says."""
         if not isinstance(name, str):
@@ -65,7 +74,16 @@ class Settings:
             number("floor", floor, 0.0, 1.0),
             checked_baseline(baseline, found),
             whole("seed", seed, 0),
+            stream,
         )
+
+    @property
+    def stream_seed(self) -> int:
+        """The seed of all that is drawn, by the policy and for floor and holdout.
+
+        Experiments of equal seeds would draw equal numbers in equal rounds, and each other's holdouts: names tell them apart.
+        """
+        return self.seed if self.stream is None else seed_of_stream(self.seed, self.stream)
 
     def described(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -78,6 +96,7 @@ class Settings:
             "floor": self.floor,
             "baseline": None if self.baseline is None else list(self.baseline),
             "seed": self.seed,
+            "stream": self.stream,
         }
 
     @classmethod

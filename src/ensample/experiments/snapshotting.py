@@ -130,7 +130,7 @@ def restored(settings: Settings, snapshot: Snapshot) -> State:
     state.counts = found["counts"]
     state.featuriser.seen.restore([(field, name) for field, name in found["seen"]], found["fixed"])
     state.mark = state.featuriser.mark
-    state.learner = Learner(settings.recipe, found["dim"], settings.seed)
+    state.learner = Learner(settings.recipe, found["dim"], settings.stream_seed)
     arrays = {name.removeprefix("model."): values for name, values in tensors.items() if name.startswith("model.")}
     state.learner.restore(arrays, found["version"])
     rounds, ys = tensors["past.round"].tolist(), tensors["past.y"].tolist()

@@ -60,7 +60,7 @@ class State:
         self.standing: tuple[str, ...] = tuple(self.actions)
         self.featuriser = Featuriser(settings.features)
         self.mark = 0  # what the featuriser has seen of events taken in
-        self.learner = Learner(settings.recipe, self.featuriser.dim, settings.seed)
+        self.learner = Learner(settings.recipe, self.featuriser.dim, settings.stream_seed)
         self.grows = settings.features.hashed is None  # whether x may still become longer
         self.past: list[Observation] = []
         self.round = 0
@@ -200,7 +200,7 @@ class State:
 
     def _grown(self, dim: int) -> Learner:
         """A learner of more features that has learned what this one has, in the same order."""
-        learner = Learner(self.settings.recipe, dim, self.settings.seed)
+        learner = Learner(self.settings.recipe, dim, self.settings.stream_seed)
         for observation in self.past:
             teach(learner, observation)
         return learner

@@ -35,7 +35,7 @@ class Log(NamedTuple):
         """As a frame of pandas, with features as one column of lists; `recipe.replay` takes it as it takes the log.
 
         >>> import ensample as es
-        >>> policy = es.EnsembleSampling(10).start(es.FiniteArms([[1.0], [2.0]]))
+        >>> policy = es.EnsembleSampling(10).start(es.FiniteArms([[1.0], [2.0]]), seed=0)
         >>> policy.update(policy.decide(), 0.5)
         >>> policy.log().to_pandas()[["round", "arm", "reward"]].values.tolist()
         [[0.0, 0.0, 0.5]]

@@ -115,7 +115,7 @@ class PerturbedHistory(PerturbationRecipe):
         if log is not True and not isinstance(self.reward_law, Gaussian):
             raise InvalidArgument("log", log, f"True: {self.reward_law!r} perturbs what is in the log")
 
-    def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
+    def start(self, arms: Arms, seed: int | None = None, *, log: LogSink | bool | None = True) -> Policy:
         policy = super().start(arms, seed, log=log)
         model = policy.model
         if isinstance(model, HistoryModel):

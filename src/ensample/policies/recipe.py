@@ -20,7 +20,7 @@ from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Log
 from ensample.policies.given_log import logged
 from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
-from ensample.randomness import Address
+from ensample.randomness import Address, drawn_seed
 from ensample.theory import Guarantee, Setting, perturbation_scale, radius
 from ensample.theory.guarantee import Theorem
 from ensample.types import Auto, Table
@@ -132,8 +132,10 @@ class Recipe(ABC):
         """Which member of the model acts; None where it has one, or one for each round."""
         return None
 
-    def start(self, arms: Arms, seed: int = 0, *, log: LogSink | bool | None = True) -> Policy:
+    def start(self, arms: Arms, seed: int | None = None, *, log: LogSink | bool | None = True) -> Policy:
         """A live policy on these arms.
+
+        `seed`: of everything that it draws. None draws one from the operating system, and `policy.seed` is it.
 
         `log`: whether it keeps every observation in memory (True) or none (None); a function is given each one instead, in
         the order in which they were learned and at least once: after Ctrl-C or an error of its own it may be given one again,
@@ -150,7 +152,7 @@ class Recipe(ABC):
         self.check(arms)
         self.check_log(arms, log)
         check_memory("size", getattr(self, "size", 1), self.least_numbers(arms))
-        address = Address(seed)
+        address = Address(drawn_seed() if seed is None else seed)
         model = self.build(arms, address)
         self.check_built(model)
         return self.policy_type(self, arms, address, model, self.rule, log)
@@ -171,12 +173,14 @@ class Recipe(ABC):
         self,
         arms: Arms,
         log: "Log | Table",
-        seed: int = 0,
+        seed: int | None = None,
         *,
         round: int | None = None,
         onward: LogSink | bool | None = True,
     ) -> Policy:
-        """The policy whose log this is, with the same learned state to the last bit.
+        """The policy whose log this is: with its `policy.seed`, the same learned state to the last bit.
+
+        Without a `seed` one is drawn as in `start`: a new policy that learned the same rewards with perturbations of its own.
 
         `log` may also be a frame of pandas or polars: see `Log`. Rounds go on after the last one in the log; where later ones
         were begun and never rewarded, say with which `round`. `onward` is what `start` calls `log`, for what comes after this

@@ -150,7 +150,7 @@ def play(recipe: Recipe) -> None:
     )
     for arms, offered in places:
         with suppress(EnsampleError):  # not every recipe takes all arms
-            policy = recipe.start(arms)
+            policy = recipe.start(arms, seed=0)
             for reward in (0.0, 1.0):
                 policy.update(policy.decide(offered), reward)  # type: ignore[arg-type]
             model: Any = policy.model

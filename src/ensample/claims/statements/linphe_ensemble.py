@@ -80,7 +80,7 @@ def coupled_arms(law: Perturbation, rounds: int, rng: Generator, shift: int, f: 
     ensemble = EnsembleSampling(rounds, initial=StoredVectors(list(W)), reward=Stored(list(Z)), member=RoundRobin())
     columns = [theirs[:, t] for t in range(1, rounds)]  # round 0 has no history to perturb
     history = PerturbedHistory(initial=StoredVectors(list(W)), reward=Stored(columns))
-    standing, moving = ensemble.start(FiniteArms(X)), history.start(ChangingArms(DIM))
+    standing, moving = ensemble.start(FiniteArms(X), seed=0), history.start(ChangingArms(DIM), seed=0)
     ours: list[int] = []
     others: list[int] = []
     for t in range(rounds):
