@@ -31,7 +31,7 @@ NAMES = {
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
     "FeatureCapWarning IdentifierWarning MissingPackage",
-    "SnapshotWarning read_log read_movielens read_open_bandit open_experiment ServiceError",
+    "SnapshotWarning read_log read_movielens read_open_bandit open_experiment migrate_experiment ServiceError",
 }
 THEORY = {
     "Guarantee P_N Setting Work elliptical_potential_bound ensemble_size estimator_radius informative_horizon optimistic_bound",

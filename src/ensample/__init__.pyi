@@ -41,6 +41,7 @@ from ensample.experiments.features.hybrid import Hybrid as Hybrid
 from ensample.experiments.features.one_hot import OneHot as OneHot
 from ensample.experiments.features.transformer import FromTransformer as FromTransformer
 from ensample.experiments.log import read_log as read_log
+from ensample.experiments.migration import migrate_experiment as migrate_experiment
 from ensample.experiments.open_bandit import read_open_bandit as read_open_bandit
 from ensample.experiments.opening import open_experiment as open_experiment
 from ensample.experiments.reward import Reward as Reward

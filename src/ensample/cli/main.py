@@ -43,6 +43,7 @@ class OurCommands(Commands):
         Later("key", "ensample.cli.key", "Make, list or revoke keys of the service."),
         Later("replay", "ensample.cli.replay", "Fold the events of a service's experiments again, and compare the hashes."),
         Later("backup", "ensample.cli.backup", "Copy all that a service keeps into one file, while it runs."),
+        Later("migrate", "ensample.cli.migrate", "Carry experiments of an earlier version over to this one."),
         Later("verify", "ensample.cli.verify", "Check the paper's statements: what is measured against what is claimed."),
         Later("warm-up", "ensample.cli.warm_up", "Compile ahead what would be compiled when it is first called."),
         Later(

@@ -77,7 +77,7 @@ class refused:  # noqa: N801
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if error is None or not isinstance(error, self.apsw.Error):
             return
-        if isinstance(error, self.apsw.NotADBError | self.apsw.CorruptError):
+        if isinstance(error, self.apsw.NotADBError | self.apsw.CorruptError | self.apsw.SQLError):
             raise SnapshotError(f"{self.path}: expected a database of an experiment that is whole ({error})") from error
         number = errno.ENOSPC if isinstance(error, self.apsw.FullError) else errno.EIO
         raise StorageError(number, str(error) or os.strerror(number), os.fspath(self.path)) from error

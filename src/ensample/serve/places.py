@@ -71,7 +71,11 @@ class Files:
         return list(experiment_files(self.data))
 
     def storage(self, name: str) -> Storage:
-        return self.storage_of(self.data / FOLDER / f"{name}{SUFFIX}")
+        return self.storage_of(self.path(name))
+
+    def path(self, name: str) -> Path:
+        """Return the file of an experiment."""
+        return self.data / FOLDER / f"{name}{SUFFIX}"
 
 
 class Database:

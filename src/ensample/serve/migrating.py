@@ -1,0 +1,50 @@
+"""Migration of all experiments of a service: of its folder, or of its PostgreSQL."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from ensample.errors import InvalidArgument
+from ensample.experiments.migration import carry_over_file, sole_writer, staged
+from ensample.experiments.postgres import is_address
+from ensample.extras import package
+from ensample.serve.backups import copied
+from ensample.serve.places import Files
+from ensample.serve.store import FILE, experiments_in
+
+__all__ = ["ShowExperiment", "migrate"]
+
+ShowExperiment = Callable[[str, int, int], object]
+"""Is called with (name of the experiment, steps done, steps in all)."""
+
+
+def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
+    """Carry over an experiment's file, a service's folder or a PostgreSQL; return the rows of each log by name."""
+    if is_address(old) or is_address(new):
+        if not (is_address(old) and is_address(new)):
+            raise InvalidArgument("new", "postgresql", "two addresses postgresql://..., or two paths")
+        from ensample.serve.migrating_postgres import migrate_database
+
+        return migrate_database(old, new, show)
+    source, target = Path(old), Path(new)
+    if source.is_dir():
+        return migrate_folder(source, target, show)
+    if not source.is_file():
+        raise InvalidArgument("old", old, "the file of an experiment or the folder of a service: there is none")
+    with staged(target) as part:
+        return {source.stem: carry_over_file(source, part, show=partial(show, source.stem))}
+
+
+def migrate_folder(old: Path, new: Path, show: ShowExperiment) -> dict[str, int]:
+    """Carry over all experiments of a service's folder, with its keys."""
+    found = experiments_in(old)
+    stopped = "the folder of a service that is not running: stop it first"
+    with staged(new) as part, sole_writer("old", old / "service", stopped):
+        place = Files(part)
+        place.prepare()
+        rows = {}
+        for name, path in found.items():
+            rows[name] = carry_over_file(path, place.path(name), show=partial(show, name))
+        if (old / FILE).is_file():
+            copied(package("apsw", "serve"), old / FILE, part / FILE)
+        return rows

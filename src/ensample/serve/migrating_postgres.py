@@ -1,0 +1,104 @@
+"""Migration of all experiments of a PostgreSQL into another database."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import Any
+
+from ensample.errors import InvalidArgument
+from ensample.experiments.migration import carry_over
+from ensample.experiments.postgres import (
+    PostgresReader,
+    PostgresStorage,
+    connected,
+    prepared_database,
+    refused,
+    stream_names,
+)
+from ensample.extras import package
+from ensample.serve.postgres_store import PostgresStore
+
+__all__ = ["migrate_database"]
+
+STAGING = "ensample_migrating"
+"""The schema in which everything is written before it takes its place in one transaction."""
+MIGRATING = 8_615_104  # the number of the lock of a database to which something is migrated
+
+
+def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
+    """Carry over all experiments of a PostgreSQL, with its keys, into another database; return the rows by name."""
+    heads = heads_of(old)
+    if not heads:
+        raise InvalidArgument("old", "postgresql", "a database with experiments")
+    with staged_database(new) as address:
+        rows = {}
+        for name in heads:
+            with closing(PostgresReader(old, name)) as events, closing(PostgresStorage(address, name)) as storage:
+                rows[name] = carry_over(events, storage, None, partial(show, name))
+        copy_keys(old, address)
+        if heads_of(old) != heads:
+            raise InvalidArgument("old", "postgresql", "a database to which no server writes: stop them first")
+    return rows
+
+
+def heads_of(address: str) -> dict[str, int]:
+    """Return the number of events of each experiment."""
+    found = {}
+    for name in stream_names(address):
+        with closing(PostgresReader(address, name)) as events:
+            found[name] = events.count
+    return found
+
+
+def copy_keys(old: str, new: str) -> None:
+    """Copy keys, and which experiments are paused."""
+    with closing(PostgresStore(old)) as source, closing(PostgresStore(new)) as target:
+        for key in source.known().values():
+            target.add(key)
+        for name in source.paused():
+            target.pause(name, True)
+
+
+@contextmanager
+def staged_database(address: str) -> Iterator[str]:
+    """Give the address of a schema whose tables become those of the database at the end, or are dropped on an error."""
+    connection = connected(address)
+    with closing(connection), refused(address):
+        if not connection.execute("SELECT pg_try_advisory_lock(%s)", (MIGRATING,)).fetchone()[0]:
+            raise InvalidArgument("new", "postgresql", "a database to which nobody else is migrating")
+        check_empty(connection)
+        connection.execute(f"DROP SCHEMA IF EXISTS {STAGING} CASCADE; CREATE SCHEMA {STAGING}")
+        try:
+            staging = in_schema(address)
+            prepared_database(staging)
+            yield staging
+            with connection.transaction():
+                check_empty(connection)
+                move_tables(connection)
+        finally:
+            connection.execute(f"DROP SCHEMA IF EXISTS {STAGING} CASCADE")
+
+
+def in_schema(address: str) -> str:
+    """Return the address with the staging schema as the place of all tables."""
+    info: Any = package("psycopg.conninfo", "postgres")
+    options = info.conninfo_to_dict(address).get("options", "")
+    found: str = info.make_conninfo(address, options=f"{options} -c search_path={STAGING}".strip())
+    return found
+
+
+def check_empty(connection: Any) -> None:
+    """Raise if the database has experiments or keys already."""
+    for table in ("ensample_streams", "ensample_keys"):
+        there = connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()[0]
+        if there and connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]:
+            raise InvalidArgument("new", "postgresql", "a database without experiments and keys, such as a new one")
+
+
+def move_tables(connection: Any) -> None:
+    """Put the staged tables in the place of the empty ones that a server may have made."""
+    query = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
+    schema = connection.execute("SELECT quote_ident(current_schema())").fetchone()[0]
+    for (table,) in connection.execute(query, (STAGING,)).fetchall():
+        connection.execute(f"DROP TABLE IF EXISTS {schema}.{table}")
+        connection.execute(f"ALTER TABLE {STAGING}.{table} SET SCHEMA {schema}")

@@ -1,0 +1,197 @@
+"""Logs of version 0.2.0, carried over to this one: facts stay as they were, what was learned is computed again."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import ensample as es
+from ensample.experiments import migration
+from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.version import LIVE_NUMBERS
+from experiments.test_versions import FACTS, FAMILIES, unpacked
+
+COLUMNS = ["id", "action", "propensities", "member", "drawn", "reward", "outcome"]
+
+
+@pytest.fixture
+def raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All families have changed since."""
+    for family in FAMILIES.values():
+        monkeypatch.setitem(LIVE_NUMBERS, family, 6)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_migrated_log_is_the_released_one_and_goes_on(name: str, raised: None, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    old, new = unpacked(name, tmp_path / "old"), tmp_path / "new.db"
+    before = old.read_bytes()
+    with pytest.raises(es.SnapshotError, match="ensample migrate"):
+        es.open_experiment(old)
+    assert es.migrate_experiment(old, new) == len(FACTS[name]["rows"]) == 60
+    assert old.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.db", "old"]
+
+    with es.open_experiment(new, verify=True) as experiment:
+        assert [list(row) for row in experiment.log().select(COLUMNS).rows()] == FACTS[name]["rows"]
+        assert "bold" not in experiment.settings.described()["recipe"] or hasattr(experiment.settings.recipe, "bold")
+        waiting = experiment.waiting
+        for number in range(20):
+            decision = experiment.decide({"age": number, "device": "phone"})
+            assert decision.propensity is not None
+            assert experiment.reward(decision, number % 2) == "applied"
+            assert experiment.explain(decision).votes
+        assert experiment.waiting <= waiting and experiment.decisions == 82
+        with pytest.raises(es.DecisionError, match="an earlier version"):
+            experiment.explain("d3")
+        hash, log = experiment.hash, experiment.log()
+    with es.open_experiment(new, verify=True) as again:
+        assert (again.hash, again.log().equals(log)) == (hash, True)
+        assert again.replay().hash == hash
+
+
+def test_a_migrated_state_is_what_its_log_comes_to(raised: None, tmp_path: Path) -> None:
+    """Nothing of a family's numbers has really changed here, so the state is that of the release."""
+    old, new = unpacked("linucb", tmp_path), tmp_path / "new.db"
+    es.migrate_experiment(old, new)
+    with es.open_experiment(new) as experiment:
+        assert experiment.hash == FACTS["linucb"]["hash"]
+    es.migrate_experiment(new, tmp_path / "newer.db")
+    with es.open_experiment(tmp_path / "newer.db", verify=True) as experiment:
+        assert experiment.hash == FACTS["linucb"]["hash"]
+
+
+def test_long_logs_are_migrated_in_pieces(raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migration, "PIECE", 7)
+    old, steps = unpacked("given", tmp_path), []
+    assert migration.carry_over_file(old, tmp_path / "new.db", show=lambda *step: steps.append(step)) == 60
+    reader = SQLiteReader(tmp_path / "new.db")
+    assert steps == [(100, 2 * reader.count)] and len(list(reader.snapshots())) == -(-reader.count // 7)
+    reader.close()
+    es.open_experiment(tmp_path / "new.db", verify=True).close()
+
+
+@pytest.mark.parametrize("field", ["propensities", "action", "context", "member", "reward"])
+def test_a_row_that_differs_is_an_error_and_nothing_is_written(
+    field: str, raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A storage that changes one field of one event: the comparison is what finds it."""
+    said = "propensity" if field == "propensities" else field
+    append = migration.SQLiteStorage.append
+    kind, id = ("Rewarded", "d4") if field == "reward" else ("Decided", "d7")
+    changed: dict[str, Any] = {
+        "propensities": [0.5, 0.5],
+        "action": "sport",
+        "context": {},
+        "member": 99,
+        "reward": 0.5,
+    }
+
+    def spoiled(self: Any, event: Any) -> None:
+        if type(event).__name__ == kind and event.id == id:
+            event = event._replace(**{"value" if field == "reward" else field: changed[field]})
+        append(self, event)
+
+    monkeypatch.setattr(migration.SQLiteStorage, "append", spoiled)
+    with pytest.raises(es.SnapshotError, match=rf"row \d+ of the log is not what it was: .*{said} of {id} was"):
+        es.migrate_experiment(unpacked("linucb", tmp_path), tmp_path / "new.db")
+    assert not [path.name for path in tmp_path.iterdir() if not path.name.startswith("linucb.db")]
+
+
+def test_events_that_are_not_carried_over_are_found(raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = SQLiteReader.read
+
+    def cut(self: SQLiteReader, start: int = 0) -> Iterator[Any]:
+        events = list(read(self, start))
+        return iter(events[:-3] if start else events)
+
+    monkeypatch.setattr(SQLiteReader, "read", cut)
+    with pytest.raises(es.SnapshotError, match=r"row \d+ of the log is not what it was"):
+        es.migrate_experiment(unpacked("linucb", tmp_path), tmp_path / "new.db")
+
+
+def test_arguments_that_cannot_be_migrated(raised: None, tmp_path: Path) -> None:
+    old, new = unpacked("given", tmp_path), tmp_path / "new.db"
+    with pytest.raises(es.InvalidArgument, match=r"old = .*nobody\.db.*there is none"):
+        es.migrate_experiment(tmp_path / "nobody.db", new)
+    with pytest.raises(es.InvalidArgument, match=r"new = .*given\.db.*nothing yet"):
+        es.migrate_experiment(old, old)
+    with pytest.raises(es.InvalidArgument, match=r"new = .*a folder that exists"):
+        es.migrate_experiment(old, tmp_path / "nowhere" / "new.db")
+    (tmp_path / "text.db").write_text("age,price\n" * 1000)
+    with pytest.raises(es.SnapshotError, match="a database of an experiment"):
+        es.migrate_experiment(tmp_path / "text.db", new)
+    connection = apsw.Connection(str(tmp_path / "other.db"))
+    connection.execute("CREATE TABLE keys (id TEXT)")
+    connection.close()
+    with pytest.raises(es.SnapshotError, match=r"other\.db: expected a database of an experiment"):
+        es.migrate_experiment(tmp_path / "other.db", new)
+    with es.open_experiment(unpacked("default", tmp_path).with_name("used.db"), actions=["a"]) as used:
+        with pytest.raises(es.InvalidArgument, match=r"old = .*used\.db.*not in use"):
+            es.migrate_experiment(tmp_path / "used.db", new)
+        assert used.decide().action == "a"
+    connection = apsw.Connection(str(old))
+    connection.execute("UPDATE events SET event = json_set(event, '$.numbers', 99) WHERE seq = 0")
+    connection.close()
+    with pytest.raises(es.SnapshotError, match="newer version .*update ensample"):
+        es.migrate_experiment(old, new)
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "new"))]
+
+
+class OwnEncoder(es.Columns):
+    """Of the user's own: no file can hold it."""
+
+
+def test_objects_of_your_own_are_given_again(tmp_path: Path) -> None:
+    recipe = es.EnsembleSampling(size=5, member=lambda t, m, rng: t % m)
+    old, new = tmp_path / "old.db", tmp_path / "new.db"
+    with es.open_experiment(old, actions=["a", "b"], recipe=recipe) as experiment:
+        experiment.reward(experiment.decide(), 1)
+    with pytest.raises(es.SnapshotError, match="cannot be stored"):
+        es.migrate_experiment(old, new)
+    assert es.migrate_experiment(old, new, recipe=recipe) == 1
+    with es.open_experiment(new, recipe=recipe, verify=True) as experiment:
+        assert experiment.version == 1
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import ensample as es
+from ensample.experiments import migration
+old, new, moment, number = sys.argv[1:]
+module, _, name = moment.partition(".")
+owner = getattr(migration, module) if name else migration
+name = name or module
+known = getattr(owner, name)
+def cut_short(*arguments, **more):
+    os.kill(os.getpid(), getattr(signal, number))
+    return known(*arguments, **more)
+setattr(owner, name, cut_short)
+es.migrate_experiment(old, new)
+"""
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
+@pytest.mark.parametrize("moment", ["learn", "keep_snapshot", "compare_logs", "os.rename"])
+def test_a_migration_cut_short_leaves_no_new_file_and_the_old_one_whole(moment: str, number: str, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    old, new = unpacked("linucb", tmp_path / "old"), tmp_path / "new.db"
+    before = old.read_bytes()
+    command = [sys.executable, "-c", KILLED, str(old), str(new), moment, number]
+    ended = subprocess.run(command, capture_output=True, timeout=120, env=os.environ, check=False)
+    assert ended.returncode in (-getattr(signal, number), 1), ended.stderr
+    assert b"KeyboardInterrupt" in ended.stderr or number == "SIGKILL"
+    assert old.read_bytes() == before and not new.exists()
+    if number == "SIGINT":
+        assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert es.migrate_experiment(old, new) == 60
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.db", "old"]
+    assert [path.name for path in old.parent.iterdir() if not path.name.endswith(("-wal", "-shm"))] == [old.name]
+    es.open_experiment(new, verify=True).close()
