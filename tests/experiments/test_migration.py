@@ -38,14 +38,15 @@ def test_a_migrated_log_is_the_released_one_and_goes_on(name: str, raised: None,
     assert old.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.db", "old"]
 
-    with es.open_experiment(new, verify=True) as experiment:
+    start = 1_700_000_000.0  # by this clock no wait is over
+    with es.open_experiment(new, clock=lambda: start, verify=True) as experiment:
         assert [list(row) for row in experiment.log().select(COLUMNS).rows()] == FACTS[name]["rows"]
         assert "bold" not in experiment.settings.described()["recipe"] or hasattr(experiment.settings.recipe, "bold")
         waiting = experiment.waiting
         for number in range(20):
-            decision = experiment.decide({"age": number, "device": "phone"})
+            decision = experiment.decide({"age": number, "device": "phone"}, time=start + 60 * 1000)
             assert decision.propensity is not None
-            assert experiment.reward(decision, number % 2) == "applied"
+            assert experiment.reward(decision, number % 2, time=start + 60 * 1000) == "applied"
             assert experiment.explain(decision).votes
         assert experiment.waiting <= waiting and experiment.decisions == 82
         with pytest.raises(es.DecisionError, match="an earlier version"):
@@ -139,7 +140,7 @@ def test_arguments_that_cannot_be_migrated(raised: None, tmp_path: Path) -> None
     connection = apsw.Connection(str(old))
     connection.execute("UPDATE events SET event = json_set(event, '$.numbers', 99) WHERE seq = 0")
     connection.close()
-    with pytest.raises(es.SnapshotError, match="newer version .*update ensample"):
+    with pytest.raises(es.SnapshotError, match=r"newer version .*update ensample"):
         es.migrate_experiment(old, new)
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "new"))]
 

@@ -27,7 +27,7 @@ MIGRATING = 8_615_104  # the number of the lock of a database to which something
 
 def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
     """Carry over all experiments of a PostgreSQL, with its keys, into another database; return the rows by name."""
-    heads = heads_of(old)
+    heads = heads_of(old) if has_experiments(old) else {}
     if not heads:
         raise InvalidArgument("old", "postgresql", "a database with experiments")
     with staged_database(new) as address:
@@ -39,6 +39,12 @@ def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
         if heads_of(old) != heads:
             raise InvalidArgument("old", "postgresql", "a database to which no server writes: stop them first")
     return rows
+
+
+def has_experiments(address: str) -> bool:
+    """Return whether a database has the tables of a service."""
+    with closing(connected(address)) as connection, refused(address):
+        return connection.execute("SELECT to_regclass('ensample_streams')").fetchone()[0] is not None
 
 
 def heads_of(address: str) -> dict[str, int]:
