@@ -34,7 +34,7 @@ def migrate(
 
     `ensample migrate postgresql://shop@db/shop postgresql://shop@db/shop_new`
     """
-    require("apsw", extra="serve")
+    require("apsw", user="ensample migrate")
     from ensample.serve.migrating import migrate as migrated
 
     with LateProgress(progress(), "events") as bar:

@@ -46,5 +46,5 @@ def migrate_folder(old: Path, new: Path, show: ShowExperiment) -> dict[str, int]
         for name, path in found.items():
             rows[name] = carry_over_file(path, place.path(name), show=partial(show, name))
         if (old / FILE).is_file():
-            copied(package("apsw", "serve"), old / FILE, part / FILE)
+            copied(package("apsw", "ensample migrate"), old / FILE, part / FILE)
         return rows

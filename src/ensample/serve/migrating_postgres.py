@@ -87,7 +87,7 @@ def staged_database(address: str) -> Iterator[str]:
 
 def in_schema(address: str) -> str:
     """Return the address with the staging schema as the place of all tables."""
-    info: Any = package("psycopg.conninfo", "postgres")
+    info: Any = package("psycopg.conninfo", "a database of PostgreSQL")
     options = info.conninfo_to_dict(address).get("options", "")
     found: str = info.make_conninfo(address, options=f"{options} -c search_path={STAGING}".strip())
     return found
