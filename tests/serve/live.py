@@ -9,15 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import uvicorn
-
 from ensample.experiments.sqlite import SQLiteStorage
-from ensample.serve.app import application
 from ensample.serve.journal import Journal
 from ensample.serve.keys import new_key
+from ensample.serve.running import server_of
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings
-from ensample.serve.wire import OneWriteProtocol
 
 __all__ = ["Live", "listening"]
 
@@ -27,6 +24,7 @@ class Live(NamedTuple):
 
     url: str
     service: Service
+    said: io.StringIO  # its log
 
     def key(self, role: str, experiment: str | None = None) -> str:
         """A new one."""
@@ -42,10 +40,9 @@ class Live(NamedTuple):
 def listening(folder: Path, **settings: Any) -> Iterator[Live]:
     """Until the end of the block."""
     given = ServiceSettings(data=folder, **settings)
-    service = Service(given, Journal("info", io.StringIO()), lambda path: SQLiteStorage(path, synchronous="OFF"))
-    given_as = {"log_config": None, "access_log": False, "lifespan": "on", "ws": "none", "http": OneWriteProtocol}
-    config = uvicorn.Config(application(service), **given_as)
-    server = uvicorn.Server(config)
+    said = io.StringIO()
+    service = Service(given, Journal("info", said), lambda path: SQLiteStorage(path, synchronous="OFF"))
+    server = server_of(service, lambda: None)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -53,7 +50,7 @@ def listening(folder: Path, **settings: Any) -> Iterator[Live]:
         try:
             while not server.started and thread.is_alive():
                 time.sleep(0.01)
-            yield Live(f"http://127.0.0.1:{listener.getsockname()[1]}", service)
+            yield Live(f"http://127.0.0.1:{listener.getsockname()[1]}", service, said)
         finally:
             server.should_exit = True
             thread.join()

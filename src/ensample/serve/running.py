@@ -1,6 +1,8 @@
 """From settings to a service that listens."""
 
+import asyncio
 import gc
+import logging
 import socket
 import sys
 import warnings
@@ -16,13 +18,13 @@ from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.kernels.interpreted import compiled_at_once
 from ensample.serve.app import application
+from ensample.serve.connections import Connections, RefusalLog, room_for
 from ensample.serve.journal import Journal
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
 from ensample.serve.store import is_begun, store_of
-from ensample.serve.wire import OneWriteProtocol
 
-__all__ = ["check_safe", "listening", "run", "warm"]
+__all__ = ["check_safe", "listening", "run", "server_of", "warm"]
 
 SWITCH = 0.0005  # seconds that a thread may keep the interpreter from another: the loop and the workers wait for each other
 THRESHOLDS = 10_000, 20, 50  # looking for what refers to itself takes 100 ms where 100,000 decisions are open: seldom, then
@@ -93,26 +95,36 @@ def run(
     warm()  # not while it opens, where Ctrl-C would have to wait for the end of it
     sys.setswitchinterval(SWITCH)
     tell_warnings(journal)
+
+    def announce() -> None:
+        gc.collect()
+        gc.freeze()  # what is there now stays: there is no use in looking at it again and again
+        gc.set_threshold(*THRESHOLDS)
+        ready(address_of(listener))
+        journal.info("ready", address=address_of(listener))
+
+    server_of(service, announce).run(sockets=[listener])
+
+
+def server_of(service: Service, ready: Callable[[], None]) -> "AnnouncedServer":
+    """Return a server of the application; `ready` is called when it answers."""
+    most, backlog = room_for(service.settings.connections, BACKLOG)
+    connections = Connections(most, service.settings.headers, service.journal)
     config = uvicorn.Config(
-        application(service),
+        connections.watched(application(service)),
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,  # nobody asks who calls but by a key
         date_header=False,
         ws="none",
-        http=OneWriteProtocol,
+        http=connections.protocol(),
         lifespan="on",
-        backlog=BACKLOG,
-        limit_concurrency=CALLS,
+        backlog=backlog,
+        limit_concurrency=max(CALLS, 2 * most),
         timeout_graceful_shutdown=GRACE,
     )
-
-    def announce() -> None:
-        ready(address_of(listener))
-        journal.info("ready", address=address_of(listener))
-
-    Announced(config, announce).run(sockets=[listener])
+    return AnnouncedServer(config, connections.refused, ready)
 
 
 def warm() -> None:
@@ -123,17 +135,23 @@ def warm() -> None:
             experiment.reward(experiment.decide({"x": 1.0}), 1)
 
 
-class Announced(uvicorn.Server):
-    """Says when it is ready."""
+class AnnouncedServer(uvicorn.Server):
+    """A server that says when it is ready, and counts the connections it refuses."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, refused: RefusalLog, ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._refused, self._ready = refused, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._refused.on_error)
         await super().startup(sockets)
         if self.started:
-            gc.collect()
-            gc.freeze()  # what is there now stays: there is no use in looking at it again and again
-            gc.set_threshold(*THRESHOLDS)
             self._ready()
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        logger = logging.getLogger("uvicorn.error")
+        logger.addFilter(self._refused)
+        try:
+            await super().serve(sockets)
+        finally:
+            logger.removeFilter(self._refused)

@@ -48,6 +48,8 @@ class ServiceSettings:
     members: int = 2_000  # of an ensemble, and any other number in a recipe
     columns: int = 1_024  # of x
     queue: int = 2_000  # calls that wait for one experiment
+    connections: int = 1_000  # open at once
+    headers: int = 10  # seconds for the headers of a request to arrive
     patience: int = 30  # seconds for a body to arrive
     snapshot_every: int = 10_000  # events
     sticky: str = "1 day"  # how long a targeting key keeps its decision
