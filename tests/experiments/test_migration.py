@@ -42,6 +42,7 @@ def test_a_migrated_log_is_the_released_one_and_goes_on(name: str, raised: None,
     with es.open_experiment(new, clock=lambda: start, verify=True) as experiment:
         assert [list(row) for row in experiment.log().select(COLUMNS).rows()] == FACTS[name]["rows"]
         assert "bold" not in experiment.settings.described()["recipe"] or hasattr(experiment.settings.recipe, "bold")
+        assert (experiment.seed, experiment.settings.stream) == (3, name)
         waiting = experiment.waiting
         for number in range(20):
             decision = experiment.decide({"age": number, "device": "phone"}, time=start + 60 * 1000)

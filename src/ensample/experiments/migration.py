@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from os import PathLike
 from pathlib import Path
@@ -93,6 +94,7 @@ def carry_over(old: Reading, new: Storage, given: dict[str, Any] | None, show: S
     numbers = numbers_of(settings)
     if first.numbers > numbers:
         raise SnapshotError(newer_version(settings.recipe.model_family, first.numbers, numbers))
+    settings = replace(settings, stream=settings.name)  # as of new experiments: equal seeds draw independently
     created = first._replace(settings=settings.described(), numbers=numbers, migrated=old.count)
     append_events(old, new, created, State(settings), show)
     return compare_logs(settings, old, new, given, show)
