@@ -8,7 +8,7 @@ from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.events import Activated, Changed, Decided, Event, Rewarded
 from ensample.experiments.learner import Advice, Learner
 from ensample.experiments.mixture import Mixture, Uniforms
-from ensample.experiments.plain import PlainDict, plain_context
+from ensample.experiments.plain import PlainDict, check_text, plain_context
 from ensample.experiments.state import State
 from ensample.types import FloatArray
 
@@ -62,6 +62,9 @@ def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
             known = ", ".join(state.standing)
             raise InvalidArgument("actions", new[0], f"actions of the experiment: {known} (add() brings more)")
         names = tuple(given)
+        if state.settings.actions is None:  # else they are known
+            for name in names:
+                check_text("actions", name)
         moment = given if any(features is not None for features in given.values()) else None
     if less:
         without = as_actions("excluded", excluded)
@@ -182,6 +185,7 @@ def judged_activation(state: State, history: History, id: str, time: int) -> Act
 def change_of(state: State, time: int, new: Actions, old: list[str]) -> Changed:
     """Actions that come and go."""
     for name in new:
+        check_text("action", name)
         if name in state.actions:
             raise InvalidArgument("action", name, "the name of a new action")
     for name in old:

@@ -7,7 +7,9 @@ from typing import Any
 from ensample.checks import instance, number, sequence, whole
 from ensample.errors import InvalidArgument, SnapshotError, WrongType
 from ensample.experiments.actions import Actions, as_actions
+from ensample.experiments.differences import OtherSettings, differences
 from ensample.experiments.features import Encoder, Features, as_features
+from ensample.experiments.plain import check_text
 from ensample.experiments.reward import Reward
 from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling
@@ -39,7 +41,10 @@ class Settings:
     def created(cls, name: Any, actions: Any = None, *, seed: object = None, **parts: Any) -> "Settings":
         """Return the settings of a new experiment: its seed is drawn unless given, its stream is that of its name."""
         seed = drawn_seed() if seed is None else seed
-        return cls.checked(name, actions, seed=seed, stream=name, **parts)
+        settings = cls.checked(name, actions, seed=seed, stream=name, **parts)
+        for argument, label in (("name", settings.name), *(("actions", action) for action in settings.actions or ())):
+            check_text(argument, label)  # those of earlier versions are as they are
+        return settings
 
     @classmethod
     def checked(
@@ -54,7 +59,25 @@ class Settings:
         seed: object = 0,
         stream: str | None = None,
     ) -> "Settings":
-        """Of what a user says."""
+        """Check settings, each by itself and together."""
+        settings = cls.alone(name, actions, features, reward, recipe, floor, baseline, seed, stream)
+        settings.check_together()
+        return settings
+
+    @classmethod
+    def alone(
+        cls,
+        name: object,
+        actions: Any,
+        features: object,
+        reward: object,
+        recipe: object,
+        floor: object,
+        baseline: object,
+        seed: object,
+        stream: str | None = None,
+    ) -> "Settings":
+        """Check each of them by itself."""
         if not isinstance(name, str):
             raise WrongType("name", name, "the name of the experiment")
         if not 0 < len(name) <= 200:
@@ -64,7 +87,6 @@ class Settings:
         who = (
             EnsembleSampling() if recipe is None else instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()")
         )
-        check_range(rules, who)
         return cls(
             name,
             found,
@@ -72,7 +94,7 @@ class Settings:
             rules,
             who,
             number("floor", floor, 0.0, 1.0),
-            checked_baseline(baseline, found),
+            checked_baseline(baseline),
             whole("seed", seed, 0),
             stream,
         )
@@ -84,6 +106,12 @@ class Settings:
         Experiments of equal seeds would draw equal numbers in equal rounds, and each other's holdouts: names tell them apart.
         """
         return self.seed if self.stream is None else seed_of_stream(self.seed, self.stream)
+
+    def check_together(self) -> None:
+        """Raise unless they fit together."""
+        check_range(self.reward, self.recipe)
+        if self.baseline is not None and self.actions is not None and self.baseline[0] not in self.actions:
+            raise InvalidArgument("baseline", self.baseline[0], f"one of the actions {', '.join(self.actions)}")
 
     def described(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -107,12 +135,12 @@ class Settings:
         parts: dict[str, Any] = dict(description)
         for name, make in (("features", built), ("reward", built), ("recipe", rebuild)):
             parts[name] = given[name] if name in given else make(description[name])
-        known = {**parts, **given}
-        settings = cls.checked(**known)
+        settings = cls.alone(**{**parts, **given})
         mine = settings.described()
-        for name in given:
-            if wherever(mine[name]) != wherever(description[name]):
-                raise InvalidArgument(name, given[name], f"what the experiment was created with, {description[name]}")
+        differ = [each for name in given for each in differences(name, wherever(mine[name]), wherever(description[name]))]
+        if differ:
+            raise OtherSettings(differ)
+        settings.check_together()
         return settings
 
 
@@ -130,7 +158,7 @@ def check_range(reward: Reward, recipe: Recipe) -> None:
         raise InvalidArgument("reward", reward, f'rule = "first" for {recipe.model!r}: a sum may lie beyond {high:g}')
 
 
-def checked_baseline(value: Any, actions: Actions | None) -> tuple[str, float] | None:
+def checked_baseline(value: Any) -> tuple[str, float] | None:
     """(action, share)."""
     expected = "the name of an action and a share, such as ('sport', 0.1)"
     if value is None:
@@ -138,8 +166,6 @@ def checked_baseline(value: Any, actions: Actions | None) -> tuple[str, float] |
     pair = sequence("baseline", value, expected)
     if len(pair) != 2 or not isinstance(pair[0], str):
         raise InvalidArgument("baseline", value, expected)
-    if actions is not None and pair[0] not in actions:
-        raise InvalidArgument("baseline", pair[0], f"one of the actions {', '.join(actions)}")
     return pair[0], number("baseline[1]", pair[1], 0.0, 1.0)
 
 

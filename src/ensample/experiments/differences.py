@@ -1,0 +1,138 @@
+"""Differences between two descriptions of settings, short enough for a message and never cut away."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ensample.errors import InvalidArgument
+
+__all__ = ["Difference", "OtherSettings", "differences"]
+
+LONGEST = 60  # characters of a value
+AROUND = 2  # entries of a list that are shown on either side of a difference
+NAMES = 3  # of a dict that are shown
+SHOWN = 3  # further differences of one error
+
+
+class Difference(NamedTuple):
+    """A field, and both values as texts."""
+
+    field: str
+    given: str
+    kept: str
+
+
+class OtherSettings(InvalidArgument):
+    """Settings were given that are not those the experiment was created with; `found` has all differences."""
+
+    def __init__(self, found: list[Difference]) -> None:
+        field, given, kept = found[0]
+        name = field.partition(".")[0].partition("[")[0]
+        super().__init__(field, given, f"what the experiment was created with, {kept}{others(found)}. {way_on(name)}")
+        self.args = (found,)
+
+    def __str__(self) -> str:
+        return f"{self.argument} = {self.value}: expected {self.expected}"
+
+
+def others(found: list[Difference]) -> str:
+    """
+    >>> others([Difference("floor", "0.1", "0.02"), Difference("seed", "3", "0")])
+    '; also seed = 3 instead of 0'
+    """
+    more = [f"{field} = {given} instead of {kept}" for field, given, kept in found[1 : 1 + SHOWN]]
+    if len(found) > 1 + SHOWN:
+        more.append(f"{len(found) - 1 - SHOWN} more")
+    return f"; also {', '.join(more)}" if more else ""
+
+
+def way_on(name: str) -> str:
+    """Say what to do instead."""
+    if name == "actions":
+        return (
+            "Leave actions out to go on with it as it is, and add or remove some by add() and remove() "
+            "(over HTTP: POST .../actions)"
+        )
+    return f"Settings do not change: leave {name} out to go on with it as it is, or begin another experiment by another name"
+
+
+def differences(field: str, given: Any, kept: Any) -> list[Difference]:
+    """Return what differs between two values of plain data, by the names of their fields.
+
+    >>> differences("reward", {"wait": 60.0, "low": 0.0}, {"wait": 1800.0, "low": 0.0})
+    [Difference(field='reward.wait', given='60.0', kept='1800.0')]
+    >>> differences("actions", {"a": None, "c": None}, {"a": None, "b": None})
+    [Difference(field='actions', given="'c' and 1 in both", kept="'b' and 1 in both")]
+    """
+    return list(found(field, given, kept))
+
+
+def found(field: str, given: Any, kept: Any) -> Iterator[Difference]:
+    if given == kept:
+        return
+    if isinstance(given, dict) and isinstance(kept, dict):
+        yield from of_dicts(field, given, kept)
+    elif isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
+        for place, (mine, theirs) in enumerate(zip(given, kept, strict=True)):
+            yield from found(f"{field}[{place}]", mine, theirs)
+    else:
+        yield Difference(field, *both(given, kept))
+
+
+def of_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> Iterator[Difference]:
+    if "own" in given and "own" in kept:  # an object that is known by its looks
+        yield from found(field, given["own"], kept["own"])
+    elif given.get("kind") != kept.get("kind"):  # of two classes all else differs too
+        yield Difference(field, *(constructed(value) for value in (given, kept)))
+    else:
+        if set(given) != set(kept):
+            yield Difference(field, names_of(given, kept), names_of(kept, given))
+        named = field == "actions"  # whose names are no fields
+        for name in given:
+            if name in kept:
+                yield from found(f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name])
+
+
+def names_of(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """Name what only one of two dicts has."""
+    own, same = [name for name in one if name not in other], len(one.keys() & other.keys())
+    shown = [shortened(repr(name), 0) for name in own[:NAMES]]
+    if len(own) > NAMES:
+        shown.append(f"{len(own) - NAMES} more")
+    return f"{', '.join(shown) or 'nothing else'} and {same} in both"
+
+
+def constructed(description: dict[str, Any]) -> str:
+    """Write a description as code would have it: its class, and what fits of its fields."""
+    if "kind" not in description:
+        return shortened(repr(description.get("own", description)), 0)
+    fields = ", ".join(f"{name}={value!r}" for name, value in description.items() if name != "kind")
+    return f"{description['kind']}({shortened(fields, 0)})"
+
+
+def both(given: Any, kept: Any) -> tuple[str, str]:
+    """Write two values, each cut to what is around the first difference."""
+    if isinstance(given, list) and isinstance(kept, list):
+        place = next((i for i, (a, b) in enumerate(zip(given, kept, strict=False)) if a != b), min(len(given), len(kept)))
+        return around(given, place), around(kept, place)
+    texts = [constructed(value) if isinstance(value, dict) else repr(value) for value in (given, kept)]
+    place = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    return shortened(texts[0], place), shortened(texts[1], place)
+
+
+def around(items: list[Any], place: int) -> str:
+    """Write the entries of a list that are near a place, and how many there are."""
+    start, stop = max(place - AROUND, 0), place + AROUND + 1
+    shown = [shortened(repr(item), 0) for item in items[start:stop]]
+    parts = [*(["..."] if start else []), *shown, *(["..."] if stop < len(items) else [])]
+    return f"[{', '.join(parts)}] ({len(items)} entries)"
+
+
+def shortened(text: str, place: int) -> str:
+    """Cut a text to what is around a place.
+
+    >>> shortened("a" * 100 + "b" * 100, 100)
+    '...aaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbb...'
+    """
+    start = max(min(place - LONGEST // 2, len(text) - LONGEST), 0)
+    cut = text[start : start + LONGEST]
+    return f"{'...' if start else ''}{cut}{'...' if start + LONGEST < len(text) else ''}"
