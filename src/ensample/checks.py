@@ -3,6 +3,7 @@
 import math
 import operator
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ __all__ = [
     "as_rewards",
     "blaming",
     "boolean",
+    "check_encodable",
+    "check_label",
     "each",
     "file_path",
     "instance",
@@ -43,7 +46,22 @@ LARGEST = 1e100
 LARGEST_REWARD = 1e150
 """The largest magnitude of a reward: a million squares stay finite."""
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
 AT_ONCE = 10_000  # numbers whose squares are summed up: those of more OpenBLAS shares among threads, which may wait for a core
+
+
+def check_encodable(argument: str, value: str) -> None:
+    """Raise if a text has half of a surrogate pair, which no file can have."""
+    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise InvalidArgument(argument, value, "a text that can be written as UTF-8")
+
+
+def check_label(argument: str, value: str) -> None:
+    """Raise if a name or an id has a control character, which no page, address or line of a log can show."""
+    if not value.isprintable() and CONTROL.search(value):
+        raise InvalidArgument(argument, value, "a text without control characters such as line ends and tabs")
+    check_encodable(argument, value)
 
 
 def whole(argument: str, value: object, least: int, most: int | None = None) -> int:

@@ -289,3 +289,11 @@ def test_nothing_of_a_context_is_logged(shop: Served) -> None:
     assert "hidden-word" not in shop.said.getvalue()
     decided = next(line for line in lines if line.get("decision") == "q1")
     assert decided["traceparent"] == parent and decided["status"] == 200 and decided["experiment"] == "shop"
+
+
+def test_a_file_whose_name_differs_in_capitals_counts(shop: Served, tmp_path) -> None:
+    """Also one that was put there since: on some file systems they are the same file."""
+    es.open_experiment(tmp_path / "data" / "experiments" / "Attic.db", actions=["a", "b"]).close()
+    for name in ("SHOP", "attic"):
+        refused = shop.put(f"/v1/experiments/{name}", json=SHOP)
+        assert refused.status_code == 409 and "capitals only" in refused.json()["error"]["message"]

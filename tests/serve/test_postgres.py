@@ -4,6 +4,8 @@ import json
 import secrets
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from attempts import attempts
 from databases import postgresql
 from ensample.experiments.opening import begun
 from ensample.experiments.postgres import PostgresStorage
-from serve.conftest import SHOP, Serve
+from serve.conftest import SHOP, Serve, Served
 from serve.test_operations import until
 
 KILLS = attempts(sample=4, full=100)
@@ -47,6 +49,40 @@ def test_two_servers_are_one_service(serve: Serve, postgres: str, one: str) -> N
     assert done.returncode == 0 and views[0]["hash"] in done.stdout
     assert first.get(f"{one}/log?format=jsonl").text.count("\n") == 12
     assert first.get(f"{one}/decisions/q1").json()["action"] == second.get(f"{one}/decisions/q1").json()["action"]
+
+
+def test_names_that_differ_in_capitals_are_created_once(serve: Serve, postgres: str) -> None:
+    """At the same moment, on two servers: one wins, and the other one is refused and leaves nothing."""
+    servers = [serve(folder=folder, database=postgres) for folder in "ab"]
+    together = threading.Barrier(2)
+    for _ in range(4):
+        word = f"shop-{secrets.token_hex(4)}x"
+        names = [word, word.upper()]
+
+        def put(server: Served, name: str) -> int:
+            together.wait(60)
+            return server.put(f"/v1/experiments/{name}", json=SHOP).status_code
+
+        with ThreadPoolExecutor(2) as threads:
+            statuses = list(threads.map(put, servers, names))
+        assert sorted(statuses) == [201, 409]
+        won, lost = (names[statuses.index(status)] for status in (201, 409))
+        assert all(server.put(f"/v1/experiments/{lost}", json=SHOP).status_code == 409 for server in servers)
+        assert all(server.put(f"/v1/experiments/{won}", json=SHOP).status_code in (200, 201) for server in servers)
+
+
+def test_names_that_differ_in_capitals_and_are_there_already_go_on(postgres: str) -> None:
+    """Of an earlier version, which created both."""
+    word = f"twins-{secrets.token_hex(4)}x"
+    first = written(PostgresStorage(postgres, word))
+    with psycopg.connect(postgres, autocommit=True) as database:
+        for table, fields in (("events", "seq, id, event"), ("streams", "head, epoch")):
+            copied = f"INSERT INTO ensample_{table} SELECT %s, {fields} FROM ensample_{table} WHERE experiment = %s"
+            database.execute(copied, (word.upper(), word))
+    second = begun(PostgresStorage(postgres, word.upper()), {}, {})
+    for experiment in (first, second):
+        assert experiment.reward(experiment.decide(id="1"), 1) == "applied"
+        experiment.close()
 
 
 def test_what_one_server_makes_the_other_finds(serve: Serve, postgres: str, one: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from ensample.checks import check_label
 from ensample.client.answers import Decision, EventOutcome, ExperimentView, Explained, Outcome, reading
 from ensample.client.plain import plain, plain_context
 from ensample.errors import InvalidArgument, ServiceError, WrongType
@@ -89,6 +90,7 @@ def decide(
         targetingKey=targeting_key,
     )
     body |= {"active": active, "dry_run": dry_run}
+    check_labels(body, "id", "targetingKey")
     return Ask("POST", of(experiment, "decide"), reading(Decision), with_id(body))
 
 
@@ -110,6 +112,7 @@ def reward(
     each call is one of its own unless they have the same `key`.
     """
     body = given(value=value, action=action, key=key or new_id())
+    check_labels(body, "action", "key")
     return Ask("POST", of(experiment, "decisions", known(id), "reward"), outcome, body)
 
 
@@ -137,6 +140,7 @@ def event(
 ) -> Ask[EventOutcome]:
     """The reward of the decision that a targeting key has."""
     body = {"experiment": experiment, "targetingKey": targeting_key, "event": event, "value": value, "key": key or new_id()}
+    check_labels(body, "experiment", "targetingKey", "key")
     return Ask("POST", "/v1/events", reading(EventOutcome), plain("event", body))
 
 
@@ -182,6 +186,7 @@ def of(experiment: str, *parts: str) -> str:
     """
     if not isinstance(experiment, str) or not experiment:
         raise WrongType("experiment", experiment, "the name of an experiment")
+    check_label("experiment", experiment)
     return "/".join(("/v1/experiments", *map(quoted, (experiment, *parts))))
 
 
@@ -195,7 +200,15 @@ def known(id: str | Decision) -> str:
     text = id.id if hasattr(id, "id") else id
     if not isinstance(text, str) or not text:
         raise WrongType("id", id, "a decision or its id")
+    check_label("id", text)
     return text
+
+
+def check_labels(body: dict[str, Any], *names: str) -> None:
+    """Raise if one of these fields is a text with control characters; what is no text the service refuses."""
+    for name in names:
+        if isinstance(body.get(name), str):
+            check_label(name, body[name])
 
 
 def new_id() -> str:

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ensample.checks import check_label
 from ensample.errors import DecisionError, InvalidArgument
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.events import Activated, Changed, Decided, Event, Rewarded
 from ensample.experiments.learner import Advice, Learner
 from ensample.experiments.mixture import Mixture, Uniforms
-from ensample.experiments.plain import PlainDict, check_text, plain_context
+from ensample.experiments.plain import PlainDict, plain_context
 from ensample.experiments.state import State
 from ensample.types import FloatArray
 
@@ -64,7 +65,7 @@ def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
         names = tuple(given)
         if state.settings.actions is None:  # else they are known
             for name in names:
-                check_text("actions", name)
+                check_label("actions", name)
         moment = given if any(features is not None for features in given.values()) else None
     if less:
         without = as_actions("excluded", excluded)
@@ -185,7 +186,7 @@ def judged_activation(state: State, history: History, id: str, time: int) -> Act
 def change_of(state: State, time: int, new: Actions, old: list[str]) -> Changed:
     """Actions that come and go."""
     for name in new:
-        check_text("action", name)
+        check_label("action", name)
         if name in state.actions:
             raise InvalidArgument("action", name, "the name of a new action")
     for name in old:

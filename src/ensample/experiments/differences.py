@@ -79,14 +79,14 @@ def found(field: str, given: Any, kept: Any) -> Iterator[Difference]:
 
 
 def of_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> Iterator[Difference]:
-    if "own" in given and "own" in kept:  # an object that is known by its looks
+    named = field.startswith("actions")  # whose names are no fields
+    if given.keys() == kept.keys() == {"own"} and not named:  # an object that is known by its looks
         yield from found(field, given["own"], kept["own"])
-    elif given.get("kind") != kept.get("kind"):  # of two classes all else differs too
+    elif given.get("kind") != kept.get("kind") and not named:  # of two classes all else differs too
         yield Difference(field, *(constructed(value) for value in (given, kept)))
     else:
         if set(given) != set(kept):
             yield Difference(field, names_of(given, kept), names_of(kept, given))
-        named = field == "actions"  # whose names are no fields
         for name in given:
             if name in kept:
                 yield from found(f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name])
@@ -103,8 +103,10 @@ def names_of(one: dict[str, Any], other: dict[str, Any]) -> str:
 
 def constructed(description: dict[str, Any]) -> str:
     """Write a description as code would have it: its class, and what fits of its fields."""
+    if description.keys() == {"own"} and isinstance(description["own"], str):
+        return shortened(description["own"], 0)
     if "kind" not in description:
-        return shortened(repr(description.get("own", description)), 0)
+        return shortened(repr(description), 0)
     fields = ", ".join(f"{name}={value!r}" for name, value in description.items() if name != "kind")
     return f"{description['kind']}({shortened(fields, 0)})"
 

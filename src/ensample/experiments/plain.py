@@ -4,22 +4,20 @@ A context is a dict of numbers, strings, booleans, None, lists of strings or of 
 numbers. NaN is what a missing value is in frames: it becomes None.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ensample.checks import LARGEST
+from ensample.checks import LARGEST, check_encodable
 from ensample.errors import InvalidArgument, WrongType
 
-__all__ = ["Plain", "PlainDict", "check_text", "plain_context", "plain_text"]
+__all__ = ["Plain", "PlainDict", "plain_context", "plain_text"]
 
 Plain = Any
 """None, a boolean, a number, a string, a list of numbers or strings, or a dict of these."""
 PlainDict = dict[str, Plain]
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 DEEPEST, MOST = 8, 1_000  # levels of dicts, entries of one
 EXPECTED = "a dict of numbers, strings, booleans, lists of strings and dicts, or an array of numbers"
 
@@ -68,16 +66,8 @@ def plain_key(path: str, key: object) -> str:
 
 def plain_text(path: str, value: str) -> str:
     """One that every file can have: half of a surrogate pair is none."""
-    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise InvalidArgument(path, value, "a text that can be written as UTF-8")
+    check_encodable(path, value)
     return value
-
-
-def check_text(argument: str, value: str) -> None:
-    """Raise if the name or id of something has a control character, which no page, address or line of a log can show."""
-    if not value.isprintable() and CONTROL.search(value):
-        raise InvalidArgument(argument, value, "a text without control characters such as line ends and tabs")
-    plain_text(argument, value)
 
 
 def plain_value(path: str, value: Any, depth: int) -> Plain:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ensample.errors import StorageError
 from ensample.experiments.events import Event, from_json, to_json
-from ensample.experiments.storage import Snapshot
+from ensample.experiments.storage import NameTaken, Snapshot
 from ensample.extras import package
 
 __all__ = ["PostgresReader", "PostgresStorage", "is_address", "prepared_database", "stream_names"]
@@ -37,6 +37,11 @@ CREATE TABLE IF NOT EXISTS ensample_snapshots (
 );
 """
 SETTLING = 8_615_102  # the number of the lock under which tables are made
+CREATING = 8_615_104  # of the one under which experiments are created
+SAME_NAME = """
+SELECT experiment FROM ensample_streams
+WHERE lower(experiment COLLATE "C") = lower(%s COLLATE "C") AND experiment <> %s AND head > 0
+"""
 READ = "SELECT event FROM ensample_events WHERE experiment = %s AND seq >= %s AND seq < %s ORDER BY seq LIMIT %s"
 HISTORY = "SELECT event FROM ensample_events WHERE experiment = %s AND id = %s AND seq < %s ORDER BY seq"
 APPEND = """
@@ -211,12 +216,21 @@ class PostgresStorage(Reads):
         with refused(self.address):
             if self._pending:
                 start = self._count - len(self._pending)
+                if start == 0:
+                    self._claim_name()
                 ids, texts = [list(column) for column in zip(*self._pending, strict=True)]
                 self._connection.execute(APPEND, (self.experiment, start, ids, texts))
                 query = "UPDATE ensample_streams SET head = %s WHERE experiment = %s"
                 self._connection.execute(query, (self._count, self.experiment))
             self._connection.execute("COMMIT")
         self._pending = []
+
+    def _claim_name(self) -> None:
+        """Raise if another experiment has this name but for capitals. Servers create one after the other."""
+        self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
+        found = self._connection.execute(SAME_NAME, (self.experiment, self.experiment)).fetchone()
+        if found is not None:
+            raise NameTaken("name", self.experiment, f"a name that differs from {found[0]!r} in more than capitals")
 
     def _undo(self) -> None:
         """Whether a commit whose answer was lost has happened is seen when the stream is locked again."""

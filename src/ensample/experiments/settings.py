@@ -4,12 +4,11 @@ import math
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from ensample.checks import instance, number, sequence, whole
+from ensample.checks import check_label, instance, number, sequence, whole
 from ensample.errors import InvalidArgument, SnapshotError, WrongType
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.differences import OtherSettings, differences
 from ensample.experiments.features import Encoder, Features, as_features
-from ensample.experiments.plain import check_text
 from ensample.experiments.reward import Reward
 from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling
@@ -43,7 +42,7 @@ class Settings:
         seed = drawn_seed() if seed is None else seed
         settings = cls.checked(name, actions, seed=seed, stream=name, **parts)
         for argument, label in (("name", settings.name), *(("actions", action) for action in settings.actions or ())):
-            check_text(argument, label)  # those of earlier versions are as they are
+            check_label(argument, label)  # those of earlier versions are as they are
         return settings
 
     @classmethod

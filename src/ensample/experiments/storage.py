@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, Protocol
 
+from ensample.errors import InvalidArgument
 from ensample.experiments.events import Activated, Decided, Event, Rewarded
 
-__all__ = ["MemoryStorage", "Reading", "Snapshot", "Storage"]
+__all__ = ["MemoryStorage", "NameTaken", "Reading", "Snapshot", "Storage"]
 
 
 class Snapshot(NamedTuple):
@@ -15,6 +16,10 @@ class Snapshot(NamedTuple):
     seq: int
     content: bytes | None  # None of old ones
     hash: str
+
+
+class NameTaken(InvalidArgument):
+    """An experiment cannot be created: there is one whose name differs in capitals only."""
 
 
 class Reading(Protocol):

@@ -4,9 +4,9 @@ import secrets
 import time
 from typing import Any
 
+from ensample.checks import check_label
 from ensample.errors import WrongType
 from ensample.experiments.decision import NamedDecision
-from ensample.experiments.plain import check_text
 
 __all__ = ["as_function", "as_id", "as_text", "random_id"]
 
@@ -31,5 +31,5 @@ def as_id(value: object) -> str:
 def as_text(argument: str, value: object) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= 1_000:
         raise WrongType(argument, value, "a text of 1 to 1,000 characters")
-    check_text(argument, value)
+    check_label(argument, value)
     return str(value)

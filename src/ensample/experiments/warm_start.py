@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
+from ensample.checks import check_label
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.actions import checked_name, own_features
 from ensample.experiments.plain import plain_context
@@ -127,6 +128,8 @@ def checked(state: State, context: Any, action: Any, reward: Any) -> list[Any]:
         raise WrongType("data.action", action, "names of actions")
     if state.settings.actions is not None and action not in state.actions:
         raise InvalidArgument("data.action", action, f"one of the actions {', '.join(state.standing)}")
+    if action not in state.actions:
+        check_label("data.action", action)
     return [plain_context("data.context", context), str(action), None, state.settings.reward.value("data.reward", reward)]
 
 

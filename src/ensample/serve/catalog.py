@@ -8,7 +8,7 @@ from typing import Any
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments import Experiment
 from ensample.experiments.opening import begun
-from ensample.experiments.storage import Snapshot, Storage
+from ensample.experiments.storage import NameTaken, Snapshot, Storage
 from ensample.serve.places import Place, is_name
 from ensample.serve.refusals import Refusal, unavailable
 from ensample.serve.service_settings import ServiceSettings
@@ -22,6 +22,9 @@ Aside = Callable[[Callable[[], Snapshot]], Future[Snapshot]]
 """Who makes snapshots while others are answered."""
 Warn = Callable[[str, str], None]
 """Is told of an experiment that is broken, and why."""
+
+
+CAPITALS = "there is an experiment whose name differs in capitals only"
 
 
 class Unmade(Exception):
@@ -84,15 +87,19 @@ class Catalog:
             return found, False
         if len(self.hosted) + len(self.broken) >= self.settings.experiments:
             raise Refusal(409, f"there are {self.settings.experiments} experiments already", code="too_many_experiments")
-        if any(other.lower() == name.lower() for other in (*self.hosted, *self.broken)):
-            raise Refusal(409, "there is an experiment whose name differs in capitals only")
-        if name in self.place.names():  # of another server, it may be
+        there = self.place.names()
+        if any(other != name and other.lower() == name.lower() for other in (*self.hosted, *self.broken, *there)):
+            raise Refusal(409, CAPITALS)
+        if name in there:  # of another server, it may be
             with contextlib.suppress(Unmade):
                 found = self._open(name, None)
                 check_same(found.experiment, given)
                 return found, False
         Experiment(name, **given)  # refuses what does not fit together before anything is there
-        return self._open(name, given), True
+        try:
+            return self._open(name, given), True
+        except NameTaken:  # by another server, at the same moment
+            raise Refusal(409, CAPITALS) from None
 
     def _open(self, name: str, given: dict[str, Any] | None) -> Hosted:
         """With `given`, which may be empty, it is made if it is not there."""

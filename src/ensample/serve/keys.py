@@ -10,6 +10,7 @@ import secrets
 import time
 from typing import Literal, NamedTuple, get_args
 
+from ensample.checks import check_label
 from ensample.errors import InvalidArgument
 
 __all__ = ["GRANTS", "ROLES", "Key", "Role", "accepted", "new_key"]
@@ -48,6 +49,8 @@ def new_key(role: str, experiment: str | None = None) -> tuple[str, Key]:
     """
     if role not in ROLES:
         raise InvalidArgument("role", role, f"one of {', '.join(ROLES)}")
+    if experiment is not None:
+        check_label("experiment", experiment)
     id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     return f"ens_{id}_{secret}", Key(id, role, digest(secret), experiment, int(time.time()), None)
 

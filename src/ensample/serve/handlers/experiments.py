@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+from ensample.checks import check_label
 from ensample.errors import InvalidArgument, StorageError
 from ensample.serve.calls import Answer, Call
 from ensample.serve.catalog import Hosted
@@ -77,6 +78,8 @@ async def change_actions(call: Call) -> ExperimentView:
         known = set(experiment.actions)
         added = dict(body.add) if isinstance(body.add, dict) else dict.fromkeys(body.add or ())
         new = {action: features for action, features in added.items() if action not in known}
+        for action in set(body.remove or ()) - known:
+            check_label("remove", action)
         old = [action for action in dict.fromkeys(body.remove or ()) if action in known]
         if both := set(added) & set(body.remove or ()):
             raise InvalidArgument("remove", min(both), "actions that are not added in the same call")
