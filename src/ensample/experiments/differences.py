@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["Difference", "OtherSettings", "differences"]
+__all__ = ["OtherSettings", "SettingDifference", "differences"]
 
 LONGEST = 60  # characters of a value
 AROUND = 2  # entries of a list that are shown on either side of a difference
@@ -13,7 +13,7 @@ NAMES = 3  # of a dict that are shown
 SHOWN = 3  # further differences of one error
 
 
-class Difference(NamedTuple):
+class SettingDifference(NamedTuple):
     """A field, and both values as texts."""
 
     field: str
@@ -24,7 +24,7 @@ class Difference(NamedTuple):
 class OtherSettings(InvalidArgument):
     """Settings were given that are not those the experiment was created with; `found` has all differences."""
 
-    def __init__(self, found: list[Difference]) -> None:
+    def __init__(self, found: list[SettingDifference]) -> None:
         field, given, kept = found[0]
         name = field.partition(".")[0].partition("[")[0]
         super().__init__(field, given, f"what the experiment was created with, {kept}{others(found)}. {way_on(name)}")
@@ -34,9 +34,9 @@ class OtherSettings(InvalidArgument):
         return f"{self.argument} = {self.value}: expected {self.expected}"
 
 
-def others(found: list[Difference]) -> str:
+def others(found: list[SettingDifference]) -> str:
     """
-    >>> others([Difference("floor", "0.1", "0.02"), Difference("seed", "3", "0")])
+    >>> others([SettingDifference("floor", "0.1", "0.02"), SettingDifference("seed", "3", "0")])
     '; also seed = 3 instead of 0'
     """
     more = [f"{field} = {given} instead of {kept}" for field, given, kept in found[1 : 1 + SHOWN]]
@@ -55,18 +55,18 @@ def way_on(name: str) -> str:
     return f"Settings do not change: leave {name} out to go on with it as it is, or begin another experiment by another name"
 
 
-def differences(field: str, given: Any, kept: Any) -> list[Difference]:
+def differences(field: str, given: Any, kept: Any) -> list[SettingDifference]:
     """Return what differs between two values of plain data, by the names of their fields.
 
     >>> differences("reward", {"wait": 60.0, "low": 0.0}, {"wait": 1800.0, "low": 0.0})
-    [Difference(field='reward.wait', given='60.0', kept='1800.0')]
+    [SettingDifference(field='reward.wait', given='60.0', kept='1800.0')]
     >>> differences("actions", {"a": None, "c": None}, {"a": None, "b": None})
-    [Difference(field='actions', given="'c' and 1 in both", kept="'b' and 1 in both")]
+    [SettingDifference(field='actions', given="'c' and 1 in both", kept="'b' and 1 in both")]
     """
     return list(found(field, given, kept))
 
 
-def found(field: str, given: Any, kept: Any) -> Iterator[Difference]:
+def found(field: str, given: Any, kept: Any) -> Iterator[SettingDifference]:
     if given == kept:
         return
     if isinstance(given, dict) and isinstance(kept, dict):
@@ -75,18 +75,18 @@ def found(field: str, given: Any, kept: Any) -> Iterator[Difference]:
         for place, (mine, theirs) in enumerate(zip(given, kept, strict=True)):
             yield from found(f"{field}[{place}]", mine, theirs)
     else:
-        yield Difference(field, *both(given, kept))
+        yield SettingDifference(field, *both(given, kept))
 
 
-def of_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> Iterator[Difference]:
+def of_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> Iterator[SettingDifference]:
     named = field.startswith("actions")  # whose names are no fields
     if given.keys() == kept.keys() == {"own"} and not named:  # an object that is known by its looks
         yield from found(field, given["own"], kept["own"])
     elif given.get("kind") != kept.get("kind") and not named:  # of two classes all else differs too
-        yield Difference(field, *(constructed(value) for value in (given, kept)))
+        yield SettingDifference(field, *(constructed(value) for value in (given, kept)))
     else:
         if set(given) != set(kept):
-            yield Difference(field, names_of(given, kept), names_of(kept, given))
+            yield SettingDifference(field, names_of(given, kept), names_of(kept, given))
         for name in given:
             if name in kept:
                 yield from found(f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name])
