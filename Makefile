@@ -64,11 +64,13 @@ serve-demo: .venv/serves  ## the decision service with simulated visitors for 30
 bench: .venv/develops  ## speed as ratios, measured side by side
 	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench
 
-docs: .venv/develops  ## write docs/paper.md and its figures from the claims, what docs/theory.md measures, and the tutorials' figures
+docs: .venv/develops  ## write docs/paper.md and its figures from the claims, what docs/theory.md measures, and the figures of tutorials and README
 	rm -rf docs/images/paper
 	$(BIN)/ensample verify --scale quick --seed 0 --markdown docs/paper.md
 	$(BIN)/ensample measure --dim 5 --arms 20 --runs 10 --markdown docs/theory.md
 	$(BIN)/python website/figures.py
+	$(BIN)/ensample race && cp results/race/race.png docs/images/race.png
+	$(BIN)/ensample demo && cp results/demo/experiment.png docs/images/demo.png
 
 site: .venv/documents  ## build the site strictly: tutorials, how-to pages, reference, paper, studies
 	$(BIN)/python website/commands.py docs/reference/cli.md

@@ -9,7 +9,8 @@ import pytest
 
 import ensample as es
 from ensample.cli import demo as command
-from ensample.cli.demonstration import PlayedExperiment, half_truth, judge, parts_of, play
+from ensample.cli.demonstration import FLOOR, PlayedExperiment, half_truth, judge, parts_of, play
+from ensample.report.evaluation import page
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +36,35 @@ def test_the_parts_cover_all_decisions() -> None:
 def test_truths_are_what_the_policies_would_earn(played: PlayedExperiment) -> None:
     """Against the shares of the labels, and against the propensity of the right answer to one image."""
     steps: list[int] = []
-    uniform, always, half = judge(played, played.experiment.log(), lambda: steps.append(1))
-    assert uniform.truth == 0.1 and always.truth == np.mean(played.labels == 3) and len(steps) == 3
+    log = played.experiment.log()
+    uniform, half, own = judge(played, log, lambda: steps.append(1))
+    assert uniform.truth == 0.1 and len(steps) == 3
+    propensities = np.array([row[int(label)] for row, label in zip(log["propensities"], played.labels, strict=True)])
+    assert own.truth == pytest.approx((propensities - FLOOR / 10).mean() / (1 - FLOOR), abs=1e-12)
+    assert own.found["dr"].low <= own.truth <= own.found["dr"].high and own.found.largest_weight <= 1 / (1 - FLOOR) + 1e-9
     assert half.found.rows == 50 and half.found["dr"].low <= half.truth <= half.found["dr"].high
     image, label = played.images[60:61], played.labels[60:61]
     known = played.half.decide(image[0].tolist(), dry_run=True).propensities
     assert known is not None and half_truth(played.half, image, label) == known[str(label[0])]
+
+
+def test_the_page_of_the_demo_shows_all_policies_and_no_warning_that_is_wrong(played: PlayedExperiment) -> None:
+    """The experiment as it was half-way has learned from none of the rows since."""
+    judged = judge(played, played.experiment.log(), lambda: None)
+    assert not [text for one in judged for text in one.found.warnings if "learned from" in text]
+    written = page([one.found for one in judged], "log.parquet")
+    top = written.partition("<main>")[0]
+    assert top.count("<svg") == 1 and "What each policy would have earned" in top
+    assert all(one.found.target in top.partition("<svg")[2] for one in judged)
+    assert page([judged[0].found], "log.parquet").partition("<main>")[0].count("<svg") == 0, "one policy needs no comparison"
+
+
+def test_intervals_of_the_demo_say_something() -> None:
+    """Of "always 3" the log of the released demo said 0.04 to 1."""
+    played = play(es.EnsembleSampling(20), 900, 0, lambda: None)
+    judged = judge(played, played.experiment.log(), lambda: None)
+    assert all(one.found["dr"].high - one.found["dr"].low < 0.35 for one in judged)
+    assert all(one.found["dr"].low <= one.truth <= one.found["dr"].high for one in judged)
 
 
 def test_files_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +80,11 @@ def test_programs_get_numbers_and_no_files(tmp_path: Path, capsys: pytest.Captur
     command.demo(100, "EnsembleSampling(20)", 1, None, True)
     found = json.loads(capsys.readouterr().out)
     assert found["decisions"] == 100 and found["files"] == [] and not list(tmp_path.iterdir())
-    assert [one["policy"] for one in found["judged"]][:2] == ["any digit at random", "always 3"]
+    assert [one["policy"] for one in found["judged"]] == [
+        "any digit at random",
+        "the experiment as it was half-way",
+        "the experiment without its floor",
+    ]
     assert all(one["low"] <= one["value"] <= one["high"] for one in found["judged"])
 
 

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import ensample as es
 from ensample.cli.console import output
 from ensample.cli.main import app
 from evaluation.logs import World
@@ -82,6 +83,20 @@ def test_a_file_of_ones_own_needs_no_option_but_its_names(tmp_path: Path):
     shown = run(path, "--columns", names, "--segments", "context.land")
     assert shown.exit_code == 0 and "logged" in shown.stdout and "by context.land" in shown.stdout
     assert "--columns action=NAME" in str(run(path).exception)
+
+
+def test_decisions_that_wait_may_count_as_zero(tmp_path: Path):
+    experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(0, 1), seed=0)
+    for place in range(200):
+        decision = experiment.decide()
+        if place % 2 == 0:
+            experiment.reward(decision, 1)
+    path = tmp_path / "log.parquet"
+    experiment.to_parquet(path)
+    shown = run(path)
+    assert shown.exit_code == 0 and "left out: the last 199 of 200 rows" in shown.stderr and "--waiting zero" in shown.stderr
+    shown = run(path, "--waiting", "zero")
+    assert "200 rows, 2 actions, reward 0.5 a row" in " ".join(shown.stdout.split()) and "left out" not in shown.stderr
 
 
 def test_a_log_that_is_not_there(tmp_path: Path):

@@ -300,7 +300,7 @@ def test_what_cannot_be_a_log_is_refused(change, said):
         ({"interval": "wald"}, '"sequence" or "normal"'),
         ({"alarm": 0.0}, "alarm"),
         ({"least_propensity": 0.6}, "at most 0.5"),
-        ({"waiting": "perhaps"}, '"cut" or "drop"'),
+        ({"waiting": "perhaps"}, '"cut", "drop" or "zero"'),
         ({"columns": {"action": "arm"}}, "a column of the log"),
         ({"columns": {"context": ["arm"]}}, "a column of the log"),
         ({"columns": {"context": []}}, "a column of the log"),
@@ -354,6 +354,66 @@ def test_a_log_under_way_ends_where_rewards_are_still_to_come():
     assert found.waiting > 90 and any("waits for its reward" in warning for warning in found.warnings)
     assert abs(found.logged - 0.1) < 0.01
     assert es.evaluate(experiment.log(), "uniform", low=0, high=1, waiting="drop").logged > 0.11
+
+
+def test_a_log_without_a_wait_says_how_much_it_leaves_out_and_what_to_do():
+    experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(0, 1), seed=0)
+    for place in range(100):
+        decision = experiment.decide()
+        if place % 4 < 2:
+            experiment.reward(decision, 1)
+    log = experiment.log()
+    (said,) = (text for text in es.evaluate(log[1:], "uniform").warnings if "left out" in text)
+    assert said.startswith("left out: the last 98 of 99 rows, from the first decision that waits for its reward on; ")
+    assert 'waiting="zero" (--waiting zero)' in said and 'waiting="drop" (--waiting drop)' in said and "\n" not in said
+    zeros, dropped = (es.evaluate(log, "logged", waiting=each) for each in ("zero", "drop"))
+    assert (zeros.rows, zeros.logged, zeros.zeros) == (100, 0.5, 50) and (dropped.rows, dropped.logged) == (50, 1.0)
+    assert "counted as 0: 50 rows without a reward so far" in zeros.warnings
+    with pytest.raises(es.InvalidArgument, match=r"before the first that waits for its reward: .*--waiting zero"):
+        es.evaluate(log[2:], "uniform")
+
+
+def test_zero_is_a_reward_where_no_outcome_is_logged():
+    rows = PLAIN | {"reward": [1.0, None] * 100}
+    found = es.evaluate(pl.DataFrame(rows), low=0, high=1, waiting="zero")
+    assert (found.rows, found.logged, found.unrewarded) == (200, 0.5, 0)
+    with pytest.raises(es.InvalidArgument, match="numbers from 1 to 2, as low and high say"):
+        es.evaluate(pl.DataFrame(rows), low=1, high=2, waiting="zero")
+
+
+def learned_from(text: list[str]) -> list[str]:
+    return [each for each in text if "learned from" in each]
+
+
+def test_one_is_warned_of_a_policy_that_knows_the_rewards_of_the_log():
+    experiment = es.Experiment("news", actions=["a", "b"], seed=0)
+    half = experiment.replay()
+    for place in range(60):
+        if place == 30:
+            half = experiment.replay()
+        experiment.reward(experiment.decide({"x": place % 3}, id=str(place)), place % 2)
+    log = experiment.log()
+    (said,) = learned_from(es.evaluate(log, experiment).warnings)
+    assert said == "news has learned from 60 of these 60 rows and knows their rewards: give rows that are new to it"
+    (said,) = learned_from(es.evaluate(log, half).warnings)
+    assert "from 30 of these 60 rows" in said
+    assert not learned_from(es.evaluate(log[30:], half).warnings), "it was copied before these"
+    for fresh in (es.Experiment("news", actions=["a", "b"], seed=0), es.Experiment("other", actions=["a", "b"], seed=0)):
+        assert not learned_from(es.evaluate(log, fresh).warnings), "it has no rewards"
+    other = es.Experiment("other", actions=["a", "b"], seed=0)
+    other.reward(other.decide({"x": 1}, id="0"), 1)
+    assert not learned_from(es.evaluate(log, other).warnings), "it has rewards of its own"
+    other.learn(log.select("context", "action", "reward"))
+    (said,) = learned_from(es.evaluate(log, other).warnings)
+    assert said.startswith("if the policy has learned from rows of this log, it knows")
+
+
+def test_one_is_warned_of_a_policy_with_rewards():
+    policy = es.EnsembleSampling(10).start(es.FiniteArms([[1.0, 0.0], [0.0, 1.0]]), seed=0)
+    log = pl.DataFrame(PLAIN).with_columns(action=pl.Series(["0", "1"] * 100))
+    assert not learned_from(es.evaluate(log, policy, low=0, high=1).warnings)
+    policy.update(policy.decide(), 1.0)
+    assert len(learned_from(es.evaluate(log, policy, low=0, high=1).warnings)) == 1
 
 
 def test_names_of_columns_may_stand_where_ours_stood():

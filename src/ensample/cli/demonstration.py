@@ -8,6 +8,8 @@ import numpy as np
 
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation, evaluate
+from ensample.evaluation.logged import LogRows
+from ensample.evaluation.targets import Target
 from ensample.experiments import Experiment, Reward
 from ensample.experiments.features import Disjoint
 from ensample.policies import Recipe
@@ -20,9 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["ACTIONS", "FLOOR", "JudgedPolicy", "PlayedExperiment", "judge", "parts_of", "play"]
 
 ACTIONS = [str(digit) for digit in range(10)]
-FLOOR = 0.05
+FLOOR = 0.2  # of a log that says something of other policies: a weight is at most 50
 PARTS = 6  # of the decisions, in the table
-ALWAYS = "3"  # a policy that the log says little of
 
 Step = Callable[[], object]
 
@@ -35,6 +36,18 @@ class PlayedExperiment(NamedTuple):
     images: FloatArray  # [n, 64] in the order of the decisions
     labels: IntArray  # [n]
     right: FloatArray  # [n] the rewards: 1 where the digit was told, else 0
+
+
+class WithoutFloor(Target):
+    """The experiment without the decisions that are drawn by chance, of which its log knows the share."""
+
+    @property
+    def name(self) -> str:
+        return "the experiment without its floor"
+
+    def probabilities(self, rows: LogRows) -> FloatArray:
+        assert rows.propensities is not None
+        return without_floor(rows.propensities)
 
 
 class JudgedPolicy(NamedTuple):
@@ -82,21 +95,36 @@ def parts_of(right: FloatArray) -> list[tuple[int, int, float]]:
 
 
 def judge(played: PlayedExperiment, log: "polars.DataFrame", step: Step) -> list[JudgedPolicy]:
-    """Three policies by the log alone, and the truth, which the labels tell."""
+    """Evaluate three policies by the log alone, and find the truth by the labels."""
     middle = played.right.size // 2
-    later, labels = log[middle:], played.labels[middle:]
-    alone = float(np.mean(played.labels == int(ALWAYS)))
-    asked: list[tuple[str, str, Any, Any, float]] = [
-        ("any digit at random", "all rows", log, "uniform", 1.0 / len(ACTIONS)),
-        (f"always {ALWAYS}", "all rows", log, f"action:{ALWAYS}", alone),
-        ("the experiment as it was half-way", "the rows since", later, played.half, True),
+    shares = without_floor(np.array(log["propensities"].to_list()))
+    asked: list[tuple[str, str, Any, Any, Callable[[], float]]] = [
+        ("any digit at random", "all rows", log, "uniform", lambda: 1.0 / len(ACTIONS)),
+        (
+            "the experiment as it was half-way",
+            "the rows since",
+            log[middle:],
+            played.half,
+            lambda: half_truth(played.half, played.images[middle:], played.labels[middle:]),
+        ),
+        (WithoutFloor().name, "all rows", log, WithoutFloor(), lambda: share_of(shares, played.labels)),
     ]
     found = []
     for name, rows, data, target, truth in asked:
-        known = half_truth(played.half, played.images[middle:], labels) if truth is True else truth
-        found.append(JudgedPolicy(name, rows, evaluate(data, target, low=0, high=1), known))
+        found.append(JudgedPolicy(name, rows, evaluate(data, target, low=0, high=1), truth()))
         step()
     return found
+
+
+def without_floor(propensities: FloatArray) -> FloatArray:
+    """Return the policy's own w [n, K], from p = (1 - floor) w + floor / K."""
+    shares: FloatArray = np.clip((propensities - FLOOR / len(ACTIONS)) / (1.0 - FLOOR), 0.0, 1.0)
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def share_of(shares: FloatArray, labels: IntArray) -> float:
+    """Return how often policies with these probabilities [n, K] would be right on average, K in the order of `ACTIONS`."""
+    return float(shares[np.arange(len(labels)), labels].mean())
 
 
 def half_truth(half: Experiment, images: FloatArray, labels: IntArray) -> float:

@@ -62,6 +62,14 @@ def evaluate(
     least_propensity: Annotated[
         float | None, typer.Option(help="what no propensity is below, for logs with those of chosen actions only")
     ] = None,
+    waiting: Annotated[
+        str,
+        typer.Option(
+            metavar="cut|drop|zero",
+            help="decisions without a reward so far. cut: the log ends at the first; drop: they are left out; zero: they "
+            "count as 0",
+        ),
+    ] = "cut",
     cluster: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="local, or a Dask scheduler whose workers read the log"),
@@ -88,7 +96,7 @@ def evaluate(
     check_outputs(html, json_file)
     needed = [requirement(text) for text in required or []]
     given: dict[str, Any] = {"low": low, "high": high, "alarm": alarm, "interval": interval, "segments": segments}
-    given |= {"columns": renamed(columns), "least_propensity": least_propensity, "question": question}
+    given |= {"columns": renamed(columns), "least_propensity": least_propensity, "question": question, "waiting": waiting}
     given |= {"cluster": cluster, "cluster_security": cluster_security}
     found = evaluated(log, policy or ["logged"], given)
     show(found, log)

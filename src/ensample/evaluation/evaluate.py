@@ -46,7 +46,8 @@ def evaluate(
     experiment does), else [0, 1] or, where rewards beyond it were seen, as far as these go, which an `Evaluation` warns of.
 
     Where decisions still wait for their rewards (`outcome` is "waiting"), the log ends at the first of them: what comes later
-    is rewarded in part, clicks first. `waiting="drop"` leaves out only the decisions that wait.
+    is rewarded in part, clicks first. `waiting="drop"` leaves out only the decisions that wait, and `waiting="zero"` counts
+    them as 0: for rewards without a `wait`, where a decision that earns nothing waits for ever.
 
     The default interval is a confidence sequence (`ensample.evaluation.sequences`): valid for logs of policies that learn, and
     however often one looks, with probability 1 - alarm for each estimate. `interval="normal"` is narrower, and right only for

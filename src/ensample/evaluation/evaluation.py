@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ensample.evaluation.action_weights import CHANCE, ActionWeights, beyond_one
-from ensample.evaluation.logged import LoggedData
+from ensample.evaluation.logged import BEYOND, LoggedData
 from ensample.evaluation.tally import Estimate, Interval, RowSums
 from ensample.numerals import several
 
@@ -61,7 +61,7 @@ class Evaluation(Mapping[str, Estimate]):
         self._overweight, self._strays = overweight(target, tally, data), data.strays
         self._has_all = data.has_all
         self.unsupported = tally.unsupported / tally.rows if data.has_all else missing_weight(tally)
-        self.waiting = data.waiting
+        self.waiting, self.zeros = data.waiting, data.zeros
         self._caution = caution
         self.logged = self.in_units(tally.rewards / tally.rows)
         self.segments_by = segments
@@ -96,9 +96,13 @@ class Evaluation(Mapping[str, Estimate]):
         """What one should know before one believes the numbers."""
         found = [self._caution] if self._caution else []
         if self.waiting:
+            total = self.waiting + self.rows + self.unrewarded
             found.append(
-                f"left out: the last {several(self.waiting, 'row')}, from the first decision that waits for its reward"
+                f"left out: the last {self.waiting:,} of {several(total, 'row')}, from the first decision that waits for its "
+                f"reward on; {BEYOND}"
             )
+        if self.zeros:
+            found.append(f"counted as 0: {several(self.zeros, 'row')} without a reward so far")
         if self.assumed:
             found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high")
         found += [stray_text(each) for each in self._strays]

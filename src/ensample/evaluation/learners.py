@@ -28,6 +28,7 @@ from ensample.experiments.features import Features
 from ensample.experiments.plain import plain_context
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
+from ensample.extras import package
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.types import FloatArray
@@ -35,7 +36,9 @@ from ensample.types import FloatArray
 __all__ = ["ExperimentTarget", "PolicyTarget", "Question", "RecipeTarget", "chosen_target"]
 
 Question: TypeAlias = Literal["progressive", "replay"]
-LEARNED_BEFORE = "a policy that has learned from rows of this log knows their rewards: give rows that are new to it"
+KNOWN = "and knows their rewards: give rows that are new to it"
+PERHAPS = "if the policy has learned from rows of this log, it knows their rewards: give rows that are new to it"
+AT_ONCE = 100_000  # rows
 
 
 class AskedRow(NamedTuple):
@@ -119,7 +122,30 @@ class ExperimentTarget(Target):
         return found
 
     def caution(self, data: LoggedData) -> str:
-        return LEARNED_BEFORE
+        """Return a warning where the experiment has learned from rows of the log, or may have."""
+        if not self.experiment.version:
+            return ""
+        if {"id", "experiment"} <= set(data.columns):
+            own, known = self._known_rows(data)
+            if known:
+                return f"{self.experiment.name} has learned from {known:,} of these {data.count:,} rows {KNOWN}"
+            if own:
+                return ""
+        counts = self.experiment.counts
+        decided = counts.get("applied", 0) + counts.get("default", 0)
+        return PERHAPS if self.experiment.version > decided else ""  # it began with rewards from elsewhere
+
+    def _known_rows(self, data: LoggedData) -> tuple[int, int]:
+        """Count the rewarded rows that are of an experiment of this name, and those whose decision this one took."""
+        polars, own, known = package("polars", "evaluate"), 0, 0
+        rewarded = (polars.col("experiment") == self.experiment.name) & polars.col("reward").is_not_null()
+        for start in range(0, data.count, AT_ONCE):
+            rows = data.source.slice(start, AT_ONCE).filter(rewarded).select("id", "action", "propensity").collect()
+            own += rows.height
+            for id, action, propensity in rows.iter_rows():
+                decision = self.experiment.decision(id)
+                known += decision is not None and (decision.action, decision.propensity) == (action, propensity)
+        return own, known
 
 
 class PolicyTarget(Target):
@@ -144,7 +170,7 @@ class PolicyTarget(Target):
         return shares
 
     def caution(self, data: LoggedData) -> str:
-        return LEARNED_BEFORE
+        return PERHAPS if self.policy.version else ""
 
 
 def short(recipe: Recipe) -> str:

@@ -32,10 +32,14 @@ __all__ = ["Columns", "LogRows", "LoggedData", "Waiting", "reading", "scan"]
 BOUNDS = ("reward_low", "reward_high")
 NEEDED = "action", "propensity", "reward"
 Columns: TypeAlias = Mapping[str, str | Sequence[str]]
-Waiting: TypeAlias = Literal["cut", "drop"]
+Waiting: TypeAlias = Literal["cut", "drop", "zero"]
 HEAD = 1000  # rows that say what contexts consist of
 MOST_ACTIONS = 100_000
 MOST_STRAYS = 3  # of which one is told
+BEYOND = (
+    'if no more rewards will come, count such decisions as 0 with waiting="zero" (--waiting zero), '
+    'or leave out them alone with waiting="drop" (--waiting drop)'
+)
 SLACK = 1e-6  # by which probabilities may miss what they should be: some logs have floats of single precision
 
 
@@ -109,8 +113,8 @@ class LoggedData:
         waiting: Waiting = "cut",
     ) -> None:
         require("polars", user="evaluate")
-        if waiting not in ("cut", "drop"):
-            raise InvalidArgument("waiting", waiting, '"cut" or "drop"')
+        if waiting not in ("cut", "drop", "zero"):
+            raise InvalidArgument("waiting", waiting, '"cut", "drop" or "zero"')
         self.source = named(scan(log), columns or {})
         self.columns = self.source.collect_schema().names()
         if missing := [name for name in NEEDED if name not in self.columns]:
@@ -119,10 +123,11 @@ class LoggedData:
             raise InvalidArgument("log", self.columns, needed)
         self.has_all = {"offer", "propensities"} <= set(self.columns)
         self.waiting = self.cut_off() if waiting == "cut" and "outcome" in self.columns else 0
+        self.zeros = self.count_as_zero() if waiting == "zero" else 0
         seen = self.look_through()
         self.count, self.unrewarded = int(seen["count"][0]), int(seen["unrewarded"][0])
         if self.count == self.unrewarded:
-            before = ' before the first that waits for its reward (waiting="drop" looks beyond it)' if self.waiting else ""
+            before = f" before the first that waits for its reward: {BEYOND}" if self.waiting else ""
             raise InvalidArgument("log", log, f"at least one row with a reward{before}")
         self.rarest = float(seen["rarest"][0])
         low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
@@ -140,16 +145,34 @@ class LoggedData:
         Of decisions with a wait those that are rewarded already are not like the others: clicks come before their absence.
         """
         polars = package("polars", "evaluate")
-        waits = polars.col("outcome") == "waiting"
-        if "active" in self.columns:  # what nobody was shown waits for nothing
-            waits &= polars.col("active").fill_null(True)
-        rows = self.source.select("outcome", *(["active"] if "active" in self.columns else [])).with_row_index("row")
-        asked = rows.select(polars.col("row").filter(waits).min(), polars.len().alias("count"))
+        rows = self.source.select(self.waits()).with_row_index("row")
+        asked = rows.select(polars.col("row").filter(polars.col("waits")).min(), polars.len().alias("count"))
         first, count = asked.collect(engine="streaming").row(0)
         if first is None:
             return 0
         self.source = self.source.head(first)
         return int(count - first)
+
+    def count_as_zero(self) -> int:
+        """Give decisions that wait for their reward the reward 0; where no outcomes are logged, those without one.
+
+        Return how many rows that are.
+        """
+        polars = package("polars", "evaluate")
+        reward = polars.col("reward").cast(polars.Float64)
+        missing = self.waits() & reward.is_null()
+        count = int(self.source.select(missing.sum()).collect(engine="streaming").item())
+        self.source = self.source.with_columns(polars.when(missing).then(0.0).otherwise(reward).alias("reward"))
+        return count
+
+    def waits(self) -> "polars.Expr":
+        """Return an expression `waits`: true where a decision was shown and still waits for its reward."""
+        polars = package("polars", "evaluate")
+        waits = polars.col("outcome") == "waiting" if "outcome" in self.columns else polars.col("reward").is_null()
+        if "active" in self.columns:  # a decision that was not shown waits for nothing
+            waits &= polars.col("active").fill_null(True)
+        found: polars.Expr = waits.fill_null(False).alias("waits")
+        return found
 
     def look_through(self) -> "polars.DataFrame":
         """The one row of what is to be known of all rows, none of which has what none may have. Lists are asked after by

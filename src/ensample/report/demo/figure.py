@@ -55,7 +55,7 @@ def judged_panel(axes: Axes, rows: Sequence[DemoRow]) -> None:
         estimate, look = row.estimate, LOOKS[0]
         axes.hlines(place, estimate.low, estimate.high, color=look.colour, linewidth=2.0)
         axes.plot(estimate.value, place, "o", color=look.colour, markersize=5, label="estimate, 95%" if not place else None)
-        axes.plot(row.truth, place, "D", color=LOOKS[1].colour, markersize=4.5, label="truth" if not place else None)
+        axes.plot(row.truth, place - 0.15, "^", color=LOOKS[1].colour, markersize=5, label="truth" if not place else None)
         axes.annotate(row.label, (0.0, place), (2, 9), textcoords="offset points", fontsize=8.0, color=INK)
     axes.set(xlabel="right, by the log alone", xlim=(-0.02, 1.02), ylim=(-0.5, len(rows) - 0.35))
     axes.yaxis.set_visible(False)

@@ -1,18 +1,45 @@
-"""The figures of an evaluation: how an estimate came to be, the estimators side by side, and the weights."""
+"""The figures of an evaluation: all policies, how an estimate came to be, the estimators side by side, the weights."""
 
 import math
+from collections.abc import Sequence
+from textwrap import shorten
 
 from matplotlib.figure import Figure
 
 from ensample.evaluation import Evaluation
 from ensample.evaluation.tally import WEIGHT_EDGES
+from ensample.numerals import aligned
 from ensample.report.drawing.axes import logarithmic, tick_numeral
 from ensample.report.drawing.style import INK, LOOKS, ON_A_PAGE, QUIET, house_style
 
-__all__ = ["over_time", "side_by_side", "weights"]
+__all__ = ["forest", "over_time", "side_by_side", "weights"]
 
 ESTIMATORS = "ips", "snips", "dm", "dr"
+LONGEST = 38  # characters of a policy that fit above its interval
 SIZE = 4.0, 2.4  # three to a row, where text of a wider one would be tiny
+
+
+def forest(found: Sequence[Evaluation]) -> Figure:
+    """DR of every policy with its interval, the first on top, and what was logged on the same rows."""
+    with house_style(**ON_A_PAGE):
+        figure = Figure(figsize=(SIZE[0], 0.6 + 0.46 * len(found)), layout="constrained")
+        axes = figure.subplots()
+        for place, each in enumerate(reversed(found)):
+            estimate = each["dr"]
+            axes.hlines(place, estimate.low, estimate.high, color=LOOKS[0].colour, linewidth=2.0)
+            axes.plot(estimate.value, place, "o", color=LOOKS[0].colour, markersize=5)
+            axes.vlines(each.logged, place - 0.14, place + 0.14, color=QUIET, linewidth=1.4)
+            written = f"{aligned(estimate.value)} ({aligned(estimate.low)} to {aligned(estimate.high)})"
+            for text, side, align in ((shorten(each.target, LONGEST, placeholder="..."), 0.0, "left"), (written, 1.0, "right")):
+                axes.annotate(
+                    text, (side, place), (0, 8), ("axes fraction", "data"), "offset points", ha=align, fontsize=7.5, color=INK
+                )
+        axes.set(xlabel="reward a row", ylim=(-0.45, len(found) - 0.3))
+        axes.margins(x=0.03)
+        axes.yaxis.set_visible(False)
+        axes.spines.left.set_visible(False)
+        axes.xaxis.set_major_formatter(tick_numeral)
+    return figure
 
 
 def over_time(found: Evaluation) -> Figure:

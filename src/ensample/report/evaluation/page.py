@@ -47,6 +47,8 @@ def page(found: Sequence[Evaluation], log: str) -> str:
     return pages.from_string(resource("evaluation/evaluation.html.j2")).render(
         log=log,
         first=found[0],
+        same_rows=len({(each.rows, each.logged) for each in found}) == 1,
+        forest=forest(found) if len(found) > 1 else "",
         parts=[part(each, f"policy-{place}") for place, each in enumerate(found)],
         warnings=warnings_of(found),
         sure=f"{1.0 - found[0].alarm:.0%}",
@@ -55,6 +57,11 @@ def page(found: Sequence[Evaluation], log: str) -> str:
         css=Markup(resource("pages/page.css")),
         colours=colours(),
     )
+
+
+def forest(found: Sequence[Evaluation]) -> Markup:
+    said = "; ".join(f"{each.target}: {span(each['dr'])}" for each in found)
+    return Markup(inline(figures.forest(found), "forest", f"Reward a row by DR, with its interval: {said}"))
 
 
 def part(found: Evaluation, name: str) -> PolicyPart:
