@@ -20,6 +20,9 @@ from ensample.types import FloatArray
 __all__ = [
     "LARGEST",
     "LARGEST_REWARD",
+    "ORDINARY",
+    "ORDINARY_REWARD",
+    "are_within",
     "array",
     "as_reward",
     "as_rewards",
@@ -45,6 +48,12 @@ LARGEST = 1e100
 
 LARGEST_REWARD = 1e150
 """The largest magnitude of a reward: a million squares stay finite."""
+
+ORDINARY = 1e20
+"""The largest magnitude of features that cannot overflow a model: 2^53 squares of them come to 1e56."""
+
+ORDINARY_REWARD = 1e40
+"""The largest magnitude of rewards that cannot overflow a model: 2^53 squares of them come to 1e96."""
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -196,16 +205,19 @@ def array(argument: str, value: object, expected: str, *, shared: bool = False) 
     """A contiguous array of finite doubles: a new one or, where it may be `shared`, one that nobody can write to."""
     given = plain(argument, value, expected)
     result = given.view(np.ndarray) if shared and is_frozen(given) else np.array(given, dtype=np.float64, order="C")
-    if not are_usable(result):
+    if not are_within(result, LARGEST):
         raise InvalidArgument(argument, value, f"{expected}, every entry finite and at most {LARGEST:g}")
     return result
 
 
-def are_usable(values: FloatArray) -> bool:
-    """Whether all are finite and none is too large. Where the sum of their squares is small it is so, by one look at them."""
-    if values.size <= AT_ONCE and np.vdot(values, values) <= LARGEST:
+def are_within(values: FloatArray, most: float) -> bool:
+    """Return True if all values are finite and none exceeds `most` >= 1 in size.
+
+    The sum of their squares tells in one pass where it is at most `most`.
+    """
+    if values.size <= AT_ONCE and np.vdot(values, values) <= most:
         return True
-    return bool(values.min() >= -LARGEST and values.max() <= LARGEST)  # false for NaN too
+    return bool(values.min() >= -most and values.max() <= most)  # false for NaN too
 
 
 def is_frozen(values: NDArray[Any]) -> bool:

@@ -16,7 +16,7 @@ from ensample.errors import ConvergenceWarning, InvalidArgument
 from ensample.kernels import ensemble
 from ensample.kernels.links import NO_LINK
 from ensample.kernels.newton import HALVINGS, MOST_STEPS, TOLERANCE, curvature, minimise, narrowed, newton_step
-from ensample.kernels.ridge import invert, times
+from ensample.kernels.ridge import invert, times, triangle
 from ensample.models.description import EnsemblePlan
 from ensample.models.generalized import GeneralizedLinear
 from ensample.models.linear import best_for
@@ -25,7 +25,9 @@ from ensample.models.streamed import Streamed, StreamEnsemble
 from ensample.randomness import Address
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Centre", "ExactEnsemble", "ExactFit", "Seen", "fitted"]
+__all__ = ["Centre", "ExactEnsemble", "ExactFit", "Seen", "fitted", "inverse_of", "root_of"]
+
+LEAST_EIGENVALUE = 1e-15  # of a Hessian scaled to a unit diagonal: less is rounding
 
 
 class Seen(NamedTuple):
@@ -94,6 +96,31 @@ def part_of(
     return share
 
 
+def inverse_of(hessian: FloatArray) -> FloatArray:
+    """Return the inverse of a positive definite matrix [d, d], also where rounding has left it indefinite."""
+    inverse = invert(hessian)
+    if inverse.size > 0:
+        return inverse
+    values, vectors, width = scaled_eigen(hessian)
+    return np.asarray((vectors / values) @ vectors.T / width / width[:, None])
+
+
+def root_of(hessian: FloatArray) -> FloatArray:
+    """Return an R with R'R = hessian [d, d]: triangular, unless rounding has left the matrix indefinite."""
+    root = triangle(hessian)
+    if root.size > 0:
+        return root
+    values, vectors, width = scaled_eigen(hessian)
+    return np.ascontiguousarray((vectors * np.sqrt(values)).T * width)
+
+
+def scaled_eigen(hessian: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return eigenvalues, eigenvectors and the scales w of hessian / w w', whose diagonal is 1."""
+    width = np.sqrt(np.diag(hessian))
+    values, vectors = np.linalg.eigh(hessian / width / width[:, None])
+    return np.maximum(values, LEAST_EIGENVALUE), vectors, width
+
+
 class ExactFit(Streamed):
     """A stream fit that also counts, and whose `mean`, `gram` and `inverse` are those of the minimiser."""
 
@@ -147,7 +174,7 @@ class ExactFit(Streamed):
             theta = fitted(self.link, seen, prior, np.zeros(self.dim), self.parts.mean)
             slopes = np.asarray(self.link.slope(np.einsum("ki,i->k", seen.rows, theta)), float)
             hessian = curvature(seen.rows, seen.counts, slopes, prior)
-            self._centre = Centre(count, seen, theta, hessian, invert(hessian))
+            self._centre = Centre(count, seen, theta, hessian, inverse_of(hessian))
         return self._centre
 
     def minimiser(self, shift: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ensample.arms import Offer, Rows
 from ensample.calibration import Calibration, Unknown
-from ensample.checks import vector, whole
+from ensample.checks import ORDINARY, vector, whole
 from ensample.kernels.calibration import GROWTH, Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
 from ensample.kernels.ridge import Ridge, new_ridge, polish_alone, views
@@ -132,6 +132,17 @@ class LinearModel(Model):
 
     def estimates(self, round: int) -> FloatArray:
         return self.theta(round)[None].copy()
+
+    def is_bounded(self) -> bool:
+        return True
+
+    def is_ordinary(self, x: FloatArray) -> bool:
+        """Return False also for features so small that the unit learned from them would have no square."""
+        if not super().is_ordinary(x):
+            return False
+        if self.unknown is None or self.unknown.sizes is not None:
+            return True
+        return bool(np.abs(x).min(where=x != 0.0, initial=1.0) >= 1.0 / ORDINARY)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         take_in(self.state, x, y)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
+from ensample.checks import ORDINARY, are_within
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.types import FloatArray, IntArray
 
@@ -63,6 +64,18 @@ class Model(ABC):
 
         Whoever overrides that of a linear model calls it too: what V^-1 needs now and then is done there, not in `learn`.
         """
+
+    def is_bounded(self) -> bool:
+        """Return True if no number of ordinary observations can make `arrays()` infinite or NaN.
+
+        Ordinary are features up to `checks.ORDINARY` and rewards up to `checks.ORDINARY_REWARD`. A model that cannot promise
+        it is copied before each observation, checked after it and restored where the check fails.
+        """
+        return False
+
+    def is_ordinary(self, x: FloatArray) -> bool:
+        """Return True if the features x [d] of an arm that does not stand are covered by `is_bounded`."""
+        return are_within(x, ORDINARY)
 
     def fault(self) -> str | None:
         """What is impossible about `arrays()`, if anything is: asked when they come from a file."""

@@ -182,6 +182,10 @@ class NetworkEnsemble(Model):
         units = self.state.rewards
         return float(units.mean[0]), units.spread(self.count)
 
+    def is_bounded(self) -> bool:
+        """Return True: training refuses weights that are not finite, and all else are sums and means of squares."""
+        return True
+
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.training.loss.check(y)
         before, after, count = self.state, self._after, self.count + 1

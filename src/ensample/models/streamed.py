@@ -3,6 +3,7 @@
 import numpy as np
 
 from ensample.arms import Arms
+from ensample.kernels.links import NO_LINK
 from ensample.models.description import EnsemblePlan
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.generalized import GeneralizedLinear
@@ -22,6 +23,10 @@ class Streamed(LinearModel):
 
     weighted = True
     link: GeneralizedLinear
+
+    def is_bounded(self) -> bool:
+        """Return True for links of the kernels, whose rewards and slopes are bounded; exp() of another may overflow."""
+        return self.link.code != NO_LINK
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.link.check_reward(y)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ensample.arms import Arms, Offer
 from ensample.kernels import ensemble
 from ensample.kernels.pseudo_rewards import unplayed
-from ensample.kernels.ridge import rotate, times, triangle
+from ensample.kernels.ridge import rotate, times
 from ensample.kernels.rows import add_rows
 from ensample.models import DrawnModel, GeneralizedLinear, LinearModel
-from ensample.models.exact import ExactFit, Seen, fitted
+from ensample.models.exact import ExactFit, Seen, fitted, root_of
 from ensample.models.streamed import Streamed
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
@@ -128,7 +128,7 @@ class ExactDraw(ExactFit, DrawnModel):
     def shift(self, rng: Generator) -> FloatArray:
         """A draw of N(0, scale^2 H), H = R'R the Hessian at the centre: [d]."""
         total = np.zeros(self.dim)
-        add_rows(total, triangle(self.centre.hessian), self.scale * rng.standard_normal(self.dim))
+        add_rows(total, root_of(self.centre.hessian), self.scale * rng.standard_normal(self.dim))
         return total
 
 

@@ -9,6 +9,10 @@ A function that is given the log gets every observation that was learned, in the
 a queue, which is part of the books: what an interrupt kept from it is handed over by the next look at the ledger, what it
 refused by the next update, before anything is learned. So the queue is never longer than one update.
 
+No number of a model becomes infinite or NaN. Ordinary observations cannot do that to an ordinary model (`Model.is_bounded`) and
+are learned at once, which costs a comparison or two. For all others the arrays are copied before and checked after: an
+observation that they cannot hold is refused, and the copy is put back.
+
 One lock: several threads may use a policy, and each call is done before the next begins.
 """
 
@@ -24,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample.checks import LARGEST, ORDINARY, ORDINARY_REWARD, are_within
 from ensample.errors import InvalidArgument, WrongType
 from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
@@ -81,6 +86,8 @@ class Ledger:
         self.rewards = array("d")
         self.propensities = array("d")
         self._pending: Observation | Bundle | None = None  # one alone needs no backup: a call has learned it or has not
+        self._checked = finite_arrays(model)  # a model of the user's own may have infinities from the beginning
+        self.look_again()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "lock"}
@@ -89,12 +96,24 @@ class Ledger:
         vars(self).update(values)
         self.lock = threading.RLock()
 
+    def look_again(self) -> None:
+        """Note if the model, whose arrays may come from elsewhere, needs a check after each observation."""
+        model = self.model
+        ordinary = self.standing is None or are_within(self.standing, ORDINARY)
+        self.careful = not (ordinary and model.is_bounded() and has_ordinary_state(model))
+        self._at_once = model.whole and not self.careful
+
+    def is_finite(self) -> bool:
+        """Return False if an infinity or a NaN is in arrays that had none at first."""
+        arrays = self.model.arrays()
+        return all(np.isfinite(arrays[name]).all() for name in self._checked)
+
     def learn(self, observation: Observation) -> None:
         """Take in one observation."""
         model = self.model
-        if not model.whole:
-            return self.learn_all((observation,))
         round, arm, x, y, _ = observation
+        if not (self._at_once and -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or model.is_ordinary(x))):
+            return self.learn_all((observation,))
         self._pending = observation
         try:
             model.learn(round, arm, x, y)
@@ -118,14 +137,20 @@ class Ledger:
         if not entries:
             return
         self._pending = Bundle(self.version, entries, copies(self.model))
-        learned = 0
+        learned, careful = 0, self.careful
         try:
-            for round, arm, x, y, _ in entries:
+            for entry in entries:
+                round, arm, x, y, _ = entry
                 self.model.learn(round, arm, x, y)
                 self.model.settle()
+                careful = careful or not self._is_ordinary(entry)
+                if careful:
+                    self._check_finite(entry)
                 learned += 1
             self._check_count(self.version + len(entries))
             self._finish()
+            if careful:
+                self.look_again()
         except BaseException as error:
             self._finish()
             if rewards and isinstance(error, InvalidArgument) and error.argument == "reward":
@@ -133,6 +158,18 @@ class Ledger:
             raise
         if self.undelivered:
             self.hand_over()
+
+    def _is_ordinary(self, entry: Observation) -> bool:
+        """Return True if the observation cannot overflow an ordinary model."""
+        _, arm, x, y, _ = entry
+        return -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or self.model.is_ordinary(x))
+
+    def _check_finite(self, entry: Observation) -> None:
+        """Raise if learning the observation has made a number of the model infinite or NaN."""
+        if not self.is_finite():
+            _, _, x, y, _ = entry
+            expected = "one with which all that is learned stays finite: squares and products of it and of features"
+            raise InvalidArgument("reward", y, f"{expected} from {x.min():g} to {x.max():g} overflow")
 
     def _check_count(self, expected: int) -> None:
         """Raise unless the model, which may be the user's own, has counted what it learned."""
@@ -190,8 +227,10 @@ class Ledger:
         version, entries, backup = batch
         if not entries:
             return
-        if self.model.count == version + len(entries):
+        learned = self.model.count == version + len(entries)
+        if learned:
             self.model.settle()
+        if learned and (backup is None or self.is_finite()):
             self._cut(version)
             for entry in entries:
                 self._enter(entry)
@@ -263,6 +302,16 @@ class Ledger:
 
 def copies(model: Model) -> dict[str, NDArray[np.generic]]:
     return {name: values.copy() for name, values in model.arrays().items()}
+
+
+def finite_arrays(model: Model) -> list[str]:
+    """Return the names of the arrays without infinity and NaN."""
+    return [name for name, values in model.arrays().items() if np.isfinite(values).all()]
+
+
+def has_ordinary_state(model: Model) -> bool:
+    """Return True if all numbers are so small that ordinary observations come to no overflow."""
+    return all(are_within(values, LARGEST) for values in model.arrays().values() if values.dtype.kind == "f" and values.size)
 
 
 def checked_sink(log: object) -> LogSink | None:

@@ -103,6 +103,7 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
         column.frombytes(values.tobytes())
     ledger.round, ledger.version = round, version
     check_state(policy)
+    ledger.look_again()
     for row in range(len(waiting["round"])):
         decision = open_decision(waiting, row, policy._origin)
         ledger.open[decision.round] = decision
