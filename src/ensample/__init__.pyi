@@ -16,6 +16,7 @@ from ensample.errors import EnsampleError as EnsampleError
 from ensample.errors import FeatureCapWarning as FeatureCapWarning
 from ensample.errors import IdentifierWarning as IdentifierWarning
 from ensample.errors import InvalidArgument as InvalidArgument
+from ensample.errors import LeftOutWarning as LeftOutWarning
 from ensample.errors import LiveSimulationWarning as LiveSimulationWarning
 from ensample.errors import MissingPackage as MissingPackage
 from ensample.errors import PropensityError as PropensityError

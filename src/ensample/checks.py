@@ -20,6 +20,7 @@ from ensample.types import FloatArray
 __all__ = [
     "LARGEST",
     "LARGEST_REWARD",
+    "LEAST_ORDINARY",
     "ORDINARY",
     "ORDINARY_REWARD",
     "are_within",
@@ -32,6 +33,7 @@ __all__ = [
     "check_label",
     "each",
     "file_path",
+    "has_tiny",
     "instance",
     "matrix",
     "number",
@@ -51,6 +53,9 @@ LARGEST_REWARD = 1e150
 
 ORDINARY = 1e20
 """The largest magnitude of features that cannot overflow a model: 2^53 squares of them come to 1e56."""
+
+LEAST_ORDINARY = 1e-50
+"""The least magnitude, but for 0, of features whose scales cannot overflow a model where they are learned."""
 
 ORDINARY_REWARD = 1e40
 """The largest magnitude of rewards that cannot overflow a model: 2^53 squares of them come to 1e96."""
@@ -218,6 +223,11 @@ def are_within(values: FloatArray, most: float) -> bool:
     if values.size <= AT_ONCE and np.vdot(values, values) <= most:
         return True
     return bool(values.min() >= -most and values.max() <= most)  # false for NaN too
+
+
+def has_tiny(values: FloatArray) -> bool:
+    """Return True if a value other than 0 is below `LEAST_ORDINARY` in size."""
+    return bool(np.abs(values).min(where=values != 0.0, initial=1.0) < LEAST_ORDINARY)
 
 
 def is_frozen(values: NDArray[Any]) -> bool:

@@ -19,6 +19,7 @@ A call that raises one of these has changed nothing; where a service gave no ans
     IdentifierWarning       (a UserWarning) a field of contexts whose texts are all different, as an identifier's are
     SnapshotWarning         (a UserWarning) an experiment that could not make a snapshot, and goes on without
     ConvergenceWarning      (a UserWarning) a fit that was given up before it was as near as it should be
+    LeftOutWarning          (a UserWarning) a kept reward that an experiment's model cannot learn, and goes on without
 """
 
 import reprlib
@@ -35,6 +36,7 @@ __all__ = [
     "FeatureCapWarning",
     "IdentifierWarning",
     "InvalidArgument",
+    "LeftOutWarning",
     "LiveSimulationWarning",
     "MissingPackage",
     "PropensityError",
@@ -226,6 +228,10 @@ class SnapshotWarning(UserWarning):
 
 class ConvergenceWarning(UserWarning):
     """A fit was given up before its last step was short enough; what it had come to is used."""
+
+
+class LeftOutWarning(UserWarning):
+    """An experiment leaves a reward of its log out of its model, which would not stay finite with it."""
 
 
 def show(value: object) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ensample.checks import check_label
+from ensample.checks import LARGEST_REWARD, check_label
 from ensample.errors import DecisionError, InvalidArgument
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.events import Activated, Changed, Decided, Event, Rewarded
@@ -88,7 +88,7 @@ def mixture_of(state: State, names: tuple[str, ...]) -> Mixture:
 def proposed(state: State, question: Asked, id: str, time: int, active: bool, uniforms: Uniforms) -> Proposal:
     """A decision."""
     names, round = question.names, state.round
-    rows, learner = state.rows(question.context, names, question.moment)
+    rows, learner = state.rows(question.context, names, question.moment, new=True)
     mixture = mixture_of(state, names)
     advice: Advice = learner.advise(round, rows)
     drawn, place = mixture.pick(uniforms[round])
@@ -114,7 +114,7 @@ def proposed(state: State, question: Asked, id: str, time: int, active: bool, un
 
 def usual_propensities(state: State, question: Asked) -> list[float] | None:
     """Of the actions on offer, were this a usual round; None where they have no closed form."""
-    rows, learner = state.rows(question.context, question.names, question.moment)
+    rows, learner = state.rows(question.context, question.names, question.moment, new=True)
     advice = learner.advise(state.settings.recipe.usual_round(state.round), rows)
     return None if advice.weights is None else mixture_of(state, question.names).propensities(advice.weights)
 
@@ -135,7 +135,16 @@ def judged_reward(
     outcome = outcome_of_reward(state, history, id, action, key, time)
     if told and outcome == "applied" and (decided := first_decided(history(id))) is not None and time < decided.time:
         outcome = "not_shown"
+    if outcome == "applied":
+        check_total(state.open[id].total, value)
     return Rewarded(id, time, value, action, key, outcome)
+
+
+def check_total(total: float, value: float) -> None:
+    """Raise if a reward and those that it is added to come to more than a reward may be."""
+    if not abs(total + value) <= LARGEST_REWARD:
+        expected = f"a reward that, added to those before of {total:g}, comes to at most {LARGEST_REWARD:g} in size"
+        raise InvalidArgument("value", value, expected)
 
 
 def outcome_of_reward(state: State, history: History, id: str, action: str | None, key: str | None, time: int) -> str:

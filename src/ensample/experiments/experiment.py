@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
-from ensample.errors import DecisionError, StorageError
+from ensample.errors import DecisionError, InvalidArgument, StorageError
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.core import (
     Asked,
@@ -39,7 +39,7 @@ from ensample.experiments.storage import MemoryStorage, Reading, Storage
 from ensample.experiments.taking import Taking
 from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
-from ensample.experiments.warm_start import CHUNK, chunks, opened, past_rows, say_features, shown
+from ensample.experiments.warm_start import CHUNK, check_learnable, chunks, opened, past_rows, say_features, shown
 from ensample.policies.recipe import Recipe
 
 __all__ = ["Experiment"]
@@ -164,7 +164,11 @@ class Experiment(Facts, Taking, Exports):
         return self._do(answer)
 
     def _decide(self, question: Asked, id: str, now: int, active: bool, dry_run: bool) -> NamedDecision:
-        proposal = proposed(self._state, question, id, now, active, self._uniforms)
+        try:
+            proposal = proposed(self._state, question, id, now, active, self._uniforms)
+        except InvalidArgument:
+            self._state.drop_unkept()
+            raise
         if not dry_run:
             self._take(*proposal)
             self._snapshot()
@@ -337,6 +341,7 @@ class Experiment(Facts, Taking, Exports):
         """
         frame = opened(data)
         rows = self._do(lambda: past_rows(self._state, frame, context, action, reward))
+        self._do(lambda: check_learnable(self._state, rows))
         if frame is not data and context is None:  # the columns of a frame were put together for this
             say_features(data, frame, action, reward)
         for chunk in shown(chunks(rows), -(-len(rows) // CHUNK), boolean("progress", progress)):
@@ -433,7 +438,7 @@ class Experiment(Facts, Taking, Exports):
         count = self._storage.count
         self._storage.append(event)
         try:
-            self._state.apply(event, *at_hand)
+            self._state.apply(event, *at_hand, new=True)
         except Exception:
             self._storage.take_back(count)
             raise

@@ -47,6 +47,11 @@ class Facts:
         return self._state.learner.version
 
     @property
+    def is_finite(self) -> bool:
+        """False if a number of the model is infinite or NaN, which no reward can bring about."""
+        return self._state.learner.is_finite()
+
+    @property
     def columns(self) -> list[str]:
         """The features that have a column of x of their own, in order; none where names are hashed."""
         return list(self._state.featuriser.seen.columns)

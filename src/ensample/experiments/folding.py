@@ -8,7 +8,7 @@ from ensample.experiments.events import Created
 from ensample.experiments.settings import Settings
 from ensample.experiments.snapshotting import restored, state_hash
 from ensample.experiments.state import State
-from ensample.experiments.storage import Reading, Storage
+from ensample.experiments.storage import Reading, Snapshot, Storage
 
 __all__ = ["creation", "folded", "nearest", "replayed", "verified"]
 
@@ -24,33 +24,48 @@ def creation(storage: Storage | Reading) -> Created:
 def nearest(settings: Settings, storage: Storage | Reading, round: float = math.inf) -> State:
     """The latest state before a round that is kept whole, its hash checked; that of no events where there is none."""
     for item in storage.snapshots():
-        if item.content is not None and (state := restored(settings, item)).round <= round:
-            return state
+        if item.content is not None and (state := restored(settings, item)).round <= round and state.learner.is_finite():
+            return state  # one that is not finite is of an earlier release: what made it so is left out by folding on
     return State(settings)
 
 
 def folded(settings: Settings, storage: Storage | Reading) -> State:
-    """By the latest snapshot that has its content, and the events after it."""
+    """By the latest snapshot that has its content and is finite, and the events after it."""
     state = nearest(settings, storage)
     for event in storage.read(state.seq):
         state.apply(event)
     return state
 
 
-def replayed(settings: Settings, storage: Storage | Reading, progress: Callable[[], object] = lambda: None) -> State:
-    """Take in all events from the first on; `SnapshotError` unless the hash of each snapshot comes out."""
-    hashes = {item.seq: item.hash for item in storage.snapshots()}
-    state = State(settings)
+def replayed(
+    settings: Settings, storage: Storage | Reading, progress: Callable[[], object] = lambda: None
+) -> tuple[State, int]:
+    """Take in all events from the first on; `SnapshotError` unless the hash of each snapshot comes out.
+
+    Return the state and the number of hashes that did. Those that an earlier release kept after it had learned what is left
+    out here (`State.left_out`, of which a warning tells) cannot: they are passed over, up to the first that comes out again.
+    """
+    kept = {item.seq: item for item in storage.snapshots()}
+    state, compared, healed = State(settings), 0, False
     for event in storage.read():
         state.apply(event)
-        if state.seq in hashes and state_hash(state) != hashes[state.seq]:
+        found = kept.get(state.seq)
+        if found is not None and state_hash(state) == found.hash:
+            compared += 1
+            healed = state.left_out > 0
+        elif found is not None and (healed or not state.left_out or was_finite(settings, found)):
             raise SnapshotError(f"the state after {state.seq} events is not the one that was kept")
         progress()
-    return state
+    return state, compared
+
+
+def was_finite(settings: Settings, snapshot: Snapshot) -> bool:
+    """Return True if the snapshot has its content, with a model that is finite."""
+    return snapshot.content is not None and restored(settings, snapshot).learner.is_finite()
 
 
 def verified(settings: Settings, storage: Storage | Reading, present: State) -> None:
     """The same, and the hash of the present state."""
-    state = replayed(settings, storage)
+    state, _ = replayed(settings, storage)
     if state_hash(state) != state_hash(present):
         raise SnapshotError(f"the present state is not what its {state.seq} events come to")

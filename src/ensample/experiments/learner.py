@@ -109,3 +109,13 @@ class Learner:
         for name, values in self.policy.model.arrays().items():
             values[...] = tensors[name]
         self._ledger.version = version
+        self._ledger.look_again()
+
+    @property
+    def is_careful(self) -> bool:
+        """True if the model is checked after each observation: ordinary ones might overflow it."""
+        return self._ledger.careful
+
+    def is_finite(self) -> bool:
+        """Return False if a number that was learned is infinite or NaN."""
+        return self._ledger.is_finite()

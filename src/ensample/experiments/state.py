@@ -1,10 +1,18 @@
-"""The state of an experiment: a fold of its events. `apply` is all that changes it."""
+"""The state of an experiment: a fold of its events. `apply` is all that changes it.
+
+A reward that the model cannot learn (`policies.ledger`: it would not stay finite) is an error when it comes, and is not kept.
+What was kept is another matter: a log of a release that learned it must open, and a default that falls due has nobody to refuse
+it. It is left out of the model, with a warning that names the decision; all else goes on as if it had been learned.
+"""
 
 import heapq
+import warnings
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ensample.errors import InvalidArgument, LeftOutWarning
 from ensample.experiments.actions import Actions
 from ensample.experiments.events import Activated, Changed, Created, Decided, Event, Expired, Learned, Rewarded
 from ensample.experiments.features import Featuriser
@@ -67,15 +75,22 @@ class State:
         self.open: Waiting = {}
         self.due: list[tuple[int, int, str]] = []  # a heap of (deadline, round, id); some are closed already
         self.counts: dict[str, int] = {}
+        self.left_out = 0  # rewards that were kept and that the model refuses
+        self.why_left_out = ""  # which one was the first
 
-    def apply(self, event: Event, rows: FloatArray | None = None, learner: Learner | None = None) -> None:
-        """Take in an event; `rows` and `learner`, where they are at hand, are what this would compute again."""
-        self.applying = True
+    def apply(
+        self, event: Event, rows: FloatArray | None = None, learner: Learner | None = None, *, new: bool = False
+    ) -> None:
+        """Take in an event; `rows` and `learner`, where they are at hand, are what this would compute again.
+
+        Raise if a `new` event, one that can still be taken back, brings a reward that the model refuses.
+        """
+        self.applying, before = True, self.left_out
         match event:
             case Decided():
                 self._decided(event, rows, learner)
             case Rewarded():
-                self._rewarded(event)
+                self._rewarded(event, new)
             case Expired():
                 for waiting in self.due_at(event.time, event.most):
                     self._expire(waiting)
@@ -86,19 +101,25 @@ class State:
                 self._changed(event)
             case Learned():
                 for row in event.rows:
-                    self._learned(*row)
+                    self._learned(*row, new)
             case Created():
                 pass
         self.mark = self.featuriser.mark
         self.seq += 1
         self.applying = False
+        if self.left_out and not before:
+            warnings.warn(f"{self.settings.name}: {self.why_left_out}", LeftOutWarning, stacklevel=2)
 
     @property
     def is_steady(self) -> bool:
         """Whether no event was cut short, and nothing was looked at that is not in one; the latter is put right."""
         if not self.applying:
-            self.featuriser.cut(self.mark)
+            self.drop_unkept()
         return not self.applying
+
+    def drop_unkept(self) -> None:
+        """Drop the columns of questions that came to no event."""
+        self.featuriser.cut(self.mark)
 
     def features_of(self, names: tuple[str, ...], moment: "dict[str, Any] | None") -> "list[Any] | None":
         """The features of actions, those of the moment before the standing ones; None where none has any."""
@@ -109,9 +130,16 @@ class State:
             owned = [merged(actions.get(name), moment.get(name)) for name in names]
         return None if all(item is None for item in owned) else owned
 
-    def rows(self, context: Any, names: tuple[str, ...], moment: "dict[str, Any] | None") -> tuple[FloatArray, Learner]:
-        """x of the actions [d, K], and a learner with room for it; both are used by whoever applies the event."""
+    def rows(
+        self, context: Any, names: tuple[str, ...], moment: "dict[str, Any] | None", new: bool = False
+    ) -> tuple[FloatArray, Learner]:
+        """x of the actions [d, K], and a learner with room for it; both are used by whoever applies the event.
+
+        Raise on numbers that are too large, where they are `new`: what was decided before is taken in as it was.
+        """
         rows = self.featuriser.rows(context, names, self.features_of(names, moment))
+        if new:
+            self.featuriser.check(rows, names)
         return rows, self.learner if len(rows) == self.learner.dim else self._grown(len(rows))
 
     def due_at(self, time: int, most: int | None) -> list[Open]:
@@ -148,43 +176,63 @@ class State:
             heapq.heappush(self.due, (deadline, event.round, event.id))
         self.round = event.round + 1
 
-    def _rewarded(self, event: Rewarded) -> None:
+    def _rewarded(self, event: Rewarded, new: bool) -> None:
+        if event.outcome == "applied":
+            waiting = self.open[event.id]
+            if self.settings.reward.rule == "sum":
+                keys = waiting.keys if event.key is None else (*waiting.keys, event.key)
+                total = waiting.total + event.value
+                self.open[event.id] = waiting._replace(total=total, rewards=waiting.rewards + 1, keys=keys)
+            else:
+                self._reward(waiting, event.value, new)
         self.counts[event.outcome] = self.counts.get(event.outcome, 0) + 1
-        if event.outcome != "applied":
-            return
-        waiting = self.open[event.id]
-        if self.settings.reward.rule == "sum":
-            keys = waiting.keys if event.key is None else (*waiting.keys, event.key)
-            self.open[event.id] = waiting._replace(total=waiting.total + event.value, rewards=waiting.rewards + 1, keys=keys)
-        else:
-            del self.open[event.id]
-            self._learn(Observation(waiting.round, waiting.columns, waiting.numbers, event.value))
+
+    def _reward(self, waiting: Open, y: float, new: bool) -> None:
+        """Learn the reward of a decision, which is closed by it."""
+        observation = Observation(waiting.round, waiting.columns, waiting.numbers, y)
+        try:
+            self._learn(observation, waiting.id, new)
+        except InvalidArgument:
+            self.applying = False  # nothing has changed
+            raise
+        del self.open[waiting.id]
 
     def _expire(self, waiting: Open) -> None:
         """The wait of a decision is over: it has the sum of its rewards, the default, or none."""
-        del self.open[waiting.id]
         y = waiting.total if waiting.rewards else self.settings.reward.default
         outcome = "applied" if waiting.rewards else "expired" if y is None or not waiting.active else "default"
         if outcome != "applied":
             self.counts[outcome] = self.counts.get(outcome, 0) + 1
         if outcome != "expired" and y is not None:
-            self._learn(Observation(waiting.round, waiting.columns, waiting.numbers, y))
+            self._reward(waiting, y, new=False)
+        else:
+            del self.open[waiting.id]
 
     def _changed(self, event: Changed) -> None:
         actions = {name: features for name, features in self.actions.items() if name not in event.removed}
         self.actions = actions | event.added
         self.standing = tuple(self.actions)
 
-    def _learned(self, context: Any, action: str, features: "dict[str, Any] | None", y: float) -> None:
+    def _learned(self, context: Any, action: str, features: "dict[str, Any] | None", y: float, new: bool) -> None:
         moment = None if features is None else {action: features}
-        rows, self.learner = self.rows(context, (action,), moment)
+        rows, self.learner = self.rows(context, (action,), moment, new)
         columns = np.flatnonzero(rows[:, 0])
         observation = Observation(self.round, columns, rows[columns, 0], y)
         self.round += 1
-        self._learn(observation)
+        self._learn(observation, f"row {observation.round} of learn()", new)
 
-    def _learn(self, observation: Observation) -> None:
-        teach(self.learner, observation)
+    def _learn(self, observation: Observation, of: str, new: bool) -> None:
+        """Learn an observation, which is `of` a decision."""
+        try:
+            teach(self.learner, observation)
+        except InvalidArgument as error:
+            if new:
+                raise
+            self.left_out += 1
+            self.why_left_out = self.why_left_out or (
+                f"the reward of {of!r} (event {self.seq}) is left out of the model, as may be later ones: {error}"
+            )
+            return
         if self.grows:
             self.past.append(observation)
             if len(self.past) >= SETTLED:
@@ -202,7 +250,8 @@ class State:
         """A learner of more features that has learned what this one has, in the same order."""
         learner = Learner(self.settings.recipe, dim, self.settings.stream_seed)
         for observation in self.past:
-            teach(learner, observation)
+            with suppress(InvalidArgument):  # in more dimensions other sums are rounded
+                teach(learner, observation)
         return learner
 
 

@@ -8,17 +8,20 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
-from ensample.checks import check_label
+from ensample.checks import blaming, check_label
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.actions import checked_name, own_features
+from ensample.experiments.events import Learned
 from ensample.experiments.plain import plain_context
+from ensample.experiments.snapshotting import captured, restored, snapshot_of
 from ensample.experiments.state import State
 from ensample.extras import package
 from ensample.frames import columns_of, is_frame
 
-__all__ = ["chunks", "opened", "past_rows", "say_features", "shown"]
+__all__ = ["check_learnable", "chunks", "opened", "past_rows", "say_features", "shown"]
 
 CHUNK = 500  # rows of one event
+USUAL = 1e10  # products of two such numbers are `checks.ORDINARY`
 
 Rows = list[list[Any]]
 T = TypeVar("T")
@@ -131,6 +134,27 @@ def checked(state: State, context: Any, action: Any, reward: Any) -> list[Any]:
     if action not in state.actions:
         check_label("data.action", action)
     return [plain_context("data.context", context), str(action), None, state.settings.reward.value("data.reward", reward)]
+
+
+def check_learnable(state: State, rows: Rows) -> None:
+    """Raise on a row that the model refuses: a copy of the state learns them all, if any number among them is unusual."""
+    own = state.settings.features.encoders
+    if all(encoder.stored for encoder in own) and is_usual(state.actions) and is_usual(rows) and not state.learner.is_careful:
+        return
+    copy = restored(state.settings, snapshot_of(captured(state)))
+    for place, row in enumerate(rows):
+        with blaming(f"row {place} of data"):
+            copy.apply(Learned(0, [row]), new=True)
+
+
+def is_usual(value: Any) -> bool:
+    """Return True if all numbers in plain data are 0 or between 1 / USUAL and USUAL in size."""
+    kind = type(value)
+    if kind is float or kind is int:
+        return value == 0 or 1.0 / USUAL <= abs(value) <= USUAL
+    if kind is dict:
+        return all(map(is_usual, value.values()))
+    return kind is not list or all(map(is_usual, value))
 
 
 def chunks(rows: Rows) -> Iterator[Rows]:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.arms import Offer, Rows
+from ensample.arms import Offer, Rows, blocks
 from ensample.calibration import Calibration, Unknown
-from ensample.checks import ORDINARY, vector, whole
+from ensample.checks import has_tiny, vector, whole
 from ensample.kernels.calibration import GROWTH, Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
 from ensample.kernels.ridge import Ridge, new_ridge, polish_alone, views
@@ -137,12 +137,10 @@ class LinearModel(Model):
         return True
 
     def is_ordinary(self, x: FloatArray) -> bool:
-        """Return False also for features so small that the unit learned from them would have no square."""
+        """Return False also for features so small that scales learned from them would overflow."""
         if not super().is_ordinary(x):
             return False
-        if self.unknown is None or self.unknown.sizes is not None:
-            return True
-        return bool(np.abs(x).min(where=x != 0.0, initial=1.0) >= 1.0 / ORDINARY)
+        return self.unknown is None or not any(map(has_tiny, blocks(x)))
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         take_in(self.state, x, y)

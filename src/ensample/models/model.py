@@ -74,7 +74,7 @@ class Model(ABC):
         return False
 
     def is_ordinary(self, x: FloatArray) -> bool:
-        """Return True if the features x [d] of an arm that does not stand are covered by `is_bounded`."""
+        """Return True if features, of one arm [d] or of all that stand [K, d], are covered by `is_bounded`."""
         return are_within(x, ORDINARY)
 
     def fault(self) -> str | None:

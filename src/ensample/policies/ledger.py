@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.checks import LARGEST, ORDINARY, ORDINARY_REWARD, are_within
+from ensample.checks import LARGEST, ORDINARY_REWARD, are_within
 from ensample.errors import InvalidArgument, WrongType
 from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
@@ -87,6 +87,9 @@ class Ledger:
         self.propensities = array("d")
         self._pending: Observation | Bundle | None = None  # one alone needs no backup: a call has learned it or has not
         self._checked = finite_arrays(model)  # a model of the user's own may have infinities from the beginning
+        if model.is_bounded() and len(self._checked) < len(model.arrays()):
+            raise InvalidArgument("arms", standing, "features whose squares, and the inverses of these, do not overflow")
+        self._ordinary_arms = standing is None or model.is_ordinary(standing)
         self.look_again()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,10 +100,9 @@ class Ledger:
         self.lock = threading.RLock()
 
     def look_again(self) -> None:
-        """Note if the model, whose arrays may come from elsewhere, needs a check after each observation."""
+        """Note if the model, whose arrays may have changed, needs a check after each observation."""
         model = self.model
-        ordinary = self.standing is None or are_within(self.standing, ORDINARY)
-        self.careful = not (ordinary and model.is_bounded() and has_ordinary_state(model))
+        self.careful = not (self._ordinary_arms and model.is_bounded() and has_ordinary_state(model))
         self._at_once = model.whole and not self.careful
 
     def is_finite(self) -> bool:
@@ -136,33 +138,37 @@ class Ledger:
         """
         if not entries:
             return
+        self._be_careful_with(entries)
         self._pending = Bundle(self.version, entries, copies(self.model))
-        learned, careful = 0, self.careful
+        learned = 0
         try:
             for entry in entries:
                 round, arm, x, y, _ = entry
                 self.model.learn(round, arm, x, y)
                 self.model.settle()
-                careful = careful or not self._is_ordinary(entry)
-                if careful:
+                if self.careful:
                     self._check_finite(entry)
                 learned += 1
             self._check_count(self.version + len(entries))
             self._finish()
-            if careful:
+            if self.careful:
                 self.look_again()
         except BaseException as error:
             self._finish()
+            if self.careful:
+                self.look_again()
             if rewards and isinstance(error, InvalidArgument) and error.argument == "reward":
                 raise InvalidArgument(f"{rewards}[{learned}]", error.value, error.expected) from None
             raise
         if self.undelivered:
             self.hand_over()
 
-    def _is_ordinary(self, entry: Observation) -> bool:
-        """Return True if the observation cannot overflow an ordinary model."""
-        _, arm, x, y, _ = entry
-        return -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or self.model.is_ordinary(x))
+    def _be_careful_with(self, entries: Sequence[Observation]) -> None:
+        """Check after each observation, until the next `look_again`, unless all of these are ordinary."""
+        for _, arm, x, y, _ in entries:
+            if not (-ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or self.model.is_ordinary(x))):
+                self.careful, self._at_once = True, False
+                return
 
     def _check_finite(self, entry: Observation) -> None:
         """Raise if learning the observation has made a number of the model infinite or NaN."""
@@ -230,7 +236,8 @@ class Ledger:
         learned = self.model.count == version + len(entries)
         if learned:
             self.model.settle()
-        if learned and (backup is None or self.is_finite()):
+            learned = backup is None or not self.careful or self.is_finite()
+        if learned:
             self._cut(version)
             for entry in entries:
                 self._enter(entry)

@@ -47,5 +47,5 @@ def replayed_events(events: Reading, verify: bool, progress: Callable[[], object
     settings = recorded_settings(events)
     if not verify:
         return Replayed(events.count, 0, state_hash(folded(settings, events)))
-    state = replayed(settings, events, progress)
-    return Replayed(events.count, sum(1 for _ in events.snapshots()), state_hash(state))
+    state, compared = replayed(settings, events, progress)
+    return Replayed(events.count, compared, state_hash(state))

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ensample.errors import WrongType
+from ensample.checks import LARGEST, are_within
+from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.features.crosses import Crosses
 from ensample.experiments.features.encoder import Encoder
 from ensample.experiments.features.features import Features
@@ -69,6 +70,15 @@ class Featuriser:
         # Names that share a column are added up, in order.
         filled: FloatArray = np.bincount(places, weights, dim * count).astype(np.float64, copy=False)
         return filled.reshape(dim, count)
+
+    def check(self, rows: FloatArray, names: Names) -> None:
+        """Raise on a number of `rows` that is too large: features of context and action are multiplied, and added up."""
+        if are_within(rows, LARGEST):
+            return
+        place, action = np.argwhere(~(np.abs(rows) <= LARGEST))[0].tolist()
+        column = next((name for name, known in self.seen.columns.items() if known == place), place)
+        expected = f"a number of at most {LARGEST:g} in size, as are products of features"
+        raise InvalidArgument(f"column {column!r} of action {names[action]!r}", float(rows[place, action]), expected)
 
     def _plan(self, first: Names, actions: Names, second: Names) -> Plan:
         key = first, actions, second

@@ -1,5 +1,7 @@
 """Whether the service lives, whether it is ready, and its numbers."""
 
+from functools import partial
+
 from starlette.responses import Response
 
 from ensample.errors import EnsampleError
@@ -10,6 +12,8 @@ from ensample.serve.refusals import Refusal
 
 __all__ = ["healthz", "metrics", "readyz"]
 
+NOT_FINITE = "its model has numbers that are infinite or NaN: `ensample replay` says since which event"
+
 
 async def healthz(call: Call) -> Status:
     return Status("ok")
@@ -17,12 +21,22 @@ async def healthz(call: Call) -> Status:
 
 async def readyz(call: Call) -> Answer:
     """No key is asked for; names of experiments, and why they are broken, are told to those alone who may read them."""
-    if call.service.catalog.broken:
-        return Answer(503, Status("unavailable", told(call)))
+    broken = call.service.catalog.broken | await not_finite(call)
+    if broken:
+        return Answer(503, Status("unavailable", told(call, broken)))
     return Answer(200, Status("ready"))
 
 
-def told(call: Call) -> dict[str, str]:
+async def not_finite(call: Call) -> dict[str, str]:
+    """Return the experiments whose models are not finite. Updates under way may look like it, so their workers have the word."""
+    found = {}
+    for name, hosted in list(call.service.catalog.hosted.items()):
+        if not hosted.experiment.is_finite and not await hosted.worker.ask(partial(getattr, hosted.experiment, "is_finite")):
+            found[name] = NOT_FINITE
+    return found
+
+
+def told(call: Call, broken: dict[str, str]) -> dict[str, str]:
     gate = call.service.gate
     try:
         key = gate.caller(call.headers)
@@ -30,7 +44,7 @@ def told(call: Call) -> dict[str, str]:
         gate.admit("GET", call.headers, "read", experiment=mine)
     except (Refusal, EnsampleError):  # also where keys cannot be read at the moment
         return {}
-    return {name: why for name, why in call.service.catalog.broken.items() if mine in (None, name)}
+    return {name: why for name, why in broken.items() if mine in (None, name)}
 
 
 async def metrics(call: Call) -> Response:
