@@ -136,7 +136,10 @@ def test_an_ordinary_observation_costs_no_copy_of_the_model(monkeypatch: pytest.
     """Neither for standing arms nor for features of the round, unless something extraordinary was learned."""
     copied = []
     monkeypatch.setattr("ensample.policies.ledger.copies", lambda model: copied.append(1) or {**model.arrays()})
-    standing, changing = es.EnsembleSampling(5).start(es.FiniteArms(np.eye(3))), es.EnsembleSampling(5).start(es.ChangingArms(3))
+    standing, changing = (
+        es.EnsembleSampling(5).start(es.FiniteArms(np.eye(3))),
+        es.EnsembleSampling(5).start(es.ChangingArms(3)),
+    )
     for t in range(5):
         standing.update(standing.decide(), float(t))
         changing.update(changing.decide(np.eye(3) * 1e18), 1e30)

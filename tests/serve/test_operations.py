@@ -220,3 +220,31 @@ def test_a_file_that_was_only_begun_is_no_experiment(serve: Serve, tmp_path: Pat
     client = serve()
     assert client.get("/readyz").status_code == 200 and client.get(ONE).status_code == 404
     assert client.put(ONE, json=SHOP).status_code == 201 and client.post(f"{ONE}/decide", json={}).status_code == 200
+
+
+def test_numbers_that_would_make_a_model_nan_are_refused(serve: Serve) -> None:
+    client = serve()
+    client.put(ONE, json={"recipe": {"kind": "EnsembleSampling", "size": 5, "scale": 0.5}})
+    before = client.get(f"{ONE}?hash=yes").json()
+    large = client.post(f"{ONE}/decide", json={"context": {"x": 1e80}, "actions": {"a": {"price": 1e80}, "b": {"price": 1}}})
+    assert large.status_code == 422 and large.json()["error"]["argument"] == "column 'x x price' of action 'a'"
+    assert "expected a number of at most 1e+100" in large.json()["error"]["message"]
+    assert client.get(f"{ONE}?hash=yes").json() == before
+    offer = {"a": {"u": 3e98, "v": -5e98, "w": 9e98}}
+    id = client.post(f"{ONE}/decide", json={"actions": offer}).json()["id"]
+    before = client.get(f"{ONE}?hash=yes").json()
+    refused = client.post(f"{ONE}/decisions/{id}/reward", json={"value": 1})
+    assert refused.status_code == 422 and "all that is learned stays finite" in refused.json()["error"]["message"]
+    assert client.get(f"{ONE}?hash=yes").json() == before and client.get("/readyz").status_code == 200
+
+
+def test_a_model_that_is_not_finite_is_not_ready(serve: Serve) -> None:
+    """No call leads there."""
+    client = serve()
+    client.put(ONE, json=SHOP)
+    mean = client.service.catalog["shop"].experiment._state.learner.policy.model.mean
+    mean[0] = float("nan")
+    found = client.get("/readyz")
+    assert found.status_code == 503 and "infinite or NaN" in found.json()["broken"]["shop"]
+    mean[0] = 0.0
+    assert client.get("/readyz").status_code == 200

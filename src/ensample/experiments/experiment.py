@@ -164,11 +164,7 @@ class Experiment(Facts, Taking, Exports):
         return self._do(answer)
 
     def _decide(self, question: Asked, id: str, now: int, active: bool, dry_run: bool) -> NamedDecision:
-        try:
-            proposal = proposed(self._state, question, id, now, active, self._uniforms)
-        except InvalidArgument:
-            self._state.drop_unkept()
-            raise
+        proposal = self._look(lambda: proposed(self._state, question, id, now, active, self._uniforms))
         if not dry_run:
             self._take(*proposal)
             self._snapshot()
@@ -188,7 +184,7 @@ class Experiment(Facts, Taking, Exports):
 
         def answer() -> dict[str, float] | None:
             question = asked(self._state, context, actions, None)
-            known = usual_propensities(self._state, question)
+            known = self._look(lambda: usual_propensities(self._state, question))
             return None if known is None else dict(zip(question.names, known, strict=True))
 
         return self._do(answer)
@@ -417,6 +413,14 @@ class Experiment(Facts, Taking, Exports):
             self._steady()
             with self._storage.batch():
                 return answer()
+
+    def _look(self, ask: Callable[[], T]) -> T:
+        """Ask what would be decided; a question that is refused leaves no columns behind."""
+        try:
+            return ask()
+        except InvalidArgument:
+            self._state.drop_unkept()
+            raise
 
     def _steady(self) -> None:
         """Whatever cut the last call short, the state is what the events come to."""

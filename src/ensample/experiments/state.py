@@ -78,9 +78,7 @@ class State:
         self.left_out = 0  # rewards that were kept and that the model refuses
         self.why_left_out = ""  # which one was the first
 
-    def apply(
-        self, event: Event, rows: FloatArray | None = None, learner: Learner | None = None, *, new: bool = False
-    ) -> None:
+    def apply(self, event: Event, rows: FloatArray | None = None, learner: Learner | None = None, *, new: bool = False) -> None:
         """Take in an event; `rows` and `learner`, where they are at hand, are what this would compute again.
 
         Raise if a `new` event, one that can still be taken back, brings a reward that the model refuses.
