@@ -25,7 +25,7 @@ NAMES = {
     "InformationDirected problem simulate warm_up EpsilonGreedy Greedy LinUCB ThompsonSampling",
     "AdversarialDuplicates Ball BernoulliArms Contextual Kveton LinReBoot Pricing RandomSphere Rescaled Trap TwoArms",
     "Estimate Evaluation evaluate read_dsjson",
-    "Linear RewardModel GeneralizedLinear Logistic ConvergenceWarning LeftOutWarning",
+    "Linear RewardModel GeneralizedLinear Logistic ConvergenceWarning LeftOutWarning NonFiniteError",
     "Clicks EVILL EvillInstances LogisticBandit LogisticProblem ContextualLogisticProblem",
     "Classification Neural NetworkRewards Quadratic Ratings TorchModel Wheel",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",

@@ -19,6 +19,7 @@ from ensample.errors import InvalidArgument as InvalidArgument
 from ensample.errors import LeftOutWarning as LeftOutWarning
 from ensample.errors import LiveSimulationWarning as LiveSimulationWarning
 from ensample.errors import MissingPackage as MissingPackage
+from ensample.errors import NonFiniteError as NonFiniteError
 from ensample.errors import PropensityError as PropensityError
 from ensample.errors import ServiceError as ServiceError
 from ensample.errors import SnapshotError as SnapshotError

@@ -3,6 +3,7 @@
     EnsampleError
     ├── InvalidArgument     (also ValueError) an argument, the value it got, what was expected
     │   ├── WrongType       (also TypeError)  an object of the wrong type
+    │   ├── NonFiniteError  an observation with which a model would not stay finite
     │   ├── DecisionError   a decision that is not open: unknown here, or rewarded before
     │   └── StudyError      a key of a study file, or a folder of results that cannot be used
     ├── AssumptionError     (also ValueError) a theorem called outside its assumptions
@@ -39,6 +40,7 @@ __all__ = [
     "LeftOutWarning",
     "LiveSimulationWarning",
     "MissingPackage",
+    "NonFiniteError",
     "PropensityError",
     "ServiceError",
     "SnapshotError",
@@ -80,6 +82,10 @@ class WrongType(InvalidArgument, TypeError):
 
     def __str__(self) -> str:
         return f"{self.argument} = {show(self.value)} ({type(self.value).__name__}): expected {self.expected}"
+
+
+class NonFiniteError(InvalidArgument):
+    """An observation would make a number of a model infinite or NaN: squares and products of it overflow."""
 
 
 class DecisionError(InvalidArgument):

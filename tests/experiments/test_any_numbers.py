@@ -195,7 +195,7 @@ def test_of_learned_rows_none_is_learned_if_one_is_refused() -> None:
 
 
 def old_log(path: Path) -> tuple[list[Any], str]:
-    """Write what the released version left where a price was 1e80, with snapshots of a NaN model; its events, and the last id."""
+    """Write what a release without the checks left where a price was 1e80; its events, and the id that led to NaN."""
     experiment = es.Experiment("shop", seed=0, reward=es.Reward(0, 10))
     for number in range(6):
         offer = {"a": {"price": 1.0 + number}, "b": {"price": 2.0}}

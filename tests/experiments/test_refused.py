@@ -26,8 +26,7 @@ def test_a_reward_that_the_model_refuses_changes_nothing(where, tmp_path, monkey
     given = {"actions": ["a", "b"], "recipe": es.EnsembleSampling(5)}
     experiment = es.Experiment("news", **given) if where == "memory" else es.open_experiment(tmp_path / "news.db", **given)
     first, second = experiment.decide(id="1"), experiment.decide(id="2")
-    hash, state = experiment.hash, experiment._state
-    model = state.learner.policy.model
+    model = experiment._state.learner.policy.model
 
     def refuse(*_):
         raise es.InvalidArgument("reward", 1.0, "another one")
@@ -35,9 +34,7 @@ def test_a_reward_that_the_model_refuses_changes_nothing(where, tmp_path, monkey
     monkeypatch.setattr(model, "learn", refuse)
     with pytest.raises(es.InvalidArgument, match="another one"):
         experiment.reward(first, 1.0)
-    monkeypatch.undo()
-    assert experiment.hash == hash and experiment._state is state  # it need not be folded anew
-    assert experiment.reward(second, 0.5) == "applied"
+    assert experiment.reward(second, 0.5) == "applied"  # by a state that was folded anew
     assert experiment.reward(first, 1.0) == "applied"
     assert experiment.log()["reward"].to_list() == [1.0, 0.5]
     experiment.close()

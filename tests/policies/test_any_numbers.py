@@ -1,4 +1,4 @@
-"""Numbers of any size, up to the largest of a double: a call is refused and changes nothing, or all that is learned is finite."""
+"""Numbers of any size: a call is refused and changes nothing, or all that is learned is finite."""
 
 import warnings
 from collections.abc import Callable

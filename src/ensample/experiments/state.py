@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensample.errors import InvalidArgument, LeftOutWarning
+from ensample.errors import LeftOutWarning, NonFiniteError
 from ensample.experiments.actions import Actions
 from ensample.experiments.events import Activated, Changed, Created, Decided, Event, Expired, Learned, Rewarded
 from ensample.experiments.features import Featuriser
@@ -99,7 +99,7 @@ class State:
                 self._changed(event)
             case Learned():
                 for row in event.rows:
-                    self._learned(*row, new)
+                    self._learned(row, new)
             case Created():
                 pass
         self.mark = self.featuriser.mark
@@ -190,7 +190,7 @@ class State:
         observation = Observation(waiting.round, waiting.columns, waiting.numbers, y)
         try:
             self._learn(observation, waiting.id, new)
-        except InvalidArgument:
+        except NonFiniteError:
             self.applying = False  # nothing has changed
             raise
         del self.open[waiting.id]
@@ -211,7 +211,8 @@ class State:
         self.actions = actions | event.added
         self.standing = tuple(self.actions)
 
-    def _learned(self, context: Any, action: str, features: "dict[str, Any] | None", y: float, new: bool) -> None:
+    def _learned(self, row: list[Any], new: bool) -> None:
+        context, action, features, y = row
         moment = None if features is None else {action: features}
         rows, self.learner = self.rows(context, (action,), moment, new)
         columns = np.flatnonzero(rows[:, 0])
@@ -223,7 +224,7 @@ class State:
         """Learn an observation, which is `of` a decision."""
         try:
             teach(self.learner, observation)
-        except InvalidArgument as error:
+        except NonFiniteError as error:
             if new:
                 raise
             self.left_out += 1
@@ -248,7 +249,7 @@ class State:
         """A learner of more features that has learned what this one has, in the same order."""
         learner = Learner(self.settings.recipe, dim, self.settings.stream_seed)
         for observation in self.past:
-            with suppress(InvalidArgument):  # in more dimensions other sums are rounded
+            with suppress(NonFiniteError):  # in more dimensions other sums are rounded
                 teach(learner, observation)
         return learner
 

@@ -151,7 +151,7 @@ def is_usual(value: Any) -> bool:
     """Return True if all numbers in plain data are 0 or between 1 / USUAL and USUAL in size."""
     kind = type(value)
     if kind is float or kind is int:
-        return value == 0 or 1.0 / USUAL <= abs(value) <= USUAL
+        return bool(value == 0 or 1.0 / USUAL <= abs(value) <= USUAL)
     if kind is dict:
         return all(map(is_usual, value.values()))
     return kind is not list or all(map(is_usual, value))

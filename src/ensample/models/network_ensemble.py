@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
-from ensample.errors import InvalidArgument, PropensityError
+from ensample.errors import NonFiniteError, PropensityError
 from ensample.kernels.books import OBSERVED, ROUND, TRAINED, Book, feature_sizes, new_book, newest, reward_units
 from ensample.kernels.descent import Moving, Pull
 from ensample.kernels.minibatches import Aim, Held, Lesson, Minibatch, first_equal
@@ -229,7 +229,7 @@ class NetworkEnsemble(Model):
         while (answer := self.nets.step(self._lesson, batch, moving, rate, number, self._room)) >= 0:
             self._add(answer)
         if answer == REFUSED:
-            raise InvalidArgument("rate", rate, "a smaller one: the weights do not stay finite")
+            raise NonFiniteError("rate", rate, "a smaller one: the weights do not stay finite")
 
     def _add(self, place: int) -> None:
         """What members add to what is in a place of the memory once the newest observation is."""

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.checks import LARGEST, ORDINARY_REWARD, are_within
-from ensample.errors import InvalidArgument, WrongType
+from ensample.errors import InvalidArgument, NonFiniteError, WrongType
 from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
 from ensample.types import FloatArray
@@ -158,7 +158,7 @@ class Ledger:
             if self.careful:
                 self.look_again()
             if rewards and isinstance(error, InvalidArgument) and error.argument == "reward":
-                raise InvalidArgument(f"{rewards}[{learned}]", error.value, error.expected) from None
+                raise type(error)(f"{rewards}[{learned}]", error.value, error.expected) from None
             raise
         if self.undelivered:
             self.hand_over()
@@ -175,7 +175,7 @@ class Ledger:
         if not self.is_finite():
             _, _, x, y, _ = entry
             expected = "one with which all that is learned stays finite: squares and products of it and of features"
-            raise InvalidArgument("reward", y, f"{expected} from {x.min():g} to {x.max():g} overflow")
+            raise NonFiniteError("reward", y, f"{expected} from {x.min():g} to {x.max():g} overflow")
 
     def _check_count(self, expected: int) -> None:
         """Raise unless the model, which may be the user's own, has counted what it learned."""
@@ -318,7 +318,7 @@ def finite_arrays(model: Model) -> list[str]:
 
 def has_ordinary_state(model: Model) -> bool:
     """Return True if all numbers are so small that ordinary observations come to no overflow."""
-    return all(are_within(values, LARGEST) for values in model.arrays().values() if values.dtype.kind == "f" and values.size)
+    return all(are_within(values.astype(np.float64, copy=False), LARGEST) for values in model.arrays().values() if values.size)
 
 
 def checked_sink(log: object) -> LogSink | None:

@@ -28,7 +28,10 @@ async def readyz(call: Call) -> Answer:
 
 
 async def not_finite(call: Call) -> dict[str, str]:
-    """Return the experiments whose models are not finite. Updates under way may look like it, so their workers have the word."""
+    """Return the experiments whose models are not finite.
+
+    An update under way may look like it, so their workers, between two updates, have the word.
+    """
     found = {}
     for name, hosted in list(call.service.catalog.hosted.items()):
         if not hosted.experiment.is_finite and not await hosted.worker.ask(partial(getattr, hosted.experiment, "is_finite")):
