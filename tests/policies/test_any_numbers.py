@@ -73,7 +73,7 @@ def play(recipe: str, arms: str, rows: list[list[float]], calls: list[tuple[str,
         elif decision is not None:
             attempt(policy, lambda one=decision, y=y: policy.update(one, y))
         check_propensities(policy, features)
-    again = RECIPES[recipe].replay(policy.arms, policy.log(), round=policy.round)
+    again = RECIPES[recipe].replay(policy.arms, policy.log(), 0, round=policy.round)
     again._ledger.open.update({decision.round: decision for decision in policy.open_decisions})
     assert fingerprint(again) == fingerprint(policy)  # the log has what was learned, and nothing of what was refused
 

@@ -567,7 +567,7 @@ def test_late_rounds_survive(tmp_path: Path) -> None:
     assert fingerprint(es.load(tmp_path / "late")) == fingerprint(policy)
 
 
-@pytest.mark.parametrize("size", [1e-150, 1e-6, 1e6, 1e80])
+@pytest.mark.parametrize("size", [1e-150, 1e-6, 1e6, 1e40])
 @pytest.mark.parametrize("recipe", ["ensemble", "LinPHE", "Thompson sampling", "LinUCB, watched norm", "ensemble, refreshed"])
 def test_features_and_rewards_of_any_size_survive(tmp_path: Path, recipe: str, size: float) -> None:
     policy = start(recipe, "changing")

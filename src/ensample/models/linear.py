@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ensample.arms import Offer, Rows, blocks
 from ensample.calibration import Calibration, Unknown
-from ensample.checks import has_tiny, vector, whole
+from ensample.checks import ORDINARY, are_within, has_tiny, vector, whole
 from ensample.kernels.calibration import GROWTH, Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
 from ensample.kernels.ridge import Ridge, new_ridge, polish_alone, views
@@ -105,12 +105,15 @@ class LinearModel(Model):
 
         Elsewhere the kernel decides, as it does while there are features that were never seen.
         """
-        unseen = unknown.sizes is None and not self.known.sizes.all()
-        return unseen or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.asked[0])
+        return self._lacks_sizes(unknown) or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.asked[0])
+
+    def _lacks_sizes(self, unknown: Unknown) -> bool:
+        """Return True if sizes of features are learned and some were never seen."""
+        return unknown.sizes is None and np.count_nonzero(self.known.sizes) < self.dim  # `all()` takes four times as long
 
     def in_known_units(self, offer: Offer) -> Offer:
         """The offer, with features that were never played in units of its own: of others the units are known."""
-        if self.unknown is None or self.unknown.sizes is not None or offer.rows is None or self.known.sizes.all():
+        if self.unknown is None or offer.rows is None or not self._lacks_sizes(self.unknown):
             return offer
         known, here = self.known.sizes[: offer.dim], np.sqrt(np.square(offer.rows).mean(axis=0))
         return Rows(np.where((known > 0.0) | (here == 0.0), offer.rows, offer.rows / np.where(here > 0.0, here, 1.0)))
@@ -138,9 +141,11 @@ class LinearModel(Model):
 
     def is_ordinary(self, x: FloatArray) -> bool:
         """Return False also for features so small that scales learned from them would overflow."""
-        if not super().is_ordinary(x):
+        if not (x.ndim == 1 and x.dot(x) <= ORDINARY) and not are_within(x, ORDINARY):  # the usual case takes half as long
             return False
-        return self.unknown is None or not any(map(has_tiny, blocks(x)))
+        unknown = self.unknown
+        learned = unknown is not None and unknown.sizes is None and not self._lacks_sizes(unknown)
+        return unknown is None or learned or not any(map(has_tiny, blocks(x)))
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         take_in(self.state, x, y)
