@@ -30,7 +30,7 @@ NAMES = {
     "Classification Neural NetworkRewards Quadratic Ratings TorchModel Wheel",
     "Family Guarantee Model Noise Problem setting_of Drift Switch MovingProblem",
     "Experiment Reward NamedDecision Features Encoder Columns Crosses Disjoint FromTransformer Hashing Hybrid OneHot",
-    "FeatureCapWarning IdentifierWarning MissingPackage",
+    "FeatureCapWarning ForkError IdentifierWarning MissingPackage",
     "SnapshotWarning read_log read_movielens read_open_bandit open_experiment migrate_experiment ServiceError",
 }
 THEORY = {

@@ -14,6 +14,7 @@ from ensample.errors import ConvergenceWarning as ConvergenceWarning
 from ensample.errors import DecisionError as DecisionError
 from ensample.errors import EnsampleError as EnsampleError
 from ensample.errors import FeatureCapWarning as FeatureCapWarning
+from ensample.errors import ForkError as ForkError
 from ensample.errors import IdentifierWarning as IdentifierWarning
 from ensample.errors import InvalidArgument as InvalidArgument
 from ensample.errors import LeftOutWarning as LeftOutWarning

@@ -35,6 +35,7 @@ __all__ = [
     "DecisionError",
     "EnsampleError",
     "FeatureCapWarning",
+    "ForkError",
     "IdentifierWarning",
     "InvalidArgument",
     "LeftOutWarning",
@@ -195,6 +196,23 @@ class StorageError(EnsampleError, OSError):
 
     def __str__(self) -> str:
         return f"path = {self.filename!r}: expected a place to write to ({self.strerror})"
+
+
+class ForkError(EnsampleError, RuntimeError):
+    """A process made by `fork` used what belongs to its parent, or what another thread was changing at the fork.
+
+    >>> raise ForkError("experiment 'shop'", "opened in the process that uses it")
+    Traceback (most recent call last):
+    ...
+    ensample.errors.ForkError: experiment 'shop' was inherited through a fork: expected one opened in the process that uses it
+    """
+
+    def __init__(self, what: str, expected: str) -> None:
+        super().__init__(what, expected)
+        self.what, self.expected = what, expected
+
+    def __str__(self) -> str:
+        return f"{self.what} was inherited through a fork: expected one {self.expected}"
 
 
 class ServiceError(EnsampleError):

@@ -74,7 +74,7 @@ def test_without_its_commit_closing_loses_them(tmp_path, monkeypatch):
     def careless(self):
         self.closed = True
         self._connection.close()
-        self._lock.release()
+        self._writer.release()
 
     monkeypatch.setattr(SQLiteStorage, "close", careless)
     with pytest.raises(AssertionError):

@@ -1,6 +1,5 @@
 """An experiment: named actions, contexts, rewards that come late or never, and one log."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -8,7 +7,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
-from ensample.errors import DecisionError, InvalidArgument, StorageError
+from ensample.errors import DecisionError, ForkError, InvalidArgument, StorageError
 from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.core import (
     Asked,
@@ -28,7 +27,7 @@ from ensample.experiments.exports import Exports
 from ensample.experiments.facts import Facts
 from ensample.experiments.features import Encoder, Features, as_features
 from ensample.experiments.folding import folded, verified
-from ensample.experiments.group import Group
+from ensample.experiments.group import Group, OneAtATime
 from ensample.experiments.identifiers import TextFields
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.reward import Outcome, Reward
@@ -101,12 +100,11 @@ class Experiment(Facts, Taking, Exports):
 
     def _begin(self, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> None:
         """Of settings and a storage, which may hold events already."""
-        self._group: Group | None = Group(storage, self._steady) if storage.slow else None
+        self._group = Group(storage, self._steady) if storage.slow else OneAtATime(storage, self._steady)
         self.settings = settings
         self._storage = storage
         self._clock = system_clock if clock is None else as_function("clock", clock, "the time: seconds since 1970")
         self._ids = random_id if ids is None else as_function("ids", ids, "a new id")
-        self._lock = threading.RLock()
         self._uniforms = Uniforms(settings.stream_seed)
         self.snapshot_every = SNAPSHOT_EVERY
         self.aside = self._coming = None
@@ -374,7 +372,7 @@ class Experiment(Facts, Taking, Exports):
         try:
             latest = self._do(lambda: list(self._storage.read(max(0, self._storage.count - LATEST))))
             now = self.now()
-        except StorageError:  # closed: what is known at once can still be seen
+        except (ForkError, StorageError):  # closed: what is known at once can still be seen
             latest, now = [], 0
         return experiment_html(self, latest, now)
 
@@ -407,12 +405,7 @@ class Experiment(Facts, Taking, Exports):
 
     def _do(self, answer: Callable[[], T]) -> T:
         """Answer a question, one at a time; where keeping events is slow, those of several threads together."""
-        if self._group is not None:
-            return self._group.do(answer)  # type: ignore[no-any-return]
-        with self._lock:
-            self._steady()
-            with self._storage.batch():
-                return answer()
+        return self._group.do(answer)  # type: ignore[no-any-return]
 
     def _look(self, ask: Callable[[], T]) -> T:
         """Ask what would be decided; a question that is refused leaves no columns behind."""

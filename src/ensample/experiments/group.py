@@ -1,4 +1,7 @@
-"""Many threads, one commit: whoever comes while a batch is being written shares the next one.
+"""The order of the questions to an experiment: one at a time, or many with one commit.
+
+Where events are in memory a question waits for the one before it, and that is all. Where a commit
+takes time, whoever comes while a batch is being written shares the next one.
 
 The first thread that comes leads: it answers all questions that wait, commits, and only then hands out the answers. If others
 have come meanwhile it makes one of them the leader. So an answer is given after its event is kept, and a slow disk is asked
@@ -11,13 +14,35 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ensample.errors import StorageError
+from ensample.errors import ForkError, StorageError
 from ensample.experiments.storage import Storage
+from ensample.fork_safety import RefusedLock, register
 
-__all__ = ["Group"]
+__all__ = ["Group", "OneAtATime"]
 
 PATIENCE = 0.0002  # seconds that a leader gives others, where there were others the last time
 PATIENT = 4  # times
+
+
+class OneAtATime:
+    """The questions to an experiment in memory. `steady` is called before each."""
+
+    def __init__(self, storage: Storage, steady: Callable[[], None]) -> None:
+        self.storage, self.steady = storage, steady
+        self.lock: threading.RLock | RefusedLock = threading.RLock()
+        register(self)
+
+    def do(self, question: Callable[[], Any]) -> Any:
+        """Return the answer; within another question too."""
+        with self.lock:
+            self.steady()
+            with self.storage.batch():
+                return question()
+
+    def after_fork_in_child(self, at_rest: bool) -> None:
+        if not at_rest:
+            expected = "at rest: fork while no thread uses it, or make it in the process that uses it"
+            self.lock = RefusedLock(ForkError("an experiment that another thread was changing", expected))
 
 
 class Ticket:
@@ -50,11 +75,18 @@ class Group:
 
     def __init__(self, storage: Storage, steady: Callable[[], None]) -> None:
         self.storage, self.steady = storage, steady
-        self._mutex = threading.Lock()
+        self.lock = threading.Lock()
         self._queue: deque[Ticket] = deque()
         self._led = False
         self._last = 1  # the size of the last batch
         self._asking: int | None = None  # the thread whose questions are being answered
+        register(self)
+
+    def after_fork_in_child(self, at_rest: bool) -> None:
+        """Forget the threads of the parent. What is asked now is refused by the storage."""
+        self.lock = threading.Lock()
+        self._queue.clear()
+        self._led, self._asking = False, None
 
     def do(self, question: Callable[[], Any]) -> Any:
         """The answer, once it is kept; within another question, at once: it is kept with that one's."""
@@ -62,7 +94,7 @@ class Group:
             self.steady()
             return question()
         ticket = Ticket(question)
-        with self._mutex:
+        with self.lock:
             self._queue.append(ticket)
             ticket.leads = not self._led
             self._led = True
@@ -88,14 +120,14 @@ class Group:
                 expected = self.storage.count
         except Exception as error:
             if own not in asked:  # nothing could be asked: it is closed, say
-                with self._mutex:
+                with self.lock:
                     self._queue.remove(own)
                 asked.append(own)
             for ticket in asked:
                 ticket.error = error  # nothing of this batch is kept
         except BaseException:  # Ctrl-C of the leader is not the others' business
             if self.storage.count != expected:
-                with self._mutex:
+                with self.lock:
                     self._queue.extendleft(ticket for ticket in reversed(asked) if ticket is not own)
                 asked = [own]
             raise
@@ -104,7 +136,7 @@ class Group:
             for ticket in asked:
                 ticket.done = True
                 ticket.wake.release()
-            with self._mutex:
+            with self.lock:
                 self._hand_over()
 
     def _ask_all(self, asked: list[Ticket]) -> None:
@@ -132,7 +164,7 @@ class Group:
 
     def _leave(self, ticket: Ticket) -> None:
         """Without an answer; someone else leads where this one was to."""
-        with self._mutex:
+        with self.lock:
             if ticket in self._queue:
                 self._queue.remove(ticket)
                 if ticket.leads:

@@ -9,6 +9,7 @@ One writer: it holds a lock on a file beside the database, which the system lets
 
 import errno
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,12 +17,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ensample.errors import InvalidArgument, StorageError
+from ensample.errors import ForkError, InvalidArgument, StorageError
 from ensample.experiments.events import Event, from_json, to_json
-from ensample.experiments.sqlite_reader import CHUNK, SQLiteReader, refused
+from ensample.experiments.sqlite_reader import CHUNK, SQLiteReader, close_inherited, inherited, refused
 from ensample.experiments.storage import Snapshot
 from ensample.experiments.writer_lock import WriterLock
 from ensample.extras import package
+from ensample.fork_safety import Lock, RefusedLock, register
 
 __all__ = ["SQLiteStorage"]
 
@@ -55,15 +57,26 @@ class SQLiteStorage:
     def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
         self.path = path
         self.closed = False
+        self.lock: Lock = threading.RLock()  # held while the connection is used
+        self._inherited: ForkError | None = None  # in the child of a fork
         self._apsw: Any = package("apsw", "open_experiment")
-        self._lock = WriterLock(path)
+        self._writer = WriterLock(path)
         try:
             self._connection = self._opened(vfs, synchronous)
             self._pending: list[tuple[int, str | None, str]] = []  # of this batch, to be written together
             self._count = self._counted()
         except BaseException:
-            self._lock.release()
+            self._writer.release()
             raise
+        register(self)
+
+    def after_fork_in_child(self, at_rest: bool) -> None:
+        """The file is the parent's. As long as its connection cannot be closed here, the lock keeps this process from it."""
+        if not self.closed:
+            self.closed, self._inherited = True, inherited(self.path)
+            self.lock = RefusedLock(self._inherited)
+            if close_inherited(self._apsw, self._connection, at_rest):
+                self._writer.leave_to_parent()
 
     def _opened(self, vfs: str | None, synchronous: str) -> Any:
         apsw = self._apsw
@@ -111,9 +124,11 @@ class SQLiteStorage:
     @contextmanager
     def batch(self) -> Iterator[None]:
         if self.closed:
-            raise StorageError(errno.EBADF, "it was closed", os.fspath(self.path))
+            raise self._inherited or StorageError(errno.EBADF, "it was closed", os.fspath(self.path))
         try:
             yield
+            if self._inherited is not None:  # there was a fork inside this batch, and this is the child
+                raise self._inherited
             if not self.closed:
                 self._commit()
         except BaseException:
@@ -236,8 +251,8 @@ class SQLiteStorage:
             with self._errors():
                 self.closed = True
                 self._connection.close()
-            self._lock.release()
+            self._writer.release()
 
     def _errors(self) -> refused:
         """What the database cannot do is one of our errors."""
-        return refused(self._apsw, self.path)
+        return refused(self._apsw, self.path, self.lock)

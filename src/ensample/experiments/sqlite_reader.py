@@ -1,17 +1,20 @@
 """Reading the file of an experiment while somebody else may be writing to it."""
 
+import ctypes
 import errno
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ensample.errors import InvalidArgument, SnapshotError, StorageError
+from ensample.errors import ForkError, InvalidArgument, SnapshotError, StorageError
 from ensample.experiments.events import Event, from_json
 from ensample.experiments.storage import Snapshot
 from ensample.extras import package
+from ensample.fork_safety import Lock, RefusedLock, register
 
-__all__ = ["CHUNK", "SQLiteReader", "refused"]
+__all__ = ["CHUNK", "SQLiteReader", "close_inherited", "inherited", "refused"]
 
 CHUNK = 1_000  # events read together
 
@@ -21,14 +24,16 @@ class SQLiteReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.lock: Lock = threading.RLock()
         self._apsw: Any = package("apsw", "a file of an experiment")
         if not path.is_file():
             raise InvalidArgument("path", os.fspath(path), "the file of an experiment")
-        with refused(self._apsw, path):
+        with self._errors():
             self._connection = self._apsw.Connection(os.fspath(path), flags=self._apsw.SQLITE_OPEN_READONLY)
             self._connection.set_busy_timeout(5_000)
             last = self._connection.execute("SELECT max(seq) FROM events").get
         self.count = 0 if last is None else int(last) + 1
+        register(self)
 
     def read(self, start: int = 0) -> Iterator[Event]:
         for _, text in self._rows("seq >= ? ORDER BY seq LIMIT ?", start):
@@ -37,7 +42,7 @@ class SQLiteReader:
     def _rows(self, where: str, start: int) -> Iterator[tuple[int, str]]:
         query = f"SELECT seq, event FROM events WHERE seq < {self.count} AND {where}"
         while True:
-            with refused(self._apsw, self.path):
+            with self._errors():
                 found = self._connection.execute(query, (start, CHUNK)).fetchall()
             yield from found
             if len(found) < CHUNK:
@@ -46,35 +51,66 @@ class SQLiteReader:
 
     def history(self, id: str) -> list[Event]:
         query = "SELECT event FROM events WHERE id = ? AND seq < ? ORDER BY seq"
-        with refused(self._apsw, self.path):
+        with self._errors():
             found = self._connection.execute(query, (id, self.count)).fetchall()
         return [from_json(text) for (text,) in found]
 
     def snapshots(self) -> Iterator[Snapshot]:
         query = "SELECT seq, hash FROM snapshots WHERE seq <= ? ORDER BY seq DESC"
-        with refused(self._apsw, self.path):
+        with self._errors():
             rows = self._connection.execute(query, (self.count,)).fetchall()
         for seq, hash in rows:
-            with refused(self._apsw, self.path):
+            with self._errors():
                 content = self._connection.execute("SELECT content FROM snapshots WHERE seq = ?", (seq,)).get
             yield Snapshot(seq, content, hash)
 
     def close(self) -> None:
         self._connection.close()
 
+    def after_fork_in_child(self, at_rest: bool) -> None:
+        close_inherited(self._apsw, self._connection, at_rest)
+        self.lock = RefusedLock(inherited(self.path))
+
+    def _errors(self) -> "refused":
+        return refused(self._apsw, self.path, self.lock)
+
+
+def inherited(path: Path) -> ForkError:
+    """Return the error of a child that uses what its parent has opened."""
+    expected = "opened in the process that uses it: close it in the other one, and call open_experiment here"
+    return ForkError(f"the experiment {os.fspath(path)}", expected)
+
+
+def close_inherited(apsw: Any, connection: Any, at_rest: bool) -> bool:
+    """Close a connection of the parent, in the child of a fork, without touching the parent's files; return True if it is.
+
+    SQLite documents SQLITE_FCNTL_NULL_IO for this. It has to be closed, as a later connection to the file would otherwise share
+    locks that this process does not have. One that is in use cannot be: it is kept for ever, as freeing it would close it.
+    """
+    if at_rest and not connection.in_transaction:
+        connection.file_control("main", apsw.SQLITE_FCNTL_NULL_IO, 0)
+        connection.close()
+        return True
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    return False
+
 
 class refused:  # noqa: N801
-    """What the database cannot do is one of our errors. A class: of a function it would take as long as what is inside."""
+    """What the database cannot do is one of our errors. A class: of a function it would take as long as what is inside.
 
-    __slots__ = ("apsw", "path")
+    No process forks while `lock` is held.
+    """
 
-    def __init__(self, apsw: Any, path: Path) -> None:
-        self.apsw, self.path = apsw, path
+    __slots__ = ("apsw", "lock", "path")
+
+    def __init__(self, apsw: Any, path: Path, lock: Lock | None = None) -> None:
+        self.apsw, self.path, self.lock = apsw, path, threading.Lock() if lock is None else lock
 
     def __enter__(self) -> None:
-        pass
+        self.lock.acquire()
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        self.lock.release()
         if error is None or not isinstance(error, self.apsw.Error):
             return
         if isinstance(error, self.apsw.NotADBError | self.apsw.CorruptError | self.apsw.SQLError):

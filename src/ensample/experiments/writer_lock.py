@@ -54,5 +54,10 @@ class WriterLock:
         if self._file is not None:
             with suppress(OSError):
                 os.unlink(self._path)
+            self.leave_to_parent()
+
+    def leave_to_parent(self) -> None:
+        """Close the file, in the child of a fork: the parent still holds the lock, for as long as the parent lives."""
+        if self._file is not None:
             self._file.close()
             self._file = None

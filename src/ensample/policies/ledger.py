@@ -13,7 +13,7 @@ No number of a model becomes infinite or NaN. Ordinary observations cannot do th
 are learned at once, which costs a comparison or two. For all others the arrays are copied before and checked after: an
 observation that they cannot hold is refused, and the copy is put back.
 
-One lock: several threads may use a policy, and each call is done before the next begins.
+One lock: several threads may use a policy, and each call is done before the next begins. A fork waits for the call at work.
 """
 
 import sys
@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.checks import LARGEST, ORDINARY_REWARD, are_within
-from ensample.errors import InvalidArgument, NonFiniteError, WrongType
+from ensample.errors import ForkError, InvalidArgument, NonFiniteError, WrongType
+from ensample.fork_safety import RefusedLock, register
 from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
 from ensample.types import FloatArray
@@ -70,7 +71,8 @@ class Ledger:
     """The books of one model. See the module."""
 
     def __init__(self, model: Model, standing: FloatArray | None, dim: int, log: "LogSink | bool | None" = True) -> None:
-        self.lock = threading.RLock()
+        self.lock: threading.RLock | RefusedLock = threading.RLock()
+        register(self)
         self.model = model
         self.dim = dim
         self.standing = standing  # features of the numbered arms [K, d]
@@ -98,6 +100,12 @@ class Ledger:
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)
         self.lock = threading.RLock()
+        register(self)
+
+    def after_fork_in_child(self, at_rest: bool) -> None:
+        if not at_rest:
+            expected = "at rest: fork while no thread uses it, or start it in the process that uses it"
+            self.lock = RefusedLock(ForkError("a policy that another thread was changing", expected))
 
     def look_again(self) -> None:
         """Note if the model, whose arrays may have changed, needs a check after each observation."""
