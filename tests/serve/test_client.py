@@ -5,6 +5,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,66 @@ def test_both_have_the_same_methods() -> None:
         parameters = list(inspect.signature(method).parameters)
         assert parameters == list(inspect.signature(other[name]).parameters) and parameters[0] == "self"
         assert method.__doc__ == other[name].__doc__ and method.__doc__
+
+
+class Counting:
+    """A service of the tests that answers each call after a pause, and counts connections and calls under way."""
+
+    def __init__(self) -> None:
+        self.connections = self.open = self.calls = self.under_way = self.most = 0
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections, self.open = self.connections + 1, self.open + 1
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                self.calls, self.under_way = self.calls + 1, self.under_way + 1
+                self.most = max(self.most, self.under_way)
+                await asyncio.sleep(0.002)
+                self.under_way -= 1
+                body = b'{"experiments": []}'
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        writer.close()
+        self.open -= 1
+
+
+async def counted_calls(calls: int, **options: Any) -> Counting:
+    """Make so many calls at the same time, twice."""
+    service = Counting()
+    server = await asyncio.start_server(service.answer, "127.0.0.1", 0)
+    async with server, httpx.AsyncClient() as http:
+        port = server.sockets[0].getsockname()[1]
+        given = {"http": http} if options.pop("bare", False) else {}
+        async with AsyncClient(f"http://127.0.0.1:{port}", **options, **given) as client:
+            for _ in range(2):
+                await asyncio.gather(*(client.experiments() for _ in range(calls)))
+    while service.open:
+        await asyncio.sleep(0.01)
+    return service
+
+
+@pytest.mark.parametrize(("options", "most"), [({}, 16), ({"concurrency": 3}, 3), ({"concurrency": 40}, 40)])
+def test_many_calls_at_once_share_a_few_connections(options: dict[str, Any], most: int) -> None:
+    """They wait in the client: httpx alone opens 100, closes 80 of them and looks at all of them for each call."""
+    service = asyncio.run(counted_calls(120, **options))
+    assert (service.calls, service.connections, service.most) == (240, most, most)
+
+
+def test_httpx_alone_opens_more_connections() -> None:
+    """The negative control: as many calls at a time as are asked for."""
+    service = asyncio.run(counted_calls(120, concurrency=1_000, bare=True))
+    assert service.calls == 240 and service.connections > 100 and service.most > 40
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_certificates_are_read_for_https_only(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes longer than a call."""
+    made: list[object] = []
+    monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *args, **more: made.append(args))
+    kind("http://127.0.0.1:8000")
+    assert not made
+    kind("https://127.0.0.1:8000")
+    assert made
 
 
 class Flaky(httpx.BaseTransport):
@@ -248,6 +309,7 @@ def test_a_key_is_sent(shop: Served) -> None:
         lambda: Client("127.0.0.1:8000"),
         lambda: Client(timeout=-1),
         lambda: Client(retries=-1),
+        lambda: AsyncClient(concurrency=0),
         lambda: Client().decide("shop", {"age": float("inf")}),
         lambda: Client().decide("shop", {"age": object()}),
         lambda: Client().decide(""),

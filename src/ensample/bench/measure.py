@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ensample.bench.contestants import ARMS, DIM, HORIZON, SCALE, floored, live, peered, simulated, sphere, textbook, threaded
 from ensample.bench.engines import bare, studied
@@ -15,7 +16,7 @@ from ensample.bench.large import DIM as WIDE
 from ensample.bench.large import approximate, deciding, many_arms, product, voting
 from ensample.bench.networks import MEMBERS, network_products, network_rounds
 from ensample.bench.peers import PEERS
-from ensample.bench.service import Measured, measured_service
+from ensample.bench.service import CROWD, WORKERS, Clients, Measured, measured_clients, measured_service
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
 from ensample.extras import has, install_command
 from ensample.models import Logistic
@@ -28,6 +29,7 @@ __all__ = ["GROUPS", "Ratio", "measure"]
 SIZES = {100: 1_000, 1_000: 500, 29_000: 100}  # members: rounds of the textbook, whose cost a round is the same in all of them
 FASTER = {100: 40.0, 1_000: 90.0, 29_000: 2_000.0}
 FLOOR = 1.05
+SERVED = "starlette", "uvicorn", "apsw", "msgspec"  # packages that the service needs
 LIVE_ROUNDS, PEER_ROUNDS, NETWORK_ROUNDS = 2_000, 20, 50
 
 
@@ -50,6 +52,7 @@ class Ratio:
 
 
 Step = Callable[[], None]
+Figures = TypeVar("Figures", Measured, Clients)
 
 
 def ensemble(size: int) -> EnsembleSampling:
@@ -207,8 +210,7 @@ def experiments(turns: int, step: Step) -> Iterator[Ratio]:
 
 def service(turns: int, step: Step) -> Iterator[Ratio]:
     """Durable decisions over HTTP (10 actions, d=20, m=32) against the framework's hello-world, both with 32 clients."""
-    needed = "starlette", "uvicorn", "apsw", "msgspec"
-    if missing := [name for name in needed if not has(name)]:
+    if missing := [name for name in SERVED if not has(name)]:
         yield Ratio("durable decide / hello-world", None, 0.3, True, f"not installed: {install_command(*missing)}")
         return
     with tempfile.TemporaryDirectory(dir=".") as folder:
@@ -228,7 +230,25 @@ def service(turns: int, step: Step) -> Iterator[Ratio]:
     )
 
 
-def between(found: list[Measured], number: Callable[[Measured], float]) -> float:
+def clients(turns: int, step: Step) -> Iterator[Ratio]:
+    """Decisions a second of `AsyncClient` against a bare loop of httpx, and with many more calls at once."""
+    name = f"AsyncClient / httpx.AsyncClient, decisions a second, {WORKERS} calls at once"
+    if missing := [name for name in (*SERVED, "httpx") if not has(name)]:
+        yield Ratio(name, None, 0.8, True, f"not installed: {install_command(*missing)}")
+        return
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        found: list[Clients] = []
+        for turn in measured_clients(Path(folder), turns):
+            step()
+            found.append(turn)
+    note = f"{between(found, lambda t: t.ours):.0f} over {between(found, lambda t: t.bare):.0f} a second"
+    yield Ratio(name, between(found, lambda t: t.ours / t.bare), 0.8, True, note)
+    note = f"{between(found, lambda t: t.crowd):.0f} over {between(found, lambda t: t.ours):.0f} a second"
+    name = f"AsyncClient, {CROWD} calls at once / {WORKERS}"
+    yield Ratio(name, between(found, lambda t: t.crowd / t.ours), 0.8, True, note)
+
+
+def between(found: list[Figures], number: Callable[[Figures], float]) -> float:
     """The median over the turns."""
     return statistics.median(number(turn) for turn in found)
 
@@ -244,6 +264,7 @@ GROUPS: dict[str, Callable[[int, Step], Iterator[Ratio]]] = {
     "engines": engines,
     "experiments": experiments,
     "service": service,
+    "clients": clients,
     "peers": peers,
 }
 

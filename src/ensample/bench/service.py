@@ -1,5 +1,6 @@
-"""Durable decisions over HTTP beside the framework's own hello-world, and one client beside the disk."""
+"""Durable decisions over HTTP beside the hello-world of the framework, one client beside the disk, ours beside httpx."""
 
+import asyncio
 import json
 import os
 import re
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -16,9 +17,10 @@ from typing import NamedTuple
 
 from ensample.bench.load import Load, load, request
 
-__all__ = ["Measured", "measured_service", "served"]
+__all__ = ["CROWD", "WORKERS", "Clients", "Measured", "measured_clients", "measured_service", "served"]
 
 CLIENTS, SECONDS = 32, 3.0
+WORKERS, CROWD = 16, 400  # tasks of one process that call at the same time
 ACTIONS = [f"action {number}" for number in range(10)]
 EXPERIMENT = {
     "actions": ACTIONS,
@@ -126,6 +128,61 @@ def synced(folder: Path, times: int = 100) -> float:
             os.fdatasync(file.fileno())
             found.append(time.perf_counter() - start)
     return statistics.median(found) * 1e3
+
+
+class Clients(NamedTuple):
+    """Decisions a second of one process."""
+
+    bare: float  # httpx.AsyncClient, WORKERS at once
+    ours: float  # ensample.client.AsyncClient, WORKERS at once
+    crowd: float  # ours, CROWD at once
+
+
+def measured_clients(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Clients]:
+    """Turn by turn, after one to warm up."""
+    with served(folder / "clients") as (port, _):
+        made = load(port, iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]), 1, 60.0)
+        assert made.calls == 1
+        for turn in range(turns + 1):
+            bare = asyncio.run(bare_rate(port, seconds))
+            found = Clients(bare, *(asyncio.run(client_rate(port, tasks, seconds)) for tasks in (WORKERS, CROWD)))
+            if turn:
+                yield found
+
+
+async def bare_rate(port: int, seconds: float) -> float:
+    import httpx
+
+    async with httpx.AsyncClient(verify=False) as http:
+
+        async def call(number: int) -> None:
+            answer = await http.post(f"http://127.0.0.1:{port}/v1/experiments/bench/decide", content=body(number))
+            assert answer.status_code == 200 and answer.json()["action"]
+
+        return await rate(call, WORKERS, seconds)
+
+
+async def client_rate(port: int, tasks: int, seconds: float) -> float:
+    from ensample.client import AsyncClient
+
+    async with AsyncClient(f"http://127.0.0.1:{port}") as client:
+
+        async def call(number: int) -> None:
+            await client.decide("bench", json.loads(body(number))["context"])
+
+        return await rate(call, tasks, seconds)
+
+
+async def rate(call: Callable[[int], Awaitable[None]], tasks: int, seconds: float) -> float:
+    """Return the calls a second of so many tasks, each of which makes one after the other."""
+    numbers, start = count(), time.perf_counter()
+
+    async def work() -> None:
+        while time.perf_counter() < start + seconds:
+            await call(next(numbers))
+
+    await asyncio.gather(*(work() for _ in range(tasks)))
+    return next(numbers) / (time.perf_counter() - start)
 
 
 def measured_service(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Measured]:

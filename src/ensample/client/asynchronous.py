@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import httpx
 
+from ensample.checks import whole
 from ensample.client import asks
 from ensample.client.binding import ClientSettings, as_method, sent_as
 from ensample.client.conversation import Found, conversation, opened, unreachable
@@ -31,7 +32,11 @@ def asking(make: "Callable[P, asks.Ask[T]]") -> "Callable[Concatenate[AsyncClien
 
 
 class AsyncClient:
-    """`Client` for asyncio: the same methods, awaited."""
+    """`Client` for asyncio: the same methods, awaited.
+
+    At most `concurrency` calls are sent at a time, over as many connections; others wait in the order they came. Make one
+    client and keep it: a client of each call connects each time.
+    """
 
     def __init__(
         self,
@@ -40,11 +45,15 @@ class AsyncClient:
         *,
         timeout: float = 5.0,
         retries: int = 4,
+        concurrency: int = 16,
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self._settings = ClientSettings(url, key, timeout, retries)
+        # httpx looks at all connections for each call that waits for one: with 1,000 calls at once it sends 113 a second
+        # where 16 at once are 640. So they wait here.
+        self._turns = asyncio.Semaphore(whole("concurrency", concurrency, 1, 10_000))
         self._own = http is None
-        self._http = httpx.AsyncClient() if http is None else http
+        self._http = httpx.AsyncClient(**self._settings.http_options(concurrency)) if http is None else http
 
     experiments = asking(asks.experiments)
     experiment = asking(asks.experiment)
@@ -91,7 +100,8 @@ class AsyncClient:
             await asyncio.sleep(step)
             return None
         try:
-            return await self._http.request(**sent_as(self._settings, step))
+            async with self._turns:
+                return await self._http.request(**sent_as(self._settings, step))
         except httpx.TransportError as error:
             return error
 

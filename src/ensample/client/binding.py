@@ -5,6 +5,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import httpx
+
 from ensample.checks import number, whole
 from ensample.client.asks import Ask
 from ensample.errors import WrongType
@@ -25,6 +27,11 @@ class ClientSettings:
         self.headers = {"user-agent": f"ensample/{__version__}", "content-type": "application/json"}
         if key is not None:
             self.headers["authorization"] = f"Bearer {key}"
+
+    def http_options(self, connections: int = 100) -> dict[str, Any]:
+        """Return the options of a client of httpx. Certificates are only read for https: it takes 20 ms."""
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        return {"limits": limits, "verify": self.url.startswith("https://")}
 
 
 def sent_as(settings: ClientSettings, ask: Ask[Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Client:
     ) -> None:
         self._settings = ClientSettings(url, key, timeout, retries)
         self._own = http is None
-        self._http = httpx.Client() if http is None else http
+        self._http = httpx.Client(**self._settings.http_options()) if http is None else http
 
     experiments = asking(asks.experiments)
     experiment = asking(asks.experiment)
