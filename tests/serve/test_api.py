@@ -2,6 +2,8 @@
 
 import html
 import json
+import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -40,6 +42,28 @@ def test_a_decision_has_its_propensity(shop: Served) -> None:
     assert found.status_code == 200 and answer["id"] == "q1" and answer["action"] in ("a", "b")
     assert 0 < answer["propensity"] == answer["propensities"][answer["action"]] <= 1
     assert sum(answer["propensities"].values()) == pytest.approx(1)
+
+
+def test_time_of_a_decision_is_iso_8601(shop: Served) -> None:
+    one, many = shop.post(f"{ONE}/decide", json={"id": "q1"}).json(), shop.post(f"{ONE}/decide", json=[{"id": "q1"}]).json()
+    time = datetime.fromisoformat(one["time"])
+    assert time.tzinfo == UTC and abs((datetime.now(UTC) - time).total_seconds()) < 3_600 and many == [one]
+    (row,) = shop.get(f"{ONE}/log?format=jsonl").text.splitlines()
+    assert datetime.fromisoformat(json.loads(row)["time"]) == time
+    schema = shop.get("/openapi.json").json()["components"]["schemas"]["Decision"]["properties"]["time"]
+    assert schema == {"type": "string", "format": "date-time"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("features", {"kind": "Reward"}, "expected one of Columns, Crosses, Disjoint, Hashing, Hybrid, OneHot"),
+        ("recipe", {"kind": "EnsembleSampling", "names": 1}, "one of ageing, .*, model, regularization,"),
+    ],
+)
+def test_what_is_expected_of_a_part_is_what_it_takes(shop: Served, field: str, value: object, expected: str) -> None:
+    found = shop.put("/v1/experiments/other", json=SHOP | {field: value})
+    assert found.status_code == 422 and re.search(expected, found.json()["error"]["message"])
 
 
 def test_an_id_is_one_question(shop: Served) -> None:

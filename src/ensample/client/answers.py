@@ -1,11 +1,13 @@
 """What the service answers, as plain data."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, TypeVar
 
-__all__ = ["Decision", "EventOutcome", "ExperimentView", "Explained", "Outcome", "reading"]
+__all__ = ["Decision", "EventOutcome", "ExperimentView", "Explained", "Outcome", "reading", "reading_decision"]
 
 T = TypeVar("T", bound=tuple[Any, ...])
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Outcome = Literal["applied", "duplicate", "late", "unknown", "not_shown"]
 """What became of a reward: it counts; there is one already; the wait was over; no such decision; another action was shown."""
@@ -69,3 +71,14 @@ def reading(kind: type[T]) -> Callable[[Any], T]:
     """
     names = kind._fields  # type: ignore[attr-defined]
     return lambda answer: kind(*(answer[name] for name in names))
+
+
+def reading_decision(answer: Any) -> Decision:
+    """Read a decision, whose time is sent as text (ISO 8601).
+
+    >>> answer = {"id": "q", "action": "tea", "propensity": 1.0, "propensities": {"tea": 1.0}, "member": 0, "drawn": "policy"}
+    >>> reading_decision(answer | {"version": 0, "time": "1970-01-01T00:00:02.5Z", "active": True}).time
+    2500000
+    """
+    time = datetime.fromisoformat(answer["time"])
+    return reading(Decision)(answer | {"time": (time - EPOCH) // timedelta(microseconds=1)})

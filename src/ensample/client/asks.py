@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from ensample.checks import check_label
-from ensample.client.answers import Decision, EventOutcome, ExperimentView, Explained, Outcome, reading
+from ensample.client.answers import Decision, EventOutcome, ExperimentView, Explained, Outcome, reading, reading_decision
 from ensample.client.plain import plain, plain_context
 from ensample.errors import InvalidArgument, ServiceError, WrongType
 
@@ -91,7 +91,7 @@ def decide(
     )
     body |= {"active": active, "dry_run": dry_run}
     check_labels(body, "id", "targetingKey")
-    return Ask("POST", of(experiment, "decide"), reading(Decision), with_id(body))
+    return Ask("POST", of(experiment, "decide"), reading_decision, with_id(body))
 
 
 def decide_all(experiment: str, questions: Iterable[Mapping[str, Any]]) -> Ask[list[Decision | ServiceError]]:
@@ -100,7 +100,7 @@ def decide_all(experiment: str, questions: Iterable[Mapping[str, Any]]) -> Ask[l
     A question that is refused has its error as its answer.
     """
     body = [with_id(plain(f"questions[{place}]", item)) for place, item in enumerate(questions)]
-    return Ask("POST", of(experiment, "decide"), each(reading(Decision)), body)
+    return Ask("POST", of(experiment, "decide"), each(reading_decision), body)
 
 
 def reward(

@@ -5,7 +5,7 @@ from typing import Any
 
 import ensample as es
 from ensample.errors import EnsampleError, InvalidArgument
-from ensample.experiments.settings import PARTS as EXPERIMENT_PARTS
+from ensample.experiments.features import Encoder, Features
 from ensample.policies.describe import PARTS as RECIPE_PARTS
 from ensample.policies.recipe import Recipe
 from ensample.registry import kinds, known
@@ -39,7 +39,7 @@ def made(argument: str, description: Any, settings: ServiceSettings) -> Any:
     if not isinstance(description, dict):
         check_size(argument, description, settings)
         return description
-    bases = (Recipe, *RECIPE_PARTS) if argument.startswith("recipe") else EXPERIMENT_PARTS
+    bases = (Recipe, *RECIPE_PARTS) if argument.startswith("recipe") else (Features, Encoder)
     known_kinds = {name: kind for name, kind in kinds(*bases).items() if is_dataclass(kind)}
     name = description.get("kind")
     if not isinstance(name, str) or name not in known_kinds:
@@ -48,7 +48,7 @@ def made(argument: str, description: Any, settings: ServiceSettings) -> Any:
 
 
 def built(argument: str, kind: type[Any], description: dict[str, Any], settings: ServiceSettings) -> Any:
-    allowed = {item.name for item in fields(kind) if item.init} | {"names"}
+    allowed = {item.name for item in fields(kind) if item.init or item.name == "names"}
     arguments = {}
     for field, value in description.items():
         if field == "kind":
