@@ -1,5 +1,6 @@
 """What calls and answers look like: the OpenAPI document is made from these types."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -42,6 +43,7 @@ Context = dict[str, Any] | list[float | None]
 Actions = list[Text] | dict[Text, Context | None]
 """Names, or names with features."""
 Count = Annotated[int, Meta(ge=0)]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Described = dict[str, Any]
 """An object with its `kind` and some of its fields, such as {"kind": "EnsembleSampling", "size": 30}."""
 
@@ -113,7 +115,7 @@ class Decision(Struct):
     member: int | None
     drawn: Literal["policy", "floor", "baseline"]
     version: int
-    time: int
+    time: Annotated[datetime, Meta(extra_json_schema={"format": "date-time"})]
     active: bool
 
 
@@ -228,7 +230,7 @@ class Refused(Struct):
 
 
 def decision_answer(found: NamedDecision) -> Decision:
-    return Decision(*found)  # type: ignore[arg-type]
+    return Decision(*found._replace(time=EPOCH + timedelta(microseconds=found.time)))  # type: ignore[arg-type]
 
 
 def explained_answer(found: Explanation) -> Explained:
