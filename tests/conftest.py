@@ -2,13 +2,18 @@
 
 import gc
 from collections.abc import Iterator
+from contextlib import closing
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
 from ensample.compiling import LISTENERS
 from ensample.kernels.interpreted import AT_ONCE
 from ensample.randomness import SEED_BITS
+
+if TYPE_CHECKING:
+    from ensample.experiments.postgres_pool import PostgresPool
 
 COMPILED = "compiled"
 
@@ -30,6 +35,15 @@ def postgres() -> Iterator[str]:
     with postgresql() as address:
         prepared_database(address)
         yield address
+
+
+@pytest.fixture(scope="session")
+def pool(postgres: str) -> "Iterator[PostgresPool]":
+    """Connections to it."""
+    from ensample.experiments.postgres_pool import PostgresPool
+
+    with closing(PostgresPool(postgres)) as found:
+        yield found
 
 
 @pytest.hookimpl(wrapper=True)

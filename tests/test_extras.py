@@ -35,6 +35,7 @@ EXTRAS = (
     "polars",
     "prometheus_client",
     "psycopg",
+    "psycopg_pool",
     "pyarrow",
     "safetensors",
     "scipy",

@@ -19,6 +19,7 @@ from attempts import attempts
 from ensample import fork_safety
 from ensample.experiments.opening import begun
 from ensample.experiments.postgres import PostgresStorage
+from ensample.experiments.postgres_pool import PostgresPool
 
 FORKS = attempts(50, 500)
 HANGS = "the child hangs"
@@ -162,12 +163,12 @@ def refused_uses(experiment: es.Experiment) -> object:
     return said
 
 
-def check_refused(experiment: es.Experiment, where: str) -> None:
+def check_refused(experiment: es.Experiment, *words: str) -> None:
     """A child is refused, beside a busy thread too, and the parent goes on."""
     decided = experiment.decide(id="parent")
     with busy(lambda: experiment.reward(experiment.decide(), 1)):
         found = {in_child(lambda: refused_uses(experiment)) for _ in range(FORKS // 10)}
-    assert len(found) == 1 and where in min(found) and "open_experiment here" in min(found)
+    assert len(found) == 1 and all(word in min(found) for word in (*words, "in the process that uses it"))
     assert experiment.decision("child") is None and experiment.decision("parent") == decided
     assert experiment.reward("parent", 1) == "applied" and "c" not in experiment.actions
     experiment.verify()
@@ -176,16 +177,16 @@ def check_refused(experiment: es.Experiment, where: str) -> None:
 def test_child_is_refused_the_file_of_its_parent(tmp_path: Path) -> None:
     path = tmp_path / "news.db"
     with es.open_experiment(path, actions=NAMES, recipe=SMALL, seed=0) as experiment:
-        check_refused(experiment, str(path))
+        check_refused(experiment, str(path), "open_experiment here")
         hash = experiment.hash
         assert Path(f"{path}-lock").exists()
     with es.open_experiment(path, verify=True) as again:
         assert again.hash == hash
 
 
-def test_child_is_refused_the_stream_of_its_parent(postgres: str) -> None:
+def test_child_is_refused_the_stream_of_its_parent(pool: PostgresPool) -> None:
     given = {"actions": NAMES, "recipe": SMALL, "seed": 0}
-    with begun(PostgresStorage(postgres, "forked"), {"name": "forked"}, given) as experiment:
+    with begun(PostgresStorage(pool, "forked"), {"name": "forked"}, given) as experiment:
         check_refused(experiment, "postgresql")
 
 

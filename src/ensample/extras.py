@@ -14,6 +14,7 @@ DISTRIBUTIONS = {
     "openfeature": "openfeature-sdk",
     "prometheus_client": "prometheus-client",
     "psycopg": "psycopg[binary]",
+    "psycopg_pool": "psycopg-pool",
     "sklearn": "scikit-learn",
     "tomli_w": "tomli-w",
 }

@@ -8,6 +8,7 @@ from typing import Any
 import ensample as es
 from ensample.experiments.opening import begun
 from ensample.experiments.postgres import PostgresStorage
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import MemoryStorage, Storage
 from experiments.ticking import Ticking, counted
@@ -21,16 +22,16 @@ News = Callable[..., es.Experiment]
 class Place:
     """Makes experiments, and knows how to leave and find them again."""
 
-    def __init__(self, kind: str, folder: Path, address: str = "") -> None:
-        self.kind, self.folder, self.address = kind, folder, address
+    def __init__(self, kind: str, folder: Path, pool: PostgresPool | None = None) -> None:
+        self.kind, self.folder, self.pool = kind, folder, pool
         self.name = secrets.token_hex(6)
         self.made: list[es.Experiment] = []
 
     def storage(self) -> Storage:
         if self.kind == "memory":
             return MemoryStorage()
-        if self.kind == "postgres":
-            return PostgresStorage(self.address, f"{self.name}-{len(self.made)}")
+        if self.pool is not None:
+            return PostgresStorage(self.pool, f"{self.name}-{len(self.made)}")
         return SQLiteStorage(self.folder / f"{len(self.made)}.db", synchronous="OFF")  # what it does, not whether it lasts
 
     def news(self, clock: Ticking | None = None, **settings: Any) -> es.Experiment:
@@ -48,8 +49,8 @@ class Place:
                 recipe = experiment.settings.recipe
                 with es.open_experiment(self.folder / f"{place}.db", recipe=recipe, clock=clock, verify=True) as again:
                     assert again.hash == hash and again.log().equals(log)
-            if self.kind == "postgres":
-                storage = PostgresStorage(self.address, f"{self.name}-{place}")
+            if self.pool is not None:
+                storage = PostgresStorage(self.pool, f"{self.name}-{place}")
                 with begun(storage, {}, {"recipe": experiment.settings.recipe}, clock) as again:
                     again.verify()
                     assert again.hash == hash and again.log().equals(log)

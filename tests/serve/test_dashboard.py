@@ -249,7 +249,7 @@ def test_page_says_which_decisions_do_not_count_yet(serve: Serve) -> None:
     rules = {"low": 0, "high": 1, "wait": "30 min", "default": 0}
     client.put("/v1/experiments/shop", json=SHOP | {"baseline": ["a", 0.3], "reward": rules})
     experiment = client.service.catalog["shop"].experiment
-    start = experiment._clock()
+    start = experiment.now() / 1e6
     traffic(client)  # of which 51 are rewarded at once
     text = client.get(PAGE).text
     assert "60 decisions are within their 30 min" in text and "the line is provisional" in text

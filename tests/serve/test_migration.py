@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -14,6 +15,7 @@ import prompt
 from databases import postgresql
 from ensample.experiments.folding import creation
 from ensample.experiments.postgres import PostgresStorage, prepared_database
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.serve import migrating_postgres
 from ensample.serve.keys import new_key
@@ -137,17 +139,16 @@ def database(server: str, name: str) -> str:
 def stored(address: str, released: Path) -> None:
     """Put the events of released experiments into a database."""
     prepared_database(address)
-    for name in NAMES:
-        reader, storage = SQLiteReader(released / "experiments" / f"{name}.db"), PostgresStorage(address, name)
-        with storage.batch():
-            for event in reader.read():
-                storage.append(event)
-        storage.close()
-        reader.close()
-    store = PostgresStore(address)
-    store.add(KEY)
-    store.pause("linucb", True)
-    store.close()
+    pool = PostgresPool(address)
+    with closing(PostgresStore(pool)) as store:
+        for name in NAMES:
+            reader, storage = SQLiteReader(released / "experiments" / f"{name}.db"), PostgresStorage(pool, name)
+            with storage.batch():
+                for event in reader.read():
+                    storage.append(event)
+            reader.close()
+        store.add(KEY)
+        store.pause("linucb", True)
 
 
 def tables(address: str) -> dict[str, list[Any]]:
@@ -199,10 +200,10 @@ def test_a_database_that_is_written_to_is_not_migrated(
 
     def meanwhile(*addresses: str) -> None:
         copy_keys(*addresses)
-        storage = PostgresStorage(old, "linucb")
-        with storage.batch():
-            storage.append(creation(storage))
-        storage.close()
+        with closing(PostgresPool(old)) as pool:
+            storage = PostgresStorage(pool, "linucb")
+            with storage.batch():
+                storage.append(creation(storage))
 
     monkeypatch.setattr(migrating_postgres, "copy_keys", meanwhile)
     with pytest.raises(es.InvalidArgument, match="stop them first"):

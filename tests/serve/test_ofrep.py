@@ -29,9 +29,8 @@ def test_a_flag_is_an_experiment(shop: Served) -> None:
     assert shop.service.catalog["shop"].experiment.log()["context"][0] == '{"age":31}', "the key is no feature"
 
 
-def test_whoever_has_an_action_keeps_it_for_a_while(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop, now = serve(sticky="1 h"), 1.8e9
-    monkeypatch.setattr("ensample.serve.sticky.system_clock", lambda: now)
+def test_whoever_has_an_action_keeps_it_for_a_while(serve: Serve) -> None:
+    shop, now = serve(sticky="1 h"), 4e9
     shop.put("/v1/experiments/shop", json=SHOP)
     experiment = shop.service.catalog["shop"].experiment
     experiment._clock = lambda: now

@@ -5,6 +5,7 @@ import secrets
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from attempts import attempts
 from databases import postgresql
 from ensample.experiments.opening import begun
 from ensample.experiments.postgres import PostgresStorage
+from ensample.experiments.postgres_pool import PostgresPool
+from experiments.test_clocks import ahead
 from serve.conftest import SHOP, Serve, Served
 from serve.test_operations import until
 
@@ -71,15 +74,15 @@ def test_names_that_differ_in_capitals_are_created_once(serve: Serve, postgres: 
         assert all(server.put(f"/v1/experiments/{won}", json=SHOP).status_code in (200, 201) for server in servers)
 
 
-def test_names_that_differ_in_capitals_and_are_there_already_go_on(postgres: str) -> None:
+def test_names_that_differ_in_capitals_and_are_there_already_go_on(postgres: str, pool: PostgresPool) -> None:
     """Of an earlier version, which created both."""
     word = f"twins-{secrets.token_hex(4)}x"
-    first = written(PostgresStorage(postgres, word))
+    first = written(PostgresStorage(pool, word))
     with psycopg.connect(postgres, autocommit=True) as database:
         for table, fields in (("events", "seq, id, event"), ("streams", "head, epoch")):
             copied = f"INSERT INTO ensample_{table} SELECT %s, {fields} FROM ensample_{table} WHERE experiment = %s"
             database.execute(copied, (word.upper(), word))
-    second = begun(PostgresStorage(postgres, word.upper()), {}, {})
+    second = begun(PostgresStorage(pool, word.upper()), {}, {})
     for experiment in (first, second):
         assert experiment.reward(experiment.decide(id="1"), 1) == "applied"
         experiment.close()
@@ -106,11 +109,11 @@ def written(storage: PostgresStorage, **given: Any) -> es.Experiment:
     return begun(storage, {"name": "fenced"}, {"actions": ["a", "b"], "recipe": es.EnsembleSampling(5), **given})
 
 
-def test_an_old_writer_is_fenced(postgres: str) -> None:
+def test_an_old_writer_is_fenced(pool: PostgresPool) -> None:
     name = f"fenced-{secrets.token_hex(4)}"
-    old = written(PostgresStorage(postgres, name))
+    old = written(PostgresStorage(pool, name))
     old.decide(id="1")
-    storage = PostgresStorage(postgres, name)
+    storage = PostgresStorage(pool, name)
     storage.take_over()
     new = written(storage)
     new.decide(id="2")
@@ -123,10 +126,10 @@ def test_an_old_writer_is_fenced(postgres: str) -> None:
     new.close()
 
 
-def test_two_writers_in_turn_agree(postgres: str) -> None:
+def test_two_writers_in_turn_agree(pool: PostgresPool) -> None:
     """Each takes in what the other has added, also after a batch of its own was undone."""
     name = f"turns-{secrets.token_hex(4)}"
-    one, two = (written(PostgresStorage(postgres, name)) for _ in range(2))
+    one, two = (written(PostgresStorage(pool, name)) for _ in range(2))
     for number in range(30):
         mine, other = (one, two) if number % 3 else (two, one)
         decision = mine.decide({"x": number % 4}, id=f"d{number}")
@@ -154,6 +157,51 @@ def test_a_database_that_hangs_up_is_called_again(serve: Serve, postgres: str, o
     assert until(lambda: client.get(one).json().get("decisions") == 2)
 
 
+def test_server_has_as_many_connections_as_it_is_told(serve: Serve, postgres: str) -> None:
+    """However many experiments are asked at once."""
+    label = f"few-{secrets.token_hex(4)}"
+    client = serve(database=f"{postgres}?application_name={label}", database_connections=3)
+    paths = [f"/v1/experiments/{label}-{number}" for number in range(8)]
+    for path in paths:
+        assert client.put(path, json=SHOP).status_code == 201
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda path: client.post(f"{path}/decide", json=[{}] * 20).status_code, paths * 2))
+    assert found == [200] * 16
+    with psycopg.connect(postgres) as database:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        (count,) = database.execute(query, (label,)).fetchone() or (0,)
+    assert 1 <= count <= 3
+
+
+def test_experiment_that_another_server_holds_is_refused_in_time(serve: Serve, postgres: str, one: str) -> None:
+    """With the call to the database that failed; other experiments go on meanwhile."""
+    client = serve(database=postgres)
+    name, other = one.rpartition("/")[2], f"{one}-other"
+    for path in (one, other):
+        client.put(path, json=SHOP)
+    with psycopg.connect(postgres) as database:
+        database.execute("SELECT FROM ensample_streams WHERE experiment = %s FOR UPDATE", (name,))
+        start = time.monotonic()
+        with ThreadPoolExecutor(4) as threads:
+            refused = [threads.submit(client.post, f"{one}/decide", json={"id": f"q{number}"}) for number in range(3)]
+            time.sleep(0.2)
+            assert client.post(f"{other}/decide", json={}).status_code == 200
+        assert [call.result().status_code for call in refused] == [503] * 3 and time.monotonic() - start < 5
+        found = client.get("/readyz")
+        assert found.status_code == 503 and "lock an experiment: LockNotAvailable" in found.json()["broken"][name]
+    assert until(lambda: client.get("/readyz").status_code == 200)
+    assert client.post(f"{one}/decide", json={"id": "q0"}).status_code == 200
+
+
+def test_targeting_key_has_one_decision_whatever_the_clocks_say(serve: Serve, postgres: str, one: str) -> None:
+    first, second = (serve(folder=folder, database=postgres, sticky="10 min") for folder in "ab")
+    first.put(one, json=SHOP)
+    found = first.post(f"{one}/decide", json={"targetingKey": "ann"}).json()
+    with ahead(31 * 60):
+        assert second.put(one, json=SHOP).status_code == 200
+        assert second.post(f"{one}/decide", json={"targetingKey": "ann"}).json() == found
+
+
 def test_a_database_that_is_gone(serve: Serve, one: str) -> None:
     """503, not ready, nothing acknowledged."""
     with postgresql() as address:
@@ -162,6 +210,9 @@ def test_a_database_that_is_gone(serve: Serve, one: str) -> None:
         assert client.post(f"{one}/decide", json={"id": "q1"}).status_code == 200
     refused = client.post(f"{one}/decide", json={"id": "q2"})
     assert refused.status_code == 503 and refused.headers["retry-after"] and "ensample@" not in refused.text
+    unready = client.get("/readyz")
+    assert unready.status_code == 503 and "no connection within 2 s" in unready.json()["database"]
+    assert "ensample_ready 0.0" in client.get("/metrics").text or client.get("/metrics").status_code == 503
     assert client.get("/healthz").status_code == 200
 
 

@@ -112,6 +112,30 @@ def test_after_a_failure_the_loop_answers_no_more(worker: Worker, seen: "list[Ba
     assert SLOW - SLOW / MEMORY > QUICK, "nor after one answer that took no time"
 
 
+def test_questions_that_come_during_a_failure_share_it(worker: Worker) -> None:
+    """None of them waits for a failure of its own: with a database that does not answer each takes seconds."""
+    began, goes_on = threading.Event(), threading.Event()
+    asked = []
+
+    def failing() -> None:
+        began.set()
+        assert goes_on.wait(60)
+        full()
+
+    async def ask() -> list[object]:
+        first = asyncio.ensure_future(worker.ask(failing))
+        await asyncio.to_thread(began.wait, 60)
+        more = [asyncio.ensure_future(worker.ask(lambda: asked.append(1))) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        goes_on.set()
+        found: list[object] = await asyncio.gather(first, *more, return_exceptions=True)
+        return [*found, await worker.ask(who)]
+
+    *failed, answer = asyncio.run(ask())
+    assert [type(error) for error in failed] == [StorageError] * 4 and asked == []
+    assert answer == worker._thread.ident and worker._open == 0
+
+
 def test_an_error_of_a_question_is_its_answer(worker: Worker, seen: "list[Batch]") -> None:
     async def ask() -> None:
         with pytest.raises(es.InvalidArgument):

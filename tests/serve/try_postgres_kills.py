@@ -12,10 +12,12 @@ import os
 import random
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from ensample.experiments.postgres import PostgresReader, PostgresStorage, prepared_database
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.serve.running import warm
 from serve.try_kills import EXPERIMENT, ONE, Client, connected, hash_of, look, request, response, started
 
@@ -35,9 +37,8 @@ class Forgets:
         def sometimes(self: Any) -> None:
             cls.commits += bool(self._pending)
             if self._pending and cls.commits % 2 == 0:
-                self._connection.execute("ROLLBACK")
-                self._pending, self._count = [], self._head
-                self.rollbacks += 1
+                self._fetch("forget", "ROLLBACK")
+                self._undo()
                 return
             commit(self)
 
@@ -90,7 +91,8 @@ def main() -> None:
             asyncio.run(made(port))
         hashes = {asyncio.run(hash_of(port)) for _, port in servers}
         found["differ"] += len(hashes) - 1
-        look(PostgresReader(address, NAME), clients, found, hashes.pop())
+        with closing(PostgresPool(address)) as pool:
+            look(PostgresReader(pool, NAME), clients, found, hashes.pop())
     finally:
         for child, _ in servers:
             os.kill(child, signal.SIGKILL)

@@ -37,7 +37,7 @@ from ensample.experiments.state import State
 from ensample.experiments.storage import MemoryStorage, Reading, Storage
 from ensample.experiments.taking import Taking
 from ensample.experiments.texts import as_function, as_id, as_text, random_id
-from ensample.experiments.times import Clock, Moment, microseconds_of, system_clock
+from ensample.experiments.times import Clock, Moment, microseconds_of
 from ensample.experiments.warm_start import CHUNK, check_learnable, chunks, opened, past_rows, say_features, shown
 from ensample.policies.recipe import Recipe
 
@@ -75,7 +75,9 @@ class Experiment(Facts, Taking, Exports):
     Everything random is a function of `seed` and name. None draws a seed from the operating system; the first event records
     it, and `experiment.seed` is it. Experiments of equal seeds and different names draw independently.
 
-    `clock` gives the time where a call does not (seconds since 1970), `ids` new ids. Threads may share an experiment.
+    `clock` gives the time where a call does not (seconds since 1970), `ids` new ids. Without a `clock` it is the time of this
+    machine, or of the database that several servers share. No event gets a time before those already in the log, unless the
+    call says so: a clock that is set back stands still until it has caught up. Threads may share an experiment.
     This one lives in memory; `open_experiment` keeps one on the disk.
     """
 
@@ -103,7 +105,7 @@ class Experiment(Facts, Taking, Exports):
         self._group = Group(storage, self._steady) if storage.slow else OneAtATime(storage, self._steady)
         self.settings = settings
         self._storage = storage
-        self._clock = system_clock if clock is None else as_function("clock", clock, "the time: seconds since 1970")
+        self._clock = None if clock is None else as_function("clock", clock, "the time: seconds since 1970")
         self._ids = random_id if ids is None else as_function("ids", ids, "a new id")
         self._uniforms = Uniforms(settings.stream_seed)
         self.snapshot_every = SNAPSHOT_EVERY
@@ -111,12 +113,11 @@ class Experiment(Facts, Taking, Exports):
         self._undone = storage.rollbacks
         self._texts = TextFields()
         if storage.count == 0:
-            state = State(settings)  # refuses what does not fit together, before anything is kept
+            self._state = State(settings)  # refuses what does not fit together, before anything is kept
             with storage.batch():
                 if storage.count == 0:  # else another server was a moment earlier
                     storage.append(Created(self._now(None), settings.described(), numbers_of(settings)))
-            state.apply(next(iter(storage.read())))
-            self._state = state
+            self._state.apply(next(iter(storage.read())))
         else:
             self._state = self._folded()
         self._kept = next((item.seq for item in storage.snapshots()), 0)
@@ -383,8 +384,8 @@ class Experiment(Facts, Taking, Exports):
         self.close()
 
     def now(self) -> int:
-        """Return the time by the experiment's clock, in microseconds since 1970."""
-        return self._now(None)
+        """Return the time by the experiment's clock, in microseconds since 1970; it never runs backwards."""
+        return self._do(lambda: self._now(None))
 
     def _count(self) -> int:
         return self._do(lambda: self._storage.count)
@@ -453,4 +454,8 @@ class Experiment(Facts, Taking, Exports):
         return id
 
     def _now(self, time: Moment | None) -> int:
-        return microseconds_of("time", self._clock() if time is None else time)
+        """Return the time that a call says, or that of the clock: at least that of the latest event. Within a batch."""
+        if time is not None:
+            return microseconds_of("time", time)
+        clock = self._storage.clock if self._clock is None else self._clock
+        return max(microseconds_of("time", clock()), self._state.time)

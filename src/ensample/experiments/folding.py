@@ -32,7 +32,10 @@ def nearest(settings: Settings, storage: Storage | Reading, round: float = math.
 def folded(settings: Settings, storage: Storage | Reading) -> State:
     """By the latest snapshot that has its content and is finite, and the events after it."""
     state = nearest(settings, storage)
-    for event in storage.read(state.seq):
+    events = iter(storage.read(max(0, state.seq - 1)))
+    if state.seq:
+        state.time = next(events).time
+    for event in events:
         state.apply(event)
     return state
 

@@ -13,17 +13,18 @@ it in an earlier one is fenced, and keeps nothing.
 import errno
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
+from datetime import datetime
 from typing import Any
 
 from ensample.errors import StorageError
 from ensample.experiments.events import Event, from_json, to_json
+from ensample.experiments.postgres_pool import PostgresPool, Session, connected, database_errors
 from ensample.experiments.storage import NameTaken, Snapshot
-from ensample.extras import package
 
 __all__ = ["PostgresReader", "PostgresStorage", "is_address", "prepared_database", "stream_names"]
 
-CHUNK = 1_000  # events read together
+CHUNK = 200  # events read together: they arrive in a fraction of `postgres_pool.ANSWER` also where contexts are large
 WHOLE_SNAPSHOTS = 2  # of which the content is kept
 ROOM = 500_000_000  # bytes of one: a field has 1 GB, and bytes that are sent as text take two signs each
 SCHEMA = """
@@ -42,63 +43,66 @@ SAME_NAME = """
 SELECT experiment FROM ensample_streams
 WHERE lower(experiment COLLATE "C") = lower(%s COLLATE "C") AND experiment <> %s AND head > 0
 """
+LOCK = """
+SELECT head, epoch, clock_timestamp()
+FROM (SELECT head, epoch FROM ensample_streams WHERE experiment = %s FOR UPDATE) AS locked
+"""  # the time is that after the wait for the lock
 READ = "SELECT event FROM ensample_events WHERE experiment = %s AND seq >= %s AND seq < %s ORDER BY seq LIMIT %s"
 HISTORY = "SELECT event FROM ensample_events WHERE experiment = %s AND id = %s AND seq < %s ORDER BY seq"
 APPEND = """
 INSERT INTO ensample_events (experiment, seq, id, event)
 SELECT %s, %s + place - 1, id, event FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS rows (id, event, place)
 """
+SNAPSHOTS = """
+SELECT seq, hash, octet_length(content) FROM ensample_snapshots WHERE experiment = %s AND seq <= %s ORDER BY seq DESC
+"""
+CONTENT = "SELECT content FROM ensample_snapshots WHERE experiment = %s AND seq = %s"
+KEEP = """
+INSERT INTO ensample_snapshots VALUES (%s, %s, %s, %s)
+ON CONFLICT (experiment, seq) DO UPDATE SET hash = excluded.hash, content = excluded.content
+"""
+FORGET = """
+UPDATE ensample_snapshots SET content = NULL WHERE experiment = %s AND content IS NOT NULL AND seq NOT IN
+(SELECT seq FROM ensample_snapshots WHERE experiment = %s ORDER BY seq DESC LIMIT %s)
+"""
 
 
 def is_address(text: str) -> bool:
-    """Whether it is the address of a PostgreSQL."""
+    """Return True for the address of a PostgreSQL."""
     return text.startswith(("postgresql://", "postgres://"))
-
-
-def connected(address: str) -> Any:
-    psycopg = package("psycopg", "a database of PostgreSQL")
-    with refused(address):
-        return psycopg.connect(address, autocommit=True, connect_timeout=5, application_name="ensample")
 
 
 def prepared_database(address: str) -> None:
     """Make the tables where they are not there; two servers that start together do it one after the other."""
-    connection = connected(address)
-    try:
-        with refused(address), connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETTLING,))
-            connection.execute(SCHEMA)
-    finally:
-        connection.close()
+    with closing(connected(address)) as connection, database_errors("make tables"), connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETTLING,))
+        connection.execute(SCHEMA)
 
 
-def stream_names(address: str) -> list[str]:
-    """The experiments that a database has."""
-    connection = connected(address)
-    try:
-        with refused(address):
-            found = connection.execute("SELECT experiment FROM ensample_streams WHERE head > 0 ORDER BY experiment").fetchall()
-    finally:
-        connection.close()
-    return [name for (name,) in found]
+def stream_names(pool: PostgresPool) -> list[str]:
+    """Return the experiments that a database has."""
+    query = "SELECT experiment FROM ensample_streams WHERE head > 0 ORDER BY experiment"
+    return [name for (name,) in pool.fetch("list experiments", query)]
 
 
 class Reads(ABC):
     """What reader and writer have in common."""
 
-    address: str
     experiment: str
-    _connection: Any
 
     @property
     @abstractmethod
     def count(self) -> int:
         """The number of events that are seen."""
 
+    @abstractmethod
+    def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
+        """Return the rows of a statement that reads."""
+
     def read(self, start: int = 0) -> Iterator[Event]:
         """In chunks, so that nothing is held between two of them."""
         while True:
-            found = self._all(READ, self.experiment, start, self.count, CHUNK)
+            found = self._fetch("read events", READ, self.experiment, start, self.count, CHUNK)
             for (text,) in found:
                 yield from_json(text)
             if len(found) < CHUNK:
@@ -106,141 +110,131 @@ class Reads(ABC):
             start += len(found)
 
     def history(self, id: str) -> list[Event]:
-        return [from_json(text) for (text,) in self._all(HISTORY, self.experiment, as_stored(id), self.count)]
+        found = self._fetch("read a decision", HISTORY, self.experiment, as_stored(id), self.count)
+        return [from_json(text) for (text,) in found]
 
     def snapshots(self) -> Iterator[Snapshot]:
-        query = "SELECT seq, hash FROM ensample_snapshots WHERE experiment = %s AND seq <= %s ORDER BY seq DESC"
-        for seq, hash in self._all(query, self.experiment, self.count):
-            query = "SELECT content FROM ensample_snapshots WHERE experiment = %s AND seq = %s"
-            found = self._all(query, self.experiment, seq)
+        for seq, hash, size in self._fetch("list snapshots", SNAPSHOTS, self.experiment, self.count):
+            found = [] if size is None else self._fetch("read a snapshot", CONTENT, self.experiment, seq, size=size)
             yield Snapshot(seq, None if not found or found[0][0] is None else bytes(found[0][0]), hash)
-
-    def _all(self, query: str, *values: Any) -> list[Any]:
-        with refused(self.address):
-            found: list[Any] = self._connection.execute(query, values).fetchall()
-        return found
 
 
 class PostgresReader(Reads):
-    """The events that are there when this is made."""
+    """The events that are there when this is made; a connection is borrowed for each read."""
 
-    def __init__(self, address: str, experiment: str) -> None:
-        self.address, self.experiment = address, experiment
-        self._connection = connected(address)
-        found = self._all("SELECT head FROM ensample_streams WHERE experiment = %s", experiment)
+    def __init__(self, pool: PostgresPool, experiment: str) -> None:
+        self._pool, self.experiment = pool, experiment
+        found = self._fetch("look for an experiment", "SELECT head FROM ensample_streams WHERE experiment = %s", experiment)
         self._count = int(found[0][0]) if found else 0
 
     @property
     def count(self) -> int:
         return self._count
 
+    def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
+        return self._pool.fetch(call, query, *values, size=size)
+
     def close(self) -> None:
-        self._connection.close()
+        pass  # nothing is held
 
 
 class PostgresStorage(Reads):
-    """The events of one experiment, of which others may be writing too. See the module."""
+    """The events of one experiment, of which others may be writing too. A batch borrows a connection. See the module."""
 
     slow = True
     room = ROOM
 
-    def __init__(self, address: str, experiment: str) -> None:
-        self.address, self.experiment = address, experiment
+    def __init__(self, pool: PostgresPool, experiment: str) -> None:
+        self._pool, self.experiment = pool, experiment
         self.closed = False
         self.rollbacks = 0
         self._pending: list[tuple[str | None, str]] = []
-        self._connection = connected(address)
-        try:
-            self._count, self._epoch = self._opened()
-            self._head = self._count  # when the last batch began
-        except BaseException:
-            self._connection.close()
-            raise
+        self._session: Session | None = None  # of the batch that is under way
+        self._count, self._epoch = self._opened()
+        self._head = self._count  # when the last batch began
+        self._time: datetime | None = None  # of the database, when the last batch began
 
     def _opened(self) -> tuple[int, int]:
-        """Head and epoch of the stream, which is made if it is not there."""
-        psycopg: Any = package("psycopg", "a database of PostgreSQL")
+        """Return head and epoch of the stream, which is made if it is not there."""
         query = "SELECT head, epoch FROM ensample_streams WHERE experiment = %s"
-        if not self._all(query, self.experiment):
-            with refused(self.address), suppress(psycopg.errors.UniqueViolation):  # another server was a moment earlier
-                self._connection.execute("INSERT INTO ensample_streams VALUES (%s, 0, 1)", (self.experiment,))
-        head, epoch = self._all(query, self.experiment)[0]
+        if not self._fetch("look for an experiment", query, self.experiment):
+            made = "INSERT INTO ensample_streams VALUES (%s, 0, 1) ON CONFLICT DO NOTHING"  # unless another server was earlier
+            self._fetch("begin an experiment", made, self.experiment)
+        head, epoch = self._fetch("look for an experiment", query, self.experiment)[0]
         return int(head), int(epoch)
 
     @property
     def count(self) -> int:
         return self._count
 
+    def clock(self) -> datetime:
+        """Return the time of the database when this batch began: servers whose clocks differ have the same one."""
+        if self._time is None:
+            raise RuntimeError("the time is known within a batch")
+        return self._time
+
     def take_over(self) -> None:
         """From now on only this writer, and those that open the stream later, can add events."""
-        with refused(self.address):
-            query = "UPDATE ensample_streams SET epoch = epoch + 1 WHERE experiment = %s RETURNING head, epoch"
-            self._count, self._epoch = map(int, self._connection.execute(query, (self.experiment,)).fetchone())
+        query = "UPDATE ensample_streams SET epoch = epoch + 1 WHERE experiment = %s RETURNING head, epoch"
+        self._count, self._epoch = map(int, self._fetch("take over an experiment", query, self.experiment)[0])
+
+    def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
+        if self._session is None:
+            return self._pool.fetch(call, query, *values, size=size)
+        return self._session.execute(call, query, values, size)
 
     @contextmanager
     def batch(self) -> Iterator[None]:
         if self.closed:
             raise StorageError(errno.EBADF, "it was closed", self.where)
         try:
-            self._begin()
-            yield
-            if not self.closed:
-                self._commit()
+            with self._pool.session("begin a batch", "BEGIN") as (self._session, _):
+                self._lock()
+                yield
+                if not self.closed:
+                    self._commit()
         except BaseException:
             if not self.closed:
                 self._undo()
             raise
+        finally:
+            self._session = None
 
     @property
     def where(self) -> str:
         """Without the password."""
         return f"postgresql {self.experiment}"
 
-    def _begin(self) -> None:
+    def _lock(self) -> None:
         """Lock the stream, and see what others have added."""
-        try:
-            self._connection.execute("BEGIN")
-        except Exception:  # it was hung up since: nothing has been asked yet, so it can be called again
-            self._connection.close()
-            self._connection = connected(self.address)
-            with refused(self.address):
-                self._connection.execute("BEGIN")
-        with refused(self.address):
-            query = "SELECT head, epoch FROM ensample_streams WHERE experiment = %s FOR UPDATE"
-            head, epoch = self._connection.execute(query, (self.experiment,)).fetchone()
+        head, epoch, self._time = self._fetch("lock an experiment", LOCK, self.experiment)[0]
         if epoch != self._epoch:
             raise StorageError(errno.ESTALE, f"another server took over (epoch {epoch}, here {self._epoch})", self.where)
         self._count = self._head = int(head)
 
     def _commit(self) -> None:
-        with refused(self.address):
-            if self._pending:
-                start = self._count - len(self._pending)
-                if start == 0:
-                    self._claim_name()
-                ids, texts = [list(column) for column in zip(*self._pending, strict=True)]
-                self._connection.execute(APPEND, (self.experiment, start, ids, texts))
-                query = "UPDATE ensample_streams SET head = %s WHERE experiment = %s"
-                self._connection.execute(query, (self._count, self.experiment))
-            self._connection.execute("COMMIT")
+        if self._pending:
+            start = self._count - len(self._pending)
+            if start == 0:
+                self._claim_name()
+            ids, texts = [list(column) for column in zip(*self._pending, strict=True)]
+            self._fetch("append events", APPEND, self.experiment, start, ids, texts, size=sum(map(len, texts)))
+            query = "UPDATE ensample_streams SET head = %s WHERE experiment = %s"
+            self._fetch("append events", query, self._count, self.experiment)
+        self._fetch("commit a batch", "COMMIT")
         self._pending = []
 
     def _claim_name(self) -> None:
         """Raise if another experiment has this name but for capitals. Servers create one after the other."""
-        self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
-        found = self._connection.execute(SAME_NAME, (self.experiment, self.experiment)).fetchone()
-        if found is not None:
-            raise NameTaken("name", self.experiment, f"a name that differs from {found[0]!r} in more than capitals")
+        self._fetch("create an experiment", "SELECT pg_advisory_xact_lock(%s)", CREATING)
+        found = self._fetch("create an experiment", SAME_NAME, self.experiment, self.experiment)
+        if found:
+            raise NameTaken("name", self.experiment, f"a name that differs from {found[0][0]!r} in more than capitals")
 
     def _undo(self) -> None:
-        """Whether a commit whose answer was lost has happened is seen when the stream is locked again."""
+        """Forget the batch. Whether a commit whose answer was lost has happened is seen when the stream is locked again."""
         self._pending, self._count = [], self._head
         self.rollbacks += 1
-        try:
-            self._connection.execute("ROLLBACK")
-        except Exception:
-            with suppress(Exception):
-                self._connection.close()
 
     def append(self, event: Event) -> None:
         id = getattr(event, "id", None)
@@ -265,19 +259,12 @@ class PostgresStorage(Reads):
         return super().history(id) + [from_json(text) for own, text in self._pending if own == as_stored(id)]
 
     def keep(self, snapshot: Snapshot) -> None:
-        rows = "INSERT INTO ensample_snapshots VALUES (%s, %s, %s, %s)"
-        again = "ON CONFLICT (experiment, seq) DO UPDATE SET hash = excluded.hash, content = excluded.content"
-        old = """
-UPDATE ensample_snapshots SET content = NULL WHERE experiment = %s AND content IS NOT NULL AND seq NOT IN
-(SELECT seq FROM ensample_snapshots WHERE experiment = %s ORDER BY seq DESC LIMIT %s)
-"""
-        with refused(self.address):
-            values = (self.experiment, snapshot.seq, snapshot.hash, snapshot.content)
-            self._connection.execute(f"{rows} {again}", values)
-            self._connection.execute(old, (self.experiment, self.experiment, WHOLE_SNAPSHOTS))
+        values = (self.experiment, snapshot.seq, snapshot.hash, snapshot.content)
+        self._fetch("keep a snapshot", KEEP, *values, size=len(snapshot.content or b""))
+        self._fetch("keep a snapshot", FORGET, self.experiment, self.experiment, WHOLE_SNAPSHOTS)
 
     def reader(self) -> PostgresReader:
-        return PostgresReader(self.address, self.experiment)
+        return PostgresReader(self._pool, self.experiment)
 
     def probe(self) -> None:
         """A batch is locked when it begins: that it is is all there is to see."""
@@ -288,21 +275,8 @@ UPDATE ensample_snapshots SET content = NULL WHERE experiment = %s AND content I
             if self._pending:
                 self._commit()
             self.closed = True
-            self._connection.close()
 
 
 def as_stored(id: str) -> str:
     """PostgreSQL's texts have no null character: such an id is looked up by another spelling, which no other id has."""
     return id.replace("\\", "\\\\").replace("\0", "\\0") if "\0" in id or "\\" in id else id
-
-
-@contextmanager
-def refused(address: str) -> Iterator[None]:
-    """What the database cannot do is one of our errors; the address, which may have a password, is not in it."""
-    psycopg: Any = package("psycopg", "a database of PostgreSQL")
-    try:
-        yield
-    except psycopg.Error as error:
-        full = isinstance(error, psycopg.errors.DiskFull)
-        number = errno.ENOSPC if full else errno.EIO
-        raise StorageError(number, f"{type(error).__name__} of the database", "postgresql") from error

@@ -21,6 +21,7 @@ from ensample.errors import ForkError, InvalidArgument, StorageError
 from ensample.experiments.events import Event, from_json, to_json
 from ensample.experiments.sqlite_reader import CHUNK, SQLiteReader, close_inherited, inherited, refused
 from ensample.experiments.storage import Snapshot
+from ensample.experiments.times import Moment, system_clock
 from ensample.experiments.writer_lock import WriterLock
 from ensample.extras import package
 from ensample.fork_safety import Lock, RefusedLock, register
@@ -120,6 +121,9 @@ class SQLiteStorage:
         if self._count == UNKNOWN:
             self._count = self._counted()
         return self._count
+
+    def clock(self) -> Moment:
+        return system_clock()
 
     @contextmanager
     def batch(self) -> Iterator[None]:

@@ -63,6 +63,7 @@ class State:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.seq = 0  # the number of events taken in
+        self.time = 0  # of the latest of them; no part of snapshots, as the events tell it
         self.applying = False  # whether one was cut short
         self.actions: Actions = dict(settings.actions or {})
         self.standing: tuple[str, ...] = tuple(self.actions)
@@ -103,6 +104,7 @@ class State:
             case Created():
                 pass
         self.mark = self.featuriser.mark
+        self.time = max(self.time, event.time)
         self.seq += 1
         self.applying = False
         if self.left_out and not before:

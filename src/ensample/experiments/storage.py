@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from ensample.errors import InvalidArgument
 from ensample.experiments.events import Activated, Decided, Event, Rewarded
+from ensample.experiments.times import Moment, system_clock
 
 __all__ = ["MemoryStorage", "NameTaken", "Reading", "Snapshot", "Storage"]
 
@@ -60,6 +61,9 @@ class Storage(Protocol):
     def count(self) -> int:
         """The number of events, with those of a batch that is not over yet."""
 
+    def clock(self) -> Moment:
+        """Return the time, within a batch: that of a database where several writers share one."""
+
     def batch(self) -> AbstractContextManager[None]:
         """All that is appended inside is kept when it ends without an error, or none of it: `count` goes back."""
 
@@ -107,6 +111,9 @@ class MemoryStorage:
     @property
     def count(self) -> int:
         return len(self.events)
+
+    def clock(self) -> Moment:
+        return system_clock()
 
     @contextmanager
     def batch(self) -> Iterator[None]:

@@ -211,10 +211,14 @@ class Evaluated(Struct):
 
 
 class Status(Struct, omit_defaults=True):
-    """`broken`: why an experiment cannot be opened, or kept at the moment; for those who may read it."""
+    """`broken`: why an experiment cannot be opened, or kept at the moment; for those who may read it.
+
+    `database`: the call to the database that failed.
+    """
 
     status: str
     broken: dict[str, str] = {}
+    database: str = ""
 
 
 class Mistake(Struct, omit_defaults=True):

@@ -7,14 +7,8 @@ from typing import Any
 
 from ensample.errors import InvalidArgument
 from ensample.experiments.migration import carry_over
-from ensample.experiments.postgres import (
-    PostgresReader,
-    PostgresStorage,
-    connected,
-    prepared_database,
-    refused,
-    stream_names,
-)
+from ensample.experiments.postgres import PostgresReader, PostgresStorage, prepared_database, stream_names
+from ensample.experiments.postgres_pool import PostgresPool, connected, database_errors
 from ensample.extras import package
 from ensample.serve.postgres_store import PostgresStore
 
@@ -22,7 +16,7 @@ __all__ = ["migrate_database"]
 
 STAGING = "ensample_migrating"
 """The schema in which everything is written before it takes its place in one transaction."""
-MIGRATING = 8_615_104  # the number of the lock of a database to which something is migrated
+MIGRATING = 8_615_105  # the number of the lock of a database to which something is migrated
 
 
 def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
@@ -32,9 +26,10 @@ def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
         raise InvalidArgument("old", "postgresql", "a database with experiments")
     with staged_database(new) as address:
         rows = {}
-        for name in heads:
-            with closing(PostgresReader(old, name)) as events, closing(PostgresStorage(address, name)) as storage:
-                rows[name] = carry_over(events, storage, None, partial(show, name))
+        with closing(PostgresPool(old, 1)) as source, closing(PostgresPool(address, 2)) as target:
+            for name in heads:
+                storage = PostgresStorage(target, name)
+                rows[name] = carry_over(PostgresReader(source, name), storage, None, partial(show, name))
         copy_keys(old, address)
         if heads_of(old) != heads:
             raise InvalidArgument("old", "postgresql", "a database to which no server writes: stop them first")
@@ -43,22 +38,19 @@ def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
 
 def has_experiments(address: str) -> bool:
     """Return whether a database has the tables of a service."""
-    with closing(connected(address)) as connection, refused(address):
+    with closing(connected(address)) as connection, database_errors("look for tables"):
         return connection.execute("SELECT to_regclass('ensample_streams')").fetchone()[0] is not None
 
 
 def heads_of(address: str) -> dict[str, int]:
     """Return the number of events of each experiment."""
-    found = {}
-    for name in stream_names(address):
-        with closing(PostgresReader(address, name)) as events:
-            found[name] = events.count
-    return found
+    with closing(PostgresPool(address, 1)) as pool:
+        return {name: PostgresReader(pool, name).count for name in stream_names(pool)}
 
 
 def copy_keys(old: str, new: str) -> None:
     """Copy keys, and which experiments are paused."""
-    with closing(PostgresStore(old)) as source, closing(PostgresStore(new)) as target:
+    with closing(PostgresStore(PostgresPool(old, 1))) as source, closing(PostgresStore(PostgresPool(new, 1))) as target:
         for key in source.known().values():
             target.add(key)
         for name in source.paused():
@@ -69,7 +61,7 @@ def copy_keys(old: str, new: str) -> None:
 def staged_database(address: str) -> Iterator[str]:
     """Give the address of a schema whose tables become those of the database at the end, or are dropped on an error."""
     connection = connected(address)
-    with closing(connection), refused(address):
+    with closing(connection), database_errors("migrate"):
         if not connection.execute("SELECT pg_try_advisory_lock(%s)", (MIGRATING,)).fetchone()[0]:
             raise InvalidArgument("new", "postgresql", "a database to which nobody else is migrating")
         check_empty(connection)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ensample.errors import InvalidArgument, StorageError
 from ensample.experiments.postgres import PostgresStorage, prepared_database, stream_names
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.experiments.writer_lock import WriterLock
@@ -83,14 +84,14 @@ class Database:
 
     shared = True
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, pool: PostgresPool) -> None:
+        self.pool = pool
 
     def prepare(self) -> None:
-        prepared_database(self.address)
+        prepared_database(self.pool.address)
 
     def names(self) -> list[str]:
-        return [name for name in stream_names(self.address) if is_name(name)]
+        return [name for name in stream_names(self.pool) if is_name(name)]
 
     def storage(self, name: str) -> Storage:
-        return PostgresStorage(self.address, name)
+        return PostgresStorage(self.pool, name)

@@ -1,16 +1,19 @@
 """What a service keeps beside its experiments, in PostgreSQL: several servers have the same keys."""
 
+import errno
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from ensample.errors import StorageError
-from ensample.experiments.postgres import connected, refused
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.serve.keys import Key
 
 __all__ = ["PostgresStore"]
 
 LOOK = 0.2  # seconds between two looks whether something has changed
+STALE = 3.0  # seconds after which what was read last counts no more: a key may have been revoked
 SETTLING = 8_615_103
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS ensample_keys (
@@ -18,75 +21,77 @@ CREATE TABLE IF NOT EXISTS ensample_keys (
 );
 CREATE TABLE IF NOT EXISTS ensample_paused (experiment text PRIMARY KEY);
 """
+KEYS = "SELECT id, role, hash, experiment, created, revoked FROM ensample_keys ORDER BY created"
+PAUSED = "SELECT experiment FROM ensample_paused"
 
 
 class PostgresStore:
-    """As `Store`."""
+    """As `Store`. A thread of its own reads all of it again and again: no call waits for the database to know a key."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self._connection = connected(address)
-        with refused(address), self._connection.transaction():
-            self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETTLING,))
-            self._connection.execute(SCHEMA)
-        self._looked = float("-inf")
+    def __init__(self, pool: PostgresPool) -> None:
+        self.pool = pool
         self._keys: dict[str, Key] = {}
         self._paused: set[str] = set()
-        self._failed: StorageError | None = None
-        self._lock = threading.Lock()
+        self._looked = float("-inf")
+        self._looking = threading.Lock()
+        self._closed = threading.Event()
+        try:
+            with pool.session("make tables", "BEGIN") as (session, _):
+                session.execute("make tables", "SELECT pg_advisory_xact_lock(%s)", (SETTLING,))
+                session.execute("make tables", SCHEMA)
+                session.execute("make tables", "COMMIT")
+            self._look()
+        except BaseException:
+            pool.close()
+            raise
+        self._thread = threading.Thread(target=self._follow, name="keys", daemon=True)
+        self._thread.start()
 
     def known(self) -> dict[str, Key]:
-        self._look()
+        self._check_fresh()
         return self._keys
 
     def paused(self) -> set[str]:
-        self._look()
+        self._check_fresh()
         return self._paused
 
-    def _look(self) -> None:
-        with self._lock:
-            self._look_now()
+    def _check_fresh(self) -> None:
+        age = time.monotonic() - self._looked
+        if age > STALE:
+            raise StorageError(errno.EIO, f"keys were read {age:.1f} s ago ({self.pool.failure})", "postgresql")
 
-    def _look_now(self) -> None:
-        now = time.monotonic()
-        if now - self._looked >= LOOK:
-            self._looked, self._failed = now, None
-            try:
-                query = "SELECT id, role, hash, experiment, created, revoked FROM ensample_keys ORDER BY created"
-                self._keys = {row[0]: Key(*row) for row in self._run(query).fetchall()}
-                self._paused = {name for (name,) in self._run("SELECT experiment FROM ensample_paused").fetchall()}
-            except StorageError as error:
-                self._failed = error
-        if self._failed is not None:
-            raise self._failed
+    def _follow(self) -> None:
+        while not self._closed.wait(LOOK):
+            with suppress(StorageError):
+                self._look()
+
+    def _look(self) -> None:
+        with self._looking:  # what was read earlier takes the place of nothing that was read later
+            began = time.monotonic()
+            with self.pool.session("read keys", KEYS) as (session, rows):
+                paused = session.execute("read pauses", PAUSED)
+            self._keys = {row[0]: Key(*row) for row in rows}
+            self._paused = {name for (name,) in paused}
+            self._looked = began
 
     def add(self, key: Key) -> None:
         again = "ON CONFLICT (id) DO UPDATE SET hash = excluded.hash"  # the same: ids are random
-        self._change(f"INSERT INTO ensample_keys VALUES (%s, %s, %s, %s, %s, %s) {again}", *key)
+        self._change("add a key", f"INSERT INTO ensample_keys VALUES (%s, %s, %s, %s, %s, %s) {again}", *key)
 
     def revoke(self, id: str, time: int) -> None:
-        self._change("UPDATE ensample_keys SET revoked = %s WHERE id = %s AND revoked IS NULL", time, id)
+        self._change("revoke a key", "UPDATE ensample_keys SET revoked = %s WHERE id = %s AND revoked IS NULL", time, id)
 
     def pause(self, experiment: str, paused: bool) -> None:
-        added = (
-            "INSERT INTO ensample_paused VALUES (%s) ON CONFLICT (experiment) DO UPDATE SET experiment = excluded.experiment"
-        )
-        self._change(added if paused else "DELETE FROM ensample_paused WHERE experiment = %s", experiment)
+        added = "INSERT INTO ensample_paused VALUES (%s) ON CONFLICT DO NOTHING"
+        self._change("pause", added if paused else "DELETE FROM ensample_paused WHERE experiment = %s", experiment)
 
-    def _change(self, statement: str, *values: Any) -> None:
-        with self._lock:
-            self._run(statement, *values)
-        self._looked = float("-inf")
-
-    def _run(self, statement: str, *values: Any) -> Any:
-        """Each statement may be said twice: a connection that was hung up since is noticed by the first."""
-        try:
-            return self._connection.execute(statement, values)
-        except Exception:
-            self._connection.close()
-            self._connection = connected(self.address)
-        with refused(self.address):
-            return self._connection.execute(statement, values)
+    def _change(self, call: str, statement: str, *values: Any) -> None:
+        """Statements may be sent twice. What has changed is known here at once."""
+        self.pool.fetch(call, statement, *values)
+        self._look()
 
     def close(self) -> None:
-        self._connection.close()
+        """Close the pool too."""
+        self._closed.set()
+        self._thread.join()
+        self.pool.close()

@@ -1,7 +1,7 @@
 """The events of a service's experiments, folded again."""
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from ensample.errors import EnsampleError
 from ensample.experiments.folding import folded, replayed
 from ensample.experiments.opening import recorded_settings
 from ensample.experiments.postgres import PostgresReader, is_address, stream_names
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.experiments.snapshotting import state_hash
 from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.storage import Reading
@@ -28,19 +29,23 @@ def replayed_experiments(
     data: Path | str, verify: bool, progress: Callable[[], object] = lambda: None
 ) -> Iterator[tuple[str, Replayed | EnsampleError]]:
     """Each experiment of a folder, or of a PostgreSQL by its address; or what is wrong with it."""
-    for name, reader in readers(data).items():
-        try:
-            with closing(reader()) as events:
-                yield name, replayed_events(events, verify, progress)
-        except EnsampleError as error:
-            yield name, error
+    with readers(data) as found:
+        for name, reader in found.items():
+            try:
+                with closing(reader()) as events:
+                    yield name, replayed_events(events, verify, progress)
+            except EnsampleError as error:
+                yield name, error
 
 
-def readers(data: Path | str) -> dict[str, Callable[[], Reading]]:
-    """How the events of each experiment are read."""
+@contextmanager
+def readers(data: Path | str) -> Iterator[dict[str, Callable[[], Reading]]]:
+    """Give what reads the events of each experiment."""
     if isinstance(data, str) and is_address(data):
-        return {name: partial(PostgresReader, data, name) for name in stream_names(data)}
-    return {name: partial(SQLiteReader, path) for name, path in experiments_in(Path(data)).items()}
+        with closing(PostgresPool(data, 1)) as pool:
+            yield {name: partial(PostgresReader, pool, name) for name in stream_names(pool)}
+    else:
+        yield {name: partial(SQLiteReader, path) for name, path in experiments_in(Path(data)).items()}
 
 
 def replayed_events(events: Reading, verify: bool, progress: Callable[[], object] = lambda: None) -> Replayed:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ensample.errors import EnsampleError, StorageError
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.experiments.writer_lock import WriterLock
@@ -18,9 +19,10 @@ from ensample.serve.gate import Gate
 from ensample.serve.journal import Journal
 from ensample.serve.metrics import Metrics
 from ensample.serve.places import Database, Files, Place, sole
+from ensample.serve.postgres_store import PostgresStore
 from ensample.serve.refusals import Refusal
 from ensample.serve.service_settings import ServiceSettings
-from ensample.serve.store import store_of
+from ensample.serve.store import Keeping, Store
 
 __all__ = ["Service"]
 
@@ -41,15 +43,31 @@ class Service:
         self.settings = settings
         self.journal = Journal(settings.log_level) if journal is None else journal
         self.metrics = Metrics()
-        self.store = store_of(settings)
+        self._pool: PostgresPool | None = None
+        self.store, place = self._opened(storage_of)
         self._sole = self._held()
         self.gate = Gate(settings, self.store)
-        place: Place = Database(settings.database) if settings.database else Files(settings.data, storage_of)
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._snapshots = ThreadPoolExecutor(1, "snapshots")
         self.catalog = Catalog(settings, self.store, place, self.metrics.batch, self._snapshots.submit, self._warn)
         self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
+
+    def _opened(self, storage_of: Callable[[Path], Storage]) -> tuple[Keeping, Place]:
+        settings = self.settings
+        if not settings.database:
+            return Store(settings.data), Files(settings.data, storage_of)
+        pool = self._pool = PostgresPool(settings.database, settings.database_connections)
+        return PostgresStore(pool), Database(pool)
+
+    @property
+    def database_failure(self) -> str:
+        """Which call to the database failed since one succeeded; "" where none did, and without a database."""
+        return "" if self._pool is None else self._pool.failure
+
+    @property
+    def is_ready(self) -> bool:
+        return not (self.catalog.broken or self.database_failure)
 
     def _held(self) -> WriterLock | None:
         """The folder, which no other service has then; a database is meant for several."""
@@ -66,7 +84,7 @@ class Service:
 
     async def start(self) -> None:
         await self.aside(self.catalog.open_all)
-        self.metrics.ready.set_function(lambda: not self.catalog.broken)
+        self.metrics.ready.set_function(lambda: self.is_ready)
         self._tasks = [asyncio.create_task(self._probe()), asyncio.create_task(self._count())]
         self.journal.info("open", experiments=len(self.catalog.hosted), broken=list(self.catalog.broken) or None)
 
@@ -81,7 +99,7 @@ class Service:
         await loop.run_in_executor(None, partial(self._aside.shutdown, cancel_futures=True))
         await loop.run_in_executor(None, self.catalog.close)
         self._snapshots.shutdown(wait=True, cancel_futures=True)
-        self.store.close()
+        await loop.run_in_executor(None, self.store.close)
         if self._sole is not None:
             self._sole.release()
         self.journal.info("closed")

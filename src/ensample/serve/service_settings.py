@@ -34,6 +34,7 @@ class ServiceSettings:
 
     data: Path = Path("ensample-data")
     database: str = ""  # the address of a PostgreSQL, where several servers share everything
+    database_connections: int = 10  # of this server, at most
     host: str = "127.0.0.1"
     port: int = 8000
     hosts: tuple[str, ...] = ()  # names by which it may be called, beside its own

@@ -12,7 +12,6 @@ from typing import Any
 
 from ensample.checks import check_label
 from ensample.experiments import Experiment, NamedDecision
-from ensample.experiments.times import microseconds_of, system_clock
 
 __all__ = ["latest", "sticky_decision", "sticky_id"]
 
@@ -32,7 +31,7 @@ def sticky_id(experiment: str, key: str, window: int, attempt: int = 0) -> str:
 def sticky_decision(experiment: Experiment, key: str, stays: int, now: int | None = None, **question: Any) -> NamedDecision:
     """The decision of this key, or a new one; within a question to the experiment, so that nothing comes between."""
     check_label("targetingKey", key)
-    time = microseconds_of("time", system_clock()) if now is None else now
+    time = experiment.now() if now is None else now
     window = time // stays
     for earlier in (window - 1, window):
         for found in tried(experiment, key, earlier):
@@ -53,7 +52,7 @@ def tried(experiment: Experiment, key: str, window: int) -> Iterator[NamedDecisi
 def latest(experiment: Experiment, key: str, stays: int, now: int | None = None) -> NamedDecision | None:
     """The last decision of a key whose reward may still come."""
     check_label("targetingKey", key)
-    time = microseconds_of("time", system_clock()) if now is None else now
+    time = experiment.now() if now is None else now
     wait = experiment.settings.reward.wait_microseconds or 0
     back = min(LOOK_BACK, 1 + -(-wait // stays))
     for window in range(time // stays, time // stays - back - 1, -1):

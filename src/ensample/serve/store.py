@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ensample.errors import InvalidArgument, StorageError
+from ensample.experiments.postgres_pool import PostgresPool
 from ensample.extras import package
 from ensample.serve.keys import Key
 from ensample.serve.places import experiment_files
@@ -53,7 +54,7 @@ def store_of(settings: ServiceSettings) -> Keeping:
     if settings.database:
         from ensample.serve.postgres_store import PostgresStore
 
-        return PostgresStore(settings.database)
+        return PostgresStore(PostgresPool(settings.database, 1))
     return Store(settings.data)
 
 

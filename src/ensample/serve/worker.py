@@ -127,7 +127,9 @@ class Worker:
     def _run(self) -> None:
         try:
             while (batch := self._next()) is not None:
-                self._answer(batch)
+                failure = self._answer(batch)
+                if failure is not None:
+                    self._refuse_all(failure)
         finally:
             self.experiment.close()
 
@@ -141,18 +143,27 @@ class Worker:
             batch += more
         return batch
 
-    def _answer(self, batch: list[Waiting]) -> None:
+    def _refuse_all(self, failure: Exception) -> None:
+        """Answer all that came during a batch that failed with its error: none of them waits for another failure."""
+        while not self._queue.empty():
+            batch = self._queue.get()
+            if batch is None:
+                self._queue.put(None)
+                return
+            for loop, pairs in by_loop(batch, [failure] * len(batch)).items():
+                loop.call_soon_threadsafe(deliver, pairs)
+
+    def _answer(self, batch: list[Waiting]) -> Exception | None:
+        """Return the error of the storage, if there was one."""
         answers, found = self._answered([item.question for item in batch], batch[0].brief if len(batch) == 1 else "")
         tell: Callable[[], None] | None = partial(self.observe, found)
         if self._is_news(found):
             self.observe(found)
             tell = None
-        loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]] = {}
-        for item, answer in zip(batch, answers, strict=True):
-            loops.setdefault(item.future.get_loop(), []).append((item, answer))
-        for loop, pairs in loops.items():
+        for loop, pairs in by_loop(batch, answers).items():
             loop.call_soon_threadsafe(deliver, pairs, tell)  # here it would keep the interpreter from the loop
             tell = None
+        return found.error
 
     def _answered(self, questions: list[Callable[[], Any]], brief: str) -> tuple[list[Any], Batch]:
         """With one commit; an error of the storage is everybody's answer, and nothing is kept. `brief`: of a lone one."""
@@ -176,6 +187,14 @@ class Worker:
         """Whether the storage fails, or works again: whoever is answered then finds the service not ready, or ready again."""
         failed, self._failed = self._failed, found.error is not None
         return failed or self._failed
+
+
+def by_loop(batch: list[Waiting], answers: list[Any]) -> "dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]]":
+    """Pair questions and answers, for the event loop of each."""
+    loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]] = {}
+    for item, answer in zip(batch, answers, strict=True):
+        loops.setdefault(item.future.get_loop(), []).append((item, answer))
+    return loops
 
 
 def deliver(pairs: list[tuple[Waiting, Any]], tell: Callable[[], None] | None = None) -> None:

@@ -95,6 +95,6 @@ async def change_actions(call: Call) -> ExperimentView:
 async def pause(call: Call) -> ExperimentView:
     assert isinstance(call.body, PauseCall)
     name = call.path("experiment")
-    found = call.service.catalog.pause(name, call.body.paused)
+    found = await call.service.aside(call.service.catalog.pause, name, call.body.paused)
     call.service.journal.info("paused" if found.paused else "resumed", experiment=name)
     return await found.worker.ask(lambda: view(name, found))

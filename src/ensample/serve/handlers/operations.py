@@ -22,8 +22,9 @@ async def healthz(call: Call) -> Status:
 async def readyz(call: Call) -> Answer:
     """No key is asked for; names of experiments, and why they are broken, are told to those alone who may read them."""
     broken = call.service.catalog.broken | await not_finite(call)
-    if broken:
-        return Answer(503, Status("unavailable", told(call, broken)))
+    failure = call.service.database_failure
+    if broken or failure:
+        return Answer(503, Status("unavailable", told(call, broken), failure))
     return Answer(200, Status("ready"))
 
 
