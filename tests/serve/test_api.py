@@ -3,11 +3,14 @@
 import html
 import json
 import re
+import shlex
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
 import ensample as es
+from ensample.serve.keys import new_key
 from serve.conftest import SHOP, Serve, Served
 
 ONE = "/v1/experiments/shop"
@@ -279,11 +282,41 @@ def test_the_document_says_what_is_there(shop: Served) -> None:
     assert said == [{"required": ["value"]}, {"required": ["reward"]}], "one of them has to be there"
     assert body["content"]["application/json"]["example"] == {"value": 1}
     page = shop.get("/docs")
-    assert "For example <code>" in page.text and '"device": "phone"' in html.unescape(page.text)
+    assert '"device": "phone"' in html.unescape(page.text)
     assert page.status_code == 200 and "http" not in page.text.replace("https://127.0.0.1", "") and "<script" not in page.text
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert shop.get("/static/style.css").headers["content-type"].startswith("text/css")
     assert shop.get("/static/../app.py").status_code == 404 and shop.get("/static/base.html").status_code == 404
+
+
+FIRST = ["put_experiment", "experiment", "decide", "reward"]  # those of a path stand together
+
+
+def test_docs_show_a_curl_line_of_each_route_that_works_in_the_order_of_use(shop: Served) -> None:
+    text = shop.get("/docs").text
+    assert "$ref" not in text and "#/components" not in text
+    names, lines = re.findall(r'<section id="(\w+)">', text), re.findall(r'<pre class="curl">(.*?)</pre>', text)
+    document = shop.get("/openapi.json").json()
+    assert len(names) == len(lines) == sum(map(len, document["paths"].values())) and names[:4] == FIRST
+    assert names[-3:] == ["readyz", "healthz", "metrics"]
+    for name, line in zip(names, map(html.unescape, lines), strict=True):
+        curl, *words = shlex.split(line)
+        options = dict(pairwise(words))
+        url = next(word for word in words if "127.0.0.1" in word).partition(":8000")[2]
+        body = shop.get(f"{ONE}/log").content if "--data-binary" in options else options.get("-d", "").encode()
+        method = options.get("-X", "POST" if {"-d", "--data-binary"} & set(words) else "GET")
+        found = shop.request(
+            method, url, content=body, headers={"content-type": "application/x-www-form-urlencoded"} if body else {}
+        )
+        assert curl == "curl" and found.status_code < 300, (name, line, found.text)
+
+
+def test_curl_lines_have_a_key_where_the_service_asks_for_one(shop: Served) -> None:
+    text, key = new_key("read")
+    shop.service.store.add(key)
+    page = html.unescape(shop.get("/docs", headers={"authorization": f"Bearer {text}"}).text)
+    lines = re.findall(r'<pre class="curl">(.*?)</pre>', page)
+    assert [line for line in lines if "Bearer $KEY" not in line] == [line for line in lines if line.endswith("z")]
 
 
 def test_the_numbers_are_counted(shop: Served) -> None:

@@ -25,7 +25,12 @@ async def openapi(call: Call) -> dict[str, Any]:
 
 
 async def docs(call: Call) -> Response:
-    return page("docs.html", document=document())
+    from ensample.serve.api_page import shown_routes
+
+    host = call.headers.get("host", "127.0.0.1:8000")
+    address = f"https://{host}" if call.scope["scheme"] == "https" else host
+    routes = list(shown_routes(document(), address, has_keys=call.key is not None))
+    return page("docs.html", version=document()["info"]["version"], routes=routes)
 
 
 async def static_file(call: Call) -> Response:
