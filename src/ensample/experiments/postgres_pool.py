@@ -97,11 +97,11 @@ class Session:
 
     def execute(self, call: str, query: str, values: tuple[Any, ...] = (), size: int = 0) -> list[Any]:
         """Return the rows of a statement; `call` says in an error what it was for, `size` how many bytes go either way."""
+        self._pool.check_process()  # before the mutex, which a fork may have left locked
         with self._mutex:
             return self._execute(call, query, values, size)
 
     def _execute(self, call: str, query: str, values: tuple[Any, ...], size: int) -> list[Any]:
-        self._pool.check_process()
         limit = ANSWER + size / SPEED
         self._deadline = time.monotonic() + limit
         try:
