@@ -127,7 +127,8 @@ class LoggedData:
         seen = self.look_through()
         self.count, self.unrewarded = int(seen["count"][0]), int(seen["unrewarded"][0])
         if self.count == self.unrewarded:
-            before = f" before the first that waits for its reward: {BEYOND}" if self.waiting else ""
+            last = f"with which the last {self.waiting:,} rows are left out"
+            before = f" before the first that waits for its reward, {last}: {BEYOND}" if self.waiting else ""
             raise InvalidArgument("log", log, f"at least one row with a reward{before}")
         self.rarest = float(seen["rarest"][0])
         low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
