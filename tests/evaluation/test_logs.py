@@ -369,7 +369,9 @@ def test_a_log_without_a_wait_says_how_much_it_leaves_out_and_what_to_do():
     zeros, dropped = (es.evaluate(log, "logged", waiting=each) for each in ("zero", "drop"))
     assert (zeros.rows, zeros.logged, zeros.zeros) == (100, 0.5, 50) and (dropped.rows, dropped.logged) == (50, 1.0)
     assert "counted as 0: 50 rows without a reward so far" in zeros.warnings
-    with pytest.raises(es.InvalidArgument, match=r"before the first that waits .*, with which the last 98 rows are left out: .*--waiting zero"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"before the first that waits .*, with which the last 98 rows are left out: .*--waiting zero"
+    ):
         es.evaluate(log[2:], "uniform")
 
 
