@@ -74,10 +74,12 @@ def connected(address: str) -> Any:
 @contextmanager
 def database_errors(call: str) -> Iterator[None]:
     """Convert errors of the database. The address, which may have a password, and experiments are not in them."""
-    psycopg: Any = package("psycopg", USER)
     try:
         yield
-    except psycopg.Error as error:
+    except Exception as error:
+        psycopg = package("psycopg", USER)
+        if not isinstance(error, psycopg.Error):
+            raise
         number = errno.ENOSPC if isinstance(error, psycopg.errors.DiskFull) else errno.EIO
         raise StorageError(number, f"{call}: {type(error).__name__}", "postgresql") from error
 
@@ -139,10 +141,8 @@ class Session:
 
     def end(self) -> None:
         """Roll back what was not committed."""
-        psycopg: Any = package("psycopg", USER)
-        idle = psycopg.pq.TransactionStatus.IDLE
         with suppress(StorageError):
-            if not self.is_broken and self.connection.info.transaction_status != idle:
+            if not self.is_broken and self.connection.info.transaction_status.name != "IDLE":
                 self.execute("roll back", "ROLLBACK")
         with self._mutex:
             self._closed = True
@@ -211,13 +211,13 @@ class PostgresPool:
         raise AssertionError("the last attempt returns or raises")
 
     def _borrowed(self, call: str) -> Session:
-        psycopg: Any = package("psycopg", USER)
         self.check_process()
         if time.monotonic() < self._failed_at + PAUSE:
             raise StorageError(errno.EIO, f"{call}: not tried after {self.failure}", "postgresql")
         try:
-            session = Session(self, self._pool.getconn(timeout=CONNECTION))
-        except psycopg.Error as error:
+            with database_errors(call):
+                session = Session(self, self._pool.getconn(timeout=CONNECTION))
+        except StorageError as error:
             raise self.failed(f"{call}: no connection within {CONNECTION:g} s") from error
         self._sessions.add(session)
         return session

@@ -26,7 +26,7 @@ def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
         raise InvalidArgument("old", "postgresql", "a database with experiments")
     with staged_database(new) as address:
         rows = {}
-        with closing(PostgresPool(old, 1)) as source, closing(PostgresPool(address, 2)) as target:
+        with closing(PostgresPool(old, 1)) as source, closing(PostgresPool(address, 1)) as target:
             for name in heads:
                 storage = PostgresStorage(target, name)
                 rows[name] = carry_over(PostgresReader(source, name), storage, None, partial(show, name))
