@@ -190,6 +190,21 @@ def test_child_is_refused_the_stream_of_its_parent(pool: PostgresPool) -> None:
         check_refused(experiment, "postgresql")
 
 
+def test_child_opens_the_stream_of_its_parent_beside_it(pool: PostgresPool) -> None:
+    """Several processes may write to a stream, each over connections of its own."""
+    given = {"actions": NAMES, "recipe": SMALL, "seed": 0}
+
+    def open_there() -> object:
+        mine = begun(PostgresStorage(PostgresPool(pool.address), "shared"), {"name": "shared"}, given)
+        return mine.decide(id="child").action
+
+    with begun(PostgresStorage(pool, "shared"), {"name": "shared"}, given) as experiment:
+        said = in_child(open_there)
+        found = experiment.decision("child")
+        assert found is not None and found.action == said
+        experiment.verify()
+
+
 def test_answer_of_a_batch_that_forked_is_refused_in_the_child(tmp_path: Path) -> None:
     """A function inside `together` forks: the child unwinds through the commit of its parent."""
     path, said = tmp_path / "news.db", []
