@@ -8,6 +8,7 @@
     │   └── StudyError      a key of a study file, or a folder of results that cannot be used
     ├── AssumptionError     (also ValueError) a theorem called outside its assumptions
     ├── MissingPackage      (also ImportError) an optional package that is not installed
+    ├── ForkError           (also RuntimeError) used in a process that inherited it through a fork
     ├── PropensityError     a propensity that is not known exactly
     ├── SnapshotError       (also ValueError) a snapshot that is damaged, foreign, too new or cannot be
     ├── ServiceError        what `ensample.client` was refused, or had no answer to

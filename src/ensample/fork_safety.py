@@ -63,7 +63,7 @@ class Fork:
     """The forks of this process, one at a time, and the owners of locks."""
 
     def __init__(self) -> None:
-        self.owners: set[weakref.ref[Owner]] = set()  # set: adding and listing are atomic, those of a WeakSet are not
+        self.owners: set[weakref.ref[Owner]] = set()  # adding and copying are atomic, unlike those of a WeakSet
         self.turn = threading.Lock()
         self.held: list[tuple[Owner, Lock]] = []
         self.busy: list[Owner] = []
@@ -71,7 +71,7 @@ class Fork:
     def before(self) -> None:
         self.turn.acquire()
         deadline = time.monotonic() + PATIENCE
-        for reference in list(self.owners):
+        for reference in self.owners.copy():
             owner = reference()
             if owner is not None:
                 self.hold(owner, deadline)
