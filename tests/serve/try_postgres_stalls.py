@@ -38,10 +38,11 @@ from serve.try_kills import Ask, Client, connected, hash_of, look, request, resp
 from serve.try_postgres_kills import NAME, made
 
 CLIENTS = 6
+LABELS = ("server-a", "server-b")  # by which the database knows them
 PAUSED, CUT = 4.0, 6.0  # seconds that a stall lasts
 HOLDERS = """
 SELECT count(*) FROM pg_stat_activity
-WHERE state = 'idle in transaction' AND state_change < clock_timestamp() - interval '150 milliseconds'
+WHERE application_name = %s AND state = 'idle in transaction' AND state_change < clock_timestamp() - interval '150 milliseconds'
 """
 
 Found = dict[str, Any]
@@ -128,12 +129,12 @@ class Trial:
     async def pause(self, victim: int) -> None:
         process = self.servers[victim][0]
         stop, go_on = partial(os.kill, process, signal.SIGSTOP), partial(os.kill, process, signal.SIGCONT)
-        await self._stalled(victim, await self._within_batch(stop, go_on), PAUSED)
+        await self._stalled(victim, await self._within_batch(victim, stop, go_on), PAUSED)
         go_on()
 
     async def cut(self, victim: int) -> None:
         proxy = self.proxies[victim]
-        start = await self._within_batch(proxy.forwarding.clear, proxy.forwarding.set)
+        start = await self._within_batch(victim, proxy.forwarding.clear, proxy.forwarding.set)
         for client in self.clients_of(victim):
             client.slowest = 0.0
         port = self.servers[victim][1]
@@ -155,13 +156,13 @@ class Trial:
                 self.found["others"] = max(self.found["others"], time.monotonic() - start)
             await asyncio.sleep(0.05)
 
-    async def _within_batch(self, stop: Callable[[], None], go_on: Callable[[], None]) -> float:
+    async def _within_batch(self, victim: int, stop: Callable[[], None], go_on: Callable[[], None]) -> float:
         """Stop a server while it holds the lock: as often as it takes. Return when it was stopped."""
         while True:
             stop()
             start = time.monotonic()
             await asyncio.sleep(0.2)
-            if self.database.execute(HOLDERS).fetchone() != (0,):
+            if self.database.execute(HOLDERS, (LABELS[victim],)).fetchone() != (0,):
                 return start
             go_on()
             await asyncio.sleep(0.01)
@@ -204,10 +205,12 @@ async def get(port: int, path: str) -> tuple[int, Found]:
         writer.close()
 
 
-def through(listener: socket.socket, address: str) -> str:
-    """Return the address of the database by way of a proxy."""
-    parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{listener.getsockname()[1]}"))
+def address_for(server: int, listener: socket.socket | None, address: str) -> str:
+    """Return the address of the database with the label of a server, and by way of its proxy."""
+    parts = urlsplit(address)._replace(query=f"application_name={LABELS[server]}")
+    if listener is not None:
+        parts = parts._replace(netloc=f"{parts.username}@127.0.0.1:{listener.getsockname()[1]}")
+    return urlunsplit(parts)
 
 
 def main() -> None:
@@ -218,7 +221,7 @@ def main() -> None:
         postgres_pool.LIMITS.clear()
         postgres_pool.ANSWER = math.inf
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-    addresses = [through(listener, address) if kind == "cut" else address for listener in listeners]
+    addresses = [address_for(place, item if kind == "cut" else None, address) for place, item in enumerate(listeners)]
     found: Found = {"stalls": 0, "answers": 0, "again": 0, "lost": 0, "doubled": 0, "differ": 0, "unsaid": 0}
     found |= {"waited": 0.0, "slowest": 0.0, "others": 0.0, "back": 0.0}
 
