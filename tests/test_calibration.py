@@ -2,7 +2,6 @@
 
 import math
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -12,20 +11,18 @@ from sklearn.linear_model import BayesianRidge
 
 import ensample as es
 from conformance.policies import offered
-from ensample.calibration import BOLD, USUAL
-from ensample.kernels.bold import bold_rounds
 from ensample.kernels.calibration import SCRATCH, evidence, evidence_in
 from ensample.kernels.compile import kernel as compiled
-from ensample.models import LinearEnsemble
+from ensample.models import LinearEnsemble, LinearModel
 from evidence import holds
-from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, is_bold, most_likely
+from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, most_likely
 from simulation.test_lazy_law import p_value
 
 FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.0]
 THETA = np.array([0.5, -0.1, 3.0, 0.2])
 AUTO = {
     "ensemble": es.EnsembleSampling(size=15),
-    "ensemble, never bold": es.EnsembleSampling(size=15, bold=False),
+    "ensemble, stored members": es.EnsembleSampling(size=15, fresh=False),
     "ensemble, optimistic": es.EnsembleSampling(size=15, member=es.OptimisticMember()),
     "ensemble, Rademacher": es.EnsembleSampling(size=15, reward=es.Rademacher(0.3)),
     "ensemble, sphere": es.EnsembleSampling(size=15, initial=es.Sphere(7.0)),
@@ -34,6 +31,7 @@ AUTO = {
     "Thompson sampling": es.ThompsonSampling(),
     "LinUCB": es.LinUCB(),
     "information-directed": es.InformationDirected(size=15),
+    "information-directed, fresh members": es.InformationDirected(size=15, fresh=True),
     "greedy": es.Greedy(),
 }
 
@@ -121,20 +119,18 @@ def test_it_is_bayesian_ridge_with_these_priors() -> None:
     assert scales == pytest.approx((1.0 / ridge.alpha_, 1.0 / ridge.lambda_), rel=1e-6)
 
 
-@pytest.mark.parametrize("bold", [False, True])
-def test_members_are_those_of_the_textbook(bold: bool) -> None:
-    policy = es.EnsembleSampling(size=6, bold=bold).start(es.FiniteArms(FEATURES), seed=2)
+def test_stored_members_are_those_of_the_textbook() -> None:
+    policy = es.EnsembleSampling(size=6, fresh=False).start(es.FiniteArms(FEATURES), seed=2)
     model = policy.model
     assert isinstance(model, LinearEnsemble)
-    factors = (USUAL, BOLD) if bold else (0.75, 0.75)
-    slow = Textbook(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[8:].T.copy(), *factors)
+    slow = Textbook(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[8:].T.copy(), 0.75)
     rng = np.random.default_rng(0)
     for t in range(120):
         decision = policy.decide()
         y = float(decision.features @ THETA + rng.normal())
         policy.update(decision, y)
         slow.learn(decision.features, y, model.perturbations(t))
-        np.testing.assert_allclose(policy.estimates, slow.estimates(t + 1), rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(policy.estimates, slow.estimates(), rtol=1e-8, atol=1e-9)
     calibration = policy.calibration
     assert calibration is not None
     assert calibration.sigma == pytest.approx(math.sqrt(slow.noise)) and calibration.tau == pytest.approx(
@@ -144,69 +140,23 @@ def test_members_are_those_of_the_textbook(bold: bool) -> None:
     assert 0.7 < calibration.sigma < 1.4 and 0.0 < calibration.effective < 4.0
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"scale": 0.3},
-        {"initial": es.Gaussian(), "reward": es.Gaussian()},
-        {"member": es.OptimisticMember()},
-        {"model": es.Logistic()},
-    ],
-    ids=str,
-)
-def test_bold_rounds_are_for_learned_scales_of_linear_models(other: dict[str, object]) -> None:
-    """Elsewhere "auto" has none, and is what False is."""
-    with pytest.raises(es.InvalidArgument, match='bold = True: expected False or "auto" but for a linear model'):
-        es.EnsembleSampling(bold=True, **other)  # type: ignore[arg-type]
-    auto, never = es.EnsembleSampling(**other), es.EnsembleSampling(bold=False, **other)  # type: ignore[arg-type]
-    assert (auto.bold_scale, auto.boldness) == (never.bold_scale, never.boldness) == (0.0, 0.75)
-
-
-@pytest.mark.parametrize("other", [{}, {"intercept": True}, {"half_life": 50}, {"regularization": 2.0}], ids=str)
-def test_bold_rounds_are_the_default(other: dict[str, object]) -> None:
-    auto, always = es.EnsembleSampling(**other), es.EnsembleSampling(bold=True, **other)  # type: ignore[arg-type]
-    assert (auto.bold_scale, auto.boldness) == (always.bold_scale, always.boldness) == (BOLD, USUAL)
-
-
-@pytest.mark.parametrize("bold", [False, True, "auto"])
-def test_files_keep_what_they_say_of_bold_rounds(bold: bool | Literal["auto"], tmp_path: Path) -> None:
-    policy = es.EnsembleSampling(size=3, bold=bold).start(es.FiniteArms(FEATURES), seed=0)
-    policy.update(policy.decide(), 1.0)
-    policy.save(tmp_path / "snapshot")
-    loaded = es.load(tmp_path / "snapshot")
-    assert loaded.recipe == policy.recipe and loaded.recipe.bold == bold
-    assert loaded.inflation == policy.inflation == (BOLD if bold else 0.75) * policy.calibration.sigma  # round 1
-
-
-@pytest.mark.parametrize("value", ["never", 1, None])
-def test_bold_is_said_in_words_that_are_known(value: object) -> None:
-    with pytest.raises(es.EnsampleError, match=r"bold = .*: expected True"):
-        es.EnsembleSampling(bold=value)  # type: ignore[arg-type]
-
-
-def test_which_rounds_are_bold() -> None:
-    found = {n for n in range(3000) if is_bold(n)}
-    assert {n for n in bold_rounds() if n < 3000} == found and sorted(found)[:10] == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19]
-    assert len(found) == 32 and len(bold_rounds()) < 200
-
-
 def unlucky(recipe: es.EnsembleSampling) -> list[bool]:
     """Whether arm 1, whose one reward was low, may be played in round n + 1."""
     policy = recipe.start(es.FiniteArms(np.eye(2)), seed=0)
     policy.update(1, 2.5)
     wanted = []
-    for t in range(150):
+    for t in range(1000):
         wanted.append(bool(policy.propensities()[1] > 0.0))
         policy.update(0, 5.0 + math.sin(t))
     return wanted
 
 
-def test_bold_rounds_alone_want_an_arm_that_was_unlucky() -> None:
-    """Negative controls: without bold rounds nobody does."""
+def test_an_arm_that_was_unlucky_is_tried_again_if_observations_age() -> None:
+    """Negative controls: of stored members, and of fresh ones without ageing, hardly any does."""
     wanted = unlucky(es.EnsembleSampling())
-    assert wanted[20:] == [is_bold(n + 1) for n in range(20, 150)]
-    for recipe in (es.EnsembleSampling(bold=False), es.EnsembleSampling(scale=0.6)):
-        assert not any(unlucky(recipe)[20:])
+    assert sum(wanted[400:]) > 20
+    for recipe in (es.EnsembleSampling(fresh=False), es.EnsembleSampling(ageing=0.0), es.EnsembleSampling(scale=0.6)):
+        assert sum(unlucky(recipe)[400:]) < 3
 
 
 def unrewarded(recipe: es.EnsembleSampling) -> es.Policy:
@@ -218,26 +168,17 @@ def unrewarded(recipe: es.EnsembleSampling) -> es.Policy:
     return policy
 
 
-def test_decisions_without_rewards_in_between_are_no_bolder_than_others() -> None:
-    """Rounds 30 to 1,029: as many are bold as if rewards were prompt."""
-    policy = unrewarded(es.EnsembleSampling())
-    decisions = [policy.decide() for _ in range(1000)]
-    wanted = [policy.propensity(decision) < 1.0 for decision in decisions]
-    assert wanted == [is_bold(round) for round in range(30, 1030)] and sum(wanted) == 16
-    assert all(decision.arm == 0 for decision in decisions if not is_bold(decision.round))
-    assert any(decision.arm == 1 for decision in decisions)
-
-
+@pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("other", [{}, {"intercept": True}, {"half_life": 40}], ids=str)
-def test_propensities_are_those_of_the_round(other: dict[str, object]) -> None:
-    """Against the members one by one, in bold rounds and others, without rewards in between."""
-    recipe = es.EnsembleSampling(size=20, **other)  # type: ignore[arg-type]
+def test_propensities_are_the_counted_votes_of_the_round(other: dict[str, object], fresh: bool) -> None:
+    """Against the members one by one, without rewards in between; fresh members differ from round to round."""
+    recipe = es.EnsembleSampling(size=20, fresh=fresh, **other)  # type: ignore[arg-type]
     policy = recipe.start(es.FiniteArms(FEATURES), seed=1)
     rng = np.random.default_rng(0)
     for _ in range(40):
         decision = policy.decide()
         policy.update(decision, float(decision.features @ THETA + rng.normal(0.0, 3.0)))
-    shares = []
+    shares, members = [], set()
     for t in range(40, 70):
         rows = np.hstack([FEATURES, np.ones((8, 1))]) if recipe.intercept else FEATURES
         liked = (policy.estimates @ rows.T).argmax(axis=1)
@@ -246,44 +187,50 @@ def test_propensities_are_those_of_the_round(other: dict[str, object]) -> None:
         assert policy.sampled_propensities(20).shares.tolist() == counted.tolist()
         decision = policy.decide(propensity=t % 2 == 0)
         assert decision.arm == liked[decision.member] and policy.propensity(decision) == counted[decision.arm]
-        assert policy.inflation == (BOLD if is_bold(t + 1) else USUAL) * policy.calibration.sigma
+        assert policy.inflation == (0.65 if fresh else 0.75) * policy.calibration.sigma
         shares.append(counted.tolist())
-    usual = [share for t, share in enumerate(shares, 40) if not is_bold(t)]
-    bold = [share for t, share in enumerate(shares, 40) if is_bold(t)]
-    assert len(bold) == 2 and all(share == usual[0] for share in usual) and all(share == bold[0] for share in bold)
-    assert bold[0] != usual[0]
+        members.add(decision.member)
+    if fresh:
+        assert members == {0} and len({tuple(share) for share in shares}) > 2
+    else:
+        assert len(members) > 5 and all(share == shares[0] for share in shares)
 
 
-def test_rounds_are_as_bold_again_in_snapshots_and_replays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fresh", [False, True])
+def test_rounds_have_the_same_propensities_in_snapshots_and_replays(fresh: bool, tmp_path: Path) -> None:
     """Open decisions have the propensities of their rounds, and so have the rounds to come."""
-    policy = unrewarded(es.EnsembleSampling())
+    policy = unrewarded(es.EnsembleSampling(fresh=fresh))
     decisions = [policy.decide() for _ in range(31)]  # rounds 30 to 60
     policy.save(tmp_path / "snapshot")
     loaded = es.load(tmp_path / "snapshot")
+    assert loaded.recipe == policy.recipe and loaded.inflation == policy.inflation
     replayed = policy.recipe.replay(policy.arms, policy.log(), 0, round=61)
     known = [policy.propensity(decision) for decision in decisions]
     assert [loaded.propensity(decision) for decision in decisions] == known
-    assert [share < 1.0 for share in known] == [is_bold(round) for round in range(30, 61)]
-    for round in range(61, 80):
+    assert [replayed.propensities(round=decision.round)[decision.arm] for decision in decisions] == known
+    assert len(set(known)) > 2 if fresh else set(known) == {1.0}
+    for _ in range(61, 80):
         shares = [each.propensities().tolist() for each in (policy, loaded, replayed)]
-        assert shares[0] == shares[1] == shares[2] and (shares[0][1] > 0.0) == is_bold(round)
+        assert shares[0] == shares[1] == shares[2]
         assert len({each.decide().arm for each in (policy, loaded, replayed)}) == 1
 
 
+@pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("arms", [es.FiniteArms(FEATURES), es.ChangingArms(4), es.UnitBall(4)], ids=repr)
-def test_inflation_in_bold_rounds(arms: es.Arms) -> None:
+def test_perturbations_are_multiplied_by_the_learned_noise(arms: es.Arms, fresh: bool) -> None:
     """Whatever calibrates meanwhile: on changing arms a feature that is seen for the first time does."""
-    policy = es.EnsembleSampling(size=3).start(arms, seed=0)
+    policy = es.EnsembleSampling(size=3, fresh=fresh).start(arms, seed=0)
     for t in range(60):
         x = FEATURES[t % 8] * [1.0, 1.0, t > 20, t > 41]
         policy.update(x, math.sin(t))
         calibration = policy.calibration
         assert calibration is not None
-        assert policy.inflation == (BOLD if is_bold(t + 1) else USUAL) * calibration.sigma
+        assert policy.inflation == (0.65 if fresh else 0.75) * calibration.sigma
 
 
-def test_a_regularization_that_is_given_is_kept() -> None:
-    policy = es.EnsembleSampling(size=6, regularization=2.0).start(es.FiniteArms(FEATURES), seed=2)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_regularization_that_is_given_is_kept(fresh: bool) -> None:
+    policy = es.EnsembleSampling(size=6, regularization=2.0, fresh=fresh).start(es.FiniteArms(FEATURES), seed=2)
     rng = np.random.default_rng(0)
     for _ in range(300):
         decision = policy.decide()
@@ -293,13 +240,14 @@ def test_a_regularization_that_is_given_is_kept() -> None:
     assert policy.calibration is not None and policy.calibration.lam == 2.0 and 0.7 < policy.calibration.sigma < 1.4
 
 
-def test_what_is_due_is_done_between_two_calibrations() -> None:
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_is_due_is_done_between_two_calibrations(fresh: bool) -> None:
     """After the 256th observation V^-1 is computed anew; the scales are not."""
-    policy = es.EnsembleSampling(size=15).start(es.FiniteArms(FEATURES))
+    policy = es.EnsembleSampling(size=15, fresh=fresh).start(es.FiniteArms(FEATURES))
     for t in range(256):
         policy.update(t % 8, float(FEATURES[t % 8] @ THETA) + t % 3)
     model = policy.model
-    assert isinstance(model, LinearEnsemble) and model.known.asked[0] < 256
+    assert isinstance(model, LinearModel) and model.known.asked[0] < 256
     np.testing.assert_allclose(model.inverse @ model.gram, np.eye(4), atol=1e-13)
     assert model.information == pytest.approx(np.linalg.slogdet(model.gram)[1] - np.log(model.parts.prior).sum(), rel=1e-12)
 
@@ -323,9 +271,9 @@ def test_powers_of_two_change_no_decision(name: str, power: int, powers: list[in
     assert play(AUTO[name], FEATURES * units, 60, stretch=2.0**power) == play(AUTO[name], FEATURES, 60)
 
 
-@pytest.mark.parametrize("name", ["ensemble", "Thompson sampling", "LinUCB"])
+@pytest.mark.parametrize("name", ["ensemble", "ensemble, stored members", "Thompson sampling", "LinUCB"])
 def test_other_units_change_no_decision(name: str) -> None:
-    rounds = 5000 if name == "ensemble" else 1000
+    rounds = 5000 if name.startswith("ensemble") else 1000
     assert play(AUTO[name], FEATURES * [3.7, 1.0, 1e-4, 1e5], rounds, stretch=3.7) == play(AUTO[name], FEATURES, rounds)
 
 
@@ -346,32 +294,33 @@ def test_permuted_coordinates_have_the_same_scales(order: list[int]) -> None:
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12)
 
 
-def permuted(order: list[int], seed: int) -> np.ndarray:
+def permuted(recipe: es.Recipe, order: list[int], seed: int) -> np.ndarray:
     """Regret and pulls after 100 rounds of a problem whose coordinates are in this order: [runs, 1 + K]."""
     problem = es.LinearProblem(es.FiniteArms(FEATURES[:, order]), THETA[order], 2.0)
-    result = es.simulate(es.EnsembleSampling(size=10), problem, 100, 1500, seed, checkpoints=1)
+    result = es.simulate(recipe, problem, 100, 1500, seed, checkpoints=1)
     assert result.pulls is not None
     return np.hstack([result.regret, result.pulls])
 
 
-def test_permuted_coordinates_have_the_same_law() -> None:
+@pytest.mark.parametrize("fresh", [False, True])
+def test_permuted_coordinates_have_the_same_law(fresh: bool) -> None:
     """The negative control does not know the sizes of features."""
-    one = permuted([0, 1, 2, 3], 1)
-    assert holds(p_value(one, permuted([2, 0, 3, 1], 2)))
-    wrong = es.EnsembleSampling(size=10, scale=1.0)
-    problem = es.LinearProblem(es.FiniteArms(FEATURES), THETA, 2.0)
-    other = es.simulate(wrong, problem, 100, 1500, 3, checkpoints=1)
-    assert not holds(p_value(one, np.hstack([other.regret, other.pulls])))
+    recipe = es.EnsembleSampling(size=10, fresh=fresh)
+    one = permuted(recipe, [0, 1, 2, 3], 1)
+    assert holds(p_value(one, permuted(recipe, [2, 0, 3, 1], 2)))
+    wrong = es.EnsembleSampling(size=10, scale=1.0, fresh=fresh)
+    assert not holds(p_value(one, permuted(wrong, [0, 1, 2, 3], 3)))
 
 
-def test_a_fixed_scale_notices_units() -> None:
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_fixed_scale_notices_units(fresh: bool) -> None:
     """Negative control."""
-    fixed = es.EnsembleSampling(size=15, scale=1.0)
+    fixed = es.EnsembleSampling(size=15, scale=1.0, fresh=fresh)
     assert play(fixed, FEATURES, 60, stretch=2.0**-10) != play(fixed, FEATURES, 60)
     assert play(fixed, FEATURES * 2.0**-10, 60) != play(fixed, FEATURES, 60)
 
 
-@pytest.mark.parametrize("name", ["ensemble", "Thompson sampling", "LinUCB", "greedy"])
+@pytest.mark.parametrize("name", ["ensemble", "ensemble, stored members", "Thompson sampling", "LinUCB", "greedy"])
 def test_units_do_not_matter_where_arms_change(name: str) -> None:
     """Each round brings its own arms; a feature that was never played has the unit of the offer."""
     units = 2.0 ** np.array([3, -7, 0])
@@ -421,9 +370,10 @@ def test_degenerate_data(name: str, kind: str) -> None:
         assert decision.arm == np.argmax(FEATURES @ THETA)
 
 
-def test_zeros_alone_are_explored() -> None:
+@pytest.mark.parametrize("name", ["ensemble", "ensemble, stored members"])
+def test_zeros_alone_are_explored(name: str) -> None:
     """Until a reward comes: a policy that learned nothing is not stuck on an arm."""
-    assert len(set(play(AUTO["ensemble"], FEATURES, 100, stretch=0.0))) > 3
+    assert len(set(play(AUTO[name], FEATURES, 100, stretch=0.0))) > 3
 
 
 @pytest.mark.parametrize(
@@ -432,3 +382,15 @@ def test_zeros_alone_are_explored() -> None:
 def test_bad_fields(field: str, value: object) -> None:
     with pytest.raises(es.InvalidArgument, match=field):
         es.EnsembleSampling(size=3, **{field: value})
+
+
+def test_radius_of_linucb_grows_with_the_rewards() -> None:
+    policy = es.LinUCB().start(es.FiniteArms(FEATURES), seed=0)
+    rng, seen = np.random.default_rng(1), 0
+    for count in (1, 10, 100, 1000):
+        policy.update_many(np.arange(seen, count) % 8, rng.normal(size=count - seen))
+        seen = count
+        calibration = policy.calibration
+        assert calibration is not None
+        radius = calibration.sigma * math.sqrt(4.0 + 0.5 * math.log1p(count / 100))
+        assert policy.beta == pytest.approx(radius, rel=1e-12)

@@ -39,9 +39,9 @@ def observed(recipe: es.EnsembleSampling, rounds: int, seed: int = 0) -> tuple[e
 
 RECIPES = {
     "fixed": es.EnsembleSampling(size=8, scale=0.5, regularization=2.0, half_life=7),
-    "calibrated": es.EnsembleSampling(size=8, half_life=7),
-    "calibrated, brief": es.EnsembleSampling(size=8, half_life=0.4),
-    "calibrated, long": es.EnsembleSampling(size=8, half_life=1e9),
+    "calibrated": es.EnsembleSampling(size=8, half_life=7, fresh=False),
+    "calibrated, brief": es.EnsembleSampling(size=8, half_life=0.4, fresh=False),
+    "calibrated, long": es.EnsembleSampling(size=8, half_life=1e9, fresh=False),
     "other laws": es.EnsembleSampling(size=8, scale=0.5, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), half_life=7),
     "other laws, calibrated": es.EnsembleSampling(size=8, initial=es.Sphere(), reward=es.Uniform(), half_life=7),
 }
@@ -60,8 +60,9 @@ def test_it_is_the_whole_history_with_weights(name: str) -> None:
         assert policy.calibration.sigma == pytest.approx(math.sqrt(twin.noise), rel=1e-8)
 
 
-def test_on_changing_arms_the_units_are_those_of_all_that_was_seen() -> None:
-    policy = es.EnsembleSampling(size=4, half_life=3).start(es.ChangingArms(2), seed=0)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_on_changing_arms_the_units_are_those_of_all_that_was_seen(fresh: bool) -> None:
+    policy = es.EnsembleSampling(size=4, half_life=3, fresh=fresh).start(es.ChangingArms(2), seed=0)
     rng = np.random.default_rng(0)
     for t in range(400):  # the second feature is there in the beginning only
         decision = policy.decide(rng.standard_normal((4, 2)) * [1.0, 100.0 if t < 20 else 0.0])
@@ -80,8 +81,22 @@ def whitened(policy: es.Policy, scale: float) -> np.ndarray:
 def test_the_covariance_of_the_members_follows_the_gram(rounds: int) -> None:
     policy, _ = observed(es.EnsembleSampling(size=5000, scale=0.5, regularization=3.0, half_life=8), rounds, seed=1)
     assert holds(gaussian_p_value(whitened(policy, 0.5)))
-    policy, _ = observed(es.EnsembleSampling(size=5000, half_life=8), rounds, seed=2)
+    policy, _ = observed(es.EnsembleSampling(size=5000, half_life=8, fresh=False), rounds, seed=2)
     assert holds(gaussian_p_value(whitened(policy, policy.inflation)))
+
+
+@pytest.mark.parametrize("rounds", [5, 60])
+def test_the_covariance_of_fresh_members_follows_the_gram(rounds: int) -> None:
+    """The negative control ages its observations."""
+    for scale in (0.5, "auto"):
+        for ageing in (0.0, 0.1):
+            recipe = es.EnsembleSampling(size=5000, scale=scale, half_life=8, fresh=True, ageing=ageing)
+            policy, rng = recipe.start(ARMS, 3), np.random.default_rng(3)
+            for _ in range(rounds):
+                decision = policy.decide()
+                policy.update(decision, float(rng.normal(decision.features @ [0.5, -0.2, 0.3], 0.2)))
+            size = policy.inflation if policy.calibration is not None else 0.5
+            assert holds(gaussian_p_value(whitened(policy, size))) == (ageing == 0.0)
 
 
 def test_a_prior_that_is_not_fed_is_caught() -> None:
@@ -110,7 +125,8 @@ def test_nothing_winds_up() -> None:
 
 
 def test_a_very_long_half_life_forgets_nothing() -> None:
-    for recipe in (es.EnsembleSampling(size=6, scale=0.5), es.ThompsonSampling(), es.LinUCB(), es.Greedy()):
+    fresh, stored = es.EnsembleSampling(size=6), es.EnsembleSampling(size=6, scale=0.5)
+    for recipe in (fresh, stored, es.ThompsonSampling(), es.LinUCB(), es.Greedy()):
         plain, long = recipe.start(ARMS, 3), replace(recipe, half_life=1e60).start(ARMS, 3)
         rng = np.random.default_rng(3)
         for _ in range(50):
@@ -119,6 +135,8 @@ def test_a_very_long_half_life_forgets_nothing() -> None:
             long.update(arm, y)
         np.testing.assert_allclose(long.mean, plain.mean, rtol=1e-9)
         np.testing.assert_allclose(long.gram, plain.gram, rtol=1e-12)
+        if recipe is fresh:
+            np.testing.assert_allclose(long.estimates, plain.estimates, rtol=1e-9)
 
 
 OPENED = es.LinearProblem(WARMED.arms, WARMED.theta, 0.5, warmup=[0, 1, 2, 0, 1], opening=[2, 1, 0])
@@ -126,6 +144,8 @@ DRIFT, SWITCH = es.problem("drift", dim=2, arms=4, step=0.1), es.problem("switch
 FORGETTING = [
     es.EnsembleSampling(size=10, scale=0.5, half_life=20),
     es.EnsembleSampling(size=10, half_life=20),
+    es.EnsembleSampling(size=10, half_life=20, fresh=False),
+    es.EnsembleSampling(size=10, scale=0.5, half_life=20, fresh=True),
     es.EnsembleSampling(size=10, reward=es.Rademacher(), initial=es.Sphere(), half_life=20),
     es.EnsembleSampling(size=10, half_life=20, member=es.OptimisticMember()),
     es.PerturbedHistory(half_life=20),
@@ -138,7 +158,7 @@ FORGETTING = [
 @pytest.mark.parametrize("problem", [OPENED, DRIFT], ids=["opened", "drift"])
 def test_kernels_play_as_live_policies_do(recipe: es.Recipe, problem: es.Problem | es.Family) -> None:
     kernel = es.simulate(recipe, problem, 60, 2000, seed=1, checkpoints=2)
-    assert kernel.evaluation == "eager" and kernel.pulls is not None
+    assert kernel.evaluation == ("lazy" if getattr(recipe, "draws_fresh", False) else "eager") and kernel.pulls is not None
     live = outcomes(recipe, problem, 60, "live", 2, runs=300)
     assert holds(p_value(np.hstack([kernel.regret, kernel.pulls]), live))
 
@@ -155,12 +175,14 @@ def test_kernels_of_certain_recipes_give_the_same_regret(half_life: float | None
 
 def test_another_half_life_is_caught() -> None:
     """Negative control of the laws above."""
-    one, other = (outcomes(replace(FORGETTING[1], half_life=h), DRIFT, 60, "eager", s) for h, s in ((20, 1), (2, 2)))
-    assert not holds(p_value(one, other))
+    for recipe, way in zip(FORGETTING[1:3], ("lazy", "eager"), strict=True):
+        one, other = (outcomes(replace(recipe, half_life=h), DRIFT, 60, way, s) for h, s in ((20, 1), (2, 2)))
+        assert not holds(p_value(one, other))
 
 
 KNOWING = {
     (es.EnsembleSampling, World, Evaluation.EAGER),
+    (es.EnsembleSampling, World, Evaluation.LAZY),  # fresh members
     (es.PerturbedHistory, World, Evaluation.EAGER),
     (es.ThompsonSampling, World, Evaluation.EAGER),
     (es.LinUCB, World, Evaluation.EAGER),
@@ -168,12 +190,16 @@ KNOWING = {
 }
 
 
+STORED: dict[type[es.Recipe], dict[str, bool]] = {es.EnsembleSampling: {"fresh": False}}
+
+
 def test_no_kernel_ignores_a_half_life() -> None:
     """Those that run a recipe with one are tested above; all others say why they do not."""
     able = set()
     for (kind, place), kernels in KERNELS.items():
         if "half_life" in getattr(kind, "__dataclass_fields__", {}):
-            able |= {(kind, place, kernel.way) for kernel in kernels if not kernel.obstacle(kind(half_life=9))}
+            for recipe in (kind(half_life=9), replace(kind(half_life=9), **STORED.get(kind, {}))):
+                able |= {(kind, place, kernel.way) for kernel in kernels if not kernel.obstacle(recipe)}
     assert able == KNOWING
     assert {place for kind, place in KERNELS if kind is es.EnsembleSampling} == {World, Scene}
     for form in ("closed", "determinant"):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import ensample as es
-from ensample.calibration import BOLD, USUAL
 from ensample.models import EnsembleWithIntercept
 from evidence import FALSE_ALARM
 from naive.intercept import TextbookWithIntercept
@@ -18,15 +17,24 @@ FEATURES = np.random.default_rng(3).standard_normal((8, 4)) * [1.0, 5.0, 0.1, 2.
 THETA = np.array([5.0, -1.0, 30.0, 2.0])
 RECIPES = {
     "uniform": es.EnsembleSampling(size=15, intercept=True),
+    "stored members": es.EnsembleSampling(size=15, intercept=True, fresh=False),
     "optimistic": es.EnsembleSampling(size=15, member=es.OptimisticMember(), intercept=True),
     "regularization given": es.EnsembleSampling(size=15, regularization=0.3, intercept=True),
     "scale given": es.EnsembleSampling(size=15, scale=3.0, intercept=True),
+    "scale given, fresh members": es.EnsembleSampling(size=15, scale=3.0, intercept=True, fresh=True),
 }
 PLACES = {
     "finite": es.FiniteArms(FEATURES),
     "changing": es.ChangingArms(4),
     "ball": es.UnitBall(4),
     "box": es.Box([-1.0] * 4, [1.0, 2.0, 0.5, 1.0]),
+}
+
+
+WAYS = {
+    "lazy": lambda recipe: recipe.member == es.UniformMember(),
+    "eager": lambda recipe: not recipe.draws_fresh,
+    "live": lambda recipe: True,
 }
 
 
@@ -63,25 +71,26 @@ def test_without_it_a_number_matters() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["uniform", "stored members"])
 @pytest.mark.parametrize("power", [-20, 7, 30])
-def test_units_of_rewards_change_no_decision(power: int) -> None:
-    recipe = RECIPES["uniform"]
+def test_units_of_rewards_change_no_decision(power: int, name: str) -> None:
+    recipe = RECIPES[name]
     assert play(recipe, PLACES["finite"], 80, 5.0, 2.0**power)[1] == play(recipe, PLACES["finite"], 80, 5.0)[1]
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4])
-def test_members_are_those_of_the_textbook(shift: float) -> None:
-    policy = es.EnsembleSampling(size=6, intercept=True).start(es.FiniteArms(FEATURES), seed=2)
+def test_stored_members_are_those_of_the_textbook(shift: float) -> None:
+    policy = es.EnsembleSampling(size=6, intercept=True, fresh=False).start(es.FiniteArms(FEATURES), seed=2)
     model = policy.model
     assert isinstance(model, EnsembleWithIntercept)
-    slow = TextbookWithIntercept(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), USUAL, BOLD)
+    slow = TextbookWithIntercept(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), 0.75)
     rng = np.random.default_rng(0)
     for t in range(120):
         decision = policy.decide()
         y = float(decision.features @ THETA + rng.normal() + shift)
         policy.update(decision, y)
         slow.learn(decision.features, y, model.perturbations(t))
-        np.testing.assert_allclose(policy.estimates, slow.estimates(t + 1), rtol=1e-6, atol=1e-5)
+        np.testing.assert_allclose(policy.estimates, slow.estimates(), rtol=1e-6, atol=1e-5)
     calibration = policy.calibration
     assert calibration is not None and calibration.count == slow.asked
     assert calibration.sigma == pytest.approx(math.sqrt(slow.noise), rel=1e-6)
@@ -90,12 +99,13 @@ def test_members_are_those_of_the_textbook(shift: float) -> None:
     )
 
 
-def test_shapes_and_what_they_mean() -> None:
-    policy, _ = play(RECIPES["uniform"], PLACES["finite"], 400, 20.0)
+@pytest.mark.parametrize("name", ["uniform", "stored members"])
+def test_shapes_and_what_they_mean(name: str) -> None:
+    policy, _ = play(RECIPES[name], PLACES["finite"], 400, 20.0)
     log = policy.log()
     assert policy.mean.shape == (5,) and policy.estimates.shape == (15, 5) and policy.gram.shape == (5, 5)
     assert policy.gram[4].tolist() == pytest.approx([*log.features.sum(axis=0), 400.0])
-    scores = policy.model.scores(3, FEATURES)
+    scores = policy.model.at(policy.round).scores(3, FEATURES)
     theta = policy.estimates[3]
     np.testing.assert_allclose(scores, FEATURES @ theta[:4] + theta[4])
     assert policy.votes()[3] == np.argmax(scores)
@@ -103,11 +113,12 @@ def test_shapes_and_what_they_mean() -> None:
     assert diagnosed.ridge_error is not None and diagnosed.perturbation_norms.shape == (15,)
 
 
-def test_equal_rewards_are_explored() -> None:
+@pytest.mark.parametrize("name", ["uniform", "stored members"])
+def test_equal_rewards_are_explored(name: str) -> None:
     """Nothing is known of the scales while all rewards are equal: whatever they are, as while they are 0."""
     arms = []
     for level in (0.0, 7.0):
-        policy = es.EnsembleSampling(size=15, intercept=True).start(es.FiniteArms(FEATURES), seed=0)
+        policy = RECIPES[name].start(es.FiniteArms(FEATURES), seed=0)
         arms.append([])
         for _ in range(100):
             decision = policy.decide()
@@ -117,22 +128,32 @@ def test_equal_rewards_are_explored() -> None:
     assert arms[0] == arms[1] and len(set(arms[0])) > 3
 
 
-@pytest.mark.parametrize("member", [es.UniformMember(), es.OptimisticMember()])
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        es.EnsembleSampling(size=10, intercept=True),
+        es.EnsembleSampling(size=10, intercept=True, fresh=False),
+        es.EnsembleSampling(size=10, intercept=True, member=es.OptimisticMember()),
+    ],
+    ids=["fresh", "stored", "optimistic"],
+)
 @pytest.mark.parametrize("shift", [0.0, 20.0])
-def test_every_evaluation_has_one_law(member: es.MemberRule, shift: float) -> None:
-    recipe = es.EnsembleSampling(size=10, member=member, intercept=True)
+def test_every_evaluation_has_one_law(recipe: es.EnsembleSampling, shift: float) -> None:
     theta, features = [0.5, -0.2, 0.3], np.random.default_rng(1).standard_normal((5, 3)) / 2
     problem = es.ShiftedProblem(es.FiniteArms(features), theta, 0.5, shift)
-    ways = ["eager", "live"] if isinstance(member, es.OptimisticMember) else ["lazy", "eager", "live"]
+    ways = [way for way, known in WAYS.items() if known(recipe)]
     found = [es.simulate(recipe, problem, 60, runs=300, evaluation=way, seed=place) for place, way in enumerate(ways)]
     for other in found[1:]:
         assert stats.ks_2samp(found[0].regret[:, -1], other.regret[:, -1]).pvalue > FALSE_ALARM
 
 
-def test_where_it_helps() -> None:
+@pytest.mark.parametrize("fresh", [False, True])
+def test_where_it_helps(fresh: bool) -> None:
     """Also the negative control of the test of laws."""
     problem = es.problem("rescaled", dim=10, shift=20.0)
-    with_it, without = (es.simulate(es.EnsembleSampling(intercept=on), problem, 500, runs=50) for on in (True, False))
+    with_it, without = (
+        es.simulate(es.EnsembleSampling(intercept=on, fresh=fresh), problem, 500, runs=50) for on in (True, False)
+    )
     assert stats.ks_2samp(with_it.regret[:, -1], without.regret[:, -1], alternative="greater").pvalue < FALSE_ALARM
 
 
@@ -140,10 +161,13 @@ def test_where_it_helps() -> None:
     ("recipe", "problem", "said"),
     [
         (RECIPES["scale given"], es.problem("sphere", dim=3, arms=4), 'only where scale="auto"'),
+        (RECIPES["scale given, fresh members"], es.problem("sphere", dim=3, arms=4), 'only where scale="auto"'),
+        (RECIPES["stored members"], es.problem("contextual", dim=3, arms=4), "finitely many arms stand"),
         (RECIPES["uniform"], es.problem("contextual", dim=3, arms=4), "finitely many arms stand"),
     ],
 )
-def test_others_are_simulated_live(recipe: es.Recipe, problem: es.Family, said: str) -> None:
+def test_others_are_simulated_live(recipe: es.Recipe, problem: es.Family, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ensample.simulation.registry.SAID", set())  # warnings come once in a process
     with pytest.warns(es.LiveSimulationWarning, match=said):
         assert es.simulate(recipe, problem, 5, runs=1).evaluation == "live"
 
@@ -165,8 +189,9 @@ def test_bad_input() -> None:
         policy.update([1.0, 2.0, 3.0, 4.0, 1.0], 1.0)
 
 
-def test_a_snapshot_whose_origin_is_not_the_first_reward_is_refused(tmp_path) -> None:
-    policy, _ = play(RECIPES["uniform"], PLACES["finite"], 20, 5.0)
+@pytest.mark.parametrize("name", ["uniform", "stored members"])
+def test_a_snapshot_whose_origin_is_not_the_first_reward_is_refused(name: str, tmp_path) -> None:
+    policy, _ = play(RECIPES[name], PLACES["finite"], 20, 5.0)
     policy.model.origin[0] += 1.0
     policy.save(tmp_path / "policy.safetensors")
     with pytest.raises(es.SnapshotError, match="origin"):

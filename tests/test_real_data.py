@@ -73,7 +73,7 @@ def test_data_is_measured_by_itself_and_into_a_page_with_marks(quick: None, tmp_
 
 
 def test_the_digits_are_those_of_everybody() -> None:
-    theirs = package("sklearn.datasets").load_digits()
+    theirs = package("sklearn.datasets", "test_real_data.py").load_digits()
     images, labels = digits()
     np.testing.assert_array_equal(16.0 * images, theirs.data)
     np.testing.assert_array_equal(labels, theirs.target)

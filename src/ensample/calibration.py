@@ -16,13 +16,6 @@ least m2/x2, so that a parameter that looks small is not taken for nothing. It i
 whenever n has grown by a quarter. The members follow: theta^j = V^-1 (b + f sigma (sqrt(lam) w^j + sum x z^j)) with unit
 perturbations, Algorithm 1 with the laws of the moment.
 
-Bold rounds. Where the first rewards of an arm were unlucky, no member may want it, and as the arms that are played instead say
-nothing of it, none ever will: the run is stuck. So in `EnsembleSampling` rounds 1, 2, 3, 4, 5, 7, 9, 12, 15, 19, ..., each a
-quarter more than the one before, have a larger f: 2 instead of 0.6 (the first of all is round 0). The furthest of 100 members
-then lies 5 posterior standard deviations from the estimate, not 1.5, and one in four beyond 1.3, so that most stuck runs leave
-in one of them, while these become ever rarer: 30 of the first 2,000 rounds. Which they are depends on their number alone,
-however late rewards come. A member that is chosen for what it promises needs none: it is as far out as it gets.
-
 With an intercept a last feature, the constant 1, is not pulled to anything (its entry of V's prior is 1e-15 of an
 observation), and G, b, yy and n are those about the means: G - n xbar xbar', b - n xbar ybar, yy - n ybar^2 and n - 1. x2 stays
 as it is: an arm that is played all the time would leave next to nothing of it. Rewards are taken relative to the first one, so
@@ -42,10 +35,12 @@ from typing import NamedTuple
 
 from ensample.types import Auto, FloatArray
 
-__all__ = ["AUTO", "BOLD", "USUAL", "Calibration", "Unknown"]
+__all__ = ["AGEING", "AUTO", "FRESH_SCALE", "Calibration", "Unknown"]
 
 AUTO: Auto = "auto"
-USUAL, BOLD = 0.6, 2.0  # f of `EnsembleSampling`, most of the time and in bold rounds
+FRESH_SCALE, AGEING = 0.65, 0.1
+"""Of `EnsembleSampling` with fresh members: the scale of a new perturbation over sigma, and what its variance gains, over
+sigma^2, whenever the number of observations doubles. docs/studies/long-run.md has the choice."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import ensample as es
 from attacks.mutants import BASES, mutated
 from conformance.policies import ARMS, fingerprint, offered, reward
 from ensample.kernels.ridge import views
+from ensample.models import FreshEnsemble
 from ensample.policies.generalized import StreamPosterior
 from ensample.policies.multiplier_bootstrap import ReweighedModel
 from ensample.policies.sup_linucb import StagedModel
@@ -132,8 +133,8 @@ def is_drawn(policy: es.Policy, name: str) -> bool:
     model = policy.model
     if name == "ridge":
         return model.unknown is not None or model.weighted
-    if name == "root":
-        return isinstance(model, StreamPosterior)
+    if name in ("root", "gram_root"):
+        return isinstance(model, StreamPosterior) or (isinstance(model, FreshEnsemble) and model.weighted)
     return name in ("grams", "targets", "inverses", "means") and isinstance(model, ReweighedModel | StagedModel)
 
 

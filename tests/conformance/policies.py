@@ -27,13 +27,25 @@ RECIPES = {
         size=12, scale=0.5, regularization=2.0, initial=es.Sphere(0.5), reward=es.Rademacher(0.5)
     ),
     "ensemble, calibrated": es.EnsembleSampling(size=12),
+    "ensemble, calibrated, stored members": es.EnsembleSampling(size=12, fresh=False),
+    "ensemble, fresh members": es.EnsembleSampling(size=12, scale=0.5, fresh=True),
+    "ensemble, fresh members, ageing": es.EnsembleSampling(size=12, scale=0.5, fresh=True, ageing=0.1),
+    "ensemble, fresh members, other scales": es.EnsembleSampling(
+        size=12, initial=es.Gaussian(0.5), reward=es.Gaussian(0.3), fresh=True
+    ),
     "ensemble, calibrated optimist": es.EnsembleSampling(size=12, member=es.OptimisticMember(), reward=es.Uniform()),
     "ensemble, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5),
     "ensemble, intercept": es.EnsembleSampling(size=12, intercept=True),
+    "ensemble, intercept, stored members": es.EnsembleSampling(size=12, intercept=True, fresh=False),
+    "ensemble, intercept, fresh members, fixed scale": es.EnsembleSampling(size=12, scale=0.5, intercept=True, fresh=True),
     "ensemble, optimistic intercept": es.EnsembleSampling(size=12, member=es.OptimisticMember(), intercept=True),
     "ensemble, intercept, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5, intercept=True),
     "ensemble, intercept, fixed scale": es.EnsembleSampling(size=12, scale=0.5, intercept=True),
     "ensemble, logistic": es.EnsembleSampling(size=12, model=es.Logistic()),
+    "ensemble, logistic, stored members": es.EnsembleSampling(size=12, model=es.Logistic(), fresh=False),
+    "ensemble, logistic, fresh members, fixed scale": es.EnsembleSampling(
+        size=12, scale=0.5, regularization=0.3, model=es.Logistic(), fresh=True
+    ),
     "ensemble, logistic, other laws": es.EnsembleSampling(
         size=12, regularization=0.1, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), model=es.Logistic()
     ),
@@ -44,6 +56,7 @@ RECIPES = {
     "Thompson sampling, calibrated": es.ThompsonSampling(),
     "LinUCB, calibrated": es.LinUCB(),
     "information-directed, calibrated": es.InformationDirected(size=12),
+    "information-directed, fresh members": es.InformationDirected(size=12, fresh=True),
     "LinPHE, Rademacher": es.PerturbedHistory(scale=0.5, reward=es.Rademacher(0.5)),
     "LinPHE, uniform": es.PerturbedHistory(scale=0.5, initial=es.Sphere(0.5), reward=es.Uniform(0.5)),
     "Thompson sampling": es.ThompsonSampling(scale=0.5),
@@ -63,10 +76,15 @@ RECIPES = {
     "epsilon-greedy": es.EpsilonGreedy(epsilon=0.3),
     "ensemble, forgetting": es.EnsembleSampling(size=12, scale=0.5, half_life=6),
     "ensemble, forgetting and calibrated": es.EnsembleSampling(size=12, half_life=6),
+    "ensemble, forgetting and calibrated, stored members": es.EnsembleSampling(size=12, half_life=6, fresh=False),
+    "ensemble, forgetting, fresh members": es.EnsembleSampling(size=12, scale=0.5, half_life=6, fresh=True),
     "ensemble, forgetting, other laws": es.EnsembleSampling(
         size=12, scale=0.5, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), half_life=2.5
     ),
     "ensemble, logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic(), half_life=6),
+    "ensemble, logistic, forgetting, stored members": es.EnsembleSampling(
+        size=12, model=es.Logistic(), half_life=6, fresh=False
+    ),
     "ensemble, exact logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic("exact"), half_life=6),
     "GLM-TSL": es.ThompsonSampling(model=es.Logistic("exact")),
     "Thompson sampling, logistic": es.ThompsonSampling(model=es.Logistic()),
@@ -115,6 +133,7 @@ ENUMERATED = {  # recipes that do not take all arms
     "LinUCB, calibrated": ("finite", "changing", "ball"),
     "LinUCB, forgetting": ("finite", "changing", "ball"),
     "information-directed, calibrated": ("finite", "changing"),
+    "information-directed, fresh members": ("finite", "changing"),
     "epsilon-greedy": ("finite", "changing"),
     "information-directed": ("finite", "changing"),
     "Kveton's LinPHE": ("finite",),
@@ -136,6 +155,7 @@ ALL = [*EVERY, *((recipe, arms) for recipe in MODULES for arms in ENUMERATED[rec
 STANDING = ("Kveton's LinPHE", "logistic PHE", "SupLinUCB", "multiplier bootstrap")
 MIXING = [recipe for recipe in ALL_RECIPES if recipe not in STANDING]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
+AGEING = [name for name, recipe in RECIPES.items() if getattr(recipe, "ageing_rate", 0.0) > 0.0]
 LOGISTIC = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Logistic)]
 NETWORKS = [name for name, recipe in ALL_RECIPES.items() if isinstance(recipe.model, Trained)]  # no theta, no V
 CERTAIN = [

@@ -103,7 +103,7 @@ def test_a_policy_over_numbered_arms():
     policy.update_many([0, 1, 2, 0], [1.0, 0.0, 0.0, 1.0])
     rows = {"action": ["0", "1", "2"] * 50, "propensity": [1 / 3] * 150, "reward": [1.0, 0.0, 0.0] * 50}
     found = es.evaluate(pl.DataFrame(rows), policy, low=0, high=1)
-    assert found["ips"].value == pytest.approx(policy.propensities(round=policy.recipe.usual_round(policy.round))[0])
+    assert found["ips"].value == pytest.approx(policy.propensities()[0])
     with pytest.raises(es.InvalidArgument, match="the numbers of arms"):
         es.evaluate(pl.DataFrame(rows | {"action": ["a", "b", "c"] * 50}), policy, low=0, high=1)
 
@@ -121,31 +121,36 @@ def test_a_recipe_needs_no_contexts(log):
     assert es.evaluate(log.drop("context").head(60), RECIPE, low=0, high=1).rows == 60
 
 
-def test_what_has_learned_before_is_warned_of(log):
+def test_an_experiment_that_may_know_the_rewards_is_warned_of(log):
     experiment = es.Experiment("mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE)
+    found = es.evaluate(log.head(60), experiment, low=0, high=1)
+    assert not any("rows that are new to it" in warning for warning in found.warnings), "it has learned nothing"
+    for row in log.head(60).iter_rows(named=True):
+        teach(experiment, row)
     found = es.evaluate(log.head(60), experiment, low=0, high=1)
     assert any("rows that are new to it" in warning for warning in found.warnings)
 
 
-def test_what_is_as_it_is_now_is_judged_by_usual_rounds():
-    """One bold round in a hundred says little of what a policy is worth."""
-    policy = es.EnsembleSampling(50).start(es.FiniteArms(np.eye(2)), seed=1)
-    for round in range(75):
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_policy_is_judged_by_the_propensities_of_its_next_round(fresh):
+    policy = es.EnsembleSampling(50, fresh=fresh).start(es.FiniteArms(np.eye(2)), seed=1)
+    for round in range(20):
         policy.update(policy.decide(), round % 3 / 2)
-        coming = policy.round
-        usual = policy.propensities(round=policy.recipe.usual_round(coming))
+        coming = policy.propensities(round=policy.round)
         log = pl.DataFrame({"action": ["0", "1"], "propensity": [0.5, 0.5], "reward": [1.0, 0.0]})
         found = es.evaluate(log, policy, low=0, high=1)["ips"].value
-        assert found == pytest.approx(usual[0])
-    assert policy.round == 75 and policy.recipe.usual_round(75) == 76, "a bold one"
-    assert policy.propensities().tolist() != policy.propensities(round=76).tolist(), "the control"
+        assert found == pytest.approx(coming[0]) and policy.round == round + 1
 
 
-def test_an_experiment_says_what_it_does_in_usual_rounds():
-    experiment = es.Experiment("news", actions=["sport", "culture"], floor=0.1, seed=2)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_an_experiment_tells_the_propensities_of_its_next_round(fresh):
+    recipe = es.EnsembleSampling(50, fresh=fresh)
+    experiment = es.Experiment("news", actions=["sport", "culture"], recipe=recipe, floor=0.1, seed=2)
     for number in range(75):
         experiment.reward(experiment.decide(), number % 2)
-    bold, usual = experiment.decide(dry_run=True).propensities, experiment.propensities()
-    assert bold != usual and sum(usual.values()) == pytest.approx(1.0)
-    experiment.decide()
-    assert experiment.decide(dry_run=True).propensities == usual == experiment.propensities()
+    told = []
+    for _ in range(10):
+        told.append(experiment.propensities())
+        assert experiment.decide(dry_run=True).propensities == told[-1] and sum(told[-1].values()) == pytest.approx(1.0)
+        assert experiment.decide().propensities == told[-1]
+    assert (len({tuple(each.values()) for each in told}) > 1) == fresh, "without rewards stored members vote as they did"

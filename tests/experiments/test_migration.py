@@ -23,7 +23,7 @@ COLUMNS = ["id", "action", "propensities", "member", "drawn", "reward", "outcome
 @pytest.fixture
 def raised(monkeypatch: pytest.MonkeyPatch) -> None:
     """All families have changed since."""
-    for family in FAMILIES.values():
+    for family in LIVE_NUMBERS:
         monkeypatch.setitem(LIVE_NUMBERS, family, 6)
 
 

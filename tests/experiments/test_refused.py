@@ -21,6 +21,14 @@ def test_a_model_that_cannot_learn_some_rewards_is_refused_at_once(model, reward
         es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(5, model=model), reward=reward)
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_members_that_no_memory_holds_are_refused_at_once(fresh, monkeypatch):
+    """Also fresh ones, as every decision counts the votes of all."""
+    monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
+    with pytest.raises(es.InvalidArgument, match=r"^size = 100000000000: expected what fits in memory"):
+        es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(10**11, fresh=fresh))
+
+
 @pytest.mark.parametrize("where", ["memory", "disk"])
 def test_a_reward_that_the_model_refuses_changes_nothing(where, tmp_path, monkeypatch):
     given = {"actions": ["a", "b"], "recipe": es.EnsembleSampling(5)}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ FACTS: dict[str, Any] = json.loads((RELEASED / "facts.json").read_text())
 FAMILIES = {
     "default": "calibrated",
     "given": "linear",
-    "linucb": "linear",
-    "logistic": "logistic",
+    "linucb": "calibrated",
+    "logistic": "calibrated",
     "networks": "networks",
 }
 
@@ -32,11 +33,11 @@ def unpacked(name: str, folder: Path) -> Path:
 
 def at_released_numbers(monkeypatch: pytest.MonkeyPatch, *but: str) -> None:
     """Give each family the number of version 0.2.0, but for those that are raised."""
-    for family in FAMILIES.values():
+    for family in LIVE_NUMBERS:
         monkeypatch.setitem(LIVE_NUMBERS, family, 5 if family in but else 4)
 
 
-@pytest.mark.parametrize("name", ["given", "linucb"])
+@pytest.mark.parametrize("name", ["given"])
 def test_a_released_experiment_whose_family_is_the_same_goes_on(name: str, tmp_path: Path) -> None:
     """As it is today: raise this family's number, and say so in the test, when its states are others."""
     start = 1_700_000_000.0  # by this clock no wait is over
@@ -47,14 +48,24 @@ def test_a_released_experiment_whose_family_is_the_same_goes_on(name: str, tmp_p
         assert experiment.decide({"age": 40}).propensity
 
 
+@pytest.mark.parametrize("name", ["default", "linucb", "logistic"])
+def test_a_released_experiment_whose_family_has_changed_is_migrated(name: str, tmp_path: Path) -> None:
+    with pytest.raises(es.SnapshotError, match=r"family calibrated: 4, here 5.*`ensample migrate OLD NEW`"):
+        es.open_experiment(unpacked(name, tmp_path))
+    es.migrate_experiment(tmp_path / f"{name}.db", tmp_path / "new.db")
+    with es.open_experiment(tmp_path / "new.db", verify=True) as experiment:
+        assert name == "linucb" or experiment.settings.recipe.draws_fresh
+        assert experiment.decide({"age": 40}).member == 0
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_raising_one_family_refuses_its_experiments_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     family = FAMILIES[name]
     at_released_numbers(monkeypatch, family)
     with pytest.raises(es.SnapshotError, match=rf"family {family}: 4, here 5.*`ensample migrate OLD NEW`"):
         es.open_experiment(unpacked(name, tmp_path))
-    at_released_numbers(monkeypatch, *(set(FAMILIES.values()) - {family}))
-    if name != "default":  # whose recipe changed after all
+    at_released_numbers(monkeypatch, *(set(LIVE_NUMBERS) - {family}))
+    if family != "calibrated":  # whose rule changed after all
         es.open_experiment(unpacked(name, tmp_path)).close()
 
 
@@ -65,12 +76,18 @@ def test_raising_one_family_refuses_its_experiments_alone(name: str, tmp_path: P
         (es.EnsembleSampling(member=es.RoundRobin()), "calibrated"),
         (es.EnsembleSampling(member=es.OptimisticMember()), "linear"),
         (es.EnsembleSampling(scale=1), "linear"),
-        (es.EnsembleSampling(model=es.Logistic()), "logistic"),
+        (es.EnsembleSampling(fresh=False), "calibrated"),
+        (es.EnsembleSampling(model=es.Logistic()), "calibrated"),
+        (es.EnsembleSampling(scale=1, model=es.Logistic()), "logistic"),
+        (es.EnsembleSampling(scale=1, fresh=True), "linear"),
         (es.Greedy(model=es.Logistic()), "logistic"),
         (es.EVILL(), "logistic"),
         (es.EnsembleSampling(model=es.Neural()), "networks"),
         (es.ThompsonSampling(), "linear"),
-        (es.LinUCB(), "linear"),
+        (es.LinUCB(), "calibrated"),
+        (es.LinUCB(1.0), "linear"),
+        (es.LinUCB(form="closed"), "linear"),
+        (es.LinUCB(model=es.Logistic()), "logistic"),
     ],
 )
 def test_a_recipe_has_a_family(recipe: es.Recipe, family: str) -> None:
@@ -80,11 +97,11 @@ def test_a_recipe_has_a_family(recipe: es.Recipe, family: str) -> None:
 def test_fields_that_a_recipe_has_lost_or_gained_do_not_shut_its_experiments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if an earlier version of LinUCB had had a field more and one less."""
-    file = unpacked("linucb", tmp_path)
-    monkeypatch.setattr(describe, "REMOVED", {"LinUCB": ("gone", "also_gone")})
-    monkeypatch.setattr(describe, "ADDED", {"LinUCB": ("half_life", "never_there")})
-    new = describe.describe(es.LinUCB())
+    """As if an earlier version of EnsembleSampling had had a field more and one less."""
+    file, recipe = unpacked("given", tmp_path), es.EnsembleSampling(size=10, scale=0.5, regularization=1.0)
+    monkeypatch.setattr(describe, "REMOVED", {"EnsembleSampling": ("gone", "also_gone")})
+    monkeypatch.setattr(describe, "ADDED", {"EnsembleSampling": ("half_life", "never_there")})
+    new = describe.describe(recipe)
     old = {name: value for name, value in new.items() if name != "half_life"} | {"gone": "auto"}
     assert describe.upgraded(old) == describe.upgraded(new) == new
     assert describe.upgraded([old, 3]) == [new, 3]
@@ -92,10 +109,10 @@ def test_fields_that_a_recipe_has_lost_or_gained_do_not_shut_its_experiments(
     change = "UPDATE events SET event = json_set(event, '$.settings.recipe', json(?)) WHERE seq = 0"
     connection.execute(change, (json.dumps(old),))
     connection.close()
-    with es.open_experiment(file, recipe=es.LinUCB(), verify=True) as experiment:
-        assert experiment.hash == FACTS["linucb"]["hash"]
+    with es.open_experiment(file, recipe=recipe, verify=True) as experiment:
+        assert experiment.hash == FACTS["given"]["hash"]
     with pytest.raises(es.InvalidArgument, match="recipe"):
-        es.open_experiment(file, recipe=es.LinUCB(half_life=3))
+        es.open_experiment(file, recipe=replace(recipe, half_life=3))
 
 
 def test_an_event_that_only_a_newer_version_knows_is_refused(tmp_path: Path) -> None:

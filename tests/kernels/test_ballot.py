@@ -5,11 +5,20 @@ import pytest
 
 import ensample as es
 from ensample.arms import Rows
-from ensample.models import LinearEnsemble
+from ensample.models import FreshEnsemble, LinearEnsemble
 
 
 @pytest.mark.parametrize(
-    "recipe", [es.EnsembleSampling(30), es.EnsembleSampling(30, scale=0.5), es.EnsembleSampling(30, half_life=9)]
+    "recipe",
+    [
+        es.EnsembleSampling(30),
+        es.EnsembleSampling(30, fresh=False),
+        es.EnsembleSampling(30, scale=0.5),
+        es.EnsembleSampling(30, scale=0.5, fresh=True),
+        es.EnsembleSampling(30, half_life=9),
+        es.EnsembleSampling(30, half_life=9, fresh=False),
+    ],
+    ids=repr,
 )
 def test_every_member_votes_for_what_it_likes_best(recipe: es.EnsembleSampling) -> None:
     policy = recipe.start(es.ChangingArms(9), seed=3)
@@ -17,8 +26,8 @@ def test_every_member_votes_for_what_it_likes_best(recipe: es.EnsembleSampling) 
     for number in range(60):
         rows = rng.normal(size=(7, 9)) * (rng.random((7, 9)) < 0.6)
         rows[:, 6:] = 0.0 if number < 30 else rows[:, 6:]  # features that were never played, for a while
-        model = policy.model
-        assert isinstance(model, LinearEnsemble)
+        model = policy.model.at(policy.round)
+        assert isinstance(model, LinearEnsemble | FreshEnsemble)
         if number % 5 == 4:
             offer = Rows(rows if number < 30 else rows * [1, 1, 1, 1, 1, 1, 50, 0.1, 1])
             chosen, _ = model.votes(offer)

@@ -302,7 +302,8 @@ from contextlib import nullcontext
 compiled = []
 LISTENERS.append(lambda name: compiled.append(name.removeprefix("ensample.kernels.")))
 with AHEAD:
-    policy = es.EnsembleSampling(10).start(es.FiniteArms(np.random.default_rng(0).standard_normal((20, 5))))
+    arms = es.FiniteArms(np.random.default_rng(0).standard_normal((20, 5)))
+    policy = es.EnsembleSampling(10, fresh=FRESH).start(arms, seed=0)
     for _ in range(1000):
         decision = policy.decide()
         policy.update(decision, float(decision.features[0]))
@@ -311,13 +312,17 @@ print(json.dumps({"compiled": compiled, "state": policy.mean.tobytes().hex()}))
 
 
 @pytest.mark.long
-def test_the_first_rounds_compile_two_kernels(tmp_path: Path) -> None:
-    """The third is interpreted until somebody compiles it; then it is found, and the numbers are the same."""
+@pytest.mark.parametrize(
+    ("fresh", "kernels"),
+    [(False, ["ensemble.choose", "learning.learn"]), (True, ["fresh.candidates", "ensemble.greedy", "fresh.learn_fresh"])],
+)
+def test_the_first_rounds_compile_what_every_round_needs(fresh: bool, kernels: list[str], tmp_path: Path) -> None:
+    """Calibration is interpreted until somebody compiles it; then it is found, and the numbers are the same."""
     copied(tmp_path)
     first, ahead, after = (
-        run(FIRST.replace("AHEAD", how), PYTHONPATH=tmp_path)
+        run(FIRST.replace("AHEAD", how).replace("FRESH", str(fresh)), PYTHONPATH=tmp_path)
         for how in ("nullcontext()", "compiled_at_once()", "nullcontext()")
     )
-    assert first["compiled"] == ["ensemble.choose", "learning.learn"]
+    assert first["compiled"] == kernels
     assert ahead["compiled"] == ["calibration.calibrate_if_due"] and not after["compiled"]
     assert first["state"] == ahead["state"] == after["state"]

@@ -229,13 +229,13 @@ def test_few_arms_are_all_scored() -> None:
     assert greedy_arms(np.eye(3), arms)[0].tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("bold", [False, True])
-def test_approximate_arms_act_and_vote_alike(tmp_path: Path, bold: bool) -> None:
+@pytest.mark.parametrize("fresh", [False, True])
+def test_approximate_arms_act_and_vote_alike(tmp_path: Path, fresh: bool) -> None:
     rng = np.random.default_rng(4)
     rows = rng.standard_normal((3_000, 6)) * [1e60, 1.0, 1e-60, 1.0, 1.0, 1.0]
-    policy = es.EnsembleSampling(50, bold=bold).start(es.ApproximateArms(rows, probes=3), seed=1)
+    policy = es.EnsembleSampling(50, fresh=fresh).start(es.ApproximateArms(rows, probes=3), seed=1)
     for _ in range(20):
-        votes, shares = policy.votes(), policy.propensities()  # of the coming round, bold or not
+        votes, shares = policy.votes(), policy.propensities()  # of the coming round
         decision = policy.decide(propensity=True)
         assert decision.arm is not None and votes[decision.member] == decision.arm
         assert decision.propensity == shares[decision.arm] > 0.0
@@ -247,7 +247,7 @@ def test_approximate_arms_act_and_vote_alike(tmp_path: Path, bold: bool) -> None
     policy.save(tmp_path / "policy.snapshot")
     again = es.load(tmp_path / "policy.snapshot")
     assert isinstance(again.arms, es.ApproximateArms) and again.arms.probes == 3
-    assert again.decide().arm == policy.decide().arm and again.votes().tolist() == found.tolist()
+    assert again.votes().tolist() == found.tolist() and again.decide().arm == policy.decide().arm
 
 
 def test_an_index_that_looks_everywhere_is_exact() -> None:

@@ -53,20 +53,12 @@ def most_likely(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return tuple(np.exp(found.x))
 
 
-def is_bold(round: int) -> bool:
-    """Whether a round is bold, in whole numbers: from 1 on by a quarter, and by 1 at least."""
-    bold = 1
-    while bold < round:
-        bold = max(bold + 1, -(-5 * bold // 4))
-    return bold == round
-
-
 class Textbook:
     """Ensemble sampling that calibrates itself, from the whole history at every look: members theta^j [m, d]."""
 
-    def __init__(self, sizes: np.ndarray, W: np.ndarray, boldness: float, bold: float) -> None:
+    def __init__(self, sizes: np.ndarray, W: np.ndarray, boldness: float) -> None:
         self.sizes, self.W = sizes, W  # W: [m, d]
-        self.meek, self.bold = boldness, bold  # what multiplies sigma in most rounds, and in bold ones
+        self.boldness = boldness  # what multiplies sigma
         self.X: list[np.ndarray] = []
         self.Y: list[float] = []
         self.Z: list[np.ndarray] = []
@@ -88,12 +80,9 @@ class Textbook:
         if n >= 1.25 * self.asked:
             self.asked = n
 
-    def boldness(self, round: int) -> float:
-        return self.bold if is_bold(round) else self.meek
-
-    def estimates(self, round: int) -> np.ndarray:
+    def estimates(self) -> np.ndarray:
         X, Y, Z = np.array(self.X), np.array(self.Y), np.array(self.Z)  # [n, d], [n], [n, m]
         V = X.T @ X + self.lam * np.eye(X.shape[1])
         sigma = math.sqrt(self.noise) or 1.0
         S = math.sqrt(self.lam) * self.W + Z.T @ X
-        return np.linalg.solve(V, (X.T @ Y + self.boldness(round) * sigma * S).T).T / self.sizes
+        return np.linalg.solve(V, (X.T @ Y + self.boldness * sigma * S).T).T / self.sizes

@@ -44,10 +44,10 @@ class TextbookWithIntercept(Textbook):
         self.spread = max(self.spread, float(Y @ Y) / (n - 1) / length)
         self.lam = min(max(self.noise / self.spread, 1e-6), 1e6)
 
-    def estimates(self, round: int) -> np.ndarray:
+    def estimates(self) -> np.ndarray:
         """Each member fits (x, 1) to its own rewards by least squares, with rows sqrt(lam) I for the slopes alone."""
         X, Y, Z = np.array(self.X), np.array(self.Y), np.array(self.Z)  # [n, d], [n], [n, m]
-        d, scale = X.shape[1], self.boldness(round) * (math.sqrt(self.noise) or 1.0)
+        d, scale = X.shape[1], self.boldness * (math.sqrt(self.noise) or 1.0)
         prior = np.hstack([math.sqrt(self.lam) * np.eye(d), np.zeros((d, 1))])
         rows = np.vstack([prior, np.hstack([X, np.ones((len(X), 1))])])
         targets = np.vstack([scale * self.W.T, Y[:, None] + scale * Z])

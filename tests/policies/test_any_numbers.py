@@ -101,10 +101,12 @@ def test_features_and_rewards_of_one_scale_leave_all_finite(kind) -> None:
 
 CONTROL = [
     ("ensemble, calibrated", "changing"),
+    ("ensemble, calibrated, stored members", "changing"),
     ("epsilon-greedy", "finite"),
     ("LinUCB", "finite"),
     ("Thompson sampling", "changing"),
     ("ensemble, logistic", "changing"),
+    ("ensemble, logistic, stored members", "changing"),
 ]
 
 

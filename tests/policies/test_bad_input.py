@@ -363,24 +363,53 @@ def test_a_decision_that_is_refused_is_known_by_its_round() -> None:
 
 
 HUGE = 10**11
+MODELS = es.Linear(), es.Logistic(), es.Logistic("exact"), es.Neural()
 LARGE = [
-    *(es.EnsembleSampling(HUGE, model=model) for model in (es.Linear(), es.Logistic(), es.Logistic("exact"), es.Neural())),
-    es.EnsembleSampling(HUGE, intercept=True),
+    *(es.EnsembleSampling(HUGE, model=model, fresh=False) for model in MODELS),
+    es.EnsembleSampling(HUGE, intercept=True, fresh=False),
     *(kind(HUGE) for kind in (es.SharpEnsembleSampling, es.SymmetrizedEnsembleSampling, es.RefreshedEnsembleSampling)),
     *(kind(HUGE) for kind in (es.EnsemblePlusPlus, es.InformationDirected)),
 ]
 
 
 TORCH = es.EnsembleSampling(HUGE, model=es.TorchModel(lambda dim: None))
+INFORMED = es.InformationDirected(HUGE, fresh=True)  # of whose members each decision needs all
+FRESH = [
+    es.EnsembleSampling(HUGE),
+    es.EnsembleSampling(HUGE, 0.5, fresh=True),
+    es.EnsembleSampling(HUGE, intercept=True),
+    es.EnsembleSampling(HUGE, model=es.Logistic()),
+]
 
 
-@pytest.mark.parametrize("recipe", [*LARGE, TORCH], ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}")
+@pytest.mark.parametrize(
+    "recipe", [*LARGE, TORCH, INFORMED], ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}"
+)
 def test_members_that_no_memory_holds_are_refused_before_they_are_made(recipe, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
     with pytest.raises(
         es.InvalidArgument, match=rf"^size = {HUGE}: expected what fits in memory: [\d,.]+ GiB or more .* 32\.0 GiB$"
     ):
         recipe.start(FOUR)
+
+
+@pytest.mark.parametrize("recipe", FRESH, ids=repr)
+def test_fresh_members_that_no_memory_holds_are_refused_when_all_are_asked_for(recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
+    assert recipe.least_numbers(FOUR) == 0
+    policy = recipe.start(FOUR, 0)
+    policy.update(policy.decide(), 1.0)
+    ways = policy.propensities, policy.votes, lambda: policy.estimates, lambda: policy.decide(propensity=True)
+    for ask in ways:
+        with pytest.raises(
+            es.InvalidArgument, match=rf"^size = {HUGE}: expected what fits in memory: [\d,.]+ GiB or more .* 32\.0 GiB$"
+        ):
+            ask()
+    with pytest.raises(es.InvalidArgument, match=rf"^members = {HUGE - 1}: expected what fits in memory"):
+        policy.sampled_propensities(HUGE - 1)
+    assert policy.round == 1, "what was refused took no round"
+    assert policy.sampled_propensities(100).shares.sum() == pytest.approx(1.0)
+    policy.update(policy.decide(), 1.0)
 
 
 def test_replicates_with_a_matrix_each_are_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,8 +431,10 @@ def test_what_may_fit_is_made(there: int | None, monkeypatch: pytest.MonkeyPatch
     """Also where the system does not say how much there is; and simulations that touch only who acts take any size."""
     monkeypatch.setattr("ensample.memory.memory_bytes", lambda: there)
     monkeypatch.setattr("ensample.memory.SMALL", 0)
-    assert es.EnsembleSampling(1000).start(FOUR).model.size == 1000
-    assert es.simulate(es.EnsembleSampling(HUGE, 0.3), es.problem("sphere", dim=2, arms=3), 20).evaluation == "lazy"
+    assert es.EnsembleSampling(1000, fresh=False).start(FOUR).model.size == 1000
+    assert es.EnsembleSampling(1000).start(FOUR).estimates.shape == (1000, 4)
+    for recipe in (es.EnsembleSampling(HUGE, 0.3), es.EnsembleSampling(HUGE), es.EnsembleSampling(HUGE, fresh=False)):
+        assert es.simulate(recipe, es.problem("sphere", dim=2, arms=3), 20).evaluation == "lazy"
 
 
 @pytest.mark.parametrize("recipe", LARGE, ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}")

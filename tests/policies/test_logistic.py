@@ -223,21 +223,22 @@ def test_bad_fields_are_refused() -> None:
         es.EnsembleSampling(model=es.Logistic(), intercept=True)
 
 
-def test_auto_is_075_and_a_quarter_of_the_arms_mean_square() -> None:
-    auto = es.EnsembleSampling(model=es.Logistic())
+@pytest.mark.parametrize("fresh", [False, True])
+def test_auto_is_the_boldness_and_a_quarter_of_the_arms_mean_square(fresh: bool) -> None:
+    auto = es.EnsembleSampling(model=es.Logistic(), fresh=fresh)
     policy = auto.start(KINDS["finite"])
     lam = 0.25 * np.square(FEATURES).sum(axis=1).mean()
-    assert not auto.calibrates and auto.unit_scale == 0.75
+    assert not auto.calibrates and auto.unit_scale == (0.65 if fresh else 0.75)
     assert_allclose(np.diag(policy.gram), lam, rtol=1e-12)
-    spread = np.cov(es.EnsembleSampling(20_000, model=es.Logistic()).start(KINDS["finite"]).estimates.T)
-    assert_allclose(spread, 0.75**2 / lam * np.eye(3), atol=0.05 * 0.75**2 / lam)
+    spread = np.cov(es.EnsembleSampling(20_000, model=es.Logistic(), fresh=fresh).start(KINDS["finite"]).estimates.T)
+    assert_allclose(spread, auto.unit_scale**2 / lam * np.eye(3), atol=0.05 * auto.unit_scale**2 / lam)
     for arms, expected in ((es.UnitBall(3), 0.25), (es.ChangingArms(3), 0.5), (es.Box([-1, 0], [1, 2]), 0.75)):
         assert_allclose(np.diag(auto.start(arms).gram), expected)
 
 
 def test_multiplying_the_features_by_a_constant_changes_no_decision() -> None:
-    for fit in ("stream", "exact"):
-        recipe, rng = es.EnsembleSampling(8, model=es.Logistic(fit)), np.random.default_rng(0)
+    for fit, fresh in (("stream", True), ("stream", False), ("exact", False)):
+        recipe, rng = es.EnsembleSampling(8, model=es.Logistic(fit), fresh=fresh), np.random.default_rng(0)
         one, other = (recipe.start(es.FiniteArms(unit * FEATURES), seed=0) for unit in (1, 64))
         for _ in range(60):
             decisions = one.decide(), other.decide()

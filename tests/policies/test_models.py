@@ -17,8 +17,10 @@ from ensample.simulation.registry import KERNELS
 SETTING = es.Setting(dim=3, arms=7, horizon=100, noise=1, norm=1)
 GIVEN = [
     es.EnsembleSampling(12),
+    es.EnsembleSampling(12, fresh=False),
     es.EnsembleSampling(12, 0.5),
     es.EnsembleSampling(12, intercept=True),
+    es.EnsembleSampling(12, intercept=True, fresh=False),
     es.EnsembleSampling(12, 0.5, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), half_life=6),
 ]
 
@@ -46,11 +48,11 @@ def test_linear_is_what_every_recipe_fits_unless_told_otherwise(recipe: es.Ensem
     built = recipe.start(arms, 3)
     law = recipe.initial_law, recipe.reward_law
     given = 3, recipe.prior(arms), 12, *law, built._address, recipe.boldness
-    by_hand = (
-        es.models.EnsembleWithIntercept(*given, bold=recipe.bold_scale)
-        if recipe.intercept
-        else LinearEnsemble(*given, recipe.rate, bold=recipe.bold_scale)
-    )
+    plan = 3, recipe.prior(arms), recipe, built._address
+    if recipe.draws_fresh:
+        by_hand = es.models.FreshWithIntercept(*plan) if recipe.intercept else es.models.FreshEnsemble(*plan)
+    else:
+        by_hand = es.models.EnsembleWithIntercept(*given) if recipe.intercept else LinearEnsemble(*given, recipe.rate)
     plain, said = recipe.start(arms, 3), replace(recipe, model=es.Linear()).start(arms, 3)
     plain._ledger.model = by_hand
     assert play(plain, 30) == play(said, 30) and fingerprint(plain) == fingerprint(said)

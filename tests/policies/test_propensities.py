@@ -173,14 +173,16 @@ def test_a_propensity_is_filled_when_asked_for() -> None:
     assert expected > 0
 
 
-def test_propensities_of_changing_arms() -> None:
-    policy = es.EnsembleSampling(size=30).start(es.ChangingArms(3))
+@pytest.mark.parametrize("fresh", [False, True])
+def test_propensities_of_changing_arms(fresh: bool) -> None:
+    policy = es.EnsembleSampling(size=30, fresh=fresh).start(es.ChangingArms(3))
     features = np.random.default_rng(0).standard_normal((5, 3))
     propensities = policy.propensities(features)
     decision = policy.decide(features, propensity=True)
     assert decision.propensity == propensities[decision.arm]
     other = policy.decide(features[::-1])
-    assert policy.propensity(other) == pytest.approx(policy.propensities(features[::-1])[other.arm])
+    known = policy.propensities(features[::-1], round=other.round)[other.arm]
+    assert policy.propensity(other) == pytest.approx(known)
 
 
 def test_there_are_none_for_infinite_arms_and_linphe() -> None:
@@ -224,11 +226,12 @@ def test_propensities_of_earlier_snapshots_come_down_to_1(tmp_path) -> None:
     assert loaded.log().propensity.tolist() == [1.0] and loaded.open_decisions[0].propensity == 1.0
 
 
-def test_some_members_are_asked_instead_of_all() -> None:
+@pytest.mark.parametrize("fresh", [False, True])
+def test_some_members_are_asked_instead_of_all(fresh: bool) -> None:
     arms = es.FiniteArms(np.vstack([np.eye(2), -np.eye(2)]))
     misses = []
     for seed in range(40):
-        policy = es.EnsembleSampling(size=400).start(arms, seed=seed)
+        policy = es.EnsembleSampling(size=400, fresh=fresh).start(arms, seed=seed)
         exact, found = policy.propensities(), policy.sampled_propensities(members=100)
         assert found.members == 100 and found.shares.sum() == pytest.approx(1.0)
         np.testing.assert_allclose(found.shares * 100, np.round(found.shares * 100))

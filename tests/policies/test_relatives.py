@@ -151,8 +151,9 @@ def test_ensemble_plus_plus_twin() -> None:
     assert arms_of(decisions) == relatives.ensemble_plus_plus(X, 2.0, 0.6, S, z, zeta, reward)
 
 
-def test_information_directed_twin() -> None:
-    policy = ENSEMBLES["informed"].start(es.FiniteArms(X), SEED)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_information_directed_twin(fresh: bool) -> None:
+    policy = replace(ENSEMBLES["informed"], fresh=fresh).start(es.FiniteArms(X), SEED)
     address, mixed = Address(SEED), 0
     for t in range(ROUNDS):
         expected = relatives.information_directed(X, policy.estimates)
@@ -162,7 +163,7 @@ def test_information_directed_twin() -> None:
         assert propensities[decision.arm] > 0
         if (propensities > 0).sum() == 2:
             mixed += 1
-            first = policy._paired[2][0]
+            first = policy._paired[3][0]
             assert (decision.arm == first) == (address.uniform(t) < propensities[first])
         policy.update(decision, reward(t, decision.arm))
     assert mixed > ROUNDS / 10

@@ -8,21 +8,19 @@ import pytest
 from scipy import stats
 
 import ensample as es
-from ensample.calibration import BOLD, USUAL
 from evidence import holds
 from simulation.test_lazy_law import MOVING, PROBLEM, outcomes, p_value
 
 RECIPES = {
-    "ensemble": es.EnsembleSampling(size=10),
-    "ensemble, one member": es.EnsembleSampling(size=1),
-    "ensemble, many": es.EnsembleSampling(size=1000),
-    "ensemble, half of whose members act once": es.EnsembleSampling(size=100),
+    "ensemble": es.EnsembleSampling(size=10, fresh=False),
+    "ensemble, one member": es.EnsembleSampling(size=1, fresh=False),
+    "ensemble, many": es.EnsembleSampling(size=1000, fresh=False),
+    "ensemble, half of whose members act once": es.EnsembleSampling(size=100, fresh=False),
     "ensemble, many, Rademacher at first": es.EnsembleSampling(size=100, initial=es.Rademacher()),
     "ensemble, many, Rademacher": es.EnsembleSampling(size=100, reward=es.Rademacher()),
-    "ensemble, many, intercept": es.EnsembleSampling(size=100, intercept=True),
+    "ensemble, many, intercept": es.EnsembleSampling(size=100, intercept=True, fresh=False),
     "ensemble, Rademacher": es.EnsembleSampling(size=10, reward=es.Rademacher()),
-    "ensemble, scale alone": es.EnsembleSampling(size=10, regularization=2.0),
-    "ensemble, never bold": es.EnsembleSampling(size=10, bold=False),
+    "ensemble, scale alone": es.EnsembleSampling(size=10, regularization=2.0, fresh=False),
 }
 UNEVEN = es.LinearProblem(es.FiniteArms(PROBLEM.arms.features * [1000.0, 0.03]), PROBLEM.theta / [1000.0, 0.03], 0.5)
 WARMED = es.LinearProblem(PROBLEM.arms, PROBLEM.theta, 0.5, warmup=np.tile(PROBLEM.arms.features, (6, 1)))
@@ -39,13 +37,14 @@ def test_lazy_is_eager(name: str, problem: es.LinearProblem) -> None:
     "recipe",
     [
         RECIPES["ensemble"],
-        RECIPES["ensemble, never bold"],
+        es.EnsembleSampling(size=10),
         es.EnsembleSampling(size=10, member=es.OptimisticMember()),
         es.PerturbedHistory(),
         es.PerturbedHistory(reward=es.Rademacher()),
         es.ThompsonSampling(),
         es.LinUCB(),
         es.InformationDirected(size=10),
+        es.InformationDirected(size=10, fresh=True),
         es.Greedy(),
     ],
     ids=repr,
@@ -61,10 +60,17 @@ def test_kernels_play_as_live_policies_do(recipe: es.Recipe) -> None:
 @pytest.mark.parametrize("name", ["contextual", "ball"])
 @pytest.mark.parametrize("size", [2, 50])
 def test_on_moving_arms(name: str, size: int) -> None:
-    recipe, family = es.EnsembleSampling(size=size), MOVING[name]
+    recipe, family = es.EnsembleSampling(size=size, fresh=False), MOVING[name]
     eager = outcomes(recipe, family, 150, "eager", 2)
     assert holds(p_value(outcomes(recipe, family, 150, "lazy", 1), eager))
     assert holds(p_value(outcomes(recipe, family, 150, "live", 3, runs=150), eager))
+
+
+@pytest.mark.parametrize("name", ["contextual", "ball"])
+def test_fresh_members_on_moving_arms(name: str) -> None:
+    recipe, family = es.EnsembleSampling(size=2), MOVING[name]
+    lazy = outcomes(recipe, family, 150, "lazy", 1)
+    assert holds(p_value(lazy, outcomes(recipe, family, 150, "live", 3, runs=300)))
 
 
 @pytest.mark.parametrize("recipe", [es.PerturbedHistory(), es.ThompsonSampling()], ids=repr)
@@ -93,22 +99,10 @@ def test_another_boldness_is_caught() -> None:
     assert not holds(p_value(one, other))
 
 
-@pytest.mark.parametrize("evaluation", ["lazy", "eager"])
-def test_a_kernel_without_bold_rounds_is_caught(evaluation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Negative controls. Of the two decisions compared the first, after 24 observations, is bold; the other is not."""
-    right = joint_arms("eager", 2, bold=True)
-    assert holds(table_p_value(joint_arms("lazy", 1, bold=True), right))
-    monkeypatch.setattr(es.EnsembleSampling, "bold_scale", 0.0)
-    monkeypatch.setattr(es.EnsembleSampling, "boldness", USUAL)
-    assert not holds(table_p_value(joint_arms.__wrapped__(evaluation, 1, bold=True), right))
-    monkeypatch.setattr(es.EnsembleSampling, "boldness", BOLD)
-    assert not holds(table_p_value(joint_arms.__wrapped__(evaluation, 1, bold=True), right))
-
-
 @cache
-def joint_arms(evaluation: str, seed: int, runs: int = 4000, bold: bool = False) -> np.ndarray:
+def joint_arms(evaluation: str, seed: int, runs: int = 4000) -> np.ndarray:
     """The arms of members 0 and 1 in the two rounds after a warm-up: [runs, 2]. The means of arms differ, so regret tells."""
-    recipe = es.EnsembleSampling(size=2, member=es.RoundRobin(), bold=bold)
+    recipe = es.EnsembleSampling(size=2, member=es.RoundRobin())
     result = es.simulate(recipe, WARMED, 2, runs, seed, evaluation, checkpoints=2)
     gaps = WARMED.best_mean() - WARMED.arms.features @ WARMED.theta
     steps = np.diff(result.regret, axis=1, prepend=0.0)

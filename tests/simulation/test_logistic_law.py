@@ -45,7 +45,7 @@ def test_a_wrong_scale_is_caught(problem) -> None:
 
 def test_a_member_that_comes_late_has_the_law_of_one_that_was_there() -> None:
     """One member a round, so that all are new and start from bases that move."""
-    long = es.EnsembleSampling(10**6, model=es.Logistic())
+    long = es.EnsembleSampling(10**6, model=es.Logistic(), fresh=False)
     one = outcomes(long, PROBLEM, 400, "lazy", 1, 2000)
     other = outcomes(es.EnsembleSampling(400, model=es.Logistic(), member=es.RoundRobin()), PROBLEM, 400, "lazy", 2, 2000)
     assert holds(p_value(one, other))

@@ -14,20 +14,24 @@ PROBLEM = es.LinearProblem(es.FiniteArms(np.eye(2)), [0.2, 0.9], 0.1, warmup=[0,
 SAID = f"^horizon = {LONGEST - WARMUP + 1}: expected at most {LONGEST - WARMUP}, .* the {WARMUP} rounds of the warm-up"
 
 
-def begin(problem: es.LinearProblem | es.ContextualLinearProblem, horizon: int, evaluation: str) -> str:
+def begin(
+    problem: es.LinearProblem | es.ContextualLinearProblem, horizon: int, evaluation: str, fresh: bool | None = None
+) -> str:
     """The first moment of a run; a kernel that has been told to stop plays no round."""
     stop, marks = np.ones(1, np.int64), checkpoint_rounds(horizon, 5)
-    job = Job(es.EnsembleSampling(size=3), problem, marks, evaluation, 0, 0)
+    job = Job(es.EnsembleSampling(size=3, fresh=fresh), problem, marks, evaluation, 0, 0)
     way, regret, _ = run(job, staged(job, problem), Desk(job, stop))
     assert np.isnan(regret[-1])
     return way
 
 
-@pytest.mark.parametrize("evaluation", ["lazy", "eager", "live"])
-def test_the_warm_up_counts(evaluation: str) -> None:
-    assert begin(PROBLEM, LONGEST - WARMUP, evaluation) == evaluation
+@pytest.mark.parametrize(
+    ("evaluation", "fresh"), [("lazy", False), ("eager", False), ("live", False), ("lazy", True), ("live", True)]
+)
+def test_the_warm_up_counts(evaluation: str, fresh: bool) -> None:
+    assert begin(PROBLEM, LONGEST - WARMUP, evaluation, fresh) == evaluation
     with pytest.raises(es.InvalidArgument, match=rf"{SAID}$"):
-        begin(PROBLEM, LONGEST - WARMUP + 1, evaluation)
+        begin(PROBLEM, LONGEST - WARMUP + 1, evaluation, fresh)
 
 
 def test_without_one_every_round_counts() -> None:

@@ -244,14 +244,20 @@ def test_every_recipe_with_a_kernel_is_compiled_ahead() -> None:
 def test_recipes_with_kernels_of_their_own_have_tasks_of_their_own() -> None:
     arms = es.problem("sphere", dim=2, arms=3)
     for recipe, task in (
-        (es.EnsembleSampling(5), "lazy EnsembleSampling on a World"),
+        (es.EnsembleSampling(5), "lazy EnsembleSampling drawn anew on a World"),
+        (es.EnsembleSampling(5, fresh=False), "lazy EnsembleSampling on a World"),
+        (es.InformationDirected(5), "eager InformationDirected on a World"),
+        (es.InformationDirected(5, fresh=True), "eager InformationDirected drawn anew on a World"),
         (es.EnsembleSampling(5, member=es.OptimisticMember()), "eager EnsembleSampling on a World"),
         (es.PerturbedHistory(reward=es.Rademacher()), "eager PerturbedHistory on a World, sums"),
     ):
         assert tasks.needed(recipe, arms) == task and task in tasks.names()
     moving = es.problem("contextual", dim=2, arms=3)
     for recipe, task in (
-        (es.EnsembleSampling(5, intercept=True), "live EnsembleSampling with an intercept"),
+        (es.EnsembleSampling(5), "lazy EnsembleSampling drawn anew on a Scene"),
+        (es.EnsembleSampling(5, intercept=True), "live EnsembleSampling drawn anew with an intercept"),
+        (es.EnsembleSampling(5, intercept=True, fresh=False), "live EnsembleSampling with an intercept"),
+        (es.EnsembleSampling(5, half_life=4), "live EnsembleSampling drawn anew that forgets"),
         (es.EnsembleSampling(5, 0.3, half_life=4), "live EnsembleSampling that forgets"),
         (es.EnsembleSampling(5, reward=es.Rademacher()), "eager EnsembleSampling on a Scene"),
         (es.LinUCB(half_life=3), "live LinUCB that forgets"),

@@ -119,7 +119,8 @@ def judge(played: PlayedExperiment, log: "polars.DataFrame", step: Step) -> list
 def without_floor(propensities: FloatArray) -> FloatArray:
     """Return the policy's own w [n, K], from p = (1 - floor) w + floor / K."""
     shares: FloatArray = np.clip((propensities - FLOOR / len(ACTIONS)) / (1.0 - FLOOR), 0.0, 1.0)
-    return shares / shares.sum(axis=1, keepdims=True)
+    normalized: FloatArray = shares / shares.sum(axis=1, keepdims=True)
+    return normalized
 
 
 def share_of(shares: FloatArray, labels: IntArray) -> float:

@@ -161,7 +161,7 @@ class PolicyTarget(Target):
         return f"{type(self.policy.recipe).__name__} after {self.policy.version:,} rewards"
 
     def probabilities(self, rows: LogRows) -> FloatArray:
-        known = self.policy.propensities(round=self.policy.recipe.usual_round(self.policy.round))
+        known = self.policy.propensities()
         if not all(name.isdecimal() and int(name) < known.size for name in rows.names):
             raise InvalidArgument("log.action", rows.names[:10], f'the numbers of arms, "0" to "{known.size - 1}"')
         shares = np.where(rows.offered, known[[int(name) for name in rows.names]], 0.0)

@@ -168,10 +168,10 @@ class LoggedData:
 
     def waits(self) -> "polars.Expr":
         """Return an expression `waits`: true where a decision was shown and still waits for its reward."""
-        polars = package("polars", "evaluate")
-        waits = polars.col("outcome") == "waiting" if "outcome" in self.columns else polars.col("reward").is_null()
+        frames = package("polars", "evaluate")
+        waits = frames.col("outcome") == "waiting" if "outcome" in self.columns else frames.col("reward").is_null()
         if "active" in self.columns:  # a decision that was not shown waits for nothing
-            waits &= polars.col("active").fill_null(True)
+            waits &= frames.col("active").fill_null(True)
         found: polars.Expr = waits.fill_null(False).alias("waits")
         return found
 

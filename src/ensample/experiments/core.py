@@ -113,9 +113,9 @@ def proposed(state: State, question: Asked, id: str, time: int, active: bool, un
 
 
 def usual_propensities(state: State, question: Asked) -> list[float] | None:
-    """Of the actions on offer, were this a usual round; None where they have no closed form."""
+    """Of the actions on offer in the next round; None where they have no closed form."""
     rows, learner = state.rows(question.context, question.names, question.moment, new=True)
-    advice = learner.advise(state.settings.recipe.usual_round(state.round), rows)
+    advice = learner.advise(state.round, rows)
     return None if advice.weights is None else mixture_of(state, question.names).propensities(advice.weights)
 
 

@@ -174,8 +174,6 @@ class Experiment(Facts, Taking, Exports):
     def propensities(self, context: Any = None, actions: Any = None) -> dict[str, float] | None:
         """The probability of each action on offer as the experiment is now, floor and holdout included; None if unknown.
 
-        It is that of a usual round: the few that are bold (`ensample.calibration`) say their own in `decide`.
-
         >>> import ensample as es
         >>> es.Experiment("news", actions=["sport", "culture"], baseline=("sport", 1.0)).propensities()
         {'sport': 1.0, 'culture': 0.0}

@@ -7,7 +7,8 @@ import numpy as np
 from ensample.arms import ChangingArms, Rows
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.members import UniformMember
-from ensample.models import LinearEnsemble, LinearModel
+from ensample.memory import check_memory
+from ensample.models import FreshEnsemble, LinearEnsemble, LinearModel
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.ledger import LogEntry
 from ensample.policies.policy import Policy
@@ -41,7 +42,7 @@ class Advice(NamedTuple):
 def started(recipe: Recipe, dim: int, seed: int) -> Policy:
     """A policy on features that change with every context; it keeps no log, the experiment does."""
     try:
-        return recipe.start(ChangingArms(dim), seed, log=None)
+        policy = recipe.start(ChangingArms(dim), seed, log=None)
     except InvalidArgument as error:
         if error.argument == "log":
             fit = "one that looks at no history, such as Logistic(fit='stream')"
@@ -50,6 +51,9 @@ def started(recipe: Recipe, dim: int, seed: int) -> Policy:
         else:
             raise
         raise InvalidArgument("recipe", recipe, fit) from None
+    if isinstance(policy.model, FreshEnsemble):  # every decision says its propensity: all members are drawn
+        check_memory("size", policy.model.size, policy.model.numbers_drawn(policy.model.size))
+    return policy
 
 
 class Learner:
@@ -60,7 +64,7 @@ class Learner:
         self.policy = started(recipe, dim, seed)
         self._ledger = self.policy._ledger
         plain = type(self.policy) is Policy and isinstance(self.policy._rule, UniformMember)
-        self._counts = plain and type(self.policy.model) is LinearEnsemble  # whether votes are all there is to know
+        self._counts = plain and type(self.policy.model) in (LinearEnsemble, FreshEnsemble)  # whether votes tell everything
 
     @property
     def version(self) -> int:
@@ -84,7 +88,7 @@ class Learner:
         """By one count of all votes, of which the acting member's is one."""
         model: Any = self.policy.model
         votes = model.at(round).ballot(by_coordinate)
-        member = int(self.policy._address.uniform(round) * model.size)
+        member = 0 if model.is_fresh else int(self.policy._address.uniform(round) * model.size)
         weights = np.bincount(votes, minlength=by_coordinate.shape[1]) / model.size
         return Advice(member, int(votes[member]), weights.tolist())
 

@@ -4,22 +4,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.bold import is_bold
 from ensample.kernels.compile import embedded
+from ensample.kernels.fading import effective_count
 from ensample.kernels.track import Track, information
 
-__all__ = ["NO_INFLATION", "Inflation", "inflation"]
+__all__ = ["GROWS_FROM", "NO_INFLATION", "Inflation", "inflation"]
+
+GROWS_FROM = 100.0
+"""The number of observations from which a growing base grows by about the logarithm."""
 
 
 class Inflation(NamedTuple):
-    """base + width sqrt(information + tail), or base sigma where that is learned and bold sigma in bold rounds."""
+    """base + width sqrt(information + tail); where sigma is learned, sigma sqrt(base^2 + growth log(1 + t / 100))."""
 
     base: float
     width: float = 0.0
     tail: float = 0.0
     determinant: bool = False  # whether the information is log(det V / lam^d), or d log(1 + t/(d lam))
     learned: bool = False  # whether the rewards' noise multiplies the base
-    bold: float = 0.0  # what it multiplies in bold rounds; 0: there are none
+    growth: float = 0.0  # of the squared base, with the logarithm of t
 
 
 NO_INFLATION = Inflation(1.0)
@@ -30,9 +33,9 @@ NO_INFLATION = Inflation(1.0)
 def inflation(factor: Inflation, track: Track, t: int) -> float:
     """After t observations."""
     if factor.learned:
-        base, noise = factor.base, track.scales.noise[0]
-        if factor.bold > 0.0 and is_bold(track.tally):
-            base = factor.bold
+        noise, base = track.scales.noise[0], factor.base
+        if factor.growth > 0.0:
+            base = np.sqrt(base * base + factor.growth * np.log1p(effective_count(float(t), track.rate) / GROWS_FROM))
         return base * np.sqrt(noise) if noise > 0.0 else base
     if factor.width == 0.0:
         return factor.base

@@ -130,13 +130,15 @@ def mean_of(scene: Scene, x: FloatArray) -> float:
 
 
 @embedded
-def play_weighted(scene: Scene, track: Track, moment: Moment, link: int, t: int, rng: Generator) -> None:
-    """`play` by a generalised linear model that learns by the stream fit."""
+def play_weighted(scene: Scene, track: Track, moment: Moment, link: int, t: int, rng: Generator) -> float:
+    """`play` by a generalised linear model that learns by the stream fit; returns the weight of the observation."""
     best = best_offered(scene, track, moment)
     x = moment.x
     mean = mean_of(scene, x)
     y = draw_reward(scene.noise, mean, noise_spread(mean, scene.low, scene.high), rng)
-    add_outer(moment.gram, observe_weighted(track, link, x, y), x, x)
+    w = observe_weighted(track, link, x, y)
+    add_outer(moment.gram, w, x, x)
     if due(track, t):
         adopt(track, moment.gram)
     note(track, t, mean_at(scene.link, best) - mean)
+    return w

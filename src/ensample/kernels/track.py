@@ -70,7 +70,6 @@ class Tally:
     count: float  # of observations
     origin: float  # what rewards are relative to, where there is an intercept: the first of them
     next: float  # their number when the scales are to be computed; infinite where they are given
-    bold: float  # the next bold round, where there are any
     noted: int  # checkpoints passed
 
 
@@ -81,7 +80,7 @@ NUMBERS = np.dtype((np.record, FIELDS))
 
 def first_tally(due: float) -> np.ndarray[Any, np.dtype[np.record]]:
     """Before the first round, in an array [1]; the scales are computed after `due` rounds."""
-    fields = {"growth": 1.0, "limit": STEEP, "next": due, "bold": 1.0}
+    fields = {"growth": 1.0, "limit": STEEP, "next": due}
     return np.array([tuple(fields.get(name, 0) for name in Tally.__annotations__)], NUMBERS)
 
 

@@ -16,7 +16,7 @@ from ensample.kernels.track import Track, adopt, due, note, note_growth
 from ensample.kernels.world import World, best_mean, mean_of, opening_rounds
 from ensample.types import FloatArray
 
-__all__ = ["begin_weighted", "observe_weighted", "pull_weighted"]
+__all__ = ["begin_weighted", "learn_weighted", "observe_weighted", "pull_weighted"]
 
 
 @embedded
@@ -55,21 +55,24 @@ def refresh_weighted(world: World, track: Track, weights: FloatArray) -> None:
 @embedded
 def learn_weighted(
     world: World, track: Track, link: int, weights: FloatArray, t: int, row: int, mean: float, rng: Generator
-) -> None:
-    """Draw the reward of a row of features in round t and learn from it; `weights` [K + W] are the c_k."""
+) -> float:
+    """Draw the reward of a row of features in round t and learn from it; `weights` [K + W] are the c_k. Returns w."""
     y = draw_reward(world.noise, mean, world.spreads[row], rng)
     track.pulls[row] += 1
-    weights[row] += observe_weighted(track, link, world.features[row], y)
+    w = observe_weighted(track, link, world.features[row], y)
+    weights[row] += w
     if due(track, t):
         refresh_weighted(world, track, weights)
+    return w
 
 
 @embedded
-def pull_weighted(world: World, track: Track, link: int, weights: FloatArray, t: int, arm: int, rng: Generator) -> None:
-    """Play an arm in round t and learn from it."""
+def pull_weighted(world: World, track: Track, link: int, weights: FloatArray, t: int, arm: int, rng: Generator) -> float:
+    """Play an arm in round t and learn from it; returns the weight of the observation."""
     mean = mean_of(world, t, arm)
-    learn_weighted(world, track, link, weights, t, arm, mean, rng)
+    w = learn_weighted(world, track, link, weights, t, arm, mean, rng)
     note(track, t, best_mean(world, t) - mean)
+    return w
 
 
 @borrowing

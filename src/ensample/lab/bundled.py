@@ -17,6 +17,7 @@ BUNDLED = (
     "anchors",
     "members",
     "calibration",
+    "long-run",
     "forgetting",
     "clicks",
     "neural",

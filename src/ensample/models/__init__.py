@@ -3,6 +3,7 @@
 from ensample.models.description import LINEAR, Linear, RewardModel
 from ensample.models.drawn import DrawnModel
 from ensample.models.ensemble import LinearEnsemble
+from ensample.models.fresh import FreshEnsemble, FreshStream, FreshWithIntercept
 from ensample.models.generalized import GeneralizedLinear
 from ensample.models.intercept import EnsembleWithIntercept
 from ensample.models.linear import LinearModel
@@ -13,6 +14,9 @@ __all__ = [
     "LINEAR",
     "DrawnModel",
     "EnsembleWithIntercept",
+    "FreshEnsemble",
+    "FreshStream",
+    "FreshWithIntercept",
     "GeneralizedLinear",
     "Linear",
     "LinearEnsemble",

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from ensample.arms import Arms
-from ensample.calibration import AUTO, Unknown
+from ensample.calibration import AGEING, AUTO, Unknown
 from ensample.checks import as_reward
 from ensample.errors import InvalidArgument
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.intercept import EnsembleWithIntercept
+from ensample.models.linear import LinearModel
 from ensample.models.model import Model
 from ensample.perturbations import InitialLaw, Perturbation
 from ensample.randomness import Address
@@ -62,8 +63,12 @@ class EnsemblePlan(Protocol):
         """What "auto" multiplies the size of the noise by."""
 
     @property
-    def bold_scale(self) -> float:
-        """And what it does in bold rounds; 0 where there are none."""
+    def draws_fresh(self) -> bool:
+        """Return True if the ensemble is drawn anew each round."""
+
+    @property
+    def ageing_rate(self) -> float:
+        """The variance that a perturbation gains when the number of observations doubles, over that of a new one."""
 
     def prior(self, arms: Arms) -> float | Unknown:
         """The regularization of a linear model, or what is to be learned of the scales on these arms."""
@@ -75,8 +80,15 @@ class RewardModel(ABC):
     learns_noise: ClassVar[bool] = True
     """Whether the size of the noise is learned from the rewards where the scale is "auto". If not, the model implies it."""
 
+    ageing: ClassVar[float] = AGEING
+    """What `EnsembleSampling(ageing=None)` is if its members are drawn anew each round."""
+
     model_family: ClassVar[str] = "linear"
     """The key of `version.LIVE_NUMBERS` whose number experiments with this model record."""
+
+    def why_not_fresh(self) -> str:
+        """Return why its ensembles cannot be drawn anew each round; empty if they can."""
+        return f"members of {self!r} are trained, not drawn"
 
     def strength(self, regularization: float | Auto, arms: Arms) -> float:
         """lam before the first reward: 1 where it is "auto", unless a model has a rule of its own."""
@@ -129,14 +141,19 @@ class Linear(RewardModel):
     True
     """
 
+    def why_not_fresh(self) -> str:
+        return ""
+
     def member_numbers(self, dim: int) -> int:
         return 2 * dim
 
-    def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> LinearEnsemble:
+    def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> LinearModel:
+        if plan.draws_fresh:
+            from ensample.models.fresh import FreshEnsemble, FreshWithIntercept  # which know what is here
+
+            return (FreshWithIntercept if plan.intercept else FreshEnsemble)(arms.dim, plan.prior(arms), plan, address)
         given = arms.dim, plan.prior(arms), plan.size, plan.initial_law, plan.reward_law, address, plan.boldness
-        if plan.intercept:
-            return EnsembleWithIntercept(*given, bold=plan.bold_scale)
-        return LinearEnsemble(*given, plan.rate, bold=plan.bold_scale)
+        return EnsembleWithIntercept(*given) if plan.intercept else LinearEnsemble(*given, plan.rate)
 
 
 LINEAR = Linear()

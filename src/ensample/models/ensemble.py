@@ -1,15 +1,11 @@
 """A linear ensemble: one ridge regression, and a perturbation sum for each member."""
 
-from copy import copy
-from typing import Self
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ensample.arms import Offer
 from ensample.calibration import Unknown
 from ensample.kernels.ballot import ballot
-from ensample.kernels.bold import BOLD_ROUNDS
 from ensample.kernels.ensemble import choose, estimate, estimates, total_of
 from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
@@ -42,15 +38,10 @@ class LinearEnsemble(LinearModel):
         address: Address,
         boldness: float = 1.0,
         rate: float = 0.0,
-        bold: float = 0.0,
     ) -> None:
-        """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations.
-
-        In bold rounds, if there are any, it is `bold` times sigma.
-        """
+        """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations."""
         super().__init__(dim, prior, rate)
-        self.boldness, self.bold = boldness, bold
-        self.even = bold == 0.0
+        self.boldness = boldness
         self.plain = self.unknown is None and type(self).inflation is LinearEnsemble.inflation  # whether the inflation is 1
         self.size = self._drawn = size
         self.initial, self.law = initial, reward
@@ -70,13 +61,6 @@ class LinearEnsemble(LinearModel):
             return 1.0
         return self.boldness * self.sigma
 
-    def at(self, round: int) -> Self:
-        if self.even or round not in BOLD_ROUNDS:
-            return self
-        bolder = copy(self)
-        bolder.boldness, bolder.even = self.bold, True
-        return bolder
-
     def theta(self, member: int) -> FloatArray:
         return estimate(self.state, total_of(self.state, self.sums, self.inflation, member))
 
@@ -93,7 +77,6 @@ class LinearEnsemble(LinearModel):
         return arm, offer.each[arm]
 
     def thetas(self) -> FloatArray:
-        """theta^j of every member: [d, m]."""
         return estimates(self.state, self.sums, self.inflation)
 
     def estimates(self, round: int) -> FloatArray:

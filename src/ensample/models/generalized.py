@@ -37,6 +37,7 @@ class GeneralizedLinear(RewardModel):
     fit: str = "stream"
 
     model_family: ClassVar[str] = "logistic"
+    ageing: ClassVar[float] = 0.03  # less than of linear models: docs/studies/long-run.md
     learns_noise: ClassVar[bool] = False
     low: ClassVar[float] = -math.inf  # rewards are at least this
     high: ClassVar[float] = math.inf
@@ -63,6 +64,9 @@ class GeneralizedLinear(RewardModel):
     def reward_range(self) -> tuple[float, float]:
         return self.low, self.high
 
+    def why_not_fresh(self) -> str:
+        return "" if self.fit == "stream" else f"members of {self!r} are minimisers of perturbed losses"
+
     def member_numbers(self, dim: int) -> int:
         return 2 * dim
 
@@ -75,8 +79,11 @@ class GeneralizedLinear(RewardModel):
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> Model:
         from ensample.models.exact import ExactEnsemble  # which is made of what is here
+        from ensample.models.fresh import FreshStream
         from ensample.models.streamed import StreamEnsemble
 
+        if plan.draws_fresh:
+            return FreshStream(self, plan, arms, address)
         return (StreamEnsemble if self.fit == "stream" else ExactEnsemble)(self, plan, arms, address)
 
     def check_reward(self, y: float) -> None:

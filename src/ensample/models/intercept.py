@@ -1,4 +1,4 @@
-"""A linear ensemble with an intercept: one more feature, which is always 1 and which the prior leaves alone."""
+"""Linear models with an intercept: one more feature, which is always 1 and which the prior leaves alone."""
 
 import math
 
@@ -10,38 +10,23 @@ from ensample.calibration import Unknown
 from ensample.kernels.calibration import FREE
 from ensample.kernels.learning import learn_with_constant
 from ensample.models.ensemble import LinearEnsemble
-from ensample.models.linear import best_for
+from ensample.models.linear import LinearModel, best_for
 from ensample.models.search import greedy_arms
 from ensample.perturbations import InitialLaw, Perturbation
 from ensample.randomness import Address
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["EnsembleWithIntercept"]
+__all__ = ["EnsembleWithIntercept", "WithIntercept", "prior_with_constant"]
 
 
-class EnsembleWithIntercept(LinearEnsemble):
-    """theta^j of (x, 1): its last entry is the member's intercept, the same for all arms, which no choice among them needs.
+class WithIntercept(LinearModel):
+    """An ensemble that learns from (x, 1): put before the linear ensemble that it changes.
 
-    Rewards are learned relative to the first one, `origin`: a number added to all of them changes nothing but the intercepts.
+    The last entry of theta^j is the member's intercept, the same for all arms, which no choice among them needs. Rewards are
+    learned relative to the first one, `origin`: a number added to all of them changes nothing but the intercepts.
     """
 
-    def __init__(
-        self,
-        dim: int,
-        prior: float | Unknown,
-        size: int,
-        initial: InitialLaw,
-        reward: Perturbation,
-        address: Address,
-        boldness: float = 1.0,
-        bold: float = 0.0,
-    ) -> None:
-        """`dim` is that of the features, without the constant."""
-        known = free(dim, prior) if isinstance(prior, float) else prior
-        super().__init__(dim + 1, known, size, initial, reward, address, boldness, bold=bold)
-        self.origin = np.zeros(1)
-        if self.unknown is None:
-            self.sums[dim] *= math.sqrt(FREE)  # W^j has the covariance of the prior
+    origin: FloatArray
 
     @property
     def mean(self) -> FloatArray:
@@ -76,13 +61,33 @@ class EnsembleWithIntercept(LinearEnsemble):
     def estimates(self, round: int) -> FloatArray:
         return np.ascontiguousarray(self.in_rewards(self.thetas()).T)
 
-    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        learn_with_constant(self.state, self.sums, self.origin, x, y, self.perturbations(round))
-
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "origin": self.origin}
 
 
-def free(dim: int, lam: float) -> FloatArray:
-    """The prior where it is given: lam for the features, next to nothing for the constant [dim + 1]."""
-    return np.append(np.full(dim, lam), FREE * lam)
+class EnsembleWithIntercept(WithIntercept, LinearEnsemble):
+    """A linear ensemble of stored members with an intercept."""
+
+    def __init__(
+        self,
+        dim: int,
+        prior: float | Unknown,
+        size: int,
+        initial: InitialLaw,
+        reward: Perturbation,
+        address: Address,
+        boldness: float = 1.0,
+    ) -> None:
+        """`dim` is that of the features, without the constant."""
+        LinearEnsemble.__init__(self, dim + 1, prior_with_constant(dim, prior), size, initial, reward, address, boldness)
+        self.origin = np.zeros(1)
+        if self.unknown is None:
+            self.sums[dim] *= math.sqrt(FREE)  # W^j has the covariance of the prior
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        learn_with_constant(self.state, self.sums, self.origin, x, y, self.perturbations(round))
+
+
+def prior_with_constant(dim: int, prior: float | Unknown) -> FloatArray | Unknown:
+    """Return the prior of features and constant: lam for the features, next to nothing for the constant [dim + 1]."""
+    return np.append(np.full(dim, prior), FREE * prior) if isinstance(prior, float) else prior

@@ -109,7 +109,7 @@ class LinearModel(Model):
 
     def _lacks_sizes(self, unknown: Unknown) -> bool:
         """Return True if sizes of features are learned and some were never seen."""
-        return unknown.sizes is None and np.count_nonzero(self.known.sizes) < self.dim  # `all()` takes four times as long
+        return unknown.sizes is None and int(np.count_nonzero(self.known.sizes)) < self.dim  # `all()` takes four times as long
 
     def in_known_units(self, offer: Offer) -> Offer:
         """The offer, with features that were never played in units of its own: of others the units are known."""
@@ -121,6 +121,10 @@ class LinearModel(Model):
     def theta(self, member: int) -> FloatArray:
         """What a member multiplies features by: [d]."""
         return self.mean
+
+    def thetas(self) -> FloatArray:
+        """Return what every member multiplies features by: [d, m]."""
+        return np.ascontiguousarray(self.theta(0)[:, None])
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
         return rows @ self.theta(member)

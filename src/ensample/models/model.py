@@ -32,8 +32,8 @@ class Model(ABC):
     whole: ClassVar[bool] = False
     """Whether `learn` changes everything in one call of a kernel. If not, the arrays are copied before it."""
 
-    even: bool = False
-    """Whether `at` is known to give the model itself in all rounds, so that it need not be asked in each."""
+    is_fresh: ClassVar[bool] = False
+    """Whether members are drawn anew each round. Then they are exchangeable, and the first of them acts."""
 
     history: Callable[[], tuple[FloatArray, FloatArray]] | None = None
     """All features and rewards, in the order of the log, where the policy keeps it: it says so when it starts."""

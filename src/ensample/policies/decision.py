@@ -55,7 +55,7 @@ class Decision:
     >>> policy = es.EnsembleSampling(size=10).start(es.FiniteArms([[1.0, 0.0], [0.0, 1.0]]), seed=0)
     >>> decision = policy.decide(propensity=True)
     >>> decision
-    Decision(round=0, arm=0, member=7, propensity=0.6)
+    Decision(round=0, arm=1, member=0, propensity=0.4)
     >>> Decision.from_dict(decision.to_dict()) == decision
     True
     """

@@ -18,7 +18,7 @@ __all__ = ["describe", "rebuild", "upgraded", "wherever"]
 PARTS = (Recipe, RewardModel, InitialLaw, MemberRule, Setting)
 REMOVED = {"EnsembleSampling": ("bold",)}
 """Fields, by class, that earlier versions wrote and that count for nothing now."""
-ADDED = {"EnsembleSampling": ("fresh", "ageing")}
+ADDED = {"EnsembleSampling": ("fresh", "ageing"), "InformationDirected": ("fresh",)}
 """Fields, by class, that earlier versions did not write: they have their defaults."""
 
 

@@ -7,17 +7,18 @@ from typing import ClassVar, Self
 from numpy.random import Generator
 
 from ensample import theory
-from ensample.calibration import AUTO, BOLD, USUAL
-from ensample.checks import boolean, instance
+from ensample.arms import Arms
+from ensample.calibration import AUTO, FRESH_SCALE
+from ensample.checks import boolean, instance, number
 from ensample.errors import AssumptionError, InvalidArgument
-from ensample.kernels.bold import BOLD_ROUNDS
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
 from ensample.models import LINEAR, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
+from ensample.policies.perturbed_history import PerturbedHistory
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.theory import Guarantee, Setting
 from ensample.theory.assumptions import require_optimistic, require_theorem
-from ensample.theory.guarantee import OPTIMISTIC_RULE, SHARP_THEOREM, THEOREM_ONE
+from ensample.theory.guarantee import COROLLARY, OPTIMISTIC_RULE, SHARP_THEOREM, THEOREM_ONE
 from ensample.types import Auto
 
 __all__ = ["EnsembleSampling"]
@@ -37,10 +38,13 @@ class EnsembleSampling(EnsembleRecipe):
     where only the regularization is, it is kept and the scale learned. Of one law that is given only the shape counts where the
     scale is learned; two that are given are used as they are. A round costs O(d^2 + K d + m d).
 
-    So that runs do not stay with a wrong arm, rounds 1, 2, 3, 4, 5, 7, 9, 12, ... are bold: they take their member at
-    2 sigma, all others at 0.6. `bold="auto"` is so for linear models whose scale is learned and rules that look at no member;
-    where there are no bold rounds, or with `bold=False`, it is 0.75 sigma always. What they cost and gain is in
-    docs/studies/calibration.md.
+    Where the scale is learned, two things keep a run from playing a wrong arm for ever. The m members are drawn anew each round
+    from the law that stored members would have (`fresh`); the first of them acts, and a propensity is the share of their votes.
+    And perturbations of old observations grow (`ageing`): after n observations that of the i-th has the variance
+    sigma^2 (0.65^2 + ageing log2(n / i)), so that arms that were not played for long are tried again. None, the default of both
+    fields, means `fresh=True, ageing=0.1` (0.03 with `Logistic()`) if the scale is "auto", the laws are Gaussian and the rule
+    is uniform; else members are stored and nothing ages. With `fresh=True` and a given scale this is LinPHE, for every size.
+    What the rule costs and gains is in docs/studies/long-run.md.
 
     `intercept=True` is for rewards that all sit near some number, such as ratings: a constant that nothing pulls to 0 is added
     to the features, and adding a number to all rewards changes no decision. It is the last of the d + 1 entries of `mean` and
@@ -74,7 +78,8 @@ class EnsembleSampling(EnsembleRecipe):
     reward: Perturbation | None = None
     member: MemberRule | Callable[[int, int, Generator], int] = UNIFORM_MEMBER
     intercept: bool = field(default=False, kw_only=True)
-    bold: bool | Auto = field(default=AUTO, kw_only=True)
+    fresh: bool | None = field(default=None, kw_only=True)
+    ageing: float | None = field(default=None, kw_only=True)
     setting: Setting | None = field(default=None, kw_only=True)
     half_life: float | None = field(default=None, kw_only=True)
     model: RewardModel = field(default=LINEAR, kw_only=True)
@@ -89,39 +94,54 @@ class EnsembleSampling(EnsembleRecipe):
             raise InvalidArgument("half_life", self.half_life, "None with an intercept, which does not fade")
         self.check_model()
         self.model.check(self)
-        object.__setattr__(self, "bold", boolean_or_auto("bold", self.bold))
-        if self.bold is True and not self.can_be_bold:
-            raise InvalidArgument(
-                "bold", True, 'False or "auto" but for a linear model, a learned scale and a rule that looks at no member'
-            )
+        if self.fresh is not None:
+            object.__setattr__(self, "fresh", boolean("fresh", self.fresh))
+        if self.ageing is not None:
+            object.__setattr__(self, "ageing", number("ageing", self.ageing, 0.0, 1e3))
+        obstacle = self.why_not_fresh()
+        if self.fresh and obstacle:
+            raise InvalidArgument("fresh", True, f"False or None: {obstacle}")
+        if self.ageing and not self.draws_fresh:
+            raise InvalidArgument("ageing", self.ageing, f"0 or None: {obstacle or 'stored members do not age'}")
+
+    def why_not_fresh(self) -> str:
+        """Return why its ensemble cannot be drawn anew each round; empty if it can."""
+        if not self.is_gaussian:
+            return f"only Gaussian perturbations are drawn anew, not initial={self.initial!r} and reward={self.reward!r}"
+        if self.member != UNIFORM_MEMBER:
+            return f"members that are drawn anew are chosen uniformly, not by {self.member!r}"
+        return self.model.why_not_fresh()
 
     @property
-    def model_family(self) -> str:
-        linear = self.model.model_family == "linear"
-        return "calibrated" if linear and self.calibrates and not self.rule.looks else super().model_family
+    def learns_scale(self) -> bool:
+        """Return True if the scale of the perturbations is neither given nor in the laws."""
+        return self.scale == AUTO and (self.initial is None or self.reward is None)
 
     @property
-    def can_be_bold(self) -> bool:
-        """Whether bold rounds are known to be of use: what is chosen for its promise is as far out as it gets without them."""
-        return self.calibrates and isinstance(self.model, Linear) and not self.rule.looks
-
-    @property
-    def has_bold_rounds(self) -> bool:
-        """Whether some of its rounds are bold."""
-        return self.can_be_bold and bool(self.bold)
+    def draws_fresh(self) -> bool:
+        """Return True if the ensemble is drawn anew each round: by default if its scale is learned and it can be."""
+        return self.learns_scale and not self.why_not_fresh() if self.fresh is None else self.fresh
 
     @property
     def boldness(self) -> float:  # type: ignore[override]
-        return USUAL if self.has_bold_rounds else super().boldness
+        return FRESH_SCALE if self.draws_fresh else super().boldness
 
     @property
-    def bold_scale(self) -> float:
-        return BOLD if self.has_bold_rounds else 0.0
+    def ageing_rate(self) -> float:
+        if not self.draws_fresh:
+            return 0.0
+        if not self.learns_scale:
+            return self.ageing or 0.0
+        return (self.model.ageing if self.ageing is None else self.ageing) / self.boldness**2
 
-    def usual_round(self, round: int) -> int:
-        while self.has_bold_rounds and round in BOLD_ROUNDS:
-            round += 1
-        return round
+    @property
+    def model_family(self) -> str:
+        """The family "calibrated" if the scale is learned, where the default rule may change."""
+        drawn = self.model.model_family in ("linear", "logistic")
+        return "calibrated" if drawn and self.learns_scale and not self.rule.looks else super().model_family
+
+    def least_numbers(self, arms: Arms) -> int:
+        return 0 if self.draws_fresh else super().least_numbers(arms)
 
     @classmethod
     def from_theorem(
@@ -163,6 +183,8 @@ class EnsembleSampling(EnsembleRecipe):
     def guarantee(self, setting: Setting) -> Guarantee:
         """Theorem 1 for the uniform rule, the bound of the optimistic rule for that, at their laws and with enough members.
 
+        With `fresh=True` it is the Corollary, for any number of members and of arms: the law of play is LinPHE's.
+
         With fewer members than Theorem 1 prescribes it is the bound of the largest share of optimistic members that they are
         proved to keep (`theory.sharp_share`): Theorem 1's own from `theory.sharp_size` on, a larger one below.
 
@@ -177,6 +199,8 @@ class EnsembleSampling(EnsembleRecipe):
         """
         if type(self) is not EnsembleSampling or self.intercept or not isinstance(self.model, Linear):
             return super().guarantee(setting)
+        if self.draws_fresh:
+            return self._guarantee_of_fresh_members(setting)
         prescribed = EnsembleSampling.from_theorem(setting, self.reward_law, as_member_rule(self.member))
         if prescribed.member == OptimisticMember():
             return self._guarantee_of_the_optimistic_rule(setting, prescribed)
@@ -186,18 +210,15 @@ class EnsembleSampling(EnsembleRecipe):
         share = None if theorem is THEOREM_ONE else theory.sharp_share(setting, self.size, law)
         return theorem.guarantee(setting, theory.sharp_bound(setting, share, law))
 
+    def _guarantee_of_fresh_members(self, setting: Setting) -> Guarantee:
+        self.require_laws(COROLLARY, PerturbedHistory.from_theorem(setting, self.reward_law))
+        if self.ageing_rate > 0.0:
+            raise AssumptionError(COROLLARY.name, "perturbations of one size", f"ageing = {self.ageing:g}")
+        return COROLLARY.guarantee(setting, theory.phe_bound(setting, self.reward_law))
+
     def _guarantee_of_the_optimistic_rule(self, setting: Setting, prescribed: Self) -> Guarantee:
         self.require_laws(OPTIMISTIC_RULE, prescribed)
         least = theory.sharp_optimistic_size(setting)
         if self.size < least:
             raise AssumptionError(OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {self.size:,}")
         return OPTIMISTIC_RULE.guarantee(setting, theory.optimistic_bound(setting, self.size))
-
-
-def boolean_or_auto(name: str, value: object) -> bool | Auto:
-    """A field that is given, or "auto": as the recipe's other fields have it."""
-    if isinstance(value, str):
-        if value == AUTO:
-            return AUTO
-        raise InvalidArgument(name, value, 'True, False or "auto"')
-    return boolean(name, value)

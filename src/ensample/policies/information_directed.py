@@ -1,15 +1,16 @@
 """Information-directed sampling with an ensemble for a posterior (Russo & Van Roy 2018)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from ensample.arms import Arms, ChangingArms, Offer
 from ensample.calibration import AUTO
+from ensample.checks import boolean
 from ensample.errors import InvalidArgument
 from ensample.kernels.information import best_pair, gaps_and_gains, member_scores
-from ensample.models import LinearEnsemble
+from ensample.models import FreshEnsemble, LinearEnsemble
 from ensample.policies.policy import Policy, listed
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.types import Auto, FloatArray
@@ -22,31 +23,31 @@ Pair = tuple[int, int, float]  # two arms, and the probability of the first
 class InformationDirectedPolicy(Policy):
     """Information-directed sampling at work."""
 
-    _paired: tuple[int, Offer, Pair] | None = None
+    _paired: tuple[int, int, Offer, Pair] | None = None  # round and version, and what they have
 
     def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
         if offer.rows is None:
             return 0, *offer.best(self.mean)  # which says what is missing
-        first, second, share = self._pair(offer)
+        first, second, share = self._pair(round, offer)
         arm = first if self._address.uniform(round) < share else second
         return 0, arm, offer.rows[arm]
 
     def _weights(self, round: int, offer: Offer) -> FloatArray:
         weights = np.zeros(len(listed(offer)))
-        first, second, share = self._pair(offer)
+        first, second, share = self._pair(round, offer)
         weights[first] += share
         weights[second] += 1.0 - share
         return weights
 
-    def _pair(self, offer: Offer) -> Pair:
+    def _pair(self, round: int, offer: Offer) -> Pair:
         """The distribution of a round, kept until the next update."""
         version = self._ledger.version
-        if self._paired is None or self._paired[:2] != (version, offer):
-            model = self._ledger.model
-            assert isinstance(model, LinearEnsemble)
+        if self._paired is None or self._paired[:3] != (round, version, offer):
+            model = self._ledger.model.at(round)
+            assert isinstance(model, LinearEnsemble | FreshEnsemble)
             scores = member_scores(model.thetas(), model.in_known_units(offer).by_coordinate)
-            self._paired = version, offer, best_pair(*gaps_and_gains(scores))
-        return self._paired[2]
+            self._paired = round, version, offer, best_pair(*gaps_and_gains(scores))
+        return self._paired[3]
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,9 @@ class InformationDirected(EnsembleRecipe):
     v_k = sum_l p(l) (x_k'(mu_l - mu))^2. Each round draws its arm from the distribution on at most two arms that minimises
     (expected gap)^2 / expected gain; where all members agree it plays the arm with the largest x_k'mu.
 
-    `scale` and `regularization` are as in `EnsembleSampling`. Finite and changing arms only. No single member acts: a
-    decision's `member` is 0. O(m d + K m d + K^2) a round.
+    `scale` and `regularization` are as in `EnsembleSampling`. With `fresh=True` members are drawn anew each round, at sigma if
+    the scale is learned: with `size=60` the best rule for long runs, if a decision may cost O(m d^2). Finite and changing arms
+    only. No single member acts: a decision's `member` is 0. O(m d + K m d + K^2) a round.
 
     >>> import numpy as np, ensample as es
     >>> from ensample.policies.information_directed import InformationDirected
@@ -80,10 +82,20 @@ class InformationDirected(EnsembleRecipe):
     size: int = 100
     scale: float | Auto = AUTO
     regularization: float | Auto = AUTO
+    fresh: bool = field(default=False, kw_only=True)
     policy_type: ClassVar[type[Policy]] = InformationDirectedPolicy
 
     def __post_init__(self) -> None:
         self.check_fields()
+        object.__setattr__(self, "fresh", boolean("fresh", self.fresh))
+
+    @property
+    def draws_fresh(self) -> bool:
+        return self.fresh
+
+    @property
+    def boldness(self) -> float:  # type: ignore[override]
+        return 1.0 if self.fresh else super().boldness
 
     def check(self, arms: Arms) -> None:
         super().check(arms)

@@ -12,7 +12,7 @@ from ensample.calibration import AUTO
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.kernels import ridge
-from ensample.kernels.inflation import Inflation
+from ensample.kernels.inflation import GROWS_FROM, Inflation
 from ensample.kernels.interpreted import dot_in_python
 from ensample.kernels.learning import watch, watch_fading
 from ensample.kernels.linucb import optimistic_arm
@@ -33,6 +33,8 @@ __all__ = ["LinUCB", "LinUCBPolicy", "OptimisticModel", "farthest_point"]
 
 FORMS = ("constant", "closed", "determinant")
 STEPS = 100  # of Newton's method; it needs about five
+RADIUS = 2.0  # "auto" over sigma, at first
+GROWTH = 0.5  # of its square with log(1 + t / 100), if sigma is learned
 
 
 class LinUCBPolicy(Policy):
@@ -51,8 +53,9 @@ class LinUCB(Recipe):
     """Play the arm that promises most within the confidence ellipsoid: argmax_x x'theta_hat + beta_t |x|_{V^-1}.
 
     `form` decides beta_t after t rewards:
-    constant: radius; where that is "auto", twice the standard deviation of the noise, which is learned with the regularization
-    from the rewards (`ensample.calibration`);
+    constant: radius; if that is "auto", sigma sqrt(4 + log(1 + t / 100) / 2), where sigma, the standard deviation of the noise,
+    is learned with the regularization from the rewards (`ensample.calibration`). A fixed radius of 2 sigma leaves one run in
+    twenty or more with a wrong arm for ever (docs/studies/long-run.md);
     closed: noise sqrt(d log(1 + t/(d lam)) + 2 log(1/delta)) + sqrt(lam) norm;
     determinant: noise sqrt(log(det V / lam^d) + 2 log(1/delta)) + sqrt(lam) norm, which is never larger for arms of norm <= 1.
     With a `half_life`, as in `EnsembleSampling`, V and theta_hat are those of a past that fades, and t is what it counts for.
@@ -93,7 +96,6 @@ class LinUCB(Recipe):
     half_life: float | None = field(default=None, kw_only=True)
     model: RewardModel = field(default=LINEAR, kw_only=True)
     scale = 0.0
-    boldness: ClassVar[float] = 2.0
     theorem_lets_arms_change: ClassVar[bool] = True
     policy_type: ClassVar[type[Policy]] = LinUCBPolicy
 
@@ -133,6 +135,11 @@ class LinUCB(Recipe):
     def calibrates(self) -> bool:
         return self.radius == AUTO and self.form == "constant" and self.model.learns_noise
 
+    @property
+    def model_family(self) -> str:
+        """The family "calibrated" if the radius follows the learned noise: its default rule may change."""
+        return "calibrated" if self.calibrates else super().model_family
+
     def guarantee(self, setting: Setting) -> Guarantee:
         """The general theorem, for a radius of beta_T or either form of beta_t at the constants of the setting."""
         if type(self) is not LinUCB or not isinstance(self.model, Linear):
@@ -165,7 +172,9 @@ class LinUCB(Recipe):
     def factor(self) -> Inflation:
         """beta_t as kernels know it; without the norm's part where that is watched."""
         if self.radius == AUTO and self.form == "constant":
-            return Inflation(self.boldness, learned=self.model.learns_noise)
+            if not self.model.learns_noise:
+                return Inflation(RADIUS)
+            return Inflation(RADIUS, learned=True, growth=GROWTH)
         if self.radius != AUTO and self.form == "constant":
             return Inflation(self.radius)
         base = math.sqrt(self.lam) * (self.norm or 0.0)
@@ -184,13 +193,13 @@ class OptimisticModel(LinearModel):
     @property
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
-        base, width, tail, determinant, learned, _ = self.recipe.factor
+        base, width, tail, determinant, learned, growth = self.recipe.factor
+        count = math.expm1(-self.rate * self.count) / math.expm1(-self.rate) if self.rate else self.count
         if learned:
-            return base * self.sigma
+            return math.sqrt(base * base + growth * math.log1p(count / GROWS_FROM)) * self.sigma
         if self.recipe.form == "constant":
             return base
         d, lam = self.dim, self.recipe.lam
-        count = math.expm1(-self.rate * self.count) / math.expm1(-self.rate) if self.rate else self.count
         information = self.information if determinant else d * math.log1p(count / d / lam)
         unknown = math.sqrt(lam) * float(self.largest[0]) if self.recipe.norm is None else 0.0
         return base + width * math.sqrt(max(0.0, information + tail)) + unknown

@@ -167,10 +167,11 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
 
 
 def check_room(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
-    """V and the members' sums are in the file, so that what they take is known before a policy is made that takes as much."""
+    """V and stored members' sums are in the file: what they take is known before a policy is made that takes as much."""
     if not is_ours(type(recipe)):
         return  # whose arrays are its own affair
-    least = arms.dim * max(arms.dim, getattr(recipe, "size", 1))
+    members = 1 if getattr(recipe, "draws_fresh", False) else getattr(recipe, "size", 1)
+    least = arms.dim * max(arms.dim, members)
     found = max((values.size for values in part_of(tensors, "state").values()), default=0)
     if found < least:
         raise SnapshotError.about("state", f"arrays of at most {found} numbers", f"one of at least {least} for {recipe!r}")

@@ -307,14 +307,14 @@ class Policy:
         if size is None:
             member = round
         elif type(rule) is UniformMember:
-            member = int(self._address.uniform(round) * size)  # as it chooses: the usual case, at once
+            member = 0 if model.is_fresh else int(self._address.uniform(round) * size)  # as it chooses: the usual case, at once
         elif rule is None:
             member = 0
         else:
             member = rule.choose(round, size, self._address, self._promises(round, offer) if rule.looks else no_promises)
             if type(member) is not int or not 0 <= member < size:  # a rule may be the user's own
                 member = whole("member", member, 0, size - 1)
-        arm, x = (model if model.even else model.at(round)).best(member, offer)
+        arm, x = model.at(round).best(member, offer)
         return member, arm, x
 
     def _shares(self, round: int, offer: Offer) -> FloatArray:
@@ -328,7 +328,7 @@ class Policy:
             name = type(self.recipe).__name__
             raise PropensityError(f"the propensities of {name} have no closed form: EnsembleSampling's are exact")
         rows = listed(offer)
-        if self._rule is None:
+        if self._rule is None or self._ledger.model.is_fresh:  # of fresh members there may be more than fit in memory
             return np.bincount(self._votes(round, offer)[0], minlength=len(rows)) / size
         weights = self._member_weights(self._rule, round, size, self._promises(round, offer))
         shares: FloatArray = np.bincount(self._votes(round, offer)[0], weights, len(rows)) / weights.sum()

@@ -56,15 +56,6 @@ class Recipe(ABC):
         """The key of `version.LIVE_NUMBERS` whose number an experiment with this recipe records."""
         return self.model.model_family
 
-    def usual_round(self, round: int) -> int:
-        """The first round, from this one on, that is like most others: which are not bold, where any are."""
-        return round
-
-    @property
-    def bold_scale(self) -> float:
-        """What multiplies sigma in bold rounds (`ensample.calibration`); 0 where there are none."""
-        return 0.0
-
     @property
     def rate(self) -> float:
         """At which the past fades, log 2 / half_life; 0 where nothing is forgotten."""
@@ -312,6 +303,21 @@ class EnsembleRecipe(PerturbationRecipe):
     def check_fields(self) -> None:
         object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
         super().check_fields()
+
+    @property
+    def draws_fresh(self) -> bool:
+        """Return True if the ensemble is drawn anew each round."""
+        return False
+
+    @property
+    def ageing_rate(self) -> float:
+        """The variance that a perturbation gains when the number of observations doubles, over that of a new one."""
+        return 0.0
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Return True if both perturbation laws are Gaussian."""
+        return all(law is None or type(law) is Gaussian for law in (self.initial, self.reward))
 
     @property
     def rule(self) -> MemberRule:

@@ -6,6 +6,8 @@ import numpy as np
 
 from ensample.arms import Offer
 from ensample.errors import PropensityError
+from ensample.memory import check_memory
+from ensample.models.fresh import FreshEnsemble
 from ensample.randomness import Stream
 from ensample.types import FloatArray
 
@@ -20,7 +22,8 @@ class SampledPropensities(NamedTuple):
 
     A share p of n members has the standard error sqrt(p (1 - p) / n). For an arm that none of them likes that is 0: all that is
     known of its probability is that it is at most 3/n, with a confidence of 95%. Where as many members are asked for as there
-    are, all of them are asked, and nothing is estimated. The draw is a function of (seed, round), apart from the policy's own.
+    are, all of them are asked, and nothing is estimated. The draw is a function of (seed, round), apart from the policy's own;
+    of fresh members, which are exchangeable, the first are asked, and the one that acts is among them.
 
     >>> import numpy as np, ensample as es
     >>> policy = es.EnsembleSampling(size=1000).start(es.FiniteArms(np.eye(3)), seed=0)
@@ -45,6 +48,11 @@ def sampled(policy: "Policy", offer: Offer, members: int) -> SampledPropensities
         return SampledPropensities(shares, np.zeros(len(shares)), size or members)
     if type(policy)._weights is not Policy._weights or rule.looks or offer.rows is None:
         raise PropensityError(f"the propensities of {policy.recipe!r} are not those of members drawn without looking")
+    if model.is_fresh:  # members are exchangeable: the first will do
+        assert isinstance(model, FreshEnsemble)
+        check_memory("members", members, model.numbers_drawn(members))
+        shares = np.bincount(model.at(round).first(members).votes(offer)[0], minlength=len(offer.rows)) / members
+        return SampledPropensities(shares, np.sqrt(shares * (1.0 - shares) / members), members)
     weights = policy._member_weights(rule, round, size, policy._promises(round, offer))
     drawn = policy._address.generator(Stream.SAMPLE, round).choice(size, members, p=weights / weights.sum())
     asked, counts = np.unique(drawn, return_counts=True)

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.checks import LARGEST_REWARD
-from ensample.models import EnsembleWithIntercept, LinearEnsemble, LinearModel, Model
+from ensample.kernels.fresh import AGE_OF_PRIOR, AGED_AT
+from ensample.models import FreshEnsemble, LinearEnsemble, LinearModel, Model
 from ensample.models.exact import ExactFit
+from ensample.models.intercept import WithIntercept
 from ensample.models.network_ensemble import NetworkEnsemble
 from ensample.perturbations import InitialLaw
 from ensample.policies.ensemble_plus_plus import DirectionsModel
@@ -26,7 +28,14 @@ from ensample.policies.policy import Policy
 from ensample.policies.refreshed import RefreshedEnsemble
 from ensample.policies.sound_networks import NETWORK_CHECKS
 from ensample.policies.soundness import ROUNDING
-from ensample.policies.sums_of_log import counts_of_log, gram_of_log, others_of_log, pulls_of_log, totals_of_log
+from ensample.policies.sums_of_log import (
+    aged_gram_of_log,
+    counts_of_log,
+    gram_of_log,
+    others_of_log,
+    pulls_of_log,
+    totals_of_log,
+)
 from ensample.policies.sup_linucb import StagedModel
 from ensample.policies.symmetrized import SymmetrizedEnsemble
 from ensample.policies.thompson_sampling import ThompsonModel
@@ -126,6 +135,51 @@ def check_root(policy: Policy, root: NDArray[Any]) -> Findings:
         width = lengths(policy)
     good = np.abs(squared - expected) <= ROUNDING * np.outer(width, width) + LEAST
     yield good | good.T, "a root of the sum of x x'"
+
+
+def check_fresh_root(policy: Policy, root: NDArray[Any]) -> Findings:
+    """FreshEnsemble: R with R'R = G + E, E at least 0 and at most what the oldest observation has aged."""
+    yield (root == 0.0) | np.triu(np.ones(root.shape, np.bool_)), "0 below the diagonal"
+    model = linear(policy)
+    assert isinstance(model, FreshEnsemble)
+    gram, squared = model.parts.gram - np.diag(model.parts.prior), np.einsum("ki,kj->ij", root, root)
+    slack, oldest = ROUNDING * np.outer(lengths(policy), lengths(policy)) + LEAST, largest_age(model)
+    if model.ageing == 0.0 or (policy._ledger.keeps_log and not model.weighted):
+        aged = gram if model.ageing == 0.0 else aged_gram_of_log(policy, model.ageing)
+        yield np.abs(squared - aged) <= (1.0 + oldest) * slack, "a root of the sum of x x', of which old terms are larger"
+    low, high, squares = np.diag(gram), (1.0 + oldest) * np.diag(gram), np.diag(squared)
+    good = (squares >= low - np.diag(slack)) & (squares <= high + np.diag(slack))
+    yield np.broadcast_to(good, root.shape), "a root of the sum of x x', of which old terms are larger"
+
+
+def largest_age(model: FreshEnsemble) -> float:
+    """Return a bound on what an observation has aged: as the prior has, of which a half-life forgets."""
+    aged, count = max(model.ages[AGE_OF_PRIOR], 0.0), max(model.ages[AGED_AT], 0.0)
+    if model.rate == 0.0:
+        return float(aged)
+    return float(count) * model.ageing * math.log2(2.25)  # in `add_observed` a step is at most 1.25 n_eff
+
+
+def check_gram_root(policy: Policy, root: NDArray[Any]) -> Findings:
+    """FreshEnsemble: L with L'L = G, if observations age."""
+    yield (root == 0.0) | np.triu(np.ones(root.shape, np.bool_), 0)[: len(root)], "0 below the diagonal"
+    if len(root):
+        gram = linear(policy).parts.gram - np.diag(linear(policy).parts.prior)
+        slack = ROUNDING * np.outer(lengths(policy), lengths(policy)) + LEAST
+        yield np.abs(np.einsum("ki,kj->ij", root, root) - gram) <= slack, "a root of the sum of x x'"
+
+
+def check_ages(policy: Policy, ages: NDArray[Any]) -> Findings:
+    """FreshEnsemble: what ageing has added to the prior, and the number of observations at the last ageing."""
+    model = linear(policy)
+    assert isinstance(model, FreshEnsemble)
+    aged, count = ages
+    known = (
+        0.0 <= count <= policy.version and count == np.floor(count) and (count > 0.0) == (policy.version * model.ageing > 0.0)
+    )
+    most = model.ageing * math.log2(max(count, 1.0))
+    total = 0.0 <= aged <= most + SEVERAL if model.rate > 0.0 else abs(aged - most) <= SEVERAL * (1.0 + most)
+    yield np.array([total, known]), "the ageing of the prior by the number of observations"
 
 
 def check_rewards(policy: Policy, moments: NDArray[Any]) -> Findings:
@@ -282,7 +336,8 @@ CHECKS: dict[type[Any], dict[str, Check]] = {
     LinearModel: {"ridge": elsewhere, "scales": elsewhere},
     LinearEnsemble: {"sums": check_sums},
     SymmetrizedEnsemble: {"sums": check_mirrored},
-    EnsembleWithIntercept: {"origin": check_origin},
+    FreshEnsemble: {"root": check_fresh_root, "gram_root": check_gram_root, "ages": check_ages},
+    WithIntercept: {"origin": check_origin},
     ExactFit: {"arm_counts": check_arm_counts, "arm_totals": check_arm_totals, "other_count": check_other_count},
     HistoryModel: {"root": check_root, "pulls": check_pulls},
     ThompsonModel: {"root": check_root, "rewards": check_rewards},

@@ -84,7 +84,8 @@ def check_open(policy: Policy, waiting: Tensors, round: int, version: int, learn
 
 
 def check_members(policy: Policy, members: IntArray, rounds: IntArray) -> None:
-    size = 1 if isinstance(policy, InformationDirectedPolicy) else policy.model.size
+    first = isinstance(policy, InformationDirectedPolicy) or policy.model.is_fresh
+    size = 1 if first else policy.model.size
     if size is None:
         require("open.member", members, members == rounds, "the number of the round, which has a model of its own")
     else:

@@ -1,13 +1,18 @@
 """What a log adds up to: sums that a learned state is compared with."""
 
+import math
+
 import numpy as np
 
+from ensample.kernels.calibration import next_time
+from ensample.kernels.fading import effective_count
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.policy import Policy
 from ensample.policies.soundness import standing_features
 from ensample.types import FloatArray
 
 __all__ = [
+    "aged_gram_of_log",
     "counts_of_log",
     "gram_of_log",
     "learned_rewards",
@@ -27,6 +32,19 @@ def gram_of_log(policy: Policy) -> FloatArray:
     features, others = learned_features(policy)
     numbered = np.einsum("k,ki,kj->ij", pulls_of_log(policy), features, features)
     return np.asarray(numbered + np.einsum("ni,nj->ij", others, others))
+
+
+def aged_gram_of_log(policy: Policy, ageing: float) -> FloatArray:
+    """Return sum (1 + age) x x', the ages being those of `kernels.fresh`: [d, d]."""
+    X, rate, n, last = policy._ledger.log().features, policy.recipe.rate, policy.version, 1
+    if policy.recipe.intercept:
+        X = np.hstack([X, np.ones((len(X), 1))])
+    added = np.zeros(n + 1)  # to all observations up to a number
+    while (count := max(last + 1, math.ceil(next_time(float(last), rate)))) <= n:
+        added[count] = ageing * math.log2(1.0 + (count - last) / effective_count(float(last), rate))
+        last = count
+    ages = np.cumsum(added[::-1])[::-1][1:]
+    return np.asarray(np.einsum("n,ni,nj->ij", shares_of_log(policy) * (1.0 + ages), X, X))
 
 
 def target_of_log(policy: Policy) -> FloatArray:

@@ -71,7 +71,7 @@ def decoded(headers: Mapping[str, str], body: bytes, takes: Any, settings: Servi
         raise
 
 
-class Shape(NamedTuple):
+class JsonShape(NamedTuple):
     """Counts of the structural characters of a JSON text, those outside its strings."""
 
     depth: int
@@ -79,11 +79,11 @@ class Shape(NamedTuple):
     items: int  # of the outermost array, at most
 
 
-def shape(body: bytes) -> Shape:
+def shape(body: bytes) -> JsonShape:
     r"""Return the shape of a text.
 
     >>> shape(b'{"a": ["[[[[[[", "\\":", {"b": 1}]}')
-    Shape(depth=3, keys=2, items=1)
+    JsonShape(depth=3, keys=2, items=1)
     """
     codes = np.frombuffer(without_escapes(body), np.uint8)
     quotes = np.cumsum(codes == ord('"'), dtype=np.uint8)  # modulo 256: even outside of strings
@@ -91,7 +91,7 @@ def shape(body: bytes) -> Shape:
     depth = np.cumsum(STEPS[codes], dtype=np.int32)
     commas = np.count_nonzero((codes == ord(",")) & (depth == 1))
     keys = np.count_nonzero(codes == ord(":"))
-    return Shape(int(depth.max(initial=0)), int(keys), int(commas) + 1)
+    return JsonShape(int(depth.max(initial=0)), int(keys), int(commas) + 1)
 
 
 def without_escapes(body: bytes) -> bytes:

@@ -11,10 +11,12 @@ __all__ = [
     "code_of",
     "ensemble_of",
     "factor_of",
+    "fresh_members",
     "laws_of",
     "looks_at_all",
     "no_constant",
     "remembers_all",
+    "stored_members",
     "unknown_laws",
     "unknown_parts",
 ]
@@ -44,12 +46,22 @@ def ensemble_of(recipe: EnsembleRecipe) -> Ensemble:
 
 def factor_of(recipe: Recipe) -> Inflation:
     """What multiplies its perturbations."""
-    return Inflation(recipe.boldness, learned=True, bold=recipe.bold_scale) if recipe.calibrates else NO_INFLATION
+    return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
 
 
 def remembers_all(recipe: Recipe) -> str:
     """That the past fades, which a kernel does not know."""
     return "" if recipe.half_life is None else f"this kernel does not know half_life={recipe.half_life:g}"
+
+
+def fresh_members(recipe: EnsembleRecipe) -> str:
+    """That members are drawn anew each round, which a kernel of stored members does not know."""
+    return "this kernel keeps its members, and fresh=True draws them anew each round" if recipe.draws_fresh else ""
+
+
+def stored_members(recipe: EnsembleRecipe) -> str:
+    """That members are stored, which a kernel of fresh members does not know."""
+    return "" if recipe.draws_fresh else "this kernel draws members anew each round, as fresh=True says"
 
 
 def unknown_laws(recipe: PerturbationRecipe) -> str:

@@ -21,7 +21,7 @@ from ensample.models.networks import Networks
 from ensample.models.neural import Neural, Trained
 from ensample.models.search import Screen
 from ensample.perturbations import Gaussian, Uniform
-from ensample.policies import EnsembleSampling, LinUCB, PerturbedHistory, Recipe, ThompsonSampling
+from ensample.policies import EnsembleSampling, InformationDirected, LinUCB, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
 from ensample.randomness import Address
 from ensample.registry import kinds
@@ -32,9 +32,12 @@ __all__ = ["do", "live_name", "names", "needed", "waiting"]
 
 SIZE = 3
 OTHERS: tuple[Recipe, ...] = (
+    EnsembleSampling(SIZE, fresh=False),
+    InformationDirected(SIZE, fresh=True),
     EnsembleSampling(SIZE, member=OptimisticMember()),
     PerturbedHistory(reward=Uniform(1.0)),
     EnsembleSampling(SIZE, model=Logistic()),
+    EnsembleSampling(SIZE, model=Logistic(), fresh=False),
     EnsembleSampling(SIZE, model=Logistic("exact")),
     ThompsonSampling(model=Logistic()),
 )
@@ -59,7 +62,11 @@ class Variety(NamedTuple):
 
 VARIETIES = (
     Variety("with an intercept", lambda recipe: recipe.intercept, EnsembleSampling(SIZE, intercept=True)),
+    Variety("with an intercept", lambda recipe: recipe.intercept, EnsembleSampling(SIZE, intercept=True, fresh=False)),
     Variety("that forgets", lambda recipe: forgets(recipe, EnsembleSampling), EnsembleSampling(SIZE, half_life=9.0)),
+    Variety(
+        "that forgets", lambda recipe: forgets(recipe, EnsembleSampling), EnsembleSampling(SIZE, half_life=9.0, fresh=False)
+    ),
     Variety("that forgets", lambda recipe: forgets(recipe, LinUCB), LinUCB(half_life=9.0)),
     Variety(
         "of a known scale",
@@ -135,8 +142,8 @@ def live_name(recipe: Recipe) -> str:
 
 
 def described(recipe: Recipe) -> str:
-    """Its type, and its model where that is not linear."""
-    name = type(recipe).__name__
+    """Its type, its model if that is not linear, and whether members are drawn anew."""
+    name = type(recipe).__name__ + (" drawn anew" if getattr(recipe, "draws_fresh", False) else "")
     return name if isinstance(recipe.model, Linear) else f"{name}, {recipe.model!r}"
 
 

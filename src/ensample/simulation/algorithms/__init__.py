@@ -5,6 +5,7 @@ from importlib import import_module
 ALGORITHMS = (
     "eager",
     "ensemble_plus_plus",
+    "fresh_stream",
     "greedy",
     "history",
     "information_directed",

@@ -14,14 +14,18 @@ from ensample.kernels.turns import OPTIMISTIC, Ensemble, next_member
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, factor_of, unknown_parts
+from ensample.simulation.codes import ensemble_of, factor_of, fresh_members, unknown_parts
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
 __all__ = ["begin_ensemble", "perturb", "score_all", "update_scores"]
 
 
-@simulates(EnsembleSampling, World, Evaluation.EAGER, unless=unknown_parts)
+def no_eager_law(recipe: EnsembleSampling) -> str:
+    return unknown_parts(recipe) or fresh_members(recipe)
+
+
+@simulates(EnsembleSampling, World, Evaluation.EAGER, unless=no_eager_law)
 def algorithm_one(recipe: EnsembleSampling, world: World, track: Track, rngs: RunGenerators) -> None:
     drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
     eager_ensemble(world, track, ensemble_of(recipe), factor_of(recipe), drawn)

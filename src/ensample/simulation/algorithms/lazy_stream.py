@@ -26,11 +26,11 @@ from ensample.kernels.world import World, greedy_arm
 from ensample.models import Logistic
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, looks_at_all, remembers_all
+from ensample.simulation.codes import ensemble_of, fresh_members, looks_at_all, remembers_all
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import CountArray, FloatArray, IntArray
 
-__all__: list[str] = []
+__all__ = ["no_stream_law"]
 
 SMALLEST_SHARE = 1e-8  # of W in V that a root in doubles keeps to eight digits
 WORTH_A_BASE = 8  # a new base costs about as much as catching up with this many arms for each dimension
@@ -51,14 +51,18 @@ class StreamMembers(NamedTuple):
     base_counts: CountArray  # pull counts then, as in `Track`
 
 
-def no_lazy_stream(recipe: EnsembleSampling) -> str:
-    """Why it cannot be simulated lazily."""
+def no_stream_law(recipe: EnsembleSampling) -> str:
+    """Return why the ensemble of a logistic model cannot be simulated lazily, whether its members are stored or fresh."""
     assert isinstance(recipe.model, Logistic)
     if recipe.model.fit != "stream":
         return 'only fit="stream" has a lazy law'
     if recipe.initial is not None or recipe.reward is not None:
         return "the lazy law of the stream fit is that of the default laws"
     return remembers_all(recipe) or looks_at_all(recipe)
+
+
+def no_lazy_stream(recipe: EnsembleSampling) -> str:
+    return no_stream_law(recipe) or fresh_members(recipe)
 
 
 @simulates(EnsembleSampling, World, Evaluation.LAZY, unless=no_lazy_stream, model=Logistic)

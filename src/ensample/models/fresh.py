@@ -1,0 +1,145 @@
+"""A linear ensemble that is drawn anew each round."""
+
+import math
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ensample.arms import Arms, Offer
+from ensample.calibration import Unknown
+from ensample.kernels.fresh import candidates, fresh_votes, learn_fresh, learn_fresh_with_constant
+from ensample.memory import check_memory
+from ensample.models.description import EnsemblePlan
+from ensample.models.generalized import GeneralizedLinear
+from ensample.models.intercept import WithIntercept, prior_with_constant
+from ensample.models.linear import LinearModel
+from ensample.models.search import greedy_arms
+from ensample.models.streamed import Streamed
+from ensample.randomness import Address, Stream
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["FreshEnsemble", "FreshStream", "FreshWithIntercept"]
+
+
+class FreshEnsemble(LinearModel):
+    """theta^j = theta_hat + V^-1 S^j with S^1, ..., S^m drawn for each round; the first member acts.
+
+    S^j has the law of W + sum_i X_i Z_i by Gaussian perturbations, those of older observations being larger where they age
+    (`kernels.fresh`). So nothing of a member is kept, and an observation takes O(d^2). `at(round)` is the ensemble of a round.
+    """
+
+    is_fresh: ClassVar[bool] = True
+    size: int
+    round = 0
+
+    def __init__(self, dim: int, prior: float | FloatArray | Unknown, plan: EnsemblePlan, address: Address) -> None:
+        super().__init__(dim, prior, plan.rate)
+        self.size = plan.size
+        self.boldness = plan.boldness
+        self.ageing = plan.ageing_rate
+        self.address = address
+        self.reward_scale = plan.reward_law.scale
+        self.initial_scale = self.scale_of_prior(plan)
+        self.root = np.zeros((dim, dim))
+        self.gram_root = np.zeros((dim if self.ageing > 0.0 else 0, dim))
+        self.ages = np.zeros(2)
+        self._drawn: tuple[FloatArray, FloatArray] | None = None
+        self._ones = np.ones(dim)
+
+    def scale_of_prior(self, plan: EnsemblePlan) -> float:
+        """Return the scale of W over the root of the prior."""
+        scale = plan.initial_law.scale
+        return scale if self.unknown is not None else scale / math.sqrt(float(self.parts.prior[0]))
+
+    @property
+    def inflation(self) -> float:
+        """What multiplies the perturbations."""
+        return 1.0 if self.unknown is None else self.boldness * self.sigma
+
+    def at(self, round: int) -> Self:
+        return self.view_with(round=round)
+
+    def first(self, members: int) -> Self:
+        """Return the ensemble of so many of the round's members."""
+        return self.view_with(size=members)
+
+    def view_with(self, **changes: int) -> Self:
+        """Return a model that shares what was learned."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), _drawn=None, **changes)
+        return other
+
+    def draws(self, members: int) -> tuple[FloatArray, FloatArray]:
+        """Return w and g of the round's first members: [members, d] each."""
+        if self._drawn is None or len(self._drawn[0]) < members:
+            if members > 1:
+                check_memory("size", members, self.numbers_drawn(members))
+            shape = members, self.dim
+            w = self.address.generator(Stream.INITIAL, self.round).standard_normal(shape)
+            self._drawn = w, self.address.generator(Stream.PERTURBATION, self.round).standard_normal(shape)
+        w, g = self._drawn
+        return w[:members], g[:members]
+
+    def numbers_drawn(self, members: int) -> int:
+        """Return how many numbers so many members take."""
+        return 2 * members * self.dim
+
+    def scales_of_draws(self) -> tuple[float, float]:
+        """Return what multiplies draws of W, in units of the prior's root, and of Z."""
+        return self.inflation * self.initial_scale, self.inflation * self.reward_scale
+
+    def members(self, count: int) -> FloatArray:
+        """Return theta^j of the round's first members: [count, d]."""
+        return candidates(self.state, self.root, self.ages, *self.scales_of_draws(), *self.draws(count))
+
+    def theta(self, member: int) -> FloatArray:
+        theta: FloatArray = self.members(member + 1)[member]
+        return theta
+
+    def thetas(self) -> FloatArray:
+        """Return theta^j of every member: [d, m]."""
+        return np.ascontiguousarray(self.members(self.size).T)
+
+    def estimates(self, round: int) -> FloatArray:
+        return np.ascontiguousarray(self.thetas().T)
+
+    def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
+        if offer.rows is None:
+            return np.zeros(0, np.int64), offer.promises(self.thetas().T)
+        return greedy_arms(self.thetas(), self.in_known_units(offer))
+
+    def ballot(self, by_coordinate: FloatArray) -> IntArray:
+        """Return each member's greedy arm among the columns of [d, K], without its theta: [m]. As `votes`, but for rounding."""
+        known = self.unknown is not None and self.unknown.sizes is None
+        sizes = self.known.sizes if known else self._ones
+        drawn = self.draws(self.size)
+        return fresh_votes(self.state, self.root, self.ages, *self.scales_of_draws(), *drawn, by_coordinate, sizes)
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        learn_fresh(self.state, self.root, self.gram_root, self.ages, self.ageing, x, y)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super().arrays(), "root": self.root, "gram_root": self.gram_root, "ages": self.ages}
+
+
+class FreshWithIntercept(WithIntercept, FreshEnsemble):
+    """A fresh ensemble with a constant feature that the prior leaves alone."""
+
+    def __init__(self, dim: int, prior: float | Unknown, plan: EnsemblePlan, address: Address) -> None:
+        FreshEnsemble.__init__(self, dim + 1, prior_with_constant(dim, prior), plan, address)
+        self.origin = np.zeros(1)
+
+    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
+        learn_fresh_with_constant(self.state, self.root, self.gram_root, self.ages, self.origin, self.ageing, x, y)
+
+
+class FreshStream(Streamed, FreshEnsemble):
+    """A fresh ensemble in the features sqrt(w) x of the stream fit."""
+
+    def __init__(self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address) -> None:
+        self.link = link
+        super().__init__(arms.dim, plan.prior(arms), plan, address)
+
+    def scale_of_prior(self, plan: EnsemblePlan) -> float:
+        return plan.unit_scale if plan.initial is None else super().scale_of_prior(plan)

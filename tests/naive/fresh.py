@@ -1,0 +1,39 @@
+"""The covariance of a fresh ensemble's perturbation sums, as a sum over the observations and the prior."""
+
+import math
+
+import numpy as np
+
+__all__ = ["ageing_times", "covariance"]
+
+
+def effective(count: float, half_life: float | None) -> float:
+    """What so many observations count for, the last one for 1."""
+    return count if half_life is None else sum(0.5 ** (k / half_life) for k in range(round(count)))
+
+
+def ageing_times(count: int, half_life: float | None = None) -> list[tuple[int, float]]:
+    """The numbers of observations at which all of them age, each with log2 of the growth since the one before."""
+    found, last = [], 1
+    for n in range(2, count + 1):
+        base = effective(last, half_life)
+        if n >= last + 0.25 * base:
+            found.append((n, math.log2(1.0 + (n - last) / base)))
+            last = n
+    return found
+
+
+def covariance(X: np.ndarray, prior: np.ndarray, new: float, ageing: float, half_life: float | None = None) -> np.ndarray:
+    """Cov(S) / sigma^2 after the rows of X [n, d] were learned, in order; `prior` is the diagonal of Lambda [d].
+
+    `new` is f0^2, the variance of a new perturbation, and `ageing` what log2(n / i) of an old one is multiplied by.
+    """
+    n = len(X)
+    times = ageing_times(n, half_life)
+    share = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
+    total = np.zeros((X.shape[1], X.shape[1]))
+    for i, x in enumerate(X, start=1):
+        variance = new + ageing * sum(log for time, log in times if time >= i)
+        total += share ** (n - i) * variance * np.outer(x, x)
+    aged = sum(share ** (n - time) * ageing * log for time, log in times)
+    return total + (new + aged) * np.diag(prior)
