@@ -94,8 +94,8 @@ def test_decisions_that_wait_may_count_as_zero(tmp_path: Path):
     path = tmp_path / "log.parquet"
     experiment.to_parquet(path)
     shown = run(path)
-    assert shown.exit_code == 0 and "left out: the last 199 of 200 rows" in shown.stderr and "--waiting zero" in shown.stderr
-    shown = run(path, "--waiting", "zero")
+    assert shown.exit_code == 0 and "left out: the last 199 of 200 rows" in shown.stderr and "--missing zero" in shown.stderr
+    shown = run(path, "--missing", "zero")
     assert "200 rows, 2 actions, reward 0.5 a row" in " ".join(shown.stdout.split()) and "left out" not in shown.stderr
 
 

@@ -300,7 +300,7 @@ def test_what_cannot_be_a_log_is_refused(change, said):
         ({"interval": "wald"}, '"sequence" or "normal"'),
         ({"alarm": 0.0}, "alarm"),
         ({"least_propensity": 0.6}, "at most 0.5"),
-        ({"waiting": "perhaps"}, '"cut", "drop" or "zero"'),
+        ({"missing": "perhaps"}, '"cut", "drop" or "zero"'),
         ({"columns": {"action": "arm"}}, "a column of the log"),
         ({"columns": {"context": ["arm"]}}, "a column of the log"),
         ({"columns": {"context": []}}, "a column of the log"),
@@ -353,7 +353,7 @@ def test_a_log_under_way_ends_where_rewards_are_still_to_come():
     found = es.evaluate(experiment.log(), "uniform", low=0, high=1)
     assert found.waiting > 90 and any("waits for its reward" in warning for warning in found.warnings)
     assert abs(found.logged - 0.1) < 0.01
-    assert es.evaluate(experiment.log(), "uniform", low=0, high=1, waiting="drop").logged > 0.11
+    assert es.evaluate(experiment.log(), "uniform", low=0, high=1, missing="drop").logged > 0.11
 
 
 def test_a_log_without_a_wait_says_how_much_it_leaves_out_and_what_to_do():
@@ -365,22 +365,22 @@ def test_a_log_without_a_wait_says_how_much_it_leaves_out_and_what_to_do():
     log = experiment.log()
     (said,) = (text for text in es.evaluate(log[1:], "uniform").warnings if "left out" in text)
     assert said.startswith("left out: the last 98 of 99 rows, from the first decision that waits for its reward on; ")
-    assert 'waiting="zero" (--waiting zero)' in said and 'waiting="drop" (--waiting drop)' in said and "\n" not in said
-    zeros, dropped = (es.evaluate(log, "logged", waiting=each) for each in ("zero", "drop"))
+    assert 'missing="zero" (--missing zero)' in said and 'missing="drop" (--missing drop)' in said and "\n" not in said
+    zeros, dropped = (es.evaluate(log, "logged", missing=each) for each in ("zero", "drop"))
     assert (zeros.rows, zeros.logged, zeros.zeros) == (100, 0.5, 50) and (dropped.rows, dropped.logged) == (50, 1.0)
     assert "counted as 0: 50 rows without a reward so far" in zeros.warnings
     with pytest.raises(
-        es.InvalidArgument, match=r"before the first that waits .*, with which the last 98 rows are left out: .*--waiting zero"
+        es.InvalidArgument, match=r"before the first that waits .*, with which the last 98 rows are left out: .*--missing zero"
     ):
         es.evaluate(log[2:], "uniform")
 
 
 def test_zero_is_a_reward_where_no_outcome_is_logged():
     rows = PLAIN | {"reward": [1.0, None] * 100}
-    found = es.evaluate(pl.DataFrame(rows), low=0, high=1, waiting="zero")
+    found = es.evaluate(pl.DataFrame(rows), low=0, high=1, missing="zero")
     assert (found.rows, found.logged, found.unrewarded) == (200, 0.5, 0)
     with pytest.raises(es.InvalidArgument, match="numbers from 1 to 2, as low and high say"):
-        es.evaluate(pl.DataFrame(rows), low=1, high=2, waiting="zero")
+        es.evaluate(pl.DataFrame(rows), low=1, high=2, missing="zero")
 
 
 def learned_from(text: list[str]) -> list[str]:

@@ -62,7 +62,7 @@ def evaluate(
     least_propensity: Annotated[
         float | None, typer.Option(help="what no propensity is below, for logs with those of chosen actions only")
     ] = None,
-    waiting: Annotated[
+    missing: Annotated[
         str,
         typer.Option(
             metavar="cut|drop|zero",
@@ -96,7 +96,7 @@ def evaluate(
     check_outputs(html, json_file)
     needed = [requirement(text) for text in required or []]
     given: dict[str, Any] = {"low": low, "high": high, "alarm": alarm, "interval": interval, "segments": segments}
-    given |= {"columns": renamed(columns), "least_propensity": least_propensity, "question": question, "waiting": waiting}
+    given |= {"columns": renamed(columns), "least_propensity": least_propensity, "question": question, "missing": missing}
     given |= {"cluster": cluster, "cluster_security": cluster_security}
     found = evaluated(log, policy or ["logged"], given)
     show(found, log)

@@ -8,7 +8,7 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.evaluation.evaluation import Evaluation, Look
 from ensample.evaluation.learners import Question, chosen_target
-from ensample.evaluation.logged import Columns, LoggedData, Waiting, reading
+from ensample.evaluation.logged import Columns, LoggedData, Missing, reading
 from ensample.evaluation.reading import here, on_cluster
 from ensample.evaluation.segments import Segments
 from ensample.evaluation.tally import Interval, RowSums
@@ -31,7 +31,7 @@ def evaluate(
     columns: Columns | None = None,
     least_propensity: float | None = None,
     reward_model: Callable[[list[Any], list[str]], Any] | None = None,
-    waiting: Waiting = "cut",
+    missing: Missing = "cut",
     question: Question = "progressive",
     cluster: str | None = None,
     cluster_security: str | Path | None = None,
@@ -46,7 +46,7 @@ def evaluate(
     experiment does), else [0, 1] or, where rewards beyond it were seen, as far as these go, which an `Evaluation` warns of.
 
     Where decisions still wait for their rewards (`outcome` is "waiting"), the log ends at the first of them: what comes later
-    is rewarded in part, clicks first. `waiting="drop"` leaves out only the decisions that wait, and `waiting="zero"` counts
+    is rewarded in part, clicks first. `missing="drop"` leaves out only the decisions that wait, and `missing="zero"` counts
     them as 0: for rewards without a `wait`, where a decision that earns nothing waits for ever.
 
     The default interval is a confidence sequence (`ensample.evaluation.sequences`): valid for logs of policies that learn, and
@@ -76,7 +76,7 @@ def evaluate(
         raise InvalidArgument("interval", interval, '"sequence" or "normal"')
     asked = chosen_target(target, question)
     with reading(log):
-        data = LoggedData(log, columns, low, high, waiting)
+        data = LoggedData(log, columns, low, high, missing)
         parts = Segments(segments, data)
     work = EvaluationWork(data, asked, least_propensity, reward_model)
     tally, looks = RowSums(), list[Look]()

@@ -27,18 +27,18 @@ from ensample.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Columns", "LogRows", "LoggedData", "Waiting", "reading", "scan"]
+__all__ = ["Columns", "LogRows", "LoggedData", "Missing", "reading", "scan"]
 
 BOUNDS = ("reward_low", "reward_high")
 NEEDED = "action", "propensity", "reward"
 Columns: TypeAlias = Mapping[str, str | Sequence[str]]
-Waiting: TypeAlias = Literal["cut", "drop", "zero"]
+Missing: TypeAlias = Literal["cut", "drop", "zero"]
 HEAD = 1000  # rows that say what contexts consist of
 MOST_ACTIONS = 100_000
 MOST_STRAYS = 3  # of which one is told
 BEYOND = (
-    'if no more rewards will come, count such decisions as 0 with waiting="zero" (--waiting zero), '
-    'or leave out them alone with waiting="drop" (--waiting drop)'
+    'if no more rewards will come, count such decisions as 0 with missing="zero" (--missing zero), '
+    'or leave out them alone with missing="drop" (--missing drop)'
 )
 SLACK = 1e-6  # by which probabilities may miss what they should be: some logs have floats of single precision
 
@@ -110,20 +110,20 @@ class LoggedData:
         columns: Columns | None = None,
         low: float | None = None,
         high: float | None = None,
-        waiting: Waiting = "cut",
+        missing: Missing = "cut",
     ) -> None:
         require("polars", user="evaluate")
-        if waiting not in ("cut", "drop", "zero"):
-            raise InvalidArgument("waiting", waiting, '"cut", "drop" or "zero"')
+        if missing not in ("cut", "drop", "zero"):
+            raise InvalidArgument("missing", missing, '"cut", "drop" or "zero"')
         self.source = named(scan(log), columns or {})
         self.columns = self.source.collect_schema().names()
-        if missing := [name for name in NEEDED if name not in self.columns]:
-            theirs = f'columns={{"{missing[0]}": "its name"}}, on the command line --columns {missing[0]}=NAME'
-            needed = f"columns {', '.join(NEEDED)}; missing: {', '.join(missing)} (if it has another name: {theirs})"
+        if lacking := [name for name in NEEDED if name not in self.columns]:
+            theirs = f'columns={{"{lacking[0]}": "its name"}}, on the command line --columns {lacking[0]}=NAME'
+            needed = f"columns {', '.join(NEEDED)}; missing: {', '.join(lacking)} (if it has another name: {theirs})"
             raise InvalidArgument("log", self.columns, needed)
         self.has_all = {"offer", "propensities"} <= set(self.columns)
-        self.waiting = self.cut_off() if waiting == "cut" and "outcome" in self.columns else 0
-        self.zeros = self.count_as_zero() if waiting == "zero" else 0
+        self.waiting = self.cut_off() if missing == "cut" and "outcome" in self.columns else 0
+        self.zeros = self.count_as_zero() if missing == "zero" else 0
         seen = self.look_through()
         self.count, self.unrewarded = int(seen["count"][0]), int(seen["unrewarded"][0])
         if self.count == self.unrewarded:
