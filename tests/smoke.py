@@ -108,7 +108,7 @@ def clusters() -> None:
 def races() -> None:
     small = ("race", "--dim", "3", "--arms", "5", "--horizon", "200", "--runs", "4")
     assert "es-37" in ensample(*small, "--policies", "es-37,linphe,LinUCB(radius=2*noise)")
-    assert Path("results/race/race.png").stat().st_size > 10_000 and Path("race/race.svg").stat().st_size > 10_000
+    assert Path("results/race/race.png").stat().st_size > 10_000 and Path("results/race/race.svg").stat().st_size > 10_000
     raced = {policy["policy"] for policy in json.loads(ensample(*small, "--json"))["policies"]}
     assert {"auto", "linucb", "linphe", "thompson", "greedy", "theorem"} <= raced
     ensample("race", "--list")

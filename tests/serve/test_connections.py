@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from ensample.serve.connections import RefusalLog, room_for
+from ensample.serve.connections import RefusalLog, connection_limits
 from ensample.serve.journal import Journal
 from serve.live import Live, listening
 
@@ -26,7 +26,7 @@ WHOLE = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 @contextmanager
 def connected(live: Live, count: int, sent: bytes) -> Iterator[list[socket.socket]]:
-    """Connections on each of which the same has been sent."""
+    """Open connections and send the same on each."""
     address = urlsplit(live.url)
     found = [socket.create_connection((address.hostname, address.port or 0)) for _ in range(count)]
     try:
@@ -88,7 +88,7 @@ def test_half_sent_headers_keep_nobody_out_and_are_closed_in_time(small: Live) -
 
 
 def test_a_connection_that_answers_is_not_closed_before_others(small: Live) -> None:
-    """It waited least; and one that asks again within the time goes on."""
+    """The one that waited longest is; and one that asks again within the time goes on."""
     with httpx.Client() as client, connected(small, 4, HALF):
         for _ in range(4):
             assert client.get(f"{small.url}/healthz").status_code == 200
@@ -109,7 +109,7 @@ def test_calls_in_a_pipeline_are_all_answered(small: Live) -> None:
             answers += one.recv(100_000)
 
 
-def test_what_is_no_http_is_logged_once_a_second(small: Live) -> None:
+def test_requests_that_are_not_http_are_logged_once_a_second(small: Live) -> None:
     start = time.monotonic()
     for _ in range(10):
         with connected(small, 8, b"\x00\x01\r\n\r\n") as wrong:
@@ -133,11 +133,11 @@ def test_connections_that_cannot_be_accepted_are_logged_once_a_second() -> None:
     assert len(said.getvalue().splitlines()) == 1
 
 
-def test_there_is_room_for_connections_and_files() -> None:
+def test_connection_limits_leave_descriptors_for_files() -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
-        most, backlog = room_for(10**9, 10**9)
+        most, backlog = connection_limits(10**9, 10**9)
         assert most + backlog + 512 <= resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        assert room_for(20, 16) == (20, 16)
+        assert connection_limits(20, 16) == (20, 16)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 __all__ = ["ShownRoute", "shown_routes"]
 
 PARTS = {"experiment": "shop", "id": "q1", "key": "shop", "name": "style.css"}
-"""What an example has for a part of a path."""
+"""Example values of the parts of a path."""
 
 
 class ShownRoute(NamedTuple):
@@ -17,10 +17,10 @@ class ShownRoute(NamedTuple):
     id: str
     method: str
     path: str
-    says: str
+    summary: str
     curl: str
     takes: dict[str, Any]  # schemas by content type
-    answers: dict[str, tuple[str, dict[str, Any]]]  # by status: what it means, schemas by content type
+    answers: dict[str, tuple[str, dict[str, Any]]]  # by status: its description, schemas by content type
 
 
 def shown_routes(document: dict[str, Any], address: str, has_keys: bool) -> Iterator[ShownRoute]:
@@ -32,10 +32,10 @@ def shown_routes(document: dict[str, Any], address: str, has_keys: bool) -> Iter
                 status: (answer["description"], contents(answer, schemas) if int(status) < 300 else {})
                 for status, answer in route["responses"].items()
             }
-            says = f"{route['summary']} {route.get('description', 'No key is asked for.')}"
+            summary = f"{route['summary']} {route.get('description', 'No key is asked for.')}"
             curl = curl_line(method.upper(), address + path, route, has_keys and "security" in route)
             takes = contents(route.get("requestBody", {}), schemas)
-            yield ShownRoute(route["operationId"], method.upper(), path, says, curl, takes, answers)
+            yield ShownRoute(route["operationId"], method.upper(), path, summary, curl, takes, answers)
 
 
 def contents(described: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ensample.serve.journal import Journal
 from ensample.serve.wire import OneWriteProtocol
 
-__all__ = ["Connections", "RefusalLog", "room_for"]
+__all__ = ["Connections", "RefusalLog", "connection_limits"]
 
 FILES = 512  # descriptors that are left to experiments
 MOST_FILES = 65_536  # descriptors that are asked for
@@ -20,8 +20,8 @@ PAUSE = 1.0  # seconds between two lines about refused connections
 Address = tuple[str, int]
 
 
-def room_for(connections: int, backlog: int) -> tuple[int, int]:
-    """Return how many connections may be open, and how many accepted at once, with the descriptors that there are."""
+def connection_limits(connections: int, backlog: int) -> tuple[int, int]:
+    """Raise the limit of descriptors; return how many connections may be open, and how many accepted at once, within it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -47,7 +47,7 @@ class Connections:
         self._timer: asyncio.TimerHandle | None = None
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """Return uvicorn's protocol, which tells of its connections here."""
+        """Return a subclass of uvicorn's protocol that registers its connections here."""
         connections = self
 
         class LimitedProtocol(OneWriteProtocol):
@@ -63,7 +63,7 @@ class Connections:
         return LimitedProtocol
 
     def watched(self, app: ASGIApp) -> ASGIApp:
-        """Return an application that tells which connections wait for no headers."""
+        """Return an application during whose calls a connection is not waiting for headers."""
 
         async def call(scope: Scope, receive: Receive, send: Send) -> None:
             address = scope.get("client")

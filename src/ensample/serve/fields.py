@@ -31,7 +31,7 @@ def check_fields(value: Any, kind: Any) -> None:
 
 
 def unknown_fields(value: Any, kind: inspect.Type, path: str) -> Iterator[UnknownField]:
-    """Yield them in order; types that pass over what they do not know have none."""
+    """Yield the unknown fields in order; types that allow any field have none."""
     match kind:
         case inspect.Metadata():
             yield from unknown_fields(value, kind.type, path)

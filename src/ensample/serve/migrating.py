@@ -15,7 +15,7 @@ from ensample.serve.store import FILE, experiments_in
 __all__ = ["ShowExperiment", "migrate"]
 
 ShowExperiment = Callable[[str, int, int], object]
-"""Is called with (name of the experiment, steps done, steps in all)."""
+"""A callback that gets (name of the experiment, steps done, steps in all)."""
 
 
 def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
@@ -38,8 +38,8 @@ def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
 def migrate_folder(old: Path, new: Path, show: ShowExperiment) -> dict[str, int]:
     """Carry over all experiments of a service's folder, with its keys."""
     found = experiments_in(old)
-    stopped = "the folder of a service that is not running: stop it first"
-    with staged(new) as part, sole_writer("old", old / "service", stopped):
+    expected = "the folder of a service that is not running: stop it first"
+    with staged(new) as part, sole_writer("old", old / "service", expected):
         place = Files(part)
         place.prepare()
         rows = {}

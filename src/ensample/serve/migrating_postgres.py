@@ -15,7 +15,7 @@ from ensample.serve.postgres_store import PostgresStore
 __all__ = ["migrate_database"]
 
 STAGING = "ensample_migrating"
-"""The schema in which everything is written before it takes its place in one transaction."""
+"""The schema in which all tables are written before they are moved in one transaction."""
 MIGRATING = 8_615_105  # the number of the lock of a database to which something is migrated
 
 
@@ -37,7 +37,7 @@ def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
 
 
 def has_experiments(address: str) -> bool:
-    """Return whether a database has the tables of a service."""
+    """Return True if a database has the tables of a service."""
     with closing(connected(address)) as connection, database_errors("look for tables"):
         return connection.execute("SELECT to_regclass('ensample_streams')").fetchone()[0] is not None
 
@@ -94,7 +94,7 @@ def check_empty(connection: Any) -> None:
 
 
 def move_tables(connection: Any) -> None:
-    """Put the staged tables in the place of the empty ones that a server may have made."""
+    """Replace the empty tables that a server may have made by the staged ones."""
     query = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
     schema = connection.execute("SELECT quote_ident(current_schema())").fetchone()[0]
     for (table,) in connection.execute(query, (STAGING,)).fetchall():

@@ -12,8 +12,8 @@ from ensample.serve.keys import Key
 
 __all__ = ["PostgresStore"]
 
-LOOK = 0.2  # seconds between two looks whether something has changed
-STALE = 3.0  # seconds after which what was read last counts no more: a key may have been revoked
+READ_EVERY = 0.2  # seconds between two reads of all keys and pauses
+STALE = 3.0  # seconds after which the last read is not relied on: a key may have been revoked
 SETTLING = 8_615_103
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS ensample_keys (
@@ -26,21 +26,21 @@ PAUSED = "SELECT experiment FROM ensample_paused"
 
 
 class PostgresStore:
-    """As `Store`. A thread of its own reads all of it again and again: no call waits for the database to know a key."""
+    """Keys and pauses in PostgreSQL. A thread reads them every READ_EVERY seconds, so that no call waits for the database."""
 
     def __init__(self, pool: PostgresPool) -> None:
         self.pool = pool
         self._keys: dict[str, Key] = {}
         self._paused: set[str] = set()
-        self._looked = float("-inf")
-        self._looking = threading.Lock()
+        self._read_at = float("-inf")
+        self._reading = threading.Lock()
         self._closed = threading.Event()
         try:
             with pool.session("make tables", "BEGIN") as (session, _):
                 session.execute("make tables", "SELECT pg_advisory_xact_lock(%s)", (SETTLING,))
                 session.execute("make tables", SCHEMA)
                 session.execute("make tables", "COMMIT")
-            self._look()
+            self._read()
         except BaseException:
             pool.close()
             raise
@@ -56,23 +56,23 @@ class PostgresStore:
         return self._paused
 
     def _check_fresh(self) -> None:
-        age = time.monotonic() - self._looked
+        age = time.monotonic() - self._read_at
         if age > STALE:
             raise StorageError(errno.EIO, f"keys were read {age:.1f} s ago ({self.pool.failure})", "postgresql")
 
     def _follow(self) -> None:
-        while not self._closed.wait(LOOK):
+        while not self._closed.wait(READ_EVERY):
             with suppress(StorageError):
-                self._look()
+                self._read()
 
-    def _look(self) -> None:
-        with self._looking:  # what was read earlier takes the place of nothing that was read later
+    def _read(self) -> None:
+        with self._reading:  # one at a time: no earlier read replaces a later one
             began = time.monotonic()
             with self.pool.session("read keys", KEYS) as (session, rows):
                 paused = session.execute("read pauses", PAUSED)
             self._keys = {row[0]: Key(*row) for row in rows}
             self._paused = {name for (name,) in paused}
-            self._looked = began
+            self._read_at = began
 
     def add(self, key: Key) -> None:
         again = "ON CONFLICT (id) DO UPDATE SET hash = excluded.hash"  # the same: ids are random
@@ -86,9 +86,9 @@ class PostgresStore:
         self._change("pause", added if paused else "DELETE FROM ensample_paused WHERE experiment = %s", experiment)
 
     def _change(self, call: str, statement: str, *values: Any) -> None:
-        """Statements may be sent twice. What has changed is known here at once."""
+        """Run a statement, which may be sent twice, and read its effect at once."""
         self.pool.fetch(call, statement, *values)
-        self._look()
+        self._read()
 
     def close(self) -> None:
         """Close the pool too."""

@@ -18,7 +18,7 @@ from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.kernels.interpreted import compiled_at_once
 from ensample.serve.app import application
-from ensample.serve.connections import Connections, RefusalLog, room_for
+from ensample.serve.connections import Connections, RefusalLog, connection_limits
 from ensample.serve.journal import Journal
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
@@ -108,7 +108,7 @@ def run(
 
 def server_of(service: Service, ready: Callable[[], None]) -> "AnnouncedServer":
     """Return a server of the application; `ready` is called when it answers."""
-    most, backlog = room_for(service.settings.connections, BACKLOG)
+    most, backlog = connection_limits(service.settings.connections, BACKLOG)
     connections = Connections(most, service.settings.headers, service.journal)
     config = uvicorn.Config(
         connections.watched(application(service)),

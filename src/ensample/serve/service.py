@@ -62,7 +62,7 @@ class Service:
 
     @property
     def database_failure(self) -> str:
-        """Which call to the database failed since one succeeded; "" where none did, and without a database."""
+        """The call to the database that failed since one succeeded; "" if none did, or without a database."""
         return "" if self._pool is None else self._pool.failure
 
     @property

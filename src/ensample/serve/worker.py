@@ -144,7 +144,7 @@ class Worker:
         return batch
 
     def _refuse_all(self, failure: Exception) -> None:
-        """Answer all that came during a batch that failed with its error: none of them waits for another failure."""
+        """Answer what arrived during a failed batch with its error, so that no caller waits for another failure."""
         while not self._queue.empty():
             batch = self._queue.get()
             if batch is None:
@@ -190,7 +190,7 @@ class Worker:
 
 
 def by_loop(batch: list[Waiting], answers: list[Any]) -> "dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]]":
-    """Pair questions and answers, for the event loop of each."""
+    """Pair questions with answers, grouped by the event loop of the question."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]] = {}
     for item, answer in zip(batch, answers, strict=True):
         loops.setdefault(item.future.get_loop(), []).append((item, answer))

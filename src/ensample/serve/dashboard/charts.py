@@ -39,31 +39,33 @@ class Band(NamedTuple):
     colour: str
 
 
-def lift_chart(path: Sequence[Checkpoint], ahead: Sequence[Provisional], width: float, label: str) -> Markup:
-    """Draw the lift and its bounds while decisions came in, and a provisional line `ahead` with the open ones.
+def lift_chart(path: Sequence[Checkpoint], provisional: Sequence[Provisional], width: float, label: str) -> Markup:
+    """Draw the lift and its bounds while decisions came in, and a `provisional` line with the open ones.
 
     `width` is that of the rewards' range.
     """
     looks = [Checkpoint(look.rows, *(width * number for number in look[1:])) for look in path]
-    ahead = [Provisional(look.rows, width * look.value) for look in ahead]
-    last = (ahead or looks)[-1].rows
+    further = [Provisional(look.rows, width * look.value) for look in provisional]
+    last = (further or looks)[-1].rows
     late = [look for look in looks if look.rows >= EARLY * last]
-    heights = [0.0, *(look.value for look in ahead), *(look.low for look in late), *(look.high for look in late)]
+    heights = [0.0, *(look.value for look in further), *(look.low for look in late), *(look.high for look in late)]
     low, high = min(heights), max(heights)
     room = 0.04 * (high - low)
     frame = Frame((0.0, float(last)), (low - room, high + room))
     below = [(step, number_label(step)) for step in round_steps(0.0, float(last), 4)]
     drawn = settled_lift(frame, looks) if looks else []
-    if ahead:
+    if further:
         start = [Provisional(looks[-1].rows, looks[-1].value)] if looks else []
-        line = [(frame.x(look.rows), frame.y(look.value)) for look in (*start, *ahead)]
+        line = [(frame.x(look.rows), frame.y(look.value)) for look in (*start, *further)]
         drawn.append(element("polyline", points=points(line), class_="s0 line provisional"))
         drawn.append(element("circle", cx=line[-1][0], cy=line[-1][1], r=3.0, class_="s0 line"))
-    return frame.drawing(label, frame.axes(below), drawn, frame.spots([*lift_words(looks), *ahead_words(looks, ahead)]))
+    return frame.drawing(
+        label, frame.axes(below), drawn, frame.spots([*lift_labels(looks), *provisional_labels(looks, further)])
+    )
 
 
 def settled_lift(frame: Frame, looks: Sequence[Checkpoint]) -> list[Markup]:
-    """Draw the line with its bounds."""
+    """Draw the lift with its bounds."""
     around = [(frame.x(look.rows), frame.y(look.high)) for look in looks]
     around += [(frame.x(look.rows), frame.y(look.low)) for look in reversed(looks)]
     line = [(frame.x(look.rows), frame.y(look.value)) for look in looks]
@@ -74,7 +76,7 @@ def settled_lift(frame: Frame, looks: Sequence[Checkpoint]) -> list[Markup]:
     ]
 
 
-def lift_words(looks: Sequence[Checkpoint]) -> list[tuple[float, float, str]]:
+def lift_labels(looks: Sequence[Checkpoint]) -> list[tuple[float, float, str]]:
     return [
         (
             before.rows,
@@ -85,11 +87,11 @@ def lift_words(looks: Sequence[Checkpoint]) -> list[tuple[float, float, str]]:
     ]
 
 
-def ahead_words(looks: Sequence[Checkpoint], ahead: Sequence[Provisional]) -> list[tuple[float, float, str]]:
+def provisional_labels(looks: Sequence[Checkpoint], further: Sequence[Provisional]) -> list[tuple[float, float, str]]:
     start = Provisional(looks[-1].rows if looks else 0, 0.0)
     return [
         (before.rows, look.rows, f"after {several(look.rows, 'decision')}, provisional: {signed(look.value)}")
-        for before, look in pairwise([start, *ahead])
+        for before, look in pairwise([start, *further])
     ]
 
 
@@ -106,9 +108,9 @@ def reward_chart(stretches: Stretches, width: Width, label: str) -> Markup:
     """Draw the mean reward of the decisions of each stretch, that of the holdout, and a provisional one with open decisions."""
     shown = [(start, stretch) for start, stretch in stretches if stretch.rewarded or stretch.open][-LAST:]
     means = [(start, stretch.total / stretch.rewarded) for start, stretch in shown if stretch.rewarded]
-    ahead = [(start, provisional_mean(stretch)) for start, stretch in shown if stretch.open]
+    further = [(start, provisional_mean(stretch)) for start, stretch in shown if stretch.open]
     held = [(start, stretch.held_total / stretch.held_rewarded) for start, stretch in shown if stretch.held_rewarded]
-    values = [mean for _, mean in (*means, *held, *ahead)]
+    values = [mean for _, mean in (*means, *held, *further)]
     low, high = min(0.0, *values), max(0.0, *values)
     frame = Frame(span(shown, width), (low, high + 0.06 * ((high - low) or 1.0)))
     half = width.seconds / 2
@@ -118,13 +120,13 @@ def reward_chart(stretches: Stretches, width: Width, label: str) -> Markup:
         drawn.append(element("polyline", points=points(line), class_="s0 line"))
         if len(means) <= 40 or len(run) == 1:
             drawn += [element("circle", cx=x, cy=y, r=2.8, class_="s0 dot") for x, y in line]
-    if ahead:
-        before = [each for each in means if each[0] < ahead[0][0]][-1:]
-        for run in runs([*before, *ahead], width.seconds):
+    if further:
+        before = [each for each in means if each[0] < further[0][0]][-1:]
+        for run in runs([*before, *further], width.seconds):
             line = [(frame.x(start + half), frame.y(mean)) for start, mean in run]
             drawn.append(element("polyline", points=points(line), class_="s0 line provisional"))
-            drawn += [element("circle", cx=x, cy=y, r=2.5, class_="s0 line") for x, y in line if len(ahead) <= 40]
-    said = [(start, start + width.seconds, f"{moment(start, width)}: {reward_words(stretch)}") for start, stretch in shown]
+            drawn += [element("circle", cx=x, cy=y, r=2.5, class_="s0 line") for x, y in line if len(further) <= 40]
+    said = [(start, start + width.seconds, f"{moment(start, width)}: {reward_label(stretch)}") for start, stretch in shown]
     return frame.drawing(label, frame.axes(time_labels(*span(shown, width))), drawn, frame.spots(said))
 
 
@@ -132,7 +134,7 @@ def provisional_mean(stretch: Stretch) -> float:
     return (stretch.total + stretch.open_total) / (stretch.rewarded + stretch.open)
 
 
-def reward_words(stretch: Stretch) -> str:
+def reward_label(stretch: Stretch) -> str:
     parts = []
     if stretch.rewarded:
         parts.append(f"{aligned(stretch.total / stretch.rewarded)} over {several(stretch.rewarded, 'reward')}")

@@ -106,7 +106,7 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
     bands = bands_of(summary)
     check = check_rows(summary)
     votes = vote_rows(now, bands)
-    path, ahead = looks(summary), provisional_looks(summary)
+    path, provisional = looks(summary), provisional_looks(summary)
     is_open = any(stretch.open for _, stretch in stretches)
     means = mean_rows(summary)
     return View(
@@ -116,8 +116,8 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
         describes=description(summary, now),
         facts=facts_of(summary, now, path),
         reference=reference_of(summary),
-        lift=lift_chart(path, ahead, scale(summary), f"Lift over {reference_of(summary)} and its bounds")
-        if path or ahead
+        lift=lift_chart(path, provisional, scale(summary), f"Lift over {reference_of(summary)} and its bounds")
+        if path or provisional
         else None,
         lift_bounds=bool(path),
         lift_words=lift_words(summary, path),

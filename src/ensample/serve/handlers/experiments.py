@@ -20,7 +20,7 @@ def hosted(call: Call) -> Hosted:
 
 
 async def time_of(found: Hosted) -> int | None:
-    """Return the experiment's time: events before it are committed once this is answered. None where nothing can be kept."""
+    """Return the experiment's time, before which all events are committed then; None if its storage fails."""
     with suppress(StorageError, Refusal):
         return await found.worker.ask(found.experiment.now)
     return None

@@ -20,18 +20,18 @@ async def healthz(call: Call) -> Status:
 
 
 async def readyz(call: Call) -> Answer:
-    """No key is asked for; names of experiments, and why they are broken, are told to those alone who may read them."""
+    """Answer without a key; list broken experiments, with the reasons, only to callers who may read them."""
     broken = call.service.catalog.broken | await not_finite(call)
     failure = call.service.database_failure
     if broken or failure:
-        return Answer(503, Status("unavailable", told(call, broken), failure))
+        return Answer(503, Status("unavailable", readable_by_caller(call, broken), failure))
     return Answer(200, Status("ready"))
 
 
 async def not_finite(call: Call) -> dict[str, str]:
     """Return the experiments whose models are not finite.
 
-    An update under way may look like it, so their workers, between two updates, have the word.
+    An update under way may look like it, so the worker is asked again between two updates.
     """
     found = {}
     for name, hosted in list(call.service.catalog.hosted.items()):
@@ -40,7 +40,8 @@ async def not_finite(call: Call) -> dict[str, str]:
     return found
 
 
-def told(call: Call, broken: dict[str, str]) -> dict[str, str]:
+def readable_by_caller(call: Call, broken: dict[str, str]) -> dict[str, str]:
+    """Return the broken experiments that the caller may read."""
     gate = call.service.gate
     try:
         key = gate.caller(call.headers)
