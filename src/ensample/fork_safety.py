@@ -2,11 +2,11 @@
 
 A child has one thread, and a copy of every lock as it was at the fork. A lock that another thread
 held stays locked in the child for ever, over data that this thread was changing. So all registered
-locks are acquired before a fork and released after it, in both processes: no other thread is then in
-the middle of a change. Where a lock is not free within PATIENCE the fork goes on, and its owner is
+locks are acquired before a fork and released after it, in both processes, and no other thread is in
+the middle of a change at the fork. Where a lock is not free within PATIENCE the fork goes on, and its owner is
 told so in the child.
 
-Files and connections of the parent are not the child's: their owners let go of them there.
+Files and connections belong to the parent: their owners give them up in the child.
 """
 
 import os
@@ -64,12 +64,12 @@ class Fork:
 
     def __init__(self) -> None:
         self.owners: set[weakref.ref[Owner]] = set()  # adding and copying are atomic, unlike those of a WeakSet
-        self.turn = threading.Lock()
+        self.mutex = threading.Lock()
         self.held: list[tuple[Owner, Lock]] = []
         self.busy: list[Owner] = []
 
     def before(self) -> None:
-        self.turn.acquire()
+        self.mutex.acquire()
         deadline = time.monotonic() + PATIENCE
         for reference in self.owners.copy():
             owner = reference()
@@ -88,10 +88,10 @@ class Fork:
     def after_in_parent(self) -> None:
         self.release_all()
         self.busy.clear()
-        self.turn.release()
+        self.mutex.release()
 
     def after_in_child(self) -> None:
-        self.turn = threading.Lock()
+        self.mutex = threading.Lock()
         resting, busy = [owner for owner, _ in self.held], list(self.busy)
         self.busy.clear()
         self.release_all()

@@ -205,7 +205,7 @@ def known(id: str | Decision) -> str:
 
 
 def check_labels(body: dict[str, Any], *names: str) -> None:
-    """Raise if one of these fields is a text with control characters; what is no text the service refuses."""
+    """Raise if one of these fields is a text with control characters; the service refuses fields of other types."""
     for name in names:
         if isinstance(body.get(name), str):
             check_label(name, body[name])

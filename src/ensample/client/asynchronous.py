@@ -34,8 +34,8 @@ def asking(make: "Callable[P, asks.Ask[T]]") -> "Callable[Concatenate[AsyncClien
 class AsyncClient:
     """`Client` for asyncio: the same methods, awaited.
 
-    At most `concurrency` calls are sent at a time, over as many connections; others wait in the order they came. Make one
-    client and keep it: a client of each call connects each time.
+    At most `concurrency` calls are sent at a time, over as many connections; others wait in order. Make one client and
+    keep it: each new client connects again.
     """
 
     def __init__(
@@ -49,9 +49,9 @@ class AsyncClient:
         http: httpx.AsyncClient | None = None,
     ) -> None:
         self._settings = ClientSettings(url, key, timeout, retries)
-        # httpx looks at all connections for each call that waits for one: with 1,000 calls at once it sends 113 a second
-        # where 16 at once are 640. So they wait here.
-        self._turns = asyncio.Semaphore(whole("concurrency", concurrency, 1, 10_000))
+        # httpx scans all connections for each call that waits for one: it sends 113 calls a second with 1,000 at once, and 640
+        # with 16 at once. So calls wait here.
+        self._slots = asyncio.Semaphore(whole("concurrency", concurrency, 1, 10_000))
         self._own = http is None
         self._http = httpx.AsyncClient(**self._settings.http_options(concurrency)) if http is None else http
 
@@ -100,7 +100,7 @@ class AsyncClient:
             await asyncio.sleep(step)
             return None
         try:
-            async with self._turns:
+            async with self._slots:
                 return await self._http.request(**sent_as(self._settings, step))
         except httpx.TransportError as error:
             return error

@@ -155,10 +155,7 @@ class LoggedData:
         return int(count - first)
 
     def count_as_zero(self) -> int:
-        """Give decisions that wait for their reward the reward 0; where no outcomes are logged, those without one.
-
-        Return how many rows that are.
-        """
+        """Set missing rewards to 0 and return their number: those that decisions wait for, or all if no outcomes are logged."""
         polars = package("polars", "evaluate")
         reward = polars.col("reward").cast(polars.Float64)
         missing = self.waits() & reward.is_null()
@@ -168,10 +165,10 @@ class LoggedData:
 
     def waits(self) -> "polars.Expr":
         """Return an expression `waits`: true where a decision was shown and still waits for its reward."""
-        frames = package("polars", "evaluate")
-        waits = frames.col("outcome") == "waiting" if "outcome" in self.columns else frames.col("reward").is_null()
+        pl = package("polars", "evaluate")
+        waits = pl.col("outcome") == "waiting" if "outcome" in self.columns else pl.col("reward").is_null()
         if "active" in self.columns:  # a decision that was not shown waits for nothing
-            waits &= frames.col("active").fill_null(True)
+            waits &= pl.col("active").fill_null(True)
         found: polars.Expr = waits.fill_null(False).alias("waits")
         return found
 

@@ -23,8 +23,8 @@ __all__ = [
     "judged_reward",
     "known_answer",
     "mixture_of",
+    "next_propensities",
     "proposed",
-    "usual_propensities",
 ]
 
 History = Callable[[str], list[Event]]
@@ -112,8 +112,8 @@ def proposed(state: State, question: Asked, id: str, time: int, active: bool, un
     return Proposal(event, rows, learner)
 
 
-def usual_propensities(state: State, question: Asked) -> list[float] | None:
-    """Of the actions on offer in the next round; None where they have no closed form."""
+def next_propensities(state: State, question: Asked) -> list[float] | None:
+    """Return the propensities of the actions on offer in the next round; None if they have no closed form."""
     rows, learner = state.rows(question.context, question.names, question.moment, new=True)
     advice = learner.advise(state.round, rows)
     return None if advice.weights is None else mixture_of(state, question.names).propensities(advice.weights)

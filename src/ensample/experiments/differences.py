@@ -27,7 +27,7 @@ class OtherSettings(InvalidArgument):
     def __init__(self, found: list[SettingDifference]) -> None:
         field, given, kept = found[0]
         name = field.partition(".")[0].partition("[")[0]
-        super().__init__(field, given, f"what the experiment was created with, {kept}{others(found)}. {way_on(name)}")
+        super().__init__(field, given, f"what the experiment was created with, {kept}{others(found)}. {advice_for(name)}")
         self.args = (found,)
 
     def __str__(self) -> str:
@@ -35,7 +35,8 @@ class OtherSettings(InvalidArgument):
 
 
 def others(found: list[SettingDifference]) -> str:
-    """
+    """Return the part of the message that lists further differences.
+
     >>> others([SettingDifference("floor", "0.1", "0.02"), SettingDifference("seed", "3", "0")])
     '; also seed = 3 instead of 0'
     """
@@ -45,7 +46,7 @@ def others(found: list[SettingDifference]) -> str:
     return f"; also {', '.join(more)}" if more else ""
 
 
-def way_on(name: str) -> str:
+def advice_for(name: str) -> str:
     """Say what to do instead."""
     if name == "actions":
         return (
@@ -63,36 +64,36 @@ def differences(field: str, given: Any, kept: Any) -> list[SettingDifference]:
     >>> differences("actions", {"a": None, "c": None}, {"a": None, "b": None})
     [SettingDifference(field='actions', given="'c' and 1 in both", kept="'b' and 1 in both")]
     """
-    return list(found(field, given, kept))
+    return list(compare(field, given, kept))
 
 
-def found(field: str, given: Any, kept: Any) -> Iterator[SettingDifference]:
+def compare(field: str, given: Any, kept: Any) -> Iterator[SettingDifference]:
     if given == kept:
         return
     if isinstance(given, dict) and isinstance(kept, dict):
-        yield from of_dicts(field, given, kept)
+        yield from compare_dicts(field, given, kept)
     elif isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
         for place, (mine, theirs) in enumerate(zip(given, kept, strict=True)):
-            yield from found(f"{field}[{place}]", mine, theirs)
+            yield from compare(f"{field}[{place}]", mine, theirs)
     else:
-        yield SettingDifference(field, *both(given, kept))
+        yield SettingDifference(field, *write_both(given, kept))
 
 
-def of_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> Iterator[SettingDifference]:
+def compare_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> Iterator[SettingDifference]:
     named = field.startswith("actions")  # whose names are no fields
-    if given.keys() == kept.keys() == {"own"} and not named:  # an object that is known by its looks
-        yield from found(field, given["own"], kept["own"])
-    elif given.get("kind") != kept.get("kind") and not named:  # of two classes all else differs too
+    if given.keys() == kept.keys() == {"own"} and not named:  # an object of the user's own, described by its repr
+        yield from compare(field, given["own"], kept["own"])
+    elif given.get("kind") != kept.get("kind") and not named:  # the fields of two classes cannot be compared
         yield SettingDifference(field, *(constructed(value) for value in (given, kept)))
     else:
         if set(given) != set(kept):
-            yield SettingDifference(field, names_of(given, kept), names_of(kept, given))
+            yield SettingDifference(field, names_only_in(given, kept), names_only_in(kept, given))
         for name in given:
             if name in kept:
-                yield from found(f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name])
+                yield from compare(f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name])
 
 
-def names_of(one: dict[str, Any], other: dict[str, Any]) -> str:
+def names_only_in(one: dict[str, Any], other: dict[str, Any]) -> str:
     """Name what only one of two dicts has."""
     own, same = [name for name in one if name not in other], len(one.keys() & other.keys())
     shown = [shortened(repr(name), 0) for name in own[:NAMES]]
@@ -111,7 +112,7 @@ def constructed(description: dict[str, Any]) -> str:
     return f"{description['kind']}({shortened(fields, 0)})"
 
 
-def both(given: Any, kept: Any) -> tuple[str, str]:
+def write_both(given: Any, kept: Any) -> tuple[str, str]:
     """Write two values, each cut to what is around the first difference."""
     if isinstance(given, list) and isinstance(kept, list):
         place = next((i for i, (a, b) in enumerate(zip(given, kept, strict=False)) if a != b), min(len(given), len(kept)))

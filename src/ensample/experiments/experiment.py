@@ -17,8 +17,8 @@ from ensample.experiments.core import (
     judged_activation,
     judged_reward,
     known_answer,
+    next_propensities,
     proposed,
-    usual_propensities,
 )
 from ensample.experiments.decision import NamedDecision, decision_of
 from ensample.experiments.events import Created, Event, Expired, Learned
@@ -181,7 +181,7 @@ class Experiment(Facts, Taking, Exports):
 
         def answer() -> dict[str, float] | None:
             question = asked(self._state, context, actions, None)
-            known = self._look(lambda: usual_propensities(self._state, question))
+            known = self._look(lambda: next_propensities(self._state, question))
             return None if known is None else dict(zip(question.names, known, strict=True))
 
         return self._do(answer)

@@ -57,7 +57,7 @@ def explained(settings: Settings, storage: Storage | Reading, id: str) -> Explan
     first = creation(storage)
     if state.seq < first.migrated:
         expected = "a decision of this version: this one was taken by an earlier version, before `ensample migrate`"
-        raise DecisionError("id", id, f"{expected}, and only that one can explain it, from the old file")
+        raise DecisionError("id", id, f"{expected}, and only that version can explain it, from the old file")
     return explanation_of(state, decided)
 
 

@@ -48,7 +48,7 @@ class Facts:
 
     @property
     def is_finite(self) -> bool:
-        """False if a number of the model is infinite or NaN, which no reward can bring about."""
+        """Return False if a number of the model is infinite or NaN. No reward that is accepted makes one so."""
         return self._state.learner.is_finite()
 
     @property

@@ -25,12 +25,12 @@ def nearest(settings: Settings, storage: Storage | Reading, round: float = math.
     """The latest state before a round that is kept whole, its hash checked; that of no events where there is none."""
     for item in storage.snapshots():
         if item.content is not None and (state := restored(settings, item)).round <= round and state.learner.is_finite():
-            return state  # one that is not finite is of an earlier release: what made it so is left out by folding on
+            return state  # of earlier releases some are not finite; `State` leaves out the reward that made them so
     return State(settings)
 
 
 def folded(settings: Settings, storage: Storage | Reading) -> State:
-    """By the latest snapshot that has its content and is finite, and the events after it."""
+    """Return the present state, from the latest finite snapshot with its content and the events after it."""
     state = nearest(settings, storage)
     events = iter(storage.read(max(0, state.seq - 1)))
     if state.seq:
@@ -43,20 +43,20 @@ def folded(settings: Settings, storage: Storage | Reading) -> State:
 def replayed(
     settings: Settings, storage: Storage | Reading, progress: Callable[[], object] = lambda: None
 ) -> tuple[State, int]:
-    """Take in all events from the first on; `SnapshotError` unless the hash of each snapshot comes out.
+    """Take in all events from the first on; raise `SnapshotError` unless the hash of each snapshot is equal.
 
-    Return the state and the number of hashes that did. Those that an earlier release kept after it had learned what is left
-    out here (`State.left_out`, of which a warning tells) cannot: they are passed over, up to the first that comes out again.
+    Return the state and the number of equal hashes. Where this version leaves out a reward that an earlier release learned
+    (`State.left_out`), the snapshots of that release without a finite model are skipped, until a hash is equal again.
     """
     kept = {item.seq: item for item in storage.snapshots()}
-    state, compared, healed = State(settings), 0, False
+    state, compared, is_equal_again = State(settings), 0, False
     for event in storage.read():
         state.apply(event)
         found = kept.get(state.seq)
         if found is not None and state_hash(state) == found.hash:
             compared += 1
-            healed = state.left_out > 0
-        elif found is not None and (healed or not state.left_out or was_finite(settings, found)):
+            is_equal_again = state.left_out > 0
+        elif found is not None and (is_equal_again or not state.left_out or was_finite(settings, found)):
             raise SnapshotError(f"the state after {state.seq} events is not the one that was kept")
         progress()
     return state, compared
@@ -68,7 +68,7 @@ def was_finite(settings: Settings, snapshot: Snapshot) -> bool:
 
 
 def verified(settings: Settings, storage: Storage | Reading, present: State) -> None:
-    """The same, and the hash of the present state."""
+    """Do as `replayed`, and raise unless the present state has the same hash, too."""
     state, _ = replayed(settings, storage)
     if state_hash(state) != state_hash(present):
         raise SnapshotError(f"the present state is not what its {state.seq} events come to")

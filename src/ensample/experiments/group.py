@@ -1,10 +1,10 @@
-"""The order of the questions to an experiment: one at a time, or many with one commit.
+"""Serialisation of the questions to an experiment: one at a time, or many with one commit.
 
-Where events are in memory a question waits for the one before it, and that is all. Where a commit
-takes time, whoever comes while a batch is being written shares the next one.
+In memory each question waits for the one before it. Where a commit takes time, questions that arrive while a batch is being
+written share the next batch.
 
-The first thread that comes leads: it answers all questions that wait, commits, and only then hands out the answers. If others
-have come meanwhile it makes one of them the leader. So an answer is given after its event is kept, and a slow disk is asked
+The first thread that arrives leads: it answers all waiting questions, commits, and only then hands out the answers. If others
+have arrived meanwhile it makes one of them the leader. So an answer is given after its event is kept, and a slow disk writes
 once for many of them.
 """
 
@@ -33,7 +33,7 @@ class OneAtATime:
         register(self)
 
     def do(self, question: Callable[[], Any]) -> Any:
-        """Return the answer; within another question too."""
+        """Return the answer to a question, which may be asked within another one."""
         with self.lock:
             self.steady()
             with self.storage.batch():
@@ -83,7 +83,7 @@ class Group:
         register(self)
 
     def after_fork_in_child(self, at_rest: bool) -> None:
-        """Forget the threads of the parent. What is asked now is refused by the storage."""
+        """Forget the threads of the parent. The storage refuses what is asked from now on."""
         self.lock = threading.Lock()
         self._queue.clear()
         self._led, self._asking = False, None

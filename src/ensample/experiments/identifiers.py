@@ -10,7 +10,7 @@ WATCHED = 10_000  # contexts
 
 
 class TextFields:
-    """Counts the texts of each field until one comes twice.
+    """A counter of the texts of each field, until one comes twice.
 
     >>> fields = TextFields(most=3)
     >>> [fields.find_identifier({"user": {"id": f"u-{n}"}, "day": "Monday"}, {"user.id", "day"}) for n in range(5)]
@@ -41,7 +41,7 @@ class TextFields:
         return found
 
     def _note(self, path: str, text: str) -> bool:
-        """Whether this text is one too many."""
+        """Count a text; return True if it makes too many, all of them different."""
         texts = self._texts.setdefault(path, set())
         if texts is None:
             return False

@@ -38,7 +38,7 @@ PIECE = 10_000  # events of a batch; a snapshot follows each
 SHOW_EVERY = 100  # events
 
 Show = Callable[[int, int], object]
-"""Is called with (steps done, steps in all)."""
+"""A callback that gets (steps done, steps in all)."""
 
 
 def migrate_experiment(

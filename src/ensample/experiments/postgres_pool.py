@@ -1,10 +1,10 @@
-"""Connections to a PostgreSQL that a server shares: every call ends in time, whatever becomes of database, network or server.
+"""Connection pool of a server to a PostgreSQL. Every call ends in time, whatever fails: database, network or server.
 
     what is limited                    by                                          after
     a wait for a free connection       the pool                                    CONNECTION
     a wait for a lock                  the database (lock_timeout)                 LOCK
     a statement without an answer      this process, which shuts the socket down   ANSWER
-    a transaction whose server stands  the database (idle_in_transaction_...)      IDLE
+    a transaction of a paused server   the database (idle_in_transaction_...)      IDLE
     a statement that nobody waits for  the database (statement_timeout)            STATEMENT
 
 A server that computes for longer than IDLE within a transaction sends `SELECT 1` every BEAT. One that is paused or cut off does
@@ -165,14 +165,14 @@ class PostgresPool:
             kwargs={"autocommit": True},
             min_size=1,
             max_size=size,
-            reconnect_timeout=PAUSE,  # whoever needs a connection tries again
+            reconnect_timeout=PAUSE,  # the next call that needs a connection tries again
             open=True,
         )
         threading.Thread(target=self._watch, name="database watchdog", daemon=True).start()
         register(self)
 
     def after_fork_in_child(self, at_rest: bool) -> None:
-        """Connections and threads are those of the parent: nothing is sent, and nothing is freed."""
+        """Refuse all use: connections and threads are those of the parent, so nothing is sent and nothing is freed."""
         self._inherited = ForkError("a pool of connections to postgresql", "opened in the process that uses it")
         INHERITED.append(self._pool)
 
@@ -198,7 +198,7 @@ class PostgresPool:
             self._give_back(session)
 
     def _begun(self, call: str, query: str, values: tuple[Any, ...], size: int) -> "tuple[Session, list[Any]]":
-        """Any connection may have been hung up while it was idle: the next one is tried, and the last one is a new one."""
+        """Borrow a connection on which the first statement works: those that were closed while idle are replaced."""
         for attempt in range(self.size + 1):
             session = self._borrowed(call)
             try:
@@ -230,7 +230,7 @@ class PostgresPool:
         self._pool.putconn(session.connection)
 
     def failed(self, why: str) -> StorageError:
-        """Note that the database does not answer; for a moment nobody else waits for it."""
+        """Note that the database does not answer: calls within the next PAUSE seconds do not wait for it."""
         self._failed_at = time.monotonic()
         self.note(why)
         return StorageError(errno.EIO, why, "postgresql")

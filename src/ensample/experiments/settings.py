@@ -59,12 +59,12 @@ class Settings:
         stream: str | None = None,
     ) -> "Settings":
         """Check settings, each by itself and together."""
-        settings = cls.alone(name, actions, features, reward, recipe, floor, baseline, seed, stream)
+        settings = cls.checked_each(name, actions, features, reward, recipe, floor, baseline, seed, stream)
         settings.check_together()
         return settings
 
     @classmethod
-    def alone(
+    def checked_each(
         cls,
         name: object,
         actions: Any,
@@ -76,7 +76,7 @@ class Settings:
         seed: object,
         stream: str | None = None,
     ) -> "Settings":
-        """Check each of them by itself."""
+        """Check settings, each by itself."""
         if not isinstance(name, str):
             raise WrongType("name", name, "the name of the experiment")
         if not 0 < len(name) <= 200:
@@ -107,7 +107,7 @@ class Settings:
         return self.seed if self.stream is None else seed_of_stream(self.seed, self.stream)
 
     def check_together(self) -> None:
-        """Raise unless they fit together."""
+        """Raise unless the settings fit together."""
         check_range(self.reward, self.recipe)
         if self.baseline is not None and self.actions is not None and self.baseline[0] not in self.actions:
             raise InvalidArgument("baseline", self.baseline[0], f"one of the actions {', '.join(self.actions)}")
@@ -134,7 +134,7 @@ class Settings:
         parts: dict[str, Any] = dict(description)
         for name, make in (("features", built), ("reward", built), ("recipe", rebuild)):
             parts[name] = given[name] if name in given else make(description[name])
-        settings = cls.alone(**{**parts, **given})
+        settings = cls.checked_each(**{**parts, **given})
         mine = settings.described()
         differ = [each for name in given for each in differences(name, wherever(mine[name]), wherever(description[name]))]
         if differ:

@@ -72,7 +72,7 @@ class SQLiteStorage:
         register(self)
 
     def after_fork_in_child(self, at_rest: bool) -> None:
-        """The file is the parent's. As long as its connection cannot be closed here, the lock keeps this process from it."""
+        """Refuse the file of the parent, and keep its lock if the inherited connection cannot be closed here."""
         if not self.closed:
             self.closed, self._inherited = True, inherited(self.path)
             self.lock = RefusedLock(self._inherited)

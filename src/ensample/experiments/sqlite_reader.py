@@ -96,9 +96,9 @@ def close_inherited(apsw: Any, connection: Any, at_rest: bool) -> bool:
 
 
 class refused:  # noqa: N801
-    """What the database cannot do is one of our errors. A class: of a function it would take as long as what is inside.
+    """Convert errors of the database to ours, and hold `lock`, during which no process forks.
 
-    No process forks while `lock` is held.
+    It is a class, as a generator would take as long as the statement inside.
     """
 
     __slots__ = ("apsw", "lock", "path")

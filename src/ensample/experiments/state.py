@@ -1,8 +1,8 @@
 """The state of an experiment: a fold of its events. `apply` is all that changes it.
 
-A reward that the model cannot learn (`policies.ledger`: it would not stay finite) is an error when it comes, and is not kept.
-What was kept is another matter: a log of a release that learned it must open, and a default that falls due has nobody to refuse
-it. It is left out of the model, with a warning that names the decision; all else goes on as if it had been learned.
+A new reward with which the model would not stay finite (`policies.ledger`) is an error and is not kept. One that an earlier
+release has kept, and a default that is due, cannot be refused. It is left out of the model, with a warning that names the
+decision.
 """
 
 import heapq
@@ -118,7 +118,7 @@ class State:
         return not self.applying
 
     def drop_unkept(self) -> None:
-        """Drop the columns of questions that came to no event."""
+        """Drop the columns of questions that led to no event."""
         self.featuriser.cut(self.mark)
 
     def features_of(self, names: tuple[str, ...], moment: "dict[str, Any] | None") -> "list[Any] | None":
@@ -223,7 +223,7 @@ class State:
         self._learn(observation, f"row {observation.round} of learn()", new)
 
     def _learn(self, observation: Observation, of: str, new: bool) -> None:
-        """Learn an observation, which is `of` a decision."""
+        """Learn an observation; `of` names its decision in a warning."""
         try:
             teach(self.learner, observation)
         except NonFiniteError as error:

@@ -1,4 +1,4 @@
-"""What a fitted transformer of scikit-learn makes of a context, or of one of its fields."""
+"""Features of a context, or of one of its fields, by a fitted transformer of scikit-learn."""
 
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from ensample.types import FloatArray
 __all__ = ["FromTransformer"]
 
 WRONG_INPUT = AttributeError, KeyError, TypeError, ValueError
-"""What transformers raise of data that they were not fitted to."""
+"""Errors that transformers raise for data that they were not fitted to."""
 
 
 class FromTransformer(Encoder):
@@ -86,7 +86,7 @@ def numbers_of(values: "list[float | None]") -> list[float]:
 
 
 def row_of(value: Plain) -> Any:
-    """One field as the row of a table, or the text, or the dict, that it is."""
+    """Return the value of a field as a transformer takes it: a text or a dict as it is, numbers as a row."""
     if isinstance(value, list):
         return value if value and isinstance(value[0], str) else numbers_of(value)
     return value if isinstance(value, str | dict) else [value]
