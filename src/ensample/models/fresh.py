@@ -54,18 +54,18 @@ class FreshEnsemble(LinearModel):
 
     @property
     def inflation(self) -> float:
-        """What multiplies the perturbations."""
+        """The factor of the perturbations."""
         return 1.0 if self.unknown is None else self.boldness * self.sigma
 
     def at(self, round: int) -> Self:
         return self.view_with(round=round)
 
     def first(self, members: int) -> Self:
-        """Return the ensemble of so many of the round's members."""
+        """Return the ensemble of the round's first members."""
         return self.view_with(size=members)
 
     def view_with(self, **changes: int) -> Self:
-        """Return a model that shares what was learned."""
+        """Return a model with other attributes that shares what was learned."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), _drawn=None, **changes)
         return other
@@ -82,7 +82,7 @@ class FreshEnsemble(LinearModel):
         return w[:members], g[:members]
 
     def numbers_drawn(self, members: int) -> int:
-        """Return how many numbers so many members take."""
+        """Return how many numbers are drawn for so many members."""
         return 2 * members * self.dim
 
     def scales_of_draws(self) -> tuple[float, float]:

@@ -11,14 +11,14 @@ __all__ = [
     "code_of",
     "ensemble_of",
     "factor_of",
-    "fresh_members",
     "laws_of",
     "looks_at_all",
     "no_constant",
     "remembers_all",
-    "stored_members",
     "unknown_laws",
     "unknown_parts",
+    "why_not_fresh",
+    "why_not_stored",
 ]
 
 LAWS: dict[type[InitialLaw], int] = {
@@ -54,14 +54,14 @@ def remembers_all(recipe: Recipe) -> str:
     return "" if recipe.half_life is None else f"this kernel does not know half_life={recipe.half_life:g}"
 
 
-def fresh_members(recipe: EnsembleRecipe) -> str:
-    """That members are drawn anew each round, which a kernel of stored members does not know."""
+def why_not_stored(recipe: EnsembleRecipe) -> str:
+    """Return why a kernel of stored members cannot run a recipe; empty if it can."""
     return "this kernel keeps its members, and fresh=True draws them anew each round" if recipe.draws_fresh else ""
 
 
-def stored_members(recipe: EnsembleRecipe) -> str:
-    """That members are stored, which a kernel of fresh members does not know."""
-    return "" if recipe.draws_fresh else "this kernel draws members anew each round, as fresh=True says"
+def why_not_fresh(recipe: EnsembleRecipe) -> str:
+    """Return why a kernel of fresh members cannot run a recipe; empty if it can."""
+    return "" if recipe.draws_fresh else "this kernel draws its members anew each round, and fresh=False keeps them"
 
 
 def unknown_laws(recipe: PerturbationRecipe) -> str:

@@ -142,7 +142,7 @@ def live_name(recipe: Recipe) -> str:
 
 
 def described(recipe: Recipe) -> str:
-    """Its type, its model if that is not linear, and whether members are drawn anew."""
+    """Return the type of a recipe, its model if that is not linear, and "drawn anew" if its members are."""
     name = type(recipe).__name__ + (" drawn anew" if getattr(recipe, "draws_fresh", False) else "")
     return name if isinstance(recipe.model, Linear) else f"{name}, {recipe.model!r}"
 

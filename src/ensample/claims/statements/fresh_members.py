@@ -32,7 +32,7 @@ ON_ARRIVAL, NEVER = Twin(redrawn=True), Twin(redrawn=False)
 
 
 def delay_of(arm: int, surplus: float) -> int:
-    """After how many rounds a reward arrives: late for the second arm, and later if it is low."""
+    """Return the rounds until a reward arrives: many for the second arm, and more if the reward is low."""
     return (0 if surplus > 0.0 else 2) if arm == 0 else (12 if surplus > 0.0 else 30)
 
 
@@ -44,7 +44,7 @@ DELAYS = {"prompt": prompt, "late": delay_of}
 
 
 def plays(size: int | None, delay: Callable[[int, float], int], twin: Twin | None, rng: Generator) -> tuple[int, int]:
-    """How often the second arm was played in each half of one run: by LinPHE if `size` is None, else by a fresh ensemble."""
+    """Count the plays of the second arm in each half of one run: by LinPHE if `size` is None, else by a fresh ensemble."""
     recipe = PerturbedHistory(SCALE) if size is None else EnsembleSampling(size, SCALE, fresh=True)
     policy = recipe.start(ARMS, seed=int(rng.integers(1 << 53)), log=None)
     drawn_at = np.arange(size or 1)  # of each stored member, the round of which it has the draws
@@ -66,13 +66,13 @@ def plays(size: int | None, delay: Callable[[int, float], int], twin: Twin | Non
 
 
 def stored_arm(model: Model, round: int) -> int | None:
-    """The arm of a member that has the draws of a round."""
+    """Return the arm of a member that has the draws of a round."""
     return model.at(round).best(0, ARMS)[0]
 
 
 @cache
 def sample(size: int | None, delay: str, twin: Twin | None, scale: Scale, seed: int) -> FloatArray:
-    """`plays` of independent runs: [runs, 2]."""
+    """Return `plays` of independent runs: [runs, 2]."""
     runs = scale.choose(400, 6000, 60_000)
     part = 1 + [None, *SIZES].index(size) + 10 * list(DELAYS).index(delay) + 100 * [None, ON_ARRIVAL, NEVER].index(twin)
     rng = generator(seed, ID, part)
@@ -80,7 +80,7 @@ def sample(size: int | None, delay: str, twin: Twin | None, scale: Scale, seed: 
 
 
 def judge_with(twin: Twin, delay: str, sizes: tuple[int, ...]) -> Callable[[Scale, int], Judge]:
-    """The check, spoiled by runs of a broken ensemble of some sizes under one kind of delay."""
+    """Return the check in which runs of a broken ensemble replace some, for these sizes and one kind of delay."""
 
     def measure(scale: Scale, seed: int) -> Judge:
         linphe = {kind: sample(None, kind, None, scale, seed) for kind in DELAYS}
@@ -97,7 +97,7 @@ def judge_with(twin: Twin, delay: str, sizes: tuple[int, ...]) -> Callable[[Scal
 
 
 def mixture(sound: FloatArray, broken: FloatArray, f: float) -> FloatArray:
-    """One part in f of the first runs, the rest of the second."""
+    """Return one part in f of the `sound` runs and the rest of the `broken` ones."""
     kept = round(len(sound) / f)
     return np.vstack([sound[:kept], broken[kept:]])
 
@@ -120,7 +120,7 @@ STORED = Fault("in all but one in f of the runs of one member, it is never drawn
 
 
 def both_twins(scale: Scale, seed: int) -> Outcome:
-    """The outcome of the twin that is nearer to holding."""
+    """Return the outcome of the twin that is nearer to holding."""
     return max((fault.measure(scale, seed)(100.0) for fault in (REDRAWN, STORED)), key=lambda outcome: outcome.margin)
 
 

@@ -14,7 +14,7 @@ from ensample.kernels.turns import OPTIMISTIC, Ensemble, next_member
 from ensample.kernels.world import World, begin, greedy_arm, pull
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, factor_of, fresh_members, unknown_parts
+from ensample.simulation.codes import ensemble_of, factor_of, unknown_parts, why_not_stored
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
@@ -22,7 +22,7 @@ __all__ = ["begin_ensemble", "perturb", "score_all", "update_scores"]
 
 
 def no_eager_law(recipe: EnsembleSampling) -> str:
-    return unknown_parts(recipe) or fresh_members(recipe)
+    return unknown_parts(recipe) or why_not_stored(recipe)
 
 
 @simulates(EnsembleSampling, World, Evaluation.EAGER, unless=no_eager_law)

@@ -17,7 +17,7 @@ from ensample.models import Logistic
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
 from ensample.simulation.algorithms.lazy_stream import no_stream_law
-from ensample.simulation.codes import stored_members
+from ensample.simulation.codes import why_not_fresh
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
@@ -25,7 +25,7 @@ __all__: list[str] = []
 
 
 def not_fresh(recipe: EnsembleSampling) -> str:
-    return no_stream_law(recipe) or stored_members(recipe)
+    return no_stream_law(recipe) or why_not_fresh(recipe)
 
 
 @simulates(EnsembleSampling, World, Evaluation.LAZY, unless=not_fresh, model=Logistic)
@@ -50,7 +50,7 @@ def fresh_stream(world: World, track: Track, link: int, scale: float, ageing: fl
     ages, total, theta, weights = np.zeros(2), np.zeros(d), np.zeros(d), np.zeros(rows)
     for row in world.warmup:
         w = learn_weighted(world, track, link, weights, 0, row, world.means[row], rngs.noise)
-        take_weighted(track, root, gram_root, ages, ageing, w, world.features[row])
+        add_weighted(track, root, gram_root, ages, ageing, w, world.features[row])
     first = opening_rounds(world, track)
     for t in range(track.checkpoints[-1]):
         if stopped(track):
@@ -62,14 +62,14 @@ def fresh_stream(world: World, track: Track, link: int, scale: float, ageing: fl
             perturbed(track, total, scale, theta)
             arm = greedy_arm(world, track, theta)
         w = pull_weighted(world, track, link, weights, t, arm, rngs.noise)
-        take_weighted(track, root, gram_root, ages, ageing, w, world.features[arm])
+        add_weighted(track, root, gram_root, ages, ageing, w, world.features[arm])
 
 
 @kernel
-def take_weighted(
+def add_weighted(
     track: Track, root: FloatArray, gram_root: FloatArray, ages: FloatArray, ageing: float, w: float, x: FloatArray
 ) -> None:
-    """Take sqrt(w) x into the roots."""
+    """Add the observation sqrt(w) x to the roots."""
     weighted = np.empty(x.size)
     for i in range(x.size):
         weighted[i] = np.sqrt(w) * x[i]
@@ -78,7 +78,7 @@ def take_weighted(
 
 @kernel
 def draw_weighted(track: Track, root: FloatArray, ages: FloatArray, total: FloatArray, rng: Generator) -> None:
-    """Draw S over the scale."""
+    """Draw S divided by the scale."""
     d = total.size
     for i in range(d):
         total[i] = np.sqrt(1.0 + ages[AGE_OF_PRIOR]) * track.prior_root[i] * rng.standard_normal()
@@ -90,7 +90,7 @@ def draw_weighted(track: Track, root: FloatArray, ages: FloatArray, total: Float
 
 @kernel
 def fresh_moving_stream(scene: Scene, track: Track, link: int, scale: float, ageing: float, rngs: Rngs) -> None:
-    """The same on arms that change every round, or on the unit ball."""
+    """Play as `fresh_stream` on arms that change every round, or on the unit ball."""
     d = scene.theta.size
     root, gram_root = np.zeros((d, d)), np.zeros((d if ageing > 0.0 else 0, d))
     ages, total = np.zeros(2), np.zeros(d)
@@ -102,4 +102,4 @@ def fresh_moving_stream(scene: Scene, track: Track, link: int, scale: float, age
         draw_weighted(track, root, ages, total, rngs.perturbation)
         perturbed(track, total, scale, moment.theta)
         w = play_weighted(scene, track, moment, link, t, rngs.noise)
-        take_weighted(track, root, gram_root, ages, ageing, w, moment.x)
+        add_weighted(track, root, gram_root, ages, ageing, w, moment.x)

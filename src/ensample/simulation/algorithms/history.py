@@ -27,14 +27,14 @@ from ensample.simulation.codes import (
     laws_of,
     no_constant,
     remembers_all,
-    stored_members,
     unknown_laws,
     unknown_parts,
+    why_not_fresh,
 )
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
-__all__ = ["draw_sum_of", "follow"]
+__all__ = ["add_to_roots", "draw_aged_sum"]
 
 
 @simulates(PerturbedHistory, World, Evaluation.EAGER, unless=unknown_laws)
@@ -80,7 +80,7 @@ def thompson_on_moving_arms(recipe: ThompsonSampling, scene: Scene, track: Track
 
 
 def not_fresh(recipe: EnsembleSampling) -> str:
-    return unknown_parts(recipe) or stored_members(recipe)
+    return unknown_parts(recipe) or why_not_fresh(recipe)
 
 
 @simulates(EnsembleSampling, World, Evaluation.LAZY, unless=not_fresh)
@@ -90,7 +90,7 @@ def fresh_members_on_arms(recipe: EnsembleSampling, world: World, track: Track, 
 
 
 def not_fresh_on_moving_arms(recipe: EnsembleSampling) -> str:
-    return remembers_all(recipe) or no_constant(recipe) or stored_members(recipe)
+    return remembers_all(recipe) or no_constant(recipe) or why_not_fresh(recipe)
 
 
 @simulates(EnsembleSampling, Scene, Evaluation.LAZY, unless=not_fresh_on_moving_arms)
@@ -123,7 +123,7 @@ def gaussian_history(
         for i in range(world.warmup.size + first):
             prescribed(world, track, i, rngs.noise)
             row = world.warmup[i] if i < world.warmup.size else world.opening[i - world.warmup.size]
-            follow(track, root, gram_root, ages, ageing, world.features[row])
+            add_to_roots(track, root, gram_root, ages, ageing, world.features[row])
     else:
         first = begin(world, track, rngs.noise)
         if forgets(track):
@@ -137,26 +137,26 @@ def gaussian_history(
     for t in range(first, track.checkpoints[-1]):
         if stopped(track):
             return
-        draw_sum_of(track, laws, root, ages, total, rngs.perturbation)
+        draw_aged_sum(track, laws, root, ages, total, rngs.perturbation)
         seen = world.warmup.size + t
         size = inflation(factor, track, seen)
         perturbed(track, total, size * reward_deviation(track, seen) if adaptive else size, theta)
         arm = greedy_arm(world, track, theta)
         pull(world, track, t, arm, rngs.noise)
-        follow(track, root, gram_root, ages, ageing, world.features[arm])
+        add_to_roots(track, root, gram_root, ages, ageing, world.features[arm])
 
 
 @kernel
-def follow(track: Track, root: FloatArray, gram_root: FloatArray, ages: FloatArray, ageing: float, x: FloatArray) -> None:
-    """Take the last observation into the roots."""
+def add_to_roots(track: Track, root: FloatArray, gram_root: FloatArray, ages: FloatArray, ageing: float, x: FloatArray) -> None:
+    """Add the last observation to the roots."""
     if forgets(track):
         shrink_roots(root, gram_root, ages, track.rate)
     add_observed(root, gram_root, ages, ageing, x, track.tally.count, track.rate)
 
 
 @kernel
-def draw_sum_of(track: Track, laws: Laws, root: FloatArray, ages: FloatArray, total: FloatArray, rng: Generator) -> None:
-    """W + scale R'g, W for the prior of the moment where that is learned."""
+def draw_aged_sum(track: Track, laws: Laws, root: FloatArray, ages: FloatArray, total: FloatArray, rng: Generator) -> None:
+    """Draw W + scale R'g; W is for the present prior where that is learned."""
     draw_initial(track, laws.initial, total, rng)
     d = total.size
     if ages[AGE_OF_PRIOR] > 0.0:
@@ -216,7 +216,7 @@ def moving_history(scene: Scene, track: Track, laws: Laws, factor: Inflation, ag
         if stopped(track):
             return
         offer(scene, moment, rngs.context)
-        draw_sum_of(track, laws, root, ages, total, rngs.perturbation)
+        draw_aged_sum(track, laws, root, ages, total, rngs.perturbation)
         perturbed(track, total, inflation(factor, track, t), moment.theta)
         play(scene, track, moment, t, rngs.noise)
-        follow(track, root, gram_root, ages, ageing, moment.x)
+        add_to_roots(track, root, gram_root, ages, ageing, moment.x)

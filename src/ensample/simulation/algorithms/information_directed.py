@@ -12,7 +12,7 @@ from ensample.kernels.world import World, begin, pull
 from ensample.policies import InformationDirected
 from ensample.randomness import RunGenerators
 from ensample.simulation.algorithms.eager import begin_ensemble, perturb, score_all, update_scores
-from ensample.simulation.algorithms.history import draw_sum_of, follow
+from ensample.simulation.algorithms.history import add_to_roots, draw_aged_sum
 from ensample.simulation.codes import ensemble_of, factor_of
 from ensample.simulation.registry import Evaluation, simulates
 
@@ -50,7 +50,7 @@ def informed_ensemble(world: World, track: Track, ensemble: Ensemble, factor: In
 
 @kernel
 def informed_by_fresh_members(world: World, track: Track, ensemble: Ensemble, factor: Inflation, rngs: Rngs) -> None:
-    """The same with members that are drawn anew each round: O(m d^2 + K m d + K^2)."""
+    """Play as `informed_ensemble` with members that are drawn anew each round: O(m d^2 + K m d + K^2)."""
     rows, d = world.features.shape
     m = ensemble.size
     root, gram_root, ages = np.zeros((d, d)), np.zeros((0, d)), np.zeros(2)
@@ -58,13 +58,13 @@ def informed_by_fresh_members(world: World, track: Track, ensemble: Ensemble, fa
     first = begin(world, track, rngs.noise)
     for k in range(rows):
         for _ in range(track.pulls[k]):
-            follow(track, root, gram_root, ages, 0.0, world.features[k])
+            add_to_roots(track, root, gram_root, ages, 0.0, world.features[k])
     for t in range(first, track.checkpoints[-1]):
         if stopped(track):
             return
         size = inflation(factor, track, t)
         for j in range(m):
-            draw_sum_of(track, ensemble.laws, root, ages, total, rngs.perturbation)
+            draw_aged_sum(track, ensemble.laws, root, ages, total, rngs.perturbation)
             perturbed(track, total, size, theta)
             for i in range(d):
                 thetas[i, j] = theta[i]
@@ -72,4 +72,4 @@ def informed_by_fresh_members(world: World, track: Track, ensemble: Ensemble, fa
         one, other, share = best_pair(gaps, gains, means)
         arm = one if rngs.member.random() < share else other
         pull(world, track, t, arm, rngs.noise)
-        follow(track, root, gram_root, ages, 0.0, world.features[arm])
+        add_to_roots(track, root, gram_root, ages, 0.0, world.features[arm])

@@ -39,7 +39,7 @@ from ensample.policies import (
 )
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, factor_of, fresh_members, looks_at_all, remembers_all
+from ensample.simulation.codes import ensemble_of, factor_of, looks_at_all, remembers_all, why_not_stored
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import BoolArray, CountArray, FloatArray, IntArray
 
@@ -91,7 +91,7 @@ def run_lazily(recipe: EnsembleRecipe, world: World, track: Track, rngs: RunGene
 
 def no_lazy_law(recipe: EnsembleSampling) -> str:
     """What is missed is known by whole numbers of pulls."""
-    return remembers_all(recipe) or looks_at_all(recipe) or fresh_members(recipe)
+    return remembers_all(recipe) or looks_at_all(recipe) or why_not_stored(recipe)
 
 
 @simulates(EnsembleSampling, World, Evaluation.LAZY, unless=no_lazy_law)

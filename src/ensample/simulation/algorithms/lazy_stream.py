@@ -26,7 +26,7 @@ from ensample.kernels.world import World, greedy_arm
 from ensample.models import Logistic
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, fresh_members, looks_at_all, remembers_all
+from ensample.simulation.codes import ensemble_of, looks_at_all, remembers_all, why_not_stored
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import CountArray, FloatArray, IntArray
 
@@ -62,7 +62,7 @@ def no_stream_law(recipe: EnsembleSampling) -> str:
 
 
 def no_lazy_stream(recipe: EnsembleSampling) -> str:
-    return no_stream_law(recipe) or fresh_members(recipe)
+    return no_stream_law(recipe) or why_not_stored(recipe)
 
 
 @simulates(EnsembleSampling, World, Evaluation.LAZY, unless=no_lazy_stream, model=Logistic)

@@ -19,7 +19,7 @@ from ensample.kernels.turns import Ensemble, next_member
 from ensample.perturbations import Gaussian
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunGenerators
-from ensample.simulation.codes import ensemble_of, factor_of, fresh_members, no_constant, remembers_all
+from ensample.simulation.codes import ensemble_of, factor_of, no_constant, remembers_all, why_not_stored
 from ensample.simulation.registry import Evaluation, simulates
 from ensample.types import FloatArray
 
@@ -27,7 +27,7 @@ __all__: list[str] = []
 
 
 def no_moving_law(recipe: EnsembleSampling) -> str:
-    return remembers_all(recipe) or no_constant(recipe) or fresh_members(recipe)
+    return remembers_all(recipe) or no_constant(recipe) or why_not_stored(recipe)
 
 
 def no_lazy_law(recipe: EnsembleSampling) -> str:
