@@ -52,7 +52,7 @@ def in_child(work: Callable[[], object]) -> str:
 
 @contextmanager
 def busy(work: Callable[[], object]) -> Iterator[None]:
-    """Another thread does this over and over."""
+    """Call `work` again and again in another thread."""
     stopping = threading.Event()
 
     def run() -> None:
@@ -69,7 +69,7 @@ def busy(work: Callable[[], object]) -> Iterator[None]:
 
 
 def started_policy() -> tuple[Callable[[], object], Callable[[], object]]:
-    """A round of a policy, and a check that its state is what its log comes to."""
+    """Return a round of a policy, and a check that its state is what its log comes to."""
     policy = SMALL.start(es.FiniteArms(np.eye(3)), seed=0)
 
     def check() -> object:
@@ -164,7 +164,7 @@ def refused_uses(experiment: es.Experiment) -> object:
 
 
 def check_refused(experiment: es.Experiment, *words: str) -> None:
-    """A child is refused, beside a busy thread too, and the parent goes on."""
+    """Check that a child is refused, beside a busy thread too, and that the parent goes on."""
     decided = experiment.decide(id="parent")
     with busy(lambda: experiment.reward(experiment.decide(), 1)):
         found = {in_child(lambda: refused_uses(experiment)) for _ in range(FORKS // 10)}
@@ -251,7 +251,7 @@ def test_end_of_the_child_leaves_the_files_of_its_parent(tmp_path: Path) -> None
 
 
 def locks_of(process: int, path: Path) -> list[str]:
-    """The locks that a process has on a file, by the system's own list."""
+    """Return the locks that a process has on a file, by the system's own list."""
     inode = f":{path.stat().st_ino} "
     return [line for line in Path("/proc/locks").read_text().splitlines() if f" {process} " in line and inode in line]
 

@@ -387,7 +387,7 @@ def learned_from(text: list[str]) -> list[str]:
     return [each for each in text if "learned from" in each]
 
 
-def test_one_is_warned_of_a_policy_that_knows_the_rewards_of_the_log():
+def test_evaluation_warns_of_an_experiment_that_knows_the_rewards_of_the_log():
     experiment = es.Experiment("news", actions=["a", "b"], seed=0)
     half = experiment.replay()
     for place in range(60):
@@ -410,7 +410,7 @@ def test_one_is_warned_of_a_policy_that_knows_the_rewards_of_the_log():
     assert said.startswith("if the policy has learned from rows of this log, it knows")
 
 
-def test_one_is_warned_of_a_policy_with_rewards():
+def test_evaluation_warns_of_a_policy_that_has_learned_rewards():
     policy = es.EnsembleSampling(10).start(es.FiniteArms([[1.0, 0.0], [0.0, 1.0]]), seed=0)
     log = pl.DataFrame(PLAIN).with_columns(action=pl.Series(["0", "1"] * 100))
     assert not learned_from(es.evaluate(log, policy, low=0, high=1).warnings)

@@ -27,7 +27,7 @@ RECIPES: dict[str, es.Recipe] = {
 
 
 def clock_and_ids() -> tuple[Callable[[], float], Callable[[], str]]:
-    """A minute for each event, and ids that count."""
+    """Return a clock that moves a minute for each event, and ids that count."""
     minutes, numbers = count(1), count()
     return lambda: 1_700_000_000 + 60.0 * next(minutes), lambda: f"d{next(numbers)}"
 

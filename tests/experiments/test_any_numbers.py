@@ -241,7 +241,7 @@ def test_a_log_that_led_to_nan_opens_and_names_the_event(tmp_path: Path) -> None
 
 
 def test_a_finite_snapshot_that_does_not_fit_is_damage_after_a_left_out_event_too(tmp_path: Path) -> None:
-    """The negative control of the passing over."""
+    """The negative control of skipping snapshots."""
     old_log(tmp_path / "shop.db")
     storage = SQLiteStorage(tmp_path / "shop.db", synchronous="OFF")
     with np.errstate(all="ignore"), warnings.catch_warnings():

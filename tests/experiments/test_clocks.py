@@ -22,7 +22,7 @@ AHEAD = 31 * 60  # seconds
 
 @contextmanager
 def ahead(seconds: float) -> Iterator[None]:
-    """The clock of this machine is another one."""
+    """Set the clock of this machine ahead."""
     with pytest.MonkeyPatch.context() as patch:
         real = times.system.time
         patch.setattr(times, "system", SimpleNamespace(time=lambda: real() + seconds))
@@ -34,7 +34,7 @@ def event_times(experiment: es.Experiment) -> list[int]:
 
 
 def test_server_whose_clock_is_ahead_makes_no_reward_late(pool: PostgresPool) -> None:
-    """With the times of the servers, every decision of the one that is right was over when the other one decided."""
+    """By the servers' own clocks, the wait of each decision of the right one was over when the wrong one decided."""
     name = f"clocks-{secrets.token_hex(4)}"
     given = {"actions": ["a", "b"], "recipe": SMALL, "reward": RULES}
     right, wrong = (begun(PostgresStorage(pool, name), {"name": "clocks"}, given) for _ in range(2))
@@ -67,7 +67,7 @@ def test_clock_that_is_set_back_stands_still_until_it_has_caught_up(news: News) 
     assert event_times(experiment) == [1_000_000_000] * 5 + [1_001_000_000]
 
 
-def test_clock_that_is_set_back_is_told_by_the_log_after_a_start(tmp_path: Path) -> None:
+def test_clock_that_is_set_back_stands_still_after_reopening_too(tmp_path: Path) -> None:
     """Also right after a snapshot, which does not hold the time."""
     path, clock = tmp_path / "news.db", Ticking(1_000.0)
     with es.open_experiment(path, actions=["a", "b"], recipe=SMALL, clock=clock) as experiment:

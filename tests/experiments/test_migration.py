@@ -22,7 +22,7 @@ COLUMNS = ["id", "action", "propensities", "member", "drawn", "reward", "outcome
 
 @pytest.fixture
 def raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All families have changed since."""
+    """Raise the numbers of all families."""
     for family in LIVE_NUMBERS:
         monkeypatch.setitem(LIVE_NUMBERS, family, 6)
 
@@ -147,7 +147,7 @@ def test_arguments_that_cannot_be_migrated(raised: None, tmp_path: Path) -> None
 
 
 class OwnEncoder(es.Columns):
-    """Of the user's own: no file can hold it."""
+    """An encoder of the user's own, which no file can hold."""
 
 
 def test_objects_of_your_own_are_given_again(tmp_path: Path) -> None:

@@ -155,9 +155,8 @@ def false_proof(seed: int | None, world: int) -> bool:
 
 
 @pytest.mark.long
-def test_experiments_with_default_seeds_prove_nothing_false(monkeypatch: pytest.MonkeyPatch) -> None:
-    entropy = np.random.default_rng(0)  # so that the outcome is the same in every run
-    monkeypatch.setattr("ensample.randomness.secrets.randbits", lambda bits: int(entropy.integers(2**bits)))
+def test_experiments_with_default_seeds_prove_nothing_false() -> None:
+    """The seeds are drawn by the fixture `repeatable_seeds`, so that every run has the same outcome."""
     assert sum(false_proof(None, world) for world in range(WORLDS)) <= FALSE_PROOFS
 
 

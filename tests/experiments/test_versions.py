@@ -39,7 +39,7 @@ def at_released_numbers(monkeypatch: pytest.MonkeyPatch, *but: str) -> None:
 
 @pytest.mark.parametrize("name", ["given"])
 def test_a_released_experiment_whose_family_is_the_same_goes_on(name: str, tmp_path: Path) -> None:
-    """As it is today: raise this family's number, and say so in the test, when its states are others."""
+    """When this fails because states have changed, raise the family's number and change the test."""
     start = 1_700_000_000.0  # by this clock no wait is over
     with es.open_experiment(unpacked(name, tmp_path), clock=lambda: start, verify=True) as experiment:
         assert experiment.hash == FACTS[name]["hash"]
@@ -97,7 +97,7 @@ def test_a_recipe_has_a_family(recipe: es.Recipe, family: str) -> None:
 def test_fields_that_a_recipe_has_lost_or_gained_do_not_shut_its_experiments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if an earlier version of EnsembleSampling had had a field more and one less."""
+    """With an earlier version of EnsembleSampling that had one field more and one less."""
     file, recipe = unpacked("given", tmp_path), es.EnsembleSampling(size=10, scale=0.5, regularization=1.0)
     monkeypatch.setattr(describe, "REMOVED", {"EnsembleSampling": ("gone", "also_gone")})
     monkeypatch.setattr(describe, "ADDED", {"EnsembleSampling": ("half_life", "never_there")})

@@ -8,12 +8,12 @@ __all__ = ["ageing_times", "covariance"]
 
 
 def effective(count: float, half_life: float | None) -> float:
-    """What so many observations count for, the last one for 1."""
+    """Return the effective number of observations: the last counts for 1, earlier ones for less."""
     return count if half_life is None else sum(0.5 ** (k / half_life) for k in range(round(count)))
 
 
 def ageing_times(count: int, half_life: float | None = None) -> list[tuple[int, float]]:
-    """The numbers of observations at which all of them age, each with log2 of the growth since the one before."""
+    """Return the numbers of observations at which all age, each with log2 of the growth since the last such number."""
     found, last = [], 1
     for n in range(2, count + 1):
         base = effective(last, half_life)
@@ -24,7 +24,7 @@ def ageing_times(count: int, half_life: float | None = None) -> list[tuple[int, 
 
 
 def covariance(X: np.ndarray, prior: np.ndarray, new: float, ageing: float, half_life: float | None = None) -> np.ndarray:
-    """Cov(S) / sigma^2 after the rows of X [n, d] were learned, in order; `prior` is the diagonal of Lambda [d].
+    """Return Cov(S) / sigma^2 after the rows of X [n, d] were learned, in order; `prior` is the diagonal of Lambda [d].
 
     `new` is f0^2, the variance of a new perturbation, and `ageing` what log2(n / i) of an old one is multiplied by.
     """

@@ -50,7 +50,7 @@ def fresh(policy: es.Policy) -> FreshEnsemble:
 
 
 def learned_rows(policy: es.Policy) -> np.ndarray:
-    """What the linear model has learned as features: with the constant, and weighted by the stream fit."""
+    """Return the features as the linear model learned them: with the constant, and weighted by the stream fit."""
     log, model = policy.log(), fresh(policy)
     X = np.hstack([log.features, np.ones((len(log.features), 1))]) if policy.recipe.intercept else log.features
     if not model.weighted:
@@ -64,7 +64,7 @@ def learned_rows(policy: es.Policy) -> np.ndarray:
 
 
 def shares_of_variance(recipe: es.EnsembleSampling) -> tuple[float, float]:
-    """(f0^2, c): the variance of a new perturbation and what log2 of its age adds, over sigma^2."""
+    """Return (f0^2, c): the variance of a new perturbation and what log2 of its age adds, over sigma^2."""
     scale = recipe.boldness if recipe.calibrates else recipe.unit_scale
     return scale**2, recipe.ageing_rate * scale**2
 
@@ -124,7 +124,7 @@ def test_default_plays_as_its_fields_say() -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_drawn_anew_is_refused(fields: dict, expected: str) -> None:
+def test_fresh_is_refused_for_other_laws_rules_and_models(fields: dict, expected: str) -> None:
     with pytest.raises(es.InvalidArgument, match=expected):
         es.EnsembleSampling(fresh=True, **fields)
     with pytest.raises(es.InvalidArgument, match=r"ageing = 0\.1: expected 0 or None"):
@@ -141,7 +141,7 @@ def test_stored_members_do_not_age() -> None:
 @pytest.mark.parametrize(
     "fields", [{"fresh": "auto"}, {"fresh": 2}, {"ageing": -0.1}, {"ageing": math.nan}, {"ageing": "much"}], ids=str
 )
-def test_fields_of_the_wrong_kind_are_named(fields: dict) -> None:
+def test_fields_of_a_wrong_type_or_value_are_named(fields: dict) -> None:
     with pytest.raises(es.EnsampleError, match=next(iter(fields))):
         es.EnsembleSampling(**fields)
 
@@ -155,7 +155,7 @@ def test_arms_are_those_of_linphe_at_the_same_draws(size: int) -> None:
     address = ensemble._address
 
     class Coupled:
-        """The numbers that the first member of a round has."""
+        """A generator of the numbers that the first member of a round has."""
 
         def generator(self, stream: Stream, round: int) -> "Coupled":
             self.left = [address.generator(Stream(s), round).standard_normal(4) for s in (Stream.PERTURBATION, Stream.INITIAL)]
@@ -280,11 +280,11 @@ def test_a_feature_that_comes_late_shares_the_age_of_the_prior() -> None:
     assert fresh(policy).root[2, 2] == pytest.approx(2.0, rel=0.1)
 
 
-def test_what_is_expected_of_a_neglected_arm_spreads_with_time() -> None:
+def test_estimates_of_a_neglected_arm_spread_with_time() -> None:
     """By sqrt((1 + c log2 3000) / (1 + c log2 300)). Negative controls: stored members, and fresh ones that do not age."""
 
-    def promise(recipe: es.EnsembleSampling, rewards: int) -> float:
-        """The spread of what members expect of an arm that was played once, less that of the other."""
+    def spread(recipe: es.EnsembleSampling, rewards: int) -> float:
+        """Return the spread of the members' difference between an arm that was played once and the other."""
         policy = recipe.start(es.FiniteArms(np.eye(2)), seed=0)
         policy.update(1, 2.5)
         for t in range(rewards):
@@ -293,8 +293,8 @@ def test_what_is_expected_of_a_neglected_arm_spreads_with_time() -> None:
 
     ageing = es.EnsembleSampling(2000, scale=0.5, fresh=True, ageing=0.5)
     for recipe in (es.EnsembleSampling(2000, scale=0.5), replace(ageing, ageing=0)):
-        assert promise(recipe, 3000) == pytest.approx(promise(recipe, 300), rel=0.1)
-    assert promise(ageing, 3000) == pytest.approx(promise(ageing, 300) * 1.155, rel=0.05)
+        assert spread(recipe, 3000) == pytest.approx(spread(recipe, 300), rel=0.1)
+    assert spread(ageing, 3000) == pytest.approx(spread(ageing, 300) * 1.155, rel=0.05)
 
 
 def test_guarantee_is_the_corollary_for_any_size() -> None:

@@ -64,7 +64,7 @@ def test_time_of_a_decision_is_iso_8601(shop: Served) -> None:
         ("recipe", {"kind": "EnsembleSampling", "names": 1}, "one of ageing, .*, model, regularization,"),
     ],
 )
-def test_what_is_expected_of_a_part_is_what_it_takes(shop: Served, field: str, value: object, expected: str) -> None:
+def test_error_of_a_part_lists_what_the_part_takes(shop: Served, field: str, value: object, expected: str) -> None:
     found = shop.put("/v1/experiments/other", json=SHOP | {field: value})
     assert found.status_code == 422 and re.search(expected, found.json()["error"]["message"])
 

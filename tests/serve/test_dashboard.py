@@ -83,7 +83,7 @@ def test_a_summary_is_what_the_log_says(shop_experiment: es.Experiment) -> None:
 
 
 def final(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows whose wait was over at the last decision."""
+    """Return the rows whose wait was over at the last decision."""
     return [row for row in log if row["time"] + timedelta(hours=2) < log[-1]["time"]]
 
 
@@ -159,7 +159,7 @@ def test_one_decision_is_one_decision() -> None:
 
 
 def waiting_shop(now: list[float], decisions: int, default: float | None = 0.0) -> es.Experiment:
-    """A decision a second, of which every fourth is rewarded at once, and 30 minutes to wait."""
+    """Return an experiment with a decision a second, every fourth rewarded at once, and a wait of 30 minutes."""
     rules = es.Reward(-1, 3, wait="30 min", default=default)
     experiment = es.Experiment("shop", actions=["a", "b"], baseline=("a", 0.3), reward=rules, clock=lambda: now[0], seed=1)
     for number in range(decisions):

@@ -1,4 +1,4 @@
-"""The time that a body takes before the model grows no faster than its length, whatever it says."""
+"""Bodies are read and checked in time linear in their length, whatever they contain."""
 
 import contextlib
 import time
@@ -26,7 +26,7 @@ def repeated(before: bytes, item: bytes, after: bytes) -> Callable[[int], bytes]
 
 
 def keys(last: bytes) -> Callable[[int], bytes]:
-    """An object of many keys, and one more."""
+    """Return a maker of objects with many keys, and one more."""
     return lambda size: b'{"context": {' + b",".join(b'"%x": 0' % key for key in range(size // 11)) + last + b"}}"
 
 

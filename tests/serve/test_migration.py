@@ -33,7 +33,7 @@ NAMES = ("default", "linucb", "logistic")
 
 @pytest.fixture
 def raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All families have changed since."""
+    """Raise the numbers of all families."""
     for family in FAMILIES.values():
         monkeypatch.setitem(LIVE_NUMBERS, family, 6)
 
@@ -98,9 +98,7 @@ def test_a_service_that_runs_is_not_migrated(serve: Serve, tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_one_experiment_that_cannot_be_migrated_keeps_the_folder_from_being(
-    released: Path, raised: None, tmp_path: Path
-) -> None:
+def test_a_folder_is_not_migrated_if_one_of_its_experiments_cannot_be(released: Path, raised: None, tmp_path: Path) -> None:
     (released / "experiments" / "zebra.db").write_bytes(b"not a database at all" * 300)
     with pytest.raises(es.SnapshotError, match=r"zebra\.db"):
         migrate(str(released), str(tmp_path / "new"), shown([]))
