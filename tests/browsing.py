@@ -17,7 +17,7 @@ PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver"}  # progra
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="the package selenium is missing: pip install 'ensample[dev]'")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="the package selenium is missing: pip install '.[dev]'")
     programs = {program: shutil.which(program) for program in PACKAGES}
     missing = [PACKAGES[program] for program, path in programs.items() if path is None]
     if missing:

@@ -128,7 +128,7 @@ def test_lines_of_something_else_are_no_empty_log(lines, said, tmp_path):
 
 def test_vowpal_wabbit_reads_what_we_write(log, tmp_path):
     """VW itself, strictly: every line is an example with a label, also those with late rewards."""
-    pytest.importorskip("vowpalwabbit", reason="the package vowpalwabbit is missing: pip install 'ensample[dev]'")
+    pytest.importorskip("vowpalwabbit", reason="the package vowpalwabbit is missing: pip install '.[dev]'")
     late = pl.lit([{"value": 1.0, "time": log["time"][0]}], log.schema["late_rewards"])
     write_dsjson([log.with_columns(late_rewards=late)], tmp_path / "log.dsjson")
     code = (

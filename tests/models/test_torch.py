@@ -14,7 +14,7 @@ from ensample.models.networks import Networks
 from ensample.perturbations import Gaussian
 from ensample.randomness import Address
 
-torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'ensample[neural]'")
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install '.[neural]'")
 
 
 def perceptron(d: int):
