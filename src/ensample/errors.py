@@ -26,6 +26,7 @@ A call that raises one of these has changed nothing; where a service gave no ans
 
 import reprlib
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Self
 
 import numpy as np
@@ -268,7 +269,7 @@ def show(value: object) -> str:
         columns, dtype = getattr(value, "columns", None), getattr(value, "dtype", None)
         more = f"dtype {dtype}" if columns is None else f"columns {SHORT.repr(list(columns))}"
         return f"{type(value).__name__} of shape {value.shape}, {more}"
-    return SHORT.repr(value)
+    return SHORT.repr(str(value) if isinstance(value, PurePath) else value)
 
 
 class Short(reprlib.Repr):

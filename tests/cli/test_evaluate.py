@@ -99,5 +99,12 @@ def test_decisions_that_wait_may_count_as_zero(tmp_path: Path):
     assert "200 rows, 2 actions, reward 0.5 a row" in " ".join(shown.stdout.split()) and "left out" not in shown.stderr
 
 
+def test_errors_name_the_file_as_a_plain_path(tmp_path: Path):
+    path = tmp_path / "log.csv"
+    path.write_text("action,propensity,reward\na,0.5,\n")
+    said = str(run(path).exception)
+    assert "PosixPath" not in said and "at least one row with a reward" in said
+
+
 def test_a_log_that_is_not_there(tmp_path: Path):
     assert "a file that exists" in str(run(tmp_path / "nothing.parquet").exception)

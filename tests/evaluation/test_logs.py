@@ -104,7 +104,9 @@ def test_booleans_are_rewards():
 def test_one_row_is_said_as_one():
     rows = {"action": ["a", "b"], "propensity": [0.5, 0.5], "reward": [1.0, None]}
     found = es.evaluate(pl.DataFrame(rows), "uniform", low=0, high=1)
-    assert "left out: 1 row without a reward" in found.warnings and repr(found).startswith("uniform on 1 row, which")
+    assert any(text.startswith("left out: 1 row without a reward; ") for text in found.warnings) and repr(found).startswith(
+        "uniform on 1 row, which"
+    )
 
 
 def test_rows_without_a_reward_are_left_out_and_said():
@@ -336,7 +338,7 @@ def test_contexts_read_by_column_are_those_read_one_by_one(seen):
 
 
 def test_a_cluster_reads_the_same(log, tmp_path):
-    pytest.importorskip("distributed", reason="the package distributed is missing: pip install 'ensample[cluster]'")
+    pytest.importorskip("distributed", reason="the package distributed is missing: pip install '.[cluster]'")
     log.write_parquet(tmp_path / "log.parquet")
     found = es.evaluate(tmp_path / "log.parquet", "action:a3", low=0, high=1, cluster="local")
     assert repr(found.to_dict()) == repr(es.evaluate(log, "action:a3", low=0, high=1).to_dict())
@@ -365,14 +367,40 @@ def test_a_log_without_a_wait_says_how_much_it_leaves_out_and_what_to_do():
     log = experiment.log()
     (said,) = (text for text in es.evaluate(log[1:], "uniform").warnings if "left out" in text)
     assert said.startswith("left out: the last 98 of 99 rows, from the first decision that waits for its reward on; ")
+    assert "; 50 of these have no reward; " in said
     assert 'missing="zero" (--missing zero)' in said and 'missing="drop" (--missing drop)' in said and "\n" not in said
     zeros, dropped = (es.evaluate(log, "logged", missing=each) for each in ("zero", "drop"))
     assert (zeros.rows, zeros.logged, zeros.zeros) == (100, 0.5, 50) and (dropped.rows, dropped.logged) == (50, 1.0)
-    assert "counted as 0: 50 rows without a reward so far" in zeros.warnings
-    with pytest.raises(
-        es.InvalidArgument, match=r"before the first that waits .*, with which the last 98 rows are left out: .*--missing zero"
-    ):
+    assert "counted as 0: 50 rows without a reward" in zeros.warnings
+    expected = r'row 0 still waits for its reward, and missing="cut" ends the log there, so no row is left: .*--missing zero'
+    with pytest.raises(es.InvalidArgument, match=expected):
         es.evaluate(log[2:], "uniform")
+
+
+def test_missing_zero_counts_decisions_whose_wait_is_over_without_a_reward():
+    now = [0]
+    experiment = es.Experiment("news", actions=["a", "b"], reward=es.Reward(0, 1, wait=60), clock=lambda: now[0])
+    for place in range(200):
+        decision = experiment.decide()
+        if place % 4 == 0:
+            experiment.reward(decision, 1)
+    experiment.decide(active=False)
+    now[0] = 3600
+    log = experiment.log()
+    assert set(log["outcome"]) == {"applied", "expired"}
+    found = es.evaluate(log, missing="zero")
+    assert (found.rows, found.logged, found.zeros, found.unrewarded) == (200, 0.25, 150, 1)
+    assert "left out: 1 row without a reward (1 of them not shown)" in found.warnings
+    for missing in ("cut", "drop"):
+        left = es.evaluate(log, missing=missing)
+        (said,) = (text for text in left.warnings if text.startswith("left out"))
+        assert left.rows == 50 and said.startswith("left out: 151 rows without a reward") and "--missing zero" in said
+
+
+def test_a_null_without_outcomes_is_left_out_and_the_warning_says_how_to_count_it():
+    found = es.evaluate(pl.DataFrame(PLAIN | {"reward": [1.0, None] * 100}), low=0, high=1)
+    (said,) = (text for text in found.warnings if text.startswith("left out: 100 rows without a reward; "))
+    assert found.rows == 100 and 'missing="zero" (--missing zero)' in said
 
 
 def test_zero_is_a_reward_where_no_outcome_is_logged():

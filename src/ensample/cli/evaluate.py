@@ -66,8 +66,8 @@ def evaluate(
         str,
         typer.Option(
             metavar="cut|drop|zero",
-            help="decisions without a reward so far. cut: the log ends at the first; drop: they are left out; zero: they "
-            "count as 0",
+            help="decisions without a reward. cut: the log ends at the first that still waits for one (column outcome; "
+            "without that column as drop); drop: they are left out; zero: all that were shown count as 0",
         ),
     ] = "cut",
     cluster: Annotated[

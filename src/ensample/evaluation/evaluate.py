@@ -46,8 +46,9 @@ def evaluate(
     experiment does), else [0, 1] or, where rewards beyond it were seen, as far as these go, which an `Evaluation` warns of.
 
     Where decisions still wait for their rewards (`outcome` is "waiting"), the log ends at the first of them: what comes later
-    is rewarded in part, clicks first. `missing="drop"` leaves out only the decisions that wait, and `missing="zero"` counts
-    them as 0: for rewards without a `wait`, where a decision that earns nothing waits for ever.
+    is rewarded in part, clicks first. `missing="drop"` leaves out only the decisions without a reward, and `missing="zero"`
+    counts each of them that was shown as 0, whether it waits or its wait is over: for rewards that come only where there is
+    something to reward. In a log without a column `outcome` a reward that is null is one that never came: "cut" is "drop".
 
     The default interval is a confidence sequence (`ensample.evaluation.sequences`): valid for logs of policies that learn, and
     however often one looks, with probability 1 - alarm for each estimate. `interval="normal"` is narrower, and right only for

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ensample.evaluation.action_weights import CHANCE, ActionWeights, beyond_one
-from ensample.evaluation.logged import BEYOND, LoggedData
+from ensample.evaluation.logged import AS_ZERO, BEYOND, LoggedData
 from ensample.evaluation.tally import Estimate, Interval, RowSums
 from ensample.numerals import several
 
@@ -62,6 +62,7 @@ class Evaluation(Mapping[str, Estimate]):
         self._has_all = data.has_all
         self.unsupported = tally.unsupported / tally.rows if data.has_all else missing_weight(tally)
         self.waiting, self.zeros = data.waiting, data.zeros
+        self._cut_unrewarded, self._unpaid = data.cut_unrewarded, data.unpaid
         self._caution = caution
         self.logged = self.in_units(tally.rewards / tally.rows)
         self.segments_by = segments
@@ -99,10 +100,10 @@ class Evaluation(Mapping[str, Estimate]):
             total = self.waiting + self.rows + self.unrewarded
             found.append(
                 f"left out: the last {self.waiting:,} of {several(total, 'row')}, from the first decision that waits for its "
-                f"reward on; {BEYOND}"
+                f"reward on; {self._cut_unrewarded:,} of these have no reward; {BEYOND}"
             )
         if self.zeros:
-            found.append(f"counted as 0: {several(self.zeros, 'row')} without a reward so far")
+            found.append(f"counted as 0: {several(self.zeros, 'row')} without a reward")
         if self.assumed:
             found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high")
         found += [stray_text(each) for each in self._strays]
@@ -115,12 +116,18 @@ class Evaluation(Mapping[str, Estimate]):
         if self.effective_rows < THIN:
             found.append(f"the weights leave {self.effective_rows:.0f} effective rows of {self.rows:,}")
         if self.unrewarded:
-            found.append(f"left out: {several(self.unrewarded, 'row')} without a reward")
+            found.append(f"left out: {several(self.unrewarded, 'row')} without a reward{self.unpaid_text()}")
         if self.interval == "normal":
             found.append("normal intervals are right for logs of a policy that does not learn, looked at once")
         if self.interval == "sequence" and not self._knows_all:
             found.append("only propensities of chosen actions are known: give least_propensity for a narrower sequence of DR")
         return found
+
+    def unpaid_text(self) -> str:
+        """Return what can be done about rows without a reward; one that was not shown has none to count."""
+        hidden = self.unrewarded - self._unpaid
+        shown = f" ({hidden:,} of them not shown)" if hidden else ""
+        return f"{shown}; {AS_ZERO}" if self._unpaid else shown
 
     def support_text(self) -> str:
         """Of choices that the log does not have; where it has all propensities, these say that they could not be made."""

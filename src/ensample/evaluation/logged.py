@@ -22,6 +22,7 @@ from ensample.evaluation.mistakes import complain, mistake_of_lists, mistakes_of
 from ensample.experiments.dsjson import read_dsjson
 from ensample.extras import package, require
 from ensample.frames import columns_of, is_frame
+from ensample.numerals import several
 from ensample.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -37,9 +38,10 @@ HEAD = 1000  # rows that say what contexts consist of
 MOST_ACTIONS = 100_000
 MOST_STRAYS = 3  # of which one is told
 BEYOND = (
-    'if no more rewards will come, count such decisions as 0 with missing="zero" (--missing zero), '
-    'or leave out them alone with missing="drop" (--missing drop)'
+    'if no more rewards will come, count decisions without one as 0 with missing="zero" (--missing zero), '
+    'or leave out only those with missing="drop" (--missing drop)'
 )
+AS_ZERO = 'if a decision without a reward has earned nothing, count it as 0 with missing="zero" (--missing zero)'
 SLACK = 1e-6  # by which probabilities may miss what they should be: some logs have floats of single precision
 
 
@@ -122,14 +124,12 @@ class LoggedData:
             needed = f"columns {', '.join(NEEDED)}; missing: {', '.join(lacking)} (if it has another name: {theirs})"
             raise InvalidArgument("log", self.columns, needed)
         self.has_all = {"offer", "propensities"} <= set(self.columns)
-        self.waiting = self.cut_off() if missing == "cut" and "outcome" in self.columns else 0
+        self.waiting, self.cut_unrewarded = self.cut_off() if missing == "cut" and "outcome" in self.columns else (0, 0)
         self.zeros = self.count_as_zero() if missing == "zero" else 0
         seen = self.look_through()
-        self.count, self.unrewarded = int(seen["count"][0]), int(seen["unrewarded"][0])
+        self.count, self.unrewarded, self.unpaid = (int(seen[name][0]) for name in ("count", "unrewarded", "unpaid"))
         if self.count == self.unrewarded:
-            last = f"with which the last {self.waiting:,} rows are left out"
-            before = f" before the first that waits for its reward, {last}: {BEYOND}" if self.waiting else ""
-            raise InvalidArgument("log", log, f"at least one row with a reward{before}")
+            raise InvalidArgument("log", log, f"at least one row with a reward{self.why_nothing_is_left()}")
         self.rarest = float(seen["rarest"][0])
         low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
         self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
@@ -140,37 +140,42 @@ class LoggedData:
         if "context" in self.columns:
             self.contexts = ContextColumns.seen_in(self.source.select("context").head(HEAD).collect().to_series())
 
-    def cut_off(self) -> int:
-        """Leave out everything from the first decision that still waits for its reward; how many rows that are.
+    def why_nothing_is_left(self) -> str:
+        """Return what to add to the error of a log in which no row has a reward."""
+        if self.waiting:
+            end = f'row {self.count:,} still waits for its reward, and missing="cut" ends the log there'
+            return f"; {end}, so no row is left: {BEYOND}"
+        return f"; {AS_ZERO}" if self.unpaid else ""
+
+    def cut_off(self) -> tuple[int, int]:
+        """Leave out all rows from the first that still waits for its reward; return their number, and of those without one.
 
         Of decisions with a wait those that are rewarded already are not like the others: clicks come before their absence.
         """
         polars = package("polars", "evaluate")
-        rows = self.source.select(self.waits()).with_row_index("row")
-        asked = rows.select(polars.col("row").filter(polars.col("waits")).min(), polars.len().alias("count"))
-        first, count = asked.collect(engine="streaming").row(0)
+        waits = (self.is_shown() & (polars.col("outcome") == "waiting")).fill_null(False).alias("waits")
+        rows = self.source.select(waits).with_row_index("row")
+        first = rows.select(polars.col("row").filter(polars.col("waits")).min()).collect(engine="streaming").item()
         if first is None:
-            return 0
+            return 0, 0
+        rest = self.source.slice(first).select(polars.len(), polars.col("reward").is_null().sum().alias("unrewarded"))
+        count, unrewarded = rest.collect(engine="streaming").row(0)
         self.source = self.source.head(first)
-        return int(count - first)
+        return int(count), int(unrewarded)
 
     def count_as_zero(self) -> int:
-        """Set missing rewards to 0 and return their number: those that decisions wait for, or all if no outcomes are logged."""
+        """Set the rewards that decisions lack to 0 and return their number: all decisions that were shown."""
         polars = package("polars", "evaluate")
         reward = polars.col("reward").cast(polars.Float64)
-        missing = self.waits() & reward.is_null()
+        missing = self.is_shown() & reward.is_null()
         count = int(self.source.select(missing.sum()).collect(engine="streaming").item())
         self.source = self.source.with_columns(polars.when(missing).then(0.0).otherwise(reward).alias("reward"))
         return count
 
-    def waits(self) -> "polars.Expr":
-        """Return an expression `waits`: true where a decision was shown and still waits for its reward."""
-        pl = package("polars", "evaluate")
-        waits = pl.col("outcome") == "waiting" if "outcome" in self.columns else pl.col("reward").is_null()
-        if "active" in self.columns:  # a decision that was not shown waits for nothing
-            waits &= pl.col("active").fill_null(True)
-        found: polars.Expr = waits.fill_null(False).alias("waits")
-        return found
+    def is_shown(self) -> "polars.Expr":
+        """Return an expression that is true where a decision was shown: a decision that was not has no reward to lack."""
+        polars = package("polars", "evaluate")
+        return polars.col("active").fill_null(True) if "active" in self.columns else polars.lit(True)
 
     def look_through(self) -> "polars.DataFrame":
         """The one row of what is to be known of all rows, none of which has what none may have. Lists are asked after by
@@ -182,6 +187,7 @@ class LoggedData:
         numbers = self.source.select(
             polars.len().alias("count"),
             reward.is_null().sum().alias("unrewarded"),
+            (self.is_shown() & reward.is_null()).sum().alias("unpaid"),
             reward.min().alias("least"),
             reward.max().alias("most"),
             polars.when(reward.is_not_null()).then(propensity).min().alias("rarest"),
