@@ -596,3 +596,13 @@ def test_features_and_rewards_of_any_size_survive(tmp_path: Path, recipe: str, s
         policy.update(size * np.random.default_rng(t).uniform(-1.0, 1.0, 3), size * (t % 7 - 3))
     policy.save(tmp_path / "sized")
     assert fingerprint(es.load(tmp_path / "sized")) == fingerprint(policy)
+
+
+def test_state_of_a_half_life_so_short_that_squares_of_what_is_left_underflow(tmp_path: Path) -> None:
+    policy = es.EnsembleSampling(1, half_life=0.005).start(es.ChangingArms(dim=3), seed=5)
+    rng = np.random.default_rng(18)
+    for number in range(42):
+        policy.update(policy.decide(rng.standard_normal((3, 3))), float(number < 38))
+    path = tmp_path / "faded.safetensors"
+    policy.save(path, log=False)
+    assert es.load(path).model.parts.mean.tolist() == policy.model.parts.mean.tolist()

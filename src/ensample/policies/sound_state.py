@@ -69,7 +69,7 @@ def check_ridge(policy: Policy, model: LinearModel) -> None:
     expect("V", V, np.abs(V - expected) <= ROUNDING * np.outer(width, width), "its prior + sum x x' over the log")
     expect("V", V, np.abs(V) <= (1.0 + ROUNDING) * np.outer(width, width), "a positive definite matrix")
     expect("V", np.diag(V), np.diag(V) >= prior * (1.0 - LAST_DIGIT), "at least its prior on the diagonal")
-    size = float(np.linalg.norm(b / width))
+    size = norm_of(b / width)
     if known:
         rewards = learned_rewards(policy)
         size = math.sqrt(rewards.size) * float(np.abs(rewards).max(initial=0.0))  # >= |y|, and no square of it to underflow
@@ -126,8 +126,14 @@ def check_solution(parts: Ridge, size: float, intercept: bool) -> None:
         raise SnapshotError.about("state.ridge: V", V, "a positive definite matrix") from None
     width, growth = np.sqrt(np.diag(fresh)), np.linalg.slogdet(scaled)[1] + np.log(unit**2 / prior).sum()
     expect("V^-1", inverse, np.abs(inverse - fresh) <= SEVERAL * np.outer(width, width), "the inverse of V")
-    expect("theta_hat", parts.mean, np.abs(parts.mean - fresh @ parts.target) <= SEVERAL * width * size, "V^-1 b")
+    expect("theta_hat", parts.mean, np.abs(parts.mean - fresh @ parts.target) <= SEVERAL * width * size + LEAST, "V^-1 b")
     expect("log(det V / lam^d)", information, np.abs(information - growth) <= SEVERAL * (1.0 + growth), f"{growth:.6g}")
+
+
+def norm_of(values: FloatArray) -> float:
+    """Return the Euclidean norm of numbers whose squares may underflow, as those of faded rewards do."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return largest * float(np.linalg.norm(values / largest)) if largest > 0.0 else 0.0
 
 
 def expect(part: str, values: FloatArray, good: BoolArray, expected: str) -> None:
