@@ -255,6 +255,9 @@ def test_sampled_propensities_are_of_the_rows_on_offer_and_of_the_rule() -> None
         optimist.sampled_propensities(5)
     with pytest.raises(es.PropensityError):
         es.ThompsonSampling().start(es.FiniteArms(rows)).sampled_propensities(5)
+    for arms in (es.UnitBall(3), es.ChangingArms(3)):
+        with pytest.raises(es.PropensityError, match="need finitely many arms"):
+            es.EnsembleSampling(size=50).start(arms).sampled_propensities(5)
     for bad in (0, 1.5, True, "9"):
         with pytest.raises(es.InvalidArgument, match=r"^members = "):
             policy.sampled_propensities(bad, rows)

@@ -39,24 +39,25 @@ class SampledPropensities(NamedTuple):
 
 def sampled(policy: "Policy", offer: Offer, members: int) -> SampledPropensities:
     """From as many members; a rule that looks at all of them has nothing to gain from it."""
-    from ensample.policies.policy import Policy
+    from ensample.policies.policy import Policy, listed
 
     model, rule, round = policy.model, policy._rule, policy.round
     size = model.size
     if size is None or rule is None or members >= size:
         shares = policy._shares(round, offer)
         return SampledPropensities(shares, np.zeros(len(shares)), size or members)
-    if type(policy)._weights is not Policy._weights or rule.looks or offer.rows is None:
+    rows = listed(offer)
+    if type(policy)._weights is not Policy._weights or rule.looks:
         raise PropensityError(f"the propensities of {policy.recipe!r} are not those of members drawn without looking")
     if model.is_fresh:  # members are exchangeable: the first will do
         assert isinstance(model, FreshEnsemble)
         check_memory("members", members, model.numbers_drawn(members))
-        shares = np.bincount(model.at(round).first(members).votes(offer)[0], minlength=len(offer.rows)) / members
+        shares = np.bincount(model.at(round).first(members).votes(offer)[0], minlength=len(rows)) / members
         return SampledPropensities(shares, np.sqrt(shares * (1.0 - shares) / members), members)
     weights = policy._member_weights(rule, round, size, policy._promises(round, offer))
     drawn = policy._address.generator(Stream.SAMPLE, round).choice(size, members, p=weights / weights.sum())
     asked, counts = np.unique(drawn, return_counts=True)
     acting = model.at(round)
     votes = np.array([acting.best(int(member), offer)[0] for member in asked])
-    shares = np.bincount(votes, counts, len(offer.rows)) / members
+    shares = np.bincount(votes, counts, len(rows)) / members
     return SampledPropensities(shares, np.sqrt(shares * (1.0 - shares) / members), members)
