@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
+import numpy as np
 from numpy.random import Generator
 
 from ensample import theory
 from ensample.arms import Arms
-from ensample.calibration import AUTO, FRESH_SCALE
+from ensample.calibration import AUTO
 from ensample.checks import boolean, instance, number
-from ensample.errors import AssumptionError, InvalidArgument
+from ensample.errors import AssumptionError, InvalidArgument, WrongType
 from ensample.members import UNIFORM_MEMBER, MemberRule, OptimisticMember, as_member_rule
 from ensample.models import LINEAR, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
@@ -41,8 +42,8 @@ class EnsembleSampling(EnsembleRecipe):
     Where the scale is learned, two things keep a run from playing a wrong arm for ever. The m members are drawn anew each round
     from the law that stored members would have (`fresh`); the first of them acts, and a propensity is the share of their votes.
     And perturbations of old observations grow (`ageing`): after n observations that of the i-th has the variance
-    sigma^2 (0.65^2 + ageing log2(n / i)), so that arms that were not played for long are tried again. None, the default of both
-    fields, means `fresh=True, ageing=0.1` (0.03 with `Logistic()`) if the scale is "auto", the laws are Gaussian and the rule
+    sigma^2 (0.75^2 + ageing log2(n / i)), so that arms that were not played for long are tried again. None, the default of both
+    fields, means `fresh=True, ageing=0.07` (0.03 with `Logistic()`) if the scale is "auto", the laws are Gaussian and the rule
     is uniform; else members are stored and nothing ages. With `fresh=True` and a given scale this is LinPHE, for every size.
     What the rule costs and gains is in docs/studies/long-run.md.
 
@@ -94,15 +95,24 @@ class EnsembleSampling(EnsembleRecipe):
             raise InvalidArgument("half_life", self.half_life, "None with an intercept, which does not fade")
         self.check_model()
         self.model.check(self)
+        self.check_fresh_members()
+
+    def check_fresh_members(self) -> None:
+        """Raise unless `fresh` and `ageing` are of their types and possible with the other fields."""
+        if not isinstance(self.fresh, bool | np.bool_ | None):
+            raise WrongType("fresh", self.fresh, "True, False or None")
         if self.fresh is not None:
-            object.__setattr__(self, "fresh", boolean("fresh", self.fresh))
+            object.__setattr__(self, "fresh", bool(self.fresh))
         if self.ageing is not None:
-            object.__setattr__(self, "ageing", number("ageing", self.ageing, 0.0, 1e3))
+            object.__setattr__(self, "ageing", ageing_of(self.ageing))
         obstacle = self.why_not_fresh()
         if self.fresh and obstacle:
             raise InvalidArgument("fresh", True, f"False or None: {obstacle}")
         if self.ageing and not self.draws_fresh:
-            raise InvalidArgument("ageing", self.ageing, f"0 or None: {obstacle or 'stored members do not age'}")
+            stored = "stored members do not age: give fresh=True"
+            why = obstacle.replace("members that are drawn anew", "these")
+            alone = f"only members that are drawn anew (fresh=True) age, and {why}"
+            raise InvalidArgument("ageing", self.ageing, f"0 or None: {alone if obstacle else stored}")
 
     def why_not_fresh(self) -> str:
         """Return why its ensemble cannot be drawn anew each round; empty if it can."""
@@ -121,10 +131,6 @@ class EnsembleSampling(EnsembleRecipe):
     def draws_fresh(self) -> bool:
         """Return True if the ensemble is drawn anew each round: by default if its scale is learned and it can be."""
         return self.learns_scale and not self.why_not_fresh() if self.fresh is None else self.fresh
-
-    @property
-    def boldness(self) -> float:  # type: ignore[override]
-        return FRESH_SCALE if self.draws_fresh else super().boldness
 
     @property
     def ageing_rate(self) -> float:
@@ -222,3 +228,10 @@ class EnsembleSampling(EnsembleRecipe):
         if self.size < least:
             raise AssumptionError(OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {self.size:,}")
         return OPTIMISTIC_RULE.guarantee(setting, theory.optimistic_bound(setting, self.size))
+
+
+def ageing_of(value: object) -> float:
+    try:
+        return number("ageing", value, 0.0, 1e3)
+    except InvalidArgument as error:
+        raise type(error)("ageing", value, "a number from 0 to 1000 or None") from None
