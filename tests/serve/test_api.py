@@ -62,6 +62,11 @@ def test_time_of_a_decision_is_iso_8601(shop: Served) -> None:
     [
         ("features", {"kind": "Reward"}, "expected one of Columns, Crosses, Disjoint, Hashing, Hybrid, OneHot"),
         ("recipe", {"kind": "EnsembleSampling", "names": 1}, "one of ageing, .*, model, regularization,"),
+        (
+            "recipe",
+            {"kind": "EnsembleSampling", "fresh": "yes"},
+            r"^recipe.fresh = 'yes' \(str\): expected True, False or None$",
+        ),
     ],
 )
 def test_error_of_a_part_lists_what_the_part_takes(shop: Served, field: str, value: object, expected: str) -> None:
@@ -259,6 +264,19 @@ def test_another_policy_is_evaluated_on_the_log(shop: Served) -> None:
     assert found[0]["range"] == [0, 1] and found[0]["dr"]["low"] <= found[0]["dr"]["value"] <= found[0]["dr"]["high"]
     wrong = shop.post(f"{ONE}/evaluate", json={"policies": [{"kind": "os:system"}]})
     assert wrong.status_code == 422 and wrong.json()["error"]["argument"] == "recipe.kind"
+
+
+def test_evaluation_counts_decisions_without_a_reward_as_zero_where_it_is_asked_to(serve: Serve) -> None:
+    client = serve()
+    assert client.put(ONE, json={"actions": ["a", "b"], "reward": {"low": 0, "high": 1}}).status_code == 201
+    for number in range(4):
+        client.post(f"{ONE}/decide", json={"id": f"q{number}"})
+    client.post(f"{ONE}/decisions/q3/reward", json={"value": 1})
+    refused = client.post(f"{ONE}/evaluate", json={"policies": ["logged"]})
+    message = refused.json()["error"]["message"]
+    assert refused.status_code == 422 and "log.parquet" not in message and 'missing="zero"' in message
+    found = client.post(f"{ONE}/evaluate", json={"policies": ["logged"], "missing": "zero"}).json()["evaluations"]
+    assert (found[0]["rows"], found[0]["logged"]) == (4, 0.25)
 
 
 def test_what_is_kept_is_there_after_a_restart(serve: Serve) -> None:

@@ -204,6 +204,7 @@ class EvaluateCall(Sent):
     alarm: Annotated[float, Meta(gt=0, lt=1)] = 0.05
     interval: Literal["sequence", "normal"] = "sequence"
     question: Literal["progressive", "replay"] = "progressive"
+    missing: Literal["cut", "drop", "zero"] = "cut"
 
 
 class Evaluated(Struct):

@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import ensample as es
-from ensample.errors import EnsampleError, InvalidArgument
+from ensample.errors import EnsampleError, InvalidArgument, WrongType
 from ensample.experiments.features import Encoder, Features
 from ensample.policies.describe import PARTS as RECIPE_PARTS
 from ensample.policies.recipe import Recipe
@@ -60,6 +60,9 @@ def built(argument: str, kind: type[Any], description: dict[str, Any], settings:
     names = arguments.pop("names", ())
     try:
         return kind(*names, **arguments)
+    except InvalidArgument as error:
+        refusal = WrongType if isinstance(error, WrongType) else InvalidArgument
+        raise refusal(f"{argument}.{error.argument}", error.value, error.expected) from None
     except EnsampleError as error:
         raise InvalidArgument(argument, description, str(error)) from None
     except Exception as error:  # a field that is missing, or of a type that nobody expected

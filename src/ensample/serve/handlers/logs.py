@@ -66,6 +66,8 @@ def without_path(error: EnsampleError) -> EnsampleError:
     """The file is ours and means nothing to the caller."""
     if isinstance(error, InvalidArgument) and error.argument == "path":
         return InvalidArgument("body", "a log", error.expected)
+    if isinstance(error, InvalidArgument) and error.argument == "log":
+        return InvalidArgument("log", "that of the experiment", error.expected)
     return error
 
 
@@ -99,6 +101,7 @@ def evaluations(experiment: Experiment, targets: list[Any], body: EvaluateCall, 
                     alarm=body.alarm,
                     interval=body.interval,
                     question=body.question,
+                    missing=body.missing,
                 )
                 for target in targets
             ]
