@@ -90,6 +90,17 @@ def test_all_methods_awaited(serve: Serve, tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_client_of_another_event_loop_says_to_make_one_for_each(live: Live) -> None:
+    client = AsyncClient(live.url)
+    asyncio.run(experiments_of(client))
+    with pytest.raises(es.EnsampleError, match="make one client for each event loop"):
+        asyncio.run(experiments_of(client))
+
+
+async def experiments_of(client: AsyncClient) -> list[Any]:
+    return list(await client.experiments())
+
+
 def test_both_have_the_same_methods() -> None:
     def methods(kind: type) -> dict[str, Any]:
         return {name: item for name, item in vars(kind).items() if callable(item) and not name.startswith("_")}

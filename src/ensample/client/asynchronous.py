@@ -14,6 +14,7 @@ from ensample.checks import whole
 from ensample.client import asks
 from ensample.client.binding import ClientSettings, as_method, sent_as
 from ensample.client.conversation import Found, conversation, opened, unreachable
+from ensample.errors import EnsampleError
 from ensample.files import write_whole
 
 __all__ = ["AsyncClient"]
@@ -35,7 +36,8 @@ class AsyncClient:
     """`Client` for asyncio: the same methods, awaited.
 
     At most `concurrency` calls are sent at a time, over as many connections; others wait in order. Make one client and
-    keep it: each new client connects again.
+    keep it: each new client connects again. Its connections belong to the event loop of its first call; another loop, as of a
+    second `asyncio.run`, needs a client of its own.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class AsyncClient:
         # with 16 at once. So calls wait here.
         self._slots = asyncio.Semaphore(whole("concurrency", concurrency, 1, 10_000))
         self._own = http is None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._http = httpx.AsyncClient(**self._settings.http_options(concurrency)) if http is None else http
 
     experiments = asking(asks.experiments)
@@ -74,6 +77,7 @@ class AsyncClient:
     async def save_log(self, experiment: str, path: "str | os.PathLike[str]") -> None:
         """The log into a file .parquet, .jsonl or .dsjson, which is there when all of it is."""
         sent = sent_as(self._settings, asks.log(experiment, path))
+        self._check_loop()
         try:
             with tempfile.TemporaryFile() as whole:
                 async with self._http.stream(**sent) as response:
@@ -99,6 +103,7 @@ class AsyncClient:
         if isinstance(step, float):
             await asyncio.sleep(step)
             return None
+        self._check_loop()
         try:
             async with self._slots:
                 return await self._http.request(**sent_as(self._settings, step))
@@ -108,7 +113,15 @@ class AsyncClient:
     async def close(self) -> None:
         """Let go of the connections, unless they are your own client's."""
         if self._own:
+            self._check_loop()
             await self._http.aclose()
+
+    def _check_loop(self) -> None:
+        """Raise if the connections, unless they are the caller's own client's, are those of another event loop."""
+        loop = asyncio.get_running_loop()
+        if self._own and self._loop not in (None, loop):
+            raise EnsampleError("this AsyncClient was used in another event loop: make one client for each event loop")
+        self._loop = loop
 
     async def __aenter__(self) -> "AsyncClient":
         return self
