@@ -187,7 +187,7 @@ def test_propensities_are_the_counted_votes_of_the_round(other: dict[str, object
         assert policy.sampled_propensities(20).shares.tolist() == counted.tolist()
         decision = policy.decide(propensity=t % 2 == 0)
         assert decision.arm == liked[decision.member] and policy.propensity(decision) == counted[decision.arm]
-        assert policy.inflation == (0.65 if fresh else 0.75) * policy.calibration.sigma
+        assert policy.inflation == 0.75 * policy.calibration.sigma
         shares.append(counted.tolist())
         members.add(decision.member)
     if fresh:
@@ -225,7 +225,7 @@ def test_perturbations_are_multiplied_by_the_learned_noise(arms: es.Arms, fresh:
         policy.update(x, math.sin(t))
         calibration = policy.calibration
         assert calibration is not None
-        assert policy.inflation == (0.65 if fresh else 0.75) * calibration.sigma
+        assert policy.inflation == 0.75 * calibration.sigma
 
 
 @pytest.mark.parametrize("fresh", [False, True])

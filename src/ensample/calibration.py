@@ -35,12 +35,11 @@ from typing import NamedTuple
 
 from ensample.types import Auto, FloatArray
 
-__all__ = ["AGEING", "AUTO", "FRESH_SCALE", "Calibration", "Unknown"]
+__all__ = ["AGEING", "AUTO", "Calibration", "Unknown"]
 
 AUTO: Auto = "auto"
-FRESH_SCALE, AGEING = 0.65, 0.1
-"""Of `EnsembleSampling` with fresh members: the scale of a new perturbation over sigma, and what its variance gains, over
-sigma^2, whenever the number of observations doubles. docs/studies/long-run.md has the choice."""
+AGEING = 0.07
+"""The gain of a perturbation's variance, over sigma^2, each time the number of observations doubles (`EnsembleSampling`)."""
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,9 @@ class Logistic(GeneralizedLinear):
     `fit="exact"`: each member that acts is minimised by Newton's method to 1e-10 (`kernels.newton`), with the S^j of the stream
     fit. O(K d^2) a step on finite standing arms; other features are taken from the whole log, O(n d^2).
 
-    `scale="auto"` is 0.75, or 0.65 where members are drawn anew each round, and nothing is learned of it: the noise is known.
-    `regularization="auto"` is a quarter of the mean squared norm of the arms, so that a typical arm's logit has standard
-    deviation 2 before anything is seen; 1/2 where arms change or are an oracle's. Where most arms have about the same mean, a
-    feature that is always 1 says so.
+    `scale="auto"` is 0.75 and nothing is learned of it: the noise is known. `regularization="auto"` is a quarter of the
+    mean squared norm of the arms, so that a typical arm's logit has standard deviation 2 before anything is seen; 1/2 where
+    arms change or are an oracle's. Where most arms have about the same mean, a feature that is always 1 says so.
 
     >>> import numpy as np, ensample as es
     >>> policy = es.EnsembleSampling(model=es.Logistic()).start(es.FiniteArms(np.eye(3)), seed=0)
