@@ -22,7 +22,6 @@ from ensample.evaluation.mistakes import complain, mistake_of_lists, mistakes_of
 from ensample.experiments.dsjson import read_dsjson
 from ensample.extras import package, require
 from ensample.frames import columns_of, is_frame
-from ensample.numerals import several
 from ensample.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -174,8 +173,9 @@ class LoggedData:
 
     def is_shown(self) -> "polars.Expr":
         """Return an expression that is true where a decision was shown: a decision that was not has no reward to lack."""
-        polars = package("polars", "evaluate")
-        return polars.col("active").fill_null(True) if "active" in self.columns else polars.lit(True)
+        pl = package("polars", "evaluate")
+        shown: polars.Expr = pl.col("active").fill_null(True) if "active" in self.columns else pl.lit(True)
+        return shown
 
     def look_through(self) -> "polars.DataFrame":
         """The one row of what is to be known of all rows, none of which has what none may have. Lists are asked after by
