@@ -177,7 +177,7 @@ def check_refused(experiment: es.Experiment, *words: str) -> None:
 def test_child_is_refused_the_file_of_its_parent(tmp_path: Path) -> None:
     path = tmp_path / "news.db"
     with es.open_experiment(path, actions=NAMES, recipe=SMALL, seed=0) as experiment:
-        check_refused(experiment, str(path), "open_experiment here")
+        check_refused(experiment, str(path), "open_experiment here", "the parent must have closed it")
         hash = experiment.hash
         assert Path(f"{path}-lock").exists()
     with es.open_experiment(path, verify=True) as again:

@@ -14,6 +14,7 @@ import pytest
 import ensample as es
 from ensample.experiments import migration
 from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.serve.migrating import migrate
 from ensample.version import LIVE_NUMBERS
 from experiments.test_versions import FACTS, FAMILIES, unpacked
 
@@ -116,6 +117,23 @@ def test_events_that_are_not_carried_over_are_found(raised: None, tmp_path: Path
     monkeypatch.setattr(SQLiteReader, "read", cut)
     with pytest.raises(es.SnapshotError, match=r"row \d+ of the log is not what it was"):
         es.migrate_experiment(unpacked("linucb", tmp_path), tmp_path / "new.db")
+
+
+def test_migration_leaves_no_files_beside_the_old_one(tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    folder.mkdir()
+    es.open_experiment(folder / "news.db", "evening news", actions=["a", "b"]).close()
+    assert migrate(str(folder / "news.db"), str(tmp_path / "new.db"), lambda *_: None) == {"evening news": 0}
+    assert [path.name for path in folder.iterdir()] == ["news.db"]
+
+
+def test_migration_reads_what_a_killed_writer_left_in_its_log(tmp_path: Path) -> None:
+    with es.open_experiment(tmp_path / "news.db", actions=["a", "b"]) as experiment:
+        experiment.decide()
+        for path in list(tmp_path.glob("news.db*")):
+            (tmp_path / path.name.replace("news", "killed")).write_bytes(path.read_bytes())
+    assert (tmp_path / "killed.db-wal").stat().st_size > 0
+    assert es.migrate_experiment(tmp_path / "killed.db", tmp_path / "new.db") == 1
 
 
 def test_arguments_that_cannot_be_migrated(raised: None, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import ensample as es
 import prompt
 from databases import postgresql
 from ensample.experiments.folding import creation
+from ensample.experiments.migration import sole_writer
 from ensample.experiments.postgres import PostgresStorage, prepared_database
 from ensample.experiments.postgres_pool import PostgresPool
 from ensample.experiments.sqlite_reader import SQLiteReader
@@ -50,6 +51,12 @@ def released(tmp_path: Path) -> Path:
     store.pause("linucb", True)
     store.close()
     return folder
+
+
+def test_a_folder_in_use_is_named_as_it_was_given(released: Path, tmp_path: Path) -> None:
+    with sole_writer("data", released / "service", "nobody"), pytest.raises(es.InvalidArgument) as refused:
+        migrate(str(released), str(tmp_path / "new"), lambda *_: None)
+    assert (refused.value.argument, refused.value.value) == ("old", str(released))
 
 
 def content(folder: Path) -> dict[str, bytes]:

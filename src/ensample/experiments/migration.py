@@ -79,7 +79,7 @@ def carry_over_file(old: Path, new: Path, given: dict[str, Any] | None = None, s
     """Carry the experiment of a file over to a file that is not there yet; return the number of rows of its log."""
     with (
         sole_writer("old", old, "an experiment that is not in use: close it, or stop the service, first"),
-        closing(SQLiteReader(old)) as events,
+        closing(SQLiteReader(old, alone=True)) as events,
         closing(SQLiteStorage(new)) as storage,
     ):
         return carry_over(events, storage, given, show)
@@ -178,12 +178,12 @@ def check_absent(target: Path) -> None:
 
 
 @contextmanager
-def sole_writer(argument: str, path: Path, expected: str) -> Iterator[None]:
-    """Hold the lock of a file or folder."""
+def sole_writer(argument: str, path: Path, expected: str, given: Path | None = None) -> Iterator[None]:
+    """Hold the lock of a file or folder; the error names the path that was given."""
     try:
         lock = WriterLock(path)
     except InvalidArgument:
-        raise InvalidArgument(argument, os.fspath(path), expected) from None
+        raise InvalidArgument(argument, os.fspath(given or path), expected) from None
     try:
         yield
     finally:

@@ -14,22 +14,25 @@ from ensample.experiments.storage import Snapshot
 from ensample.extras import package
 from ensample.fork_safety import Lock, RefusedLock, register
 
-__all__ = ["CHUNK", "SQLiteReader", "close_inherited", "inherited", "refused"]
+__all__ = ["CHUNK", "SQLiteReader", "close_inherited", "inherited", "read_only", "refused"]
 
 CHUNK = 1_000  # events read together
 
 
 class SQLiteReader:
-    """The events that a file has when this is made. Nothing is held between two chunks, so that no writer waits for it."""
+    """The events that a file has when this is made. Nothing is held between two chunks, so that no writer waits for it.
 
-    def __init__(self, path: Path) -> None:
+    With `alone` nobody writes meanwhile, and reading leaves no files beside it, unless there are some already.
+    """
+
+    def __init__(self, path: Path, alone: bool = False) -> None:
         self.path = path
         self.lock: Lock = threading.RLock()
         self._apsw: Any = package("apsw", "a file of an experiment")
         if not path.is_file():
             raise InvalidArgument("path", os.fspath(path), "the file of an experiment")
         with self._errors():
-            self._connection = self._apsw.Connection(os.fspath(path), flags=self._apsw.SQLITE_OPEN_READONLY)
+            self._connection = read_only(self._apsw, path, alone)
             self._connection.set_busy_timeout(5_000)
             last = self._connection.execute("SELECT max(seq) FROM events").get
         self.count = 0 if last is None else int(last) + 1
@@ -75,9 +78,23 @@ class SQLiteReader:
         return refused(self._apsw, self.path, self.lock)
 
 
+def read_only(apsw: Any, path: Path, alone: bool) -> Any:
+    """Open a database for reading.
+
+    A reader of a write-ahead log makes the files -wal and -shm and cannot remove them. Where nobody writes and there is no
+    log, SQLite reads the database alone (`immutable`).
+    """
+    immutable = alone and not path.with_name(f"{path.name}-wal").exists()
+    name = f"{path.absolute().as_uri()}?immutable=1" if immutable else os.fspath(path)
+    return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | (apsw.SQLITE_OPEN_URI if immutable else 0))
+
+
 def inherited(path: Path) -> ForkError:
     """Return the error of a child that uses what its parent has opened."""
-    expected = "opened in the process that uses it: close it in the other one, and call open_experiment here"
+    expected = (
+        "opened in the process that uses it: call open_experiment here instead; the parent must have closed it, "
+        "as a file has one writer"
+    )
     return ForkError(f"the experiment {os.fspath(path)}", expected)
 
 

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ensample.experiments.sqlite_reader import refused
+from ensample.experiments.sqlite_reader import read_only, refused
 from ensample.extras import package
 from ensample.files import check_file, write_whole
 from ensample.serve.store import FILE, experiments_in
@@ -32,10 +32,10 @@ def backed_up(data: Path, file: Path) -> list[str]:
     return list(found)
 
 
-def copied(apsw: Any, source: Path, target: Path) -> None:
-    """As of one moment: within one reading transaction, whoever writes meanwhile."""
+def copied(apsw: Any, source: Path, target: Path, alone: bool = False) -> None:
+    """As of one moment: within one reading transaction, whoever writes meanwhile. `alone`: nobody does."""
     with refused(apsw, source):
-        reading = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        reading = read_only(apsw, source, alone)
         reading.set_busy_timeout(5_000)
         writing = apsw.Connection(str(target))
         try:

@@ -1,12 +1,15 @@
 """Migration of all experiments of a service: of its folder, or of its PostgreSQL."""
 
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
 from ensample.errors import InvalidArgument
+from ensample.experiments.folding import creation
 from ensample.experiments.migration import carry_over_file, sole_writer, staged
 from ensample.experiments.postgres import is_address
+from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.extras import package
 from ensample.serve.backups import copied
 from ensample.serve.places import Files
@@ -32,19 +35,26 @@ def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
     if not source.is_file():
         raise InvalidArgument("old", old, "the file of an experiment or the folder of a service: there is none")
     with staged(target) as part:
-        return {source.stem: carry_over_file(source, part, show=partial(show, source.stem))}
+        rows = carry_over_file(source, part, show=partial(show, source.stem))
+        return {name_in(part): rows}
+
+
+def name_in(path: Path) -> str:
+    """Return the name of the experiment of a file that nobody writes to."""
+    with closing(SQLiteReader(path, alone=True)) as events:
+        return str(creation(events).settings["name"])
 
 
 def migrate_folder(old: Path, new: Path, show: ShowExperiment) -> dict[str, int]:
     """Carry over all experiments of a service's folder, with its keys."""
     found = experiments_in(old)
     expected = "the folder of a service that is not running: stop it first"
-    with staged(new) as part, sole_writer("old", old / "service", expected):
+    with staged(new) as part, sole_writer("old", old / "service", expected, old):
         place = Files(part)
         place.prepare()
         rows = {}
         for name, path in found.items():
             rows[name] = carry_over_file(path, place.path(name), show=partial(show, name))
         if (old / FILE).is_file():
-            copied(package("apsw", "ensample migrate"), old / FILE, part / FILE)
+            copied(package("apsw", "ensample migrate"), old / FILE, part / FILE, alone=True)
         return rows
