@@ -60,7 +60,8 @@ LEAST_ORDINARY = 1e-50
 ORDINARY_REWARD = 1e40
 """The largest magnitude of rewards that cannot overflow a model: 2^53 squares of them come to 1e96."""
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Control characters, other ends of lines, and those that turn the direction of text."""
 
 AT_ONCE = 10_000  # numbers whose squares are summed up: those of more OpenBLAS shares among threads, which may wait for a core
 
