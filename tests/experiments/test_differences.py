@@ -34,7 +34,7 @@ KEPT = {
         ({"reward": es.Reward(wait="1 h", default=1)}, "; also reward.default = 1.0 instead of 0.0. Settings"),
         ({"baseline": ("a", 0.2)}, f"baseline[1] = 0.2: {CREATED}, 0.1"),
         ({"baseline": ("c", 0.1)}, f"baseline[0] = 'c': {CREATED}, 'a'"),
-        ({"actions": ["a", "c", f"{LONG}1"]}, f"actions = 'c' and 2 in both: {CREATED}, 'b' and 2 in"),
+        ({"actions": ["a", "c", f"{LONG}1"]}, "actions: 'c' is new, 'b' is missing; 2 others are the same. Leave actions out"),
         ({"actions": ["c", "b", f"{LONG}1"]}, "add or remove some by add() and remove() (over HTTP: POST .../actions)"),
         ({"actions": {"a": None, "b": {"price": 3}, f"{LONG}1": None}}, "actions['b'] = {'price': 3}: expected"),
         ({"features": es.Crosses(es.Columns("age", "income", "town"))}, "'town'"),

@@ -14,24 +14,35 @@ SHOWN = 3  # further differences of one error
 
 
 class SettingDifference(NamedTuple):
-    """A field, and both values as texts."""
+    """A field, and both values as texts; or, where `names` is true, names that only one of the two has."""
 
     field: str
     given: str
     kept: str
+    names: bool = False
 
 
 class OtherSettings(InvalidArgument):
     """Settings were given that are not those the experiment was created with; `found` has all differences."""
 
     def __init__(self, found: list[SettingDifference]) -> None:
-        field, given, kept = found[0]
+        field, given, kept, _ = found[0]
         name = field.partition(".")[0].partition("[")[0]
         super().__init__(field, given, f"what the experiment was created with, {kept}{others(found)}. {advice_for(name)}")
         self.args = (found,)
 
     def __str__(self) -> str:
-        return f"{self.argument} = {self.value}: expected {self.expected}"
+        (found,) = self.args
+        if not found[0].names:
+            return f"{self.argument} = {self.value}: expected {self.expected}"
+        return f"{instead(found[0])}{others(found)}. {advice_for(self.argument.partition('[')[0])}"
+
+
+def instead(found: SettingDifference) -> str:
+    """Return one difference as a clause."""
+    if found.names:
+        return f"{found.field}: {', '.join(text for text in (found.given, found.kept) if text)}"
+    return f"{found.field} = {found.given} instead of {found.kept}"
 
 
 def others(found: list[SettingDifference]) -> str:
@@ -40,7 +51,7 @@ def others(found: list[SettingDifference]) -> str:
     >>> others([SettingDifference("floor", "0.1", "0.02"), SettingDifference("seed", "3", "0")])
     '; also seed = 3 instead of 0'
     """
-    more = [f"{field} = {given} instead of {kept}" for field, given, kept in found[1 : 1 + SHOWN]]
+    more = [instead(each) for each in found[1 : 1 + SHOWN]]
     if len(found) > 1 + SHOWN:
         more.append(f"{len(found) - 1 - SHOWN} more")
     return f"; also {', '.join(more)}" if more else ""
@@ -62,7 +73,7 @@ def differences(field: str, given: Any, kept: Any) -> list[SettingDifference]:
     >>> differences("reward", {"wait": 60.0, "low": 0.0}, {"wait": 1800.0, "low": 0.0})
     [SettingDifference(field='reward.wait', given='60.0', kept='1800.0')]
     >>> differences("actions", {"a": None, "c": None}, {"a": None, "b": None})
-    [SettingDifference(field='actions', given="'c' and 1 in both", kept="'b' and 1 in both")]
+    [SettingDifference(field='actions', given="'c' is new", kept="'b' is missing; 1 other is the same", names=True)]
     """
     return list(compare(field, given, kept))
 
@@ -84,22 +95,25 @@ def compare_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> It
     if given.keys() == kept.keys() == {"own"} and not named:  # an object of the user's own, described by its repr
         yield from compare(field, given["own"], kept["own"])
     elif given.get("kind") != kept.get("kind") and not named:  # the fields of two classes cannot be compared
-        yield SettingDifference(field, *(constructed(value) for value in (given, kept)))
+        yield SettingDifference(field, constructed(given), constructed(kept))
     else:
         if set(given) != set(kept):
-            yield SettingDifference(field, names_only_in(given, kept), names_only_in(kept, given))
+            same = sum(name in kept and kept[name] == value for name, value in given.items())
+            rest = f"; {same} {'other is' if same == 1 else 'others are'} the same" if same else ""
+            new, missing = names_only_in(given, kept, "new"), names_only_in(kept, given, "missing")
+            yield SettingDifference(field, new if missing else new + rest, missing and missing + rest, names=True)
         for name in given:
             if name in kept:
                 yield from compare(f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name])
 
 
-def names_only_in(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """Name what only one of two dicts has."""
-    own, same = [name for name in one if name not in other], len(one.keys() & other.keys())
+def names_only_in(one: dict[str, Any], other: dict[str, Any], what: str) -> str:
+    """Name what only one of two dicts has, and say what it is; empty if that is nothing."""
+    own = [name for name in one if name not in other]
     shown = [shortened(repr(name), 0) for name in own[:NAMES]]
     if len(own) > NAMES:
         shown.append(f"{len(own) - NAMES} more")
-    return f"{', '.join(shown) or 'nothing else'} and {same} in both"
+    return f"{', '.join(shown)} {'is' if len(own) == 1 else 'are'} {what}" if own else ""
 
 
 def constructed(description: dict[str, Any]) -> str:
