@@ -24,6 +24,7 @@ A call that raises one of these has changed nothing; where a service gave no ans
     LeftOutWarning          (a UserWarning) a kept reward that an experiment's model cannot learn, and goes on without
 """
 
+import errno
 import reprlib
 from collections.abc import Sequence
 from pathlib import PurePath
@@ -197,7 +198,8 @@ class StorageError(EnsampleError, OSError):
     """
 
     def __str__(self) -> str:
-        return f"path = {self.filename!r}: expected a place to write to ({self.strerror})"
+        expected = "an experiment that is open" if self.errno == errno.EBADF else "a place to write to"
+        return f"path = {self.filename!r}: expected {expected} ({self.strerror})"
 
 
 class ForkError(EnsampleError, RuntimeError):

@@ -363,6 +363,7 @@ def test_waits_in_words(wait: Any) -> None:
     [
         (lambda news: es.Reward(wait="soon"), "wait = 'soon': expected a time such as '30 min'"),
         (lambda news: es.Reward(wait=0), "longer than nothing"),
+        (lambda news: es.Reward(wait=5e-324), "at least a microsecond"),
         (lambda news: es.Reward(1, 0), r"high = 0\.0: expected a number above low = 1"),
         (lambda news: es.Reward(wait=1, default=2), "default = 2: expected a reward, a number from 0 to 1"),
         (lambda news: es.Reward(default=0), "wait = None: expected a time such as '30 min', with a default"),

@@ -25,6 +25,19 @@ def test_a_path_that_was_mistyped_creates_nothing(tmp_path: Path) -> None:
         es.open_experiment(empty)
 
 
+@pytest.mark.parametrize("given", [{}, {"actions": ["a", "b"]}], ids=str)
+def test_a_folder_is_refused_as_one(given: dict, tmp_path: Path) -> None:
+    with pytest.raises(es.InvalidArgument, match="the file of an experiment, and this is a folder"):
+        es.open_experiment(tmp_path, **given)
+
+
+def test_log_of_a_closed_experiment_says_that_it_is_closed(tmp_path: Path) -> None:
+    experiment = es.open_experiment(tmp_path / "news.db", actions=["a", "b"])
+    experiment.close()
+    with pytest.raises(es.StorageError, match=r"expected an experiment that is open \(it was closed\)"):
+        experiment.log()
+
+
 def test_a_name_is_enough_where_actions_come_with_decisions(tmp_path: Path) -> None:
     with es.open_experiment(tmp_path / "menu.db", "menu", recipe=SMALL) as menu:
         assert menu.decide(actions=["soup", "salad"]).action in ("soup", "salad")

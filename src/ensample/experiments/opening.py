@@ -69,6 +69,8 @@ def open_experiment(
         "seed": seed,
     }
     boolean("verify", verify)
+    if file.is_dir():
+        raise InvalidArgument("path", os.fspath(path), "the file of an experiment, and this is a folder")
     there, silent = file.exists(), all(value is None for value in given.values())
     if silent and not there:
         raise InvalidArgument("path", os.fspath(path), NOT_THERE)

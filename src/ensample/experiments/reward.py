@@ -102,6 +102,6 @@ def microseconds(argument: str, value: object) -> int:
         raise WrongType(argument, value, expected)
     else:
         found = number(argument, value, 0.0) * SECOND
-    if not (math.isfinite(found) and 0 < found < LONGEST):
-        raise InvalidArgument(argument, value, f"{expected}, longer than nothing")
+    if not (math.isfinite(found) and 0 < found < LONGEST and round(found) > 0):
+        raise InvalidArgument(argument, value, f"{expected}, longer than nothing: at least a microsecond")
     return round(found)
