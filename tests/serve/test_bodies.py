@@ -56,6 +56,16 @@ def test_a_hostile_body_is_refused(body: bytes, status: int, shop: Served) -> No
     assert shop.get(ONE).json() == before
 
 
+@pytest.mark.parametrize("half", [rb"\ud800", rb"\udc00", rb"\ud800\u0041", rb"\ud800 and more", rb"\\\uD800"])
+def test_half_of_a_surrogate_pair_is_named(half: bytes, shop: Served) -> None:
+    refused = shop.post(f"{ONE}/decide", content=b'{"id": "' + half + b'"}')
+    assert refused.status_code == 400 and "half of a surrogate pair" in refused.json()["error"]["message"]
+    whole = shop.post(f"{ONE}/decide", content=rb'{"id": "\ud83d\ude00 \\ud800"}')
+    assert whole.status_code == 201 or whole.status_code == 200
+    cut = shop.post(f"{ONE}/decide", content=rb'{"id": "\ud83d\ude00')
+    assert cut.status_code == 400 and "surrogate" not in cut.text
+
+
 def test_an_empty_body_is_an_empty_question(shop: Served) -> None:
     assert shop.post(f"{ONE}/decide").status_code == 200
 

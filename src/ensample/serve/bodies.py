@@ -5,6 +5,7 @@ numbers and unknown fields. Each check is one pass of compiled code over the byt
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -23,6 +24,9 @@ SMALL = 4_096  # bytes, of which nothing can take long
 NAMED = 65_536  # bytes: in a longer body a repeated key is refused without naming it
 MASK = bytes.maketrans(b"0123456789", b"9" * 10)
 LONG = b"9" * 310  # digits: beyond the largest double, and slow to convert
+HALF_OF_PAIR = re.compile(  # a first half before no second one, or a second half after no first one
+    rb"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]", re.DOTALL
+)
 STEPS = np.zeros(256, np.int8)
 STEPS[[ord("["), ord("{")]] = 1
 STEPS[[ord("]"), ord("}")]] = -1
@@ -64,6 +68,10 @@ def decoded(headers: Mapping[str, str], body: bytes, takes: Any, settings: Servi
         raise Refusal(400, "expected a body in UTF-8") from None
     except RecursionError:
         raise Refusal(400, "expected JSON that is less deeply nested") from None
+    except msgspec.DecodeError:
+        if HALF_OF_PAIR.search(body.replace(b"\\\\", b"")):
+            raise Refusal(400, "expected text without half of a surrogate pair (\\ud800 to \\udfff)") from None
+        raise
     try:
         return msgspec.convert(found, takes)
     except msgspec.ValidationError:
