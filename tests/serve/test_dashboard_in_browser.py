@@ -93,7 +93,7 @@ def test_nothing_is_complained_of_and_nothing_sticks_out(path: str, width: int, 
 @pytest.mark.parametrize("width", [400, 1400])
 def test_provisional_lines_are_dashed(width: int, browser: Any, site: Site) -> None:
     visit(browser, f"{site.address}/experiments/open", width)
-    assert "100 decisions are within their 4 h" in browser.find_element("css selector", ".notice").text
+    assert "100 decisions may still get a reward (wait: 4 h)" in browser.find_element("css selector", ".notice").text
     dashes = browser.execute_script(
         "return [...document.querySelectorAll('figure svg .line.provisional')].map(l => getComputedStyle(l).strokeDasharray)"
     )

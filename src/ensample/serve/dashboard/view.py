@@ -191,9 +191,9 @@ def within_words(summary: Summary) -> str:
     if rules.wait is None or not count:
         return ""
     wait = brief(float(rules.wait))  # type: ignore[arg-type]
-    are = f"{several(count, 'decision')} {'is' if count == 1 else 'are'} within {'its' if count == 1 else 'their'} {wait}"
     return (
-        f"{are}: lift, mean rewards and join rate count a decision once its wait is over, "
+        f"{several(count, 'decision')} may still get a reward (wait: {wait}): "
+        "lift, mean rewards and join rate count a decision once its wait is over, "
         "because rewards that come early would bias them."
     )
 
