@@ -271,3 +271,28 @@ def test_arguments_must_be_those_of_its_creation(file: Path) -> None:
         es.open_experiment(file)
     with pytest.raises(es.InvalidArgument, match=r"floor = 0\.5: expected what the experiment was created with"):
         es.open_experiment(file, floor=0.5)
+
+
+def test_the_clock_goes_on_from_the_latest_time_after_reopening(file: Path) -> None:
+    """Also where the last event before the snapshot has an earlier one, which a call gave."""
+    with es.open_experiment(file, clock=lambda: 5e9) as experiment:
+        decision = experiment.decide()
+        experiment.snapshot_every = 1
+        experiment.reward(decision, 1, time=6e9)
+        experiment.reward(experiment.decide(), 1, time=1e9)
+        latest = experiment._state.time
+        assert next(iter(experiment._storage.snapshots())).seq == experiment.events
+    with es.open_experiment(file, clock=lambda: 2e9) as again:
+        assert again._state.time == latest == 6_000_000_000_000_000
+        assert again.decide().time == latest
+
+
+def test_a_snapshot_without_a_time_is_that_of_an_earlier_release(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = snapshotting.write_tensors
+    monkeypatch.setattr(snapshotting, "write_tensors", lambda to, all, found: write(to, all, {"content": found["content"]}))
+    with es.open_experiment(file) as experiment:
+        experiment.snapshot_every = 1
+        experiment.decide()
+        time, hash = experiment._state.time, experiment.hash
+    with es.open_experiment(file, verify=True) as again:
+        assert (again._state.time, again.hash) == (time, hash)

@@ -34,7 +34,7 @@ def folded(settings: Settings, storage: Storage | Reading) -> State:
     state = nearest(settings, storage)
     events = iter(storage.read(max(0, state.seq - 1)))
     if state.seq:
-        state.time = next(events).time
+        state.time = max(state.time, next(events).time)
     for event in events:
         state.apply(event)
     return state

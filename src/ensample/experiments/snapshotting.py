@@ -34,6 +34,7 @@ class Captured(NamedTuple):
     open: list[Open]
     past: list[Observation]
     arrays: Tensors  # of the model
+    time: int  # of the latest event
 
 
 def captured(state: State) -> Captured:
@@ -51,7 +52,7 @@ def captured(state: State) -> Captured:
         "fixed": seen.fixed,
     }
     arrays = {name: values.copy() for name, values in state.learner.arrays().items()}
-    return Captured(words, list(state.open.values()), list(state.past), arrays)
+    return Captured(words, list(state.open.values()), list(state.past), arrays, state.time)
 
 
 def contents(moment: Captured, gently: bool = False) -> tuple[str, Tensors]:
@@ -113,18 +114,18 @@ def state_hash(state: State) -> str:
 def snapshot_of(moment: Captured, gently: bool = False) -> Snapshot:
     words, tensors = contents(moment, gently)
     file = io.BytesIO()
-    write_tensors(file, tensors, {"content": words})
+    write_tensors(file, tensors, {"content": words, "time": str(moment.time)})  # hashes stay those of releases without it
     return Snapshot(moment.words["seq"], file.getvalue(), checksum(words, tensors))
 
 
 def restored(settings: Settings, snapshot: Snapshot) -> State:
     """The state that a snapshot holds; its hash is computed again."""
-    words, tensors = opened(snapshot.content or b"")
+    words, tensors, time = opened(snapshot.content or b"")
     if checksum(words, tensors) != snapshot.hash:
         raise SnapshotError(f"the snapshot after {snapshot.seq} events is damaged: its hash does not fit")
     found = plain_json("content", words)
     state = State(settings)
-    state.seq, state.round, state.grows = found["seq"], found["round"], found["grows"]
+    state.time, state.seq, state.round, state.grows = time, found["seq"], found["round"], found["grows"]
     state.actions = {name: features for name, features in found["actions"]}
     state.standing = tuple(state.actions)
     state.counts = found["counts"]
@@ -144,9 +145,10 @@ def restored(settings: Settings, snapshot: Snapshot) -> State:
     return state
 
 
-def opened(content: bytes) -> tuple[str, Tensors]:
-    """Words and arrays of what `snapshot_of` wrote."""
+def opened(content: bytes) -> tuple[str, Tensors, int]:
+    """Return words, arrays and time of what `snapshot_of` wrote; 0 as the time of earlier releases, which kept none."""
     length = int.from_bytes(content[:8], "little")
     found = plain_json("the snapshot's header", content[8 : 8 + length])
-    words = found.pop("__metadata__")["content"]
-    return words, read_tensors(io.BytesIO(content[8 + length :]), Header({}, found, len(content) - 8 - length))
+    metadata = found.pop("__metadata__")
+    tensors = read_tensors(io.BytesIO(content[8 + length :]), Header({}, found, len(content) - 8 - length))
+    return metadata["content"], tensors, int(metadata.get("time", 0))

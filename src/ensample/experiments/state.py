@@ -63,7 +63,7 @@ class State:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.seq = 0  # the number of events taken in
-        self.time = 0  # of the latest of them; no part of snapshots, as the events tell it
+        self.time = 0  # the latest of theirs; beside what snapshots hash
         self.applying = False  # whether one was cut short
         self.actions: Actions = dict(settings.actions or {})
         self.standing: tuple[str, ...] = tuple(self.actions)
