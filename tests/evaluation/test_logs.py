@@ -438,6 +438,17 @@ def test_evaluation_warns_of_an_experiment_that_knows_the_rewards_of_the_log():
     assert said.startswith("if the policy has learned from rows of this log, it knows")
 
 
+def test_only_a_sample_of_a_log_is_looked_up_in_the_experiment(monkeypatch: pytest.MonkeyPatch):
+    experiment = es.Experiment("news", actions=["a", "b"], seed=0)
+    for place in range(700):
+        experiment.reward(experiment.decide({"x": place % 3}), place % 2)
+    log, looked_up, decision = experiment.log(), [], es.Experiment.decision
+    monkeypatch.setattr(es.Experiment, "decision", lambda self, id: (looked_up.append(id), decision(self, id))[1])
+    (said,) = learned_from(es.evaluate(log, experiment).warnings)
+    assert "has learned from 234 of 234 rows that were looked up among these 700 rows and knows" in said
+    assert looked_up == log["id"][::3].to_list()
+
+
 def test_evaluation_warns_of_a_policy_that_has_learned_rewards():
     policy = es.EnsembleSampling(10).start(es.FiniteArms([[1.0, 0.0], [0.0, 1.0]]), seed=0)
     log = pl.DataFrame(PLAIN).with_columns(action=pl.Series(["0", "1"] * 100))

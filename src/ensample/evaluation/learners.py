@@ -39,6 +39,7 @@ Question: TypeAlias = Literal["progressive", "replay"]
 KNOWN = "and knows their rewards: give rows that are new to it"
 PERHAPS = "if the policy has learned from rows of this log, it knows their rewards: give rows that are new to it"
 AT_ONCE = 100_000  # rows
+LOOKED_UP = 300  # rows of a log, about, whose decisions are looked up in the storage of an experiment
 
 
 class AskedRow(NamedTuple):
@@ -128,7 +129,10 @@ class ExperimentTarget(Target):
         if {"id", "experiment"} <= set(data.columns):
             own, known = self._known_rows(data)
             if known:
-                return f"{self.experiment.name} has learned from {known:,} of these {data.count:,} rows {KNOWN}"
+                rows = f"these {data.count:,} rows"
+                if data.count > LOOKED_UP:
+                    rows = f"{own:,} rows that were looked up among {rows}"
+                return f"{self.experiment.name} has learned from {known:,} of {rows} {KNOWN}"
             if own:
                 return ""
         counts = self.experiment.counts
@@ -136,11 +140,13 @@ class ExperimentTarget(Target):
         return PERHAPS if self.experiment.version > decided else ""  # it began with rewards from elsewhere
 
     def _known_rows(self, data: LoggedData) -> tuple[int, int]:
-        """Count the rewarded rows that are of an experiment of this name, and those whose decision this one took."""
+        """Count rewarded rows of an experiment of this name, and those whose decision this one took: of a sample of the log."""
         polars, own, known = package("polars", "evaluate"), 0, 0
         rewarded = (polars.col("experiment") == self.experiment.name) & polars.col("reward").is_not_null()
+        step = -(-data.count // LOOKED_UP)
         for start in range(0, data.count, AT_ONCE):
-            rows = data.source.slice(start, AT_ONCE).filter(rewarded).select("id", "action", "propensity").collect()
+            found = data.source.slice(start, AT_ONCE).filter(rewarded).select("id", "action", "propensity")
+            rows = found.gather_every(step).collect()
             own += rows.height
             for id, action, propensity in rows.iter_rows():
                 decision = self.experiment.decision(id)
