@@ -216,3 +216,23 @@ def test_a_database_that_is_written_to_is_not_migrated(
     assert tables(new) == {}
     with pytest.raises(es.InvalidArgument, match="a database with experiments"):
         migrate(database(server, "nothing"), new, shown([]))
+
+
+def test_a_database_cannot_be_written_to_while_its_empty_tables_are_replaced(
+    server: str, released: Path, raised: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = database(server, "locking"), database(server, "locked")
+    stored(old, released)
+    prepared_database(new)
+    check_empty, tried = migrating_postgres.check_empty, []
+
+    def written_after(connection: Any) -> None:
+        check_empty(connection)
+        if connection.info.transaction_status.name == "INTRANS":
+            with psycopg.connect(new, options="-c lock_timeout=200ms") as other:
+                tried.append(True)
+                with pytest.raises(psycopg.errors.LockNotAvailable):
+                    other.execute("SELECT count(*) FROM ensample_streams")
+
+    monkeypatch.setattr(migrating_postgres, "check_empty", written_after)
+    assert migrate(old, new, shown([])) == dict.fromkeys(NAMES, 60) and tried

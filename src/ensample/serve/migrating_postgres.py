@@ -71,8 +71,9 @@ def staged_database(address: str) -> Iterator[str]:
             prepared_database(staging)
             yield staging
             with connection.transaction():
+                replaced = lock_replaced(connection)
                 check_empty(connection)
-                move_tables(connection)
+                move_tables(connection, replaced)
         finally:
             connection.execute(f"DROP SCHEMA IF EXISTS {STAGING} CASCADE")
 
@@ -93,10 +94,22 @@ def check_empty(connection: Any) -> None:
             raise InvalidArgument("new", "postgresql", "a database without experiments and keys, such as a new one")
 
 
-def move_tables(connection: Any) -> None:
-    """Replace the empty tables that a server may have made by the staged ones."""
+def lock_replaced(connection: Any) -> list[str]:
+    """Lock the tables that a server may have made, so that nobody writes to them meanwhile, and return their names."""
     query = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
     schema = connection.execute("SELECT quote_ident(current_schema())").fetchone()[0]
+    names = [f"{schema}.{table}" for (table,) in connection.execute(query, (STAGING,)).fetchall()]
+    there = [name for name in names if connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()[0]]
+    if there:
+        connection.execute(f"LOCK TABLE {', '.join(there)} IN ACCESS EXCLUSIVE MODE")
+    return there
+
+
+def move_tables(connection: Any, replaced: list[str]) -> None:
+    """Put the staged tables in the place of the empty ones that are locked."""
+    schema = connection.execute("SELECT quote_ident(current_schema())").fetchone()[0]
+    for name in replaced:
+        connection.execute(f"DROP TABLE {name}")
+    query = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
     for (table,) in connection.execute(query, (STAGING,)).fetchall():
-        connection.execute(f"DROP TABLE IF EXISTS {schema}.{table}")
         connection.execute(f"ALTER TABLE {STAGING}.{table} SET SCHEMA {schema}")
