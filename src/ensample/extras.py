@@ -18,7 +18,7 @@ DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "tomli_w": "tomli-w",
 }
-"""What pip calls packages that are imported by another name."""
+"""Distribution names of packages imported under another name."""
 
 
 def package(name: str, user: str) -> Any:

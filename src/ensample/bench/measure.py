@@ -16,7 +16,7 @@ from ensample.bench.large import DIM as WIDE
 from ensample.bench.large import approximate, deciding, many_arms, product, voting
 from ensample.bench.networks import MEMBERS, network_products, network_rounds
 from ensample.bench.peers import PEERS
-from ensample.bench.service import CROWD, WORKERS, Clients, Measured, measured_clients, measured_service
+from ensample.bench.service import MANY_CALLS, WORKERS, Clients, Measured, measured_clients, measured_service
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
 from ensample.extras import has, install_command
 from ensample.models import Logistic
@@ -244,7 +244,7 @@ def clients(turns: int, step: Step) -> Iterator[Ratio]:
     note = f"{between(found, lambda t: t.ours):.0f} over {between(found, lambda t: t.bare):.0f} a second"
     yield Ratio(name, between(found, lambda t: t.ours / t.bare), 0.8, True, note)
     note = f"{between(found, lambda t: t.crowd):.0f} over {between(found, lambda t: t.ours):.0f} a second"
-    name = f"AsyncClient, {CROWD} calls at once / {WORKERS}"
+    name = f"AsyncClient, {MANY_CALLS} calls at once / {WORKERS}"
     yield Ratio(name, between(found, lambda t: t.crowd / t.ours), 0.8, True, note)
 
 

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from ensample.bench.load import Load, load, request
 
-__all__ = ["CROWD", "WORKERS", "Clients", "Measured", "measured_clients", "measured_service", "served"]
+__all__ = ["MANY_CALLS", "WORKERS", "Clients", "Measured", "measured_clients", "measured_service", "served"]
 
 CLIENTS, SECONDS = 32, 3.0
-WORKERS, CROWD = 16, 400  # tasks of one process that call at the same time
+WORKERS, MANY_CALLS = 16, 400  # tasks of one process that call at the same time
 ACTIONS = [f"action {number}" for number in range(10)]
 EXPERIMENT = {
     "actions": ACTIONS,
@@ -135,7 +135,7 @@ class Clients(NamedTuple):
 
     bare: float  # httpx.AsyncClient, WORKERS at once
     ours: float  # ensample.client.AsyncClient, WORKERS at once
-    crowd: float  # ours, CROWD at once
+    crowd: float  # ours, MANY_CALLS at once
 
 
 def measured_clients(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Clients]:
@@ -145,7 +145,7 @@ def measured_clients(folder: Path, turns: int, seconds: float = SECONDS) -> Iter
         assert made.calls == 1
         for turn in range(turns + 1):
             bare = asyncio.run(bare_rate(port, seconds))
-            found = Clients(bare, *(asyncio.run(client_rate(port, tasks, seconds)) for tasks in (WORKERS, CROWD)))
+            found = Clients(bare, *(asyncio.run(client_rate(port, tasks, seconds)) for tasks in (WORKERS, MANY_CALLS)))
             if turn:
                 yield found
 

@@ -81,7 +81,7 @@ class RewardModel(ABC):
     """Whether the size of the noise is learned from the rewards where the scale is "auto". If not, the model implies it."""
 
     ageing: ClassVar[float] = AGEING
-    """What `EnsembleSampling(ageing=None)` is if its members are drawn anew each round."""
+    """Default of `EnsembleSampling(ageing=)` for fresh members."""
 
     model_family: ClassVar[str] = "linear"
     """The key of `version.LIVE_NUMBERS` whose number experiments with this model record."""

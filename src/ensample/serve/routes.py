@@ -34,7 +34,7 @@ ONE = "/v1/experiments/{experiment}"
 FORMAT = Query("format", logs.WORDS, "jsonl, parquet or dsjson")
 
 ROUTES: tuple[Route, ...] = (
-    # in the order of use, which is that of the page /docs: the table is walked from its top
+    # in the order of use, which is that of the page /docs: routes are matched in this order
     Route(
         "PUT",
         ONE,

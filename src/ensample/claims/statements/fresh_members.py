@@ -137,6 +137,7 @@ CLAIM = Claim(
     faults=(REDRAWN, STORED),
     broken=Broken("stored members, drawn anew when their own rewards arrive; and stored members that never are", both_twins),
     note="Members that are drawn anew when their own reward arrives are not fresh: if the rewards of one arm are late, the "
-    "members that like it are the ones that stay.",
+    "members that like it are the ones that stay. This tests delays and freshness, not the size: the first member acts, and "
+    "has the same draws for every size.",
     costs={Scale.QUICK: Cost(4), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(600)},
 )
