@@ -71,7 +71,7 @@ def differences(field: str, given: Any, kept: Any) -> list[SettingDifference]:
     """Return what differs between two values of plain data, by the names of their fields.
 
     >>> differences("reward", {"wait": 60.0, "low": 0.0}, {"wait": 1800.0, "low": 0.0})
-    [SettingDifference(field='reward.wait', given='60.0', kept='1800.0')]
+    [SettingDifference(field='reward.wait', given='60.0', kept='1800.0', names=False)]
     >>> differences("actions", {"a": None, "c": None}, {"a": None, "b": None})
     [SettingDifference(field='actions', given="'c' is new", kept="'b' is missing; 1 other is the same", names=True)]
     """
