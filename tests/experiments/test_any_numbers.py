@@ -133,7 +133,7 @@ def test_a_product_that_is_too_large_is_named(features: es.Features, column: str
 
 
 def overflowing(**settings: Any) -> tuple[es.Experiment, list[float]]:
-    """Return an experiment, and its clock, whose model cannot learn any reward of what `unlearnable` is on offer."""
+    """Return an experiment, and its clock, whose model cannot learn a reward of 1e150 for `UNLEARNABLE`."""
     now = [1e9]
     recipe = es.EnsembleSampling(5, scale=0.5)
     return es.Experiment("shop", recipe=recipe, floor=0.0, seed=0, clock=lambda: now[0], **settings), now
@@ -143,11 +143,11 @@ UNLEARNABLE = {"a": {"u": 3e98, "v": -5e98, "w": 9e98}}
 
 
 def test_a_reward_that_would_overflow_is_refused_and_its_decision_stays_open() -> None:
-    experiment, _ = overflowing()
+    experiment, _ = overflowing(reward=es.Reward(-1e150, 1e150))
     decision = experiment.decide(actions=UNLEARNABLE)
     hash, events, state = experiment.hash, experiment.events, experiment._state
-    with pytest.raises(es.InvalidArgument, match=r"reward = 1.0: expected one with which all that is learned stays finite"):
-        experiment.reward(decision, 1)
+    with pytest.raises(es.InvalidArgument, match=r"reward = 1e\+150: expected one with which all that is learned stays finite"):
+        experiment.reward(decision, 1e150)
     assert experiment.hash == hash and experiment.events == events and experiment._state is state
     assert experiment.reward(experiment.decide(actions={"a": None}), 1) == "applied" and experiment.is_finite
 
@@ -169,7 +169,7 @@ def test_rewards_are_added_up_to_what_one_may_be() -> None:
 
 
 def test_a_default_that_would_overflow_is_left_out_and_decisions_go_on() -> None:
-    experiment, now = overflowing(reward=es.Reward(wait=10, default=0))
+    experiment, now = overflowing(reward=es.Reward(-1e150, 1e150, wait=10, default=1e150))
     lost = experiment.decide(actions=UNLEARNABLE)
     now[0] += 11
     with pytest.warns(es.LeftOutWarning, match=rf"shop: the reward of '{lost.id}' \(event 2\) is left out of the model"):
@@ -181,14 +181,14 @@ def test_a_default_that_would_overflow_is_left_out_and_decisions_go_on() -> None
 
 
 def test_of_learned_rows_none_is_learned_if_one_is_refused() -> None:
-    experiment, _ = overflowing(reward=es.Reward(-10, 10))
+    experiment, _ = overflowing(reward=es.Reward(-1e150, 1e150))
     rows = {
         "action": ["a"] * 1200,
-        "reward": [1.0] * 1200,
+        "reward": [1.0] * 1199 + [1e150],
         **{name: [1.0] * 1199 + [number] for name, number in UNLEARNABLE["a"].items()},
     }
     hash, columns = experiment.hash, experiment.columns
-    with pytest.raises(es.InvalidArgument, match=r"^row 1199 of data: reward = 1.0: expected one with which"):
+    with pytest.raises(es.InvalidArgument, match=r"^row 1199 of data: reward = 1e\+150: expected one with which"):
         experiment.learn(pl.DataFrame(rows))
     assert experiment.hash == hash and experiment.columns == columns
     assert experiment.learn(pl.DataFrame(rows)[:1199]) == 1199

@@ -113,12 +113,12 @@ class Learner:
         for name, values in self.policy.model.arrays().items():
             values[...] = tensors[name]
         self._ledger.version = version
-        self._ledger.look_again()
+        self._ledger.update_checks()
 
     @property
     def is_careful(self) -> bool:
         """True if the model is checked after each observation: ordinary ones might overflow it."""
-        return self._ledger.careful
+        return self._ledger.checks_each
 
     def is_finite(self) -> bool:
         """Return False if a number that was learned is infinite or NaN."""

@@ -262,10 +262,14 @@ def evidence_in(
         strength = strength_of(noise, spread, lam)
         pivots[0], right[0] = diagonal[0] + strength, b[0]
         for i in range(1, d):
+            if pivots[i - 1] == strength and beside[i - 1] * beside[i - 1] > strength * (diagonal[i] + strength):
+                beside[i - 1] = 0.0  # rounding, as in `pairs.factorise`
             weight = beside[i - 1] / pivots[i - 1]
             pivots[i] = max(diagonal[i] + strength - weight * beside[i - 1], strength)
             right[i] = b[i] - weight * right[i - 1]
         theta, below = right[d - 1] / pivots[d - 1], diagonal[d - 1] + strength
+        if not below > 0.0:  # by rounding: the diagonal of a Gram matrix is not negative
+            below = strength
         trace, norm, fit = 1.0 / pivots[d - 1], theta * theta, theta * b[d - 1]
         for i in range(d - 2, -1, -1):
             theta = (right[i] - beside[i] * theta) / pivots[i]

@@ -113,6 +113,9 @@ def factorise(factor: Factor, matrix: FloatArray, matrix_low: FloatArray, least:
         floor = scales[i] * least[i] * scales[i]
         if not pivots[i] > floor:
             pivots[i], pivots_low[i] = floor, 0.0
+            for k in range(i + 1, d):  # beyond |a_ik|^2 <= a_ii a_kk it is rounding, which would grow from step to step
+                if left[i, k] * left[i, k] > floor * left[k, k]:
+                    left[i, k], left_low[i, k] = 0.0, 0.0
         for k in range(i + 1, d):
             high[i, k], low[i, k] = quotient(left[i, k], left_low[i, k], pivots[i], pivots_low[i])
         for k in range(i + 1, d):

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ensample.arms import Offer, Rows, blocks
 from ensample.calibration import Calibration, Unknown
-from ensample.checks import ORDINARY, are_within, has_tiny, vector, whole
+from ensample.checks import are_within, has_tiny, vector, whole
 from ensample.kernels.calibration import GROWTH, Scales, calibrate_if_due, first_prior, new_scales, scale_views
 from ensample.kernels.fading import take_in
 from ensample.kernels.ridge import Ridge, new_ridge, polish_alone, views
@@ -145,7 +145,8 @@ class LinearModel(Model):
 
     def is_ordinary(self, x: FloatArray) -> bool:
         """Return False also for features so small that scales learned from them would overflow."""
-        if not (x.ndim == 1 and x.dot(x) <= ORDINARY) and not are_within(x, ORDINARY):  # the usual case takes half as long
+        most = self.ordinary_feature
+        if not (x.ndim == 1 and x.dot(x) <= most) and not are_within(x, most):  # the usual case takes half as long
             return False
         unknown = self.unknown
         learned = unknown is not None and unknown.sizes is None and not self._lacks_sizes(unknown)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
-from ensample.checks import ORDINARY, are_within
+from ensample.checks import LARGEST, ORDINARY, are_within
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.types import FloatArray, IntArray
 
@@ -33,7 +33,7 @@ class Model(ABC):
     """Whether `learn` changes everything in one call of a kernel. If not, the arrays are copied before it."""
 
     is_fresh: ClassVar[bool] = False
-    """Whether members are drawn anew each round. Then they are exchangeable, and the first of them acts."""
+    """True if members are drawn anew each round: they are exchangeable, and the first acts."""
 
     history: Callable[[], tuple[FloatArray, FloatArray]] | None = None
     """All features and rewards, in the order of the log, where the policy keeps it: it says so when it starts."""
@@ -65,17 +65,23 @@ class Model(ABC):
         Whoever overrides that of a linear model calls it too: what V^-1 needs now and then is done there, not in `learn`.
         """
 
+    ordinary_feature: ClassVar[float] = ORDINARY
+    """The largest magnitude of features that `is_bounded` covers."""
+
+    ordinary_state: ClassVar[float] = LARGEST
+    """The largest magnitude in `arrays()` that `is_bounded` covers."""
+
     def is_bounded(self) -> bool:
         """Return True if no number of ordinary observations can make `arrays()` infinite or NaN.
 
-        Ordinary are features up to `checks.ORDINARY` and rewards up to `checks.ORDINARY_REWARD`. A model that cannot promise
+        Ordinary are features up to `ordinary_feature` and rewards up to `checks.ORDINARY_REWARD`. A model that cannot promise
         it is copied before each observation, checked after it and restored where the check fails.
         """
         return False
 
     def is_ordinary(self, x: FloatArray) -> bool:
         """Return True if features, of one arm [d] or of all that stand [K, d], are covered by `is_bounded`."""
-        return are_within(x, ORDINARY)
+        return are_within(x, self.ordinary_feature)
 
     def fault(self) -> str | None:
         """What is impossible about `arrays()`, if anything is: asked when they come from a file."""

@@ -22,6 +22,8 @@ class Streamed(LinearModel):
     """
 
     weighted = True
+    ordinary_feature = 1e6  # beyond these, rounding of theta_hat comes back in working responses, and grows
+    ordinary_state = 1e20
     link: GeneralizedLinear
 
     def is_bounded(self) -> bool:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ensample.checks import LARGEST, ORDINARY_REWARD, are_within
+from ensample.checks import ORDINARY_REWARD, are_within
 from ensample.errors import ForkError, InvalidArgument, NonFiniteError, WrongType
 from ensample.fork_safety import RefusedLock, register
 from ensample.models.model import Model
@@ -92,7 +92,7 @@ class Ledger:
         if model.is_bounded() and len(self._checked) < len(model.arrays()):
             raise InvalidArgument("arms", standing, "features whose squares, and the inverses of these, do not overflow")
         self._ordinary_arms = standing is None or model.is_ordinary(standing)
-        self.look_again()
+        self.update_checks()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "lock"}
@@ -107,11 +107,11 @@ class Ledger:
             expected = "at rest: fork while no thread uses it, or start it in the process that uses it"
             self.lock = RefusedLock(ForkError("a policy that another thread was changing", expected))
 
-    def look_again(self) -> None:
+    def update_checks(self) -> None:
         """Note if the model, whose arrays may have changed, needs a check after each observation."""
         model = self.model
-        self.careful = not (self._ordinary_arms and model.is_bounded() and has_ordinary_state(model))
-        self._at_once = model.whole and not self.careful
+        self.checks_each = not (self._ordinary_arms and model.is_bounded() and has_ordinary_state(model))
+        self.is_fast = model.whole and not self.checks_each
 
     def is_finite(self) -> bool:
         """Return False if an infinity or a NaN is in arrays that had none at first."""
@@ -122,7 +122,7 @@ class Ledger:
         """Take in one observation."""
         model = self.model
         round, arm, x, y, _ = observation
-        if not (self._at_once and -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or model.is_ordinary(x))):
+        if not (self.is_fast and -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or model.is_ordinary(x))):
             return self.learn_all((observation,))
         self._pending = observation
         try:
@@ -146,7 +146,7 @@ class Ledger:
         """
         if not entries:
             return
-        self._be_careful_with(entries)
+        self._check_unless_ordinary(entries)
         self._pending = Bundle(self.version, entries, copies(self.model))
         learned = 0
         try:
@@ -154,28 +154,28 @@ class Ledger:
                 round, arm, x, y, _ = entry
                 self.model.learn(round, arm, x, y)
                 self.model.settle()
-                if self.careful:
+                if self.checks_each:
                     self._check_finite(entry)
                 learned += 1
             self._check_count(self.version + len(entries))
             self._finish()
-            if self.careful:
-                self.look_again()
+            if self.checks_each:
+                self.update_checks()
         except BaseException as error:
             self._finish()
-            if self.careful:
-                self.look_again()
+            if self.checks_each:
+                self.update_checks()
             if rewards and isinstance(error, InvalidArgument) and error.argument == "reward":
                 raise type(error)(f"{rewards}[{learned}]", error.value, error.expected) from None
             raise
         if self.undelivered:
             self.hand_over()
 
-    def _be_careful_with(self, entries: Sequence[Observation]) -> None:
-        """Check after each observation, until the next `look_again`, unless all of these are ordinary."""
+    def _check_unless_ordinary(self, entries: Sequence[Observation]) -> None:
+        """Check after each observation, until the next `update_checks`, unless all of these are ordinary."""
         for _, arm, x, y, _ in entries:
             if not (-ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or self.model.is_ordinary(x))):
-                self.careful, self._at_once = True, False
+                self.checks_each, self.is_fast = True, False
                 return
 
     def _check_finite(self, entry: Observation) -> None:
@@ -244,7 +244,7 @@ class Ledger:
         learned = self.model.count == version + len(entries)
         if learned:
             self.model.settle()
-            learned = backup is None or not self.careful or self.is_finite()
+            learned = backup is None or not self.checks_each or self.is_finite()
         if learned:
             self._cut(version)
             for entry in entries:
@@ -326,7 +326,8 @@ def finite_arrays(model: Model) -> list[str]:
 
 def has_ordinary_state(model: Model) -> bool:
     """Return True if all numbers are so small that ordinary observations come to no overflow."""
-    return all(are_within(values.astype(np.float64, copy=False), LARGEST) for values in model.arrays().values() if values.size)
+    most = model.ordinary_state
+    return all(are_within(values.astype(np.float64, copy=False), most) for values in model.arrays().values() if values.size)
 
 
 def checked_sink(log: object) -> LogSink | None:

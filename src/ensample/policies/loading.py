@@ -1,6 +1,8 @@
 """From a snapshot back to a live policy."""
 
 import os
+import warnings
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
@@ -8,9 +10,11 @@ import numpy as np
 
 from ensample.arms import Arms
 from ensample.checks import boolean, instance, whole
-from ensample.errors import EnsampleError, InvalidArgument, SnapshotError
+from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, SnapshotWarning
+from ensample.models import Linear
 from ensample.policies.decision import Decision
 from ensample.policies.describe import describe, rebuild, upgraded, wherever
+from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.ledger import LogSink
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
@@ -83,9 +87,9 @@ def load(
 def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms | None) -> Policy:
     """A policy, if content and tensors are those of one."""
     description, seed, round, version = checked_content(content)
-    recipe = restored_recipe(content["recipe"], recipe)
+    recipe = with_stored_members(content["recipe"], restored_recipe(content["recipe"], recipe))
     arms = restored_arms(description, tensors, arms)
-    check_room(recipe, arms, tensors)
+    check_size_of_file(recipe, arms, tensors)
     log, waiting = part_of(tensors, "log"), part_of(tensors, "open")
     try:
         policy = recipe.start(arms, seed, log=True if log else None)
@@ -103,7 +107,7 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
         column.frombytes(values.tobytes())
     ledger.round, ledger.version = round, version
     check_state(policy)
-    ledger.look_again()
+    ledger.update_checks()
     for row in range(len(waiting["round"])):
         decision = open_decision(waiting, row, policy._origin)
         ledger.open[decision.round] = decision
@@ -141,6 +145,20 @@ def restored_recipe(description: Any, given: Recipe | None) -> Recipe:
     return built
 
 
+def with_stored_members(description: Any, recipe: Recipe) -> Recipe:
+    """Return the recipe that goes on with the members of a snapshot; those of releases without `fresh` were all stored."""
+    if not isinstance(recipe, EnsembleSampling) or "fresh" in description:
+        return recipe
+    if description.get("bold") and recipe.learns_scale and isinstance(recipe.model, Linear) and not recipe.rule.looks:
+        warnings.warn(
+            "an earlier release saved this policy and boosted some of its rounds, which this one does not: what it learned is "
+            "kept, but it decides otherwise from now on",
+            SnapshotWarning,
+            stacklevel=4,
+        )
+    return replace(recipe, fresh=False) if recipe.draws_fresh else recipe
+
+
 def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | None) -> Arms:
     name, dim, stored = description["kind"], description["dim"], part_of(tensors, "arms")
     if given is not None:
@@ -166,7 +184,7 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
     return built
 
 
-def check_room(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
+def check_size_of_file(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
     """V and stored members' sums are in the file: what they take is known before a policy is made that takes as much."""
     if not is_ours(type(recipe)):
         return  # whose arrays are its own affair
