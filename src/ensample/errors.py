@@ -19,7 +19,7 @@ A call that raises one of these has changed nothing; where a service gave no ans
     LiveSimulationWarning   (a UserWarning) a simulation for which there is no kernel
     FeatureCapWarning       (a UserWarning) an experiment that has seen more features than it may have columns
     IdentifierWarning       (a UserWarning) a field of contexts whose texts are all different, as an identifier's are
-    SnapshotWarning         (a UserWarning) an experiment that could not make a snapshot, and goes on without
+    SnapshotWarning         (a UserWarning) a snapshot that could not be made, or that an earlier release made
     ConvergenceWarning      (a UserWarning) a fit that was given up before it was as near as it should be
     LeftOutWarning          (a UserWarning) a kept reward that an experiment's model cannot learn, and goes on without
 """
@@ -251,7 +251,7 @@ class IdentifierWarning(UserWarning):
 
 
 class SnapshotWarning(UserWarning):
-    """An experiment could not make a snapshot of itself; it goes on, all events are kept, and opening takes longer."""
+    """A snapshot could not be made, and the experiment goes on without, or one of an earlier release is read with a change."""
 
 
 class ConvergenceWarning(UserWarning):

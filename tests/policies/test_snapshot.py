@@ -6,6 +6,7 @@ import math
 import os
 import stat
 import struct
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -606,3 +607,23 @@ def test_state_of_a_half_life_so_short_that_squares_of_what_is_left_underflow(tm
     path = tmp_path / "faded.safetensors"
     policy.save(path, log=False)
     assert es.load(path).model.parts.mean.tolist() == policy.model.parts.mean.tolist()
+
+
+RELEASED = Path(__file__).parent / "released"
+"""Snapshots of `EnsembleSampling(5)` and of one with `Logistic()` by version 0.2.0 (commit cfdd62c), which stored members."""
+
+
+@pytest.mark.parametrize(("name", "warned"), [("default", True), ("logistic", False)])
+def test_a_snapshot_of_an_earlier_release_goes_on_with_its_stored_members(tmp_path: Path, name: str, warned: bool) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        policy = es.load(RELEASED / f"{name}.ens", verify=True)
+    assert [warning.category for warning in said] == [es.SnapshotWarning] * warned
+    assert all("it decides otherwise from now on" in str(warning.message) for warning in said)
+    assert policy.recipe.fresh is False and policy.version == policy.round == 40
+    policy.update(policy.decide(), 1.0)
+    policy.save(tmp_path / "again.ens")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = es.load(tmp_path / "again.ens", verify=True)
+    assert fingerprint(again) == fingerprint(policy)
