@@ -1,5 +1,7 @@
-"""What is not collected: the one module that cannot be imported without torch, an extra that the tests do without."""
+"""Modules that pytest does not look through for doctests."""
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("torch") else ["src/ensample/models/torch_nets.py"]
+collect_ignore = ["tests/conftest.py"]  # by then another module "conftest" is imported, that of tests/cli
+if not find_spec("torch"):  # an extra that the tests do without
+    collect_ignore.append("src/ensample/models/torch_nets.py")

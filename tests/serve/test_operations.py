@@ -224,7 +224,8 @@ def test_a_file_that_was_only_begun_is_no_experiment(serve: Serve, tmp_path: Pat
 
 def test_numbers_that_would_make_a_model_nan_are_refused(serve: Serve) -> None:
     client = serve()
-    client.put(ONE, json={"recipe": {"kind": "EnsembleSampling", "size": 5, "scale": 0.5}})
+    recipe = {"kind": "EnsembleSampling", "size": 5, "scale": 0.5}
+    client.put(ONE, json={"recipe": recipe, "reward": {"low": -1e150, "high": 1e150}, "floor": 0})
     before = client.get(f"{ONE}?hash=yes").json()
     large = client.post(f"{ONE}/decide", json={"context": {"x": 1e80}, "actions": {"a": {"price": 1e80}, "b": {"price": 1}}})
     assert large.status_code == 422 and large.json()["error"]["argument"] == "column 'x x price' of action 'a'"
@@ -233,7 +234,7 @@ def test_numbers_that_would_make_a_model_nan_are_refused(serve: Serve) -> None:
     offer = {"a": {"u": 3e98, "v": -5e98, "w": 9e98}}
     id = client.post(f"{ONE}/decide", json={"actions": offer}).json()["id"]
     before = client.get(f"{ONE}?hash=yes").json()
-    refused = client.post(f"{ONE}/decisions/{id}/reward", json={"value": 1})
+    refused = client.post(f"{ONE}/decisions/{id}/reward", json={"value": 1e150})
     assert refused.status_code == 422 and "all that is learned stays finite" in refused.json()["error"]["message"]
     assert client.get(f"{ONE}?hash=yes").json() == before and client.get("/readyz").status_code == 200
 

@@ -127,9 +127,7 @@ class Worker:
     def _run(self) -> None:
         try:
             while (batch := self._next()) is not None:
-                failure = self._answer(batch)
-                if failure is not None:
-                    self._refuse_all(failure)
+                self._answer(batch)
         finally:
             self.experiment.close()
 
@@ -143,19 +141,23 @@ class Worker:
             batch += more
         return batch
 
-    def _refuse_all(self, failure: Exception) -> None:
-        """Answer what arrived during a failed batch with its error, so that no caller waits for another failure."""
+    def _arrived(self) -> list[Waiting]:
+        """Return the questions that wait now."""
+        found: list[Waiting] = []
         while not self._queue.empty():
             batch = self._queue.get()
             if batch is None:
                 self._queue.put(None)
-                return
-            for loop, pairs in by_loop(batch, [failure] * len(batch)).items():
-                loop.call_soon_threadsafe(deliver, pairs)
+                break
+            found += batch
+        return found
 
-    def _answer(self, batch: list[Waiting]) -> Exception | None:
-        """Return the error of the storage, if there was one."""
+    def _answer(self, batch: list[Waiting]) -> None:
+        """Answer a batch. What arrived during one that failed gets its error, so that no caller waits for another failure."""
         answers, found = self._answered([item.question for item in batch], batch[0].brief if len(batch) == 1 else "")
+        if found.error is not None:
+            arrived = self._arrived()
+            batch, answers = batch + arrived, answers + [found.error] * len(arrived)
         tell: Callable[[], None] | None = partial(self.observe, found)
         if self._is_news(found):
             self.observe(found)
@@ -163,7 +165,6 @@ class Worker:
         for loop, pairs in by_loop(batch, answers).items():
             loop.call_soon_threadsafe(deliver, pairs, tell)  # here it would keep the interpreter from the loop
             tell = None
-        return found.error
 
     def _answered(self, questions: list[Callable[[], Any]], brief: str) -> tuple[list[Any], Batch]:
         """With one commit; an error of the storage is everybody's answer, and nothing is kept. `brief`: of a lone one."""
