@@ -60,7 +60,7 @@ class InformationDirected(EnsembleRecipe):
     (expected gap)^2 / expected gain; where all members agree it plays the arm with the largest x_k'mu.
 
     `scale` and `regularization` are as in `EnsembleSampling`. With `fresh=True` members are drawn anew each round, at sigma if
-    the scale is learned: with `size=60` the best rule for long runs, if a decision may cost O(m d^2). Finite and changing arms
+    the scale is learned: with `size=60` a rule for long runs, if a decision may cost O(m d^2). Finite and changing arms
     only. No single member acts: a decision's `member` is 0. O(m d + K m d + K^2) a round.
 
     >>> import numpy as np, ensample as es
