@@ -196,7 +196,7 @@ def test_a_missing_package_is_an_import_error_with_a_command() -> None:
 
 
 def test_packages_are_those_of_an_extra() -> None:
-    """What pip is told to install is what pyproject.toml calls it."""
+    """The packages that pip is told to install are called as in pyproject.toml."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = {re.split("[><=]", each)[0] for extra in project["optional-dependencies"].values() for each in extra}
     assert set(DISTRIBUTIONS.values()) <= listed

@@ -60,7 +60,7 @@ def test_the_page_of_the_demo_shows_all_policies_and_no_warning_that_is_wrong(pl
 
 
 def test_intervals_of_the_demo_say_something() -> None:
-    """Of "always 3" the log of the released demo said 0.04 to 1."""
+    """The log of the released demo said 0.04 to 1 of "always 3"."""
     played = play(es.EnsembleSampling(20), 900, 0, lambda: None)
     judged = judge(played, played.experiment.log(), lambda: None)
     assert all(one.found["dr"].high - one.found["dr"].low < 0.35 for one in judged)

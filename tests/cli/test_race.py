@@ -141,7 +141,7 @@ Heavy = es.problem("sphere", dim=3, arms=5, noise=es.StudentNoise(0.3))
 
 
 def test_policies_without_a_theorem_race_where_tails_are_heavy(tmp_path: Path) -> None:
-    """Those that are told the noise get its standard deviation."""
+    """Policies that are told the noise get its standard deviation."""
     (tmp_path / "mine.py").write_text(HEAVY)
     shown = answer("--problem", "mine:Heavy", "--horizon", "50", "--runs", "2", folder=tmp_path)
     raced = {policy["policy"]: policy["recipe"] for policy in shown["policies"]}

@@ -49,7 +49,7 @@ def test_the_columns_of_a_file_that_become_features_are_said(news: News, tmp_pat
 
 @pytest.mark.parametrize("fresh", [False, True])
 def test_what_was_learned_before_decides(news: News, fresh: bool) -> None:
-    """Where fresh members act, 15 in a hundred prefer the action that was never tried."""
+    """Fifteen in a hundred fresh members prefer the action that was never tried."""
     experiment = news(floor=0.0, recipe=es.EnsembleSampling(size=1000, fresh=fresh))
     past = pl.DataFrame(
         {"c": ['{"d":"x"}', '{"d":"y"}'] * 60, "a": ["sport", "culture", "culture", "sport"] * 30, "r": [1, 1, 0, 0] * 30}

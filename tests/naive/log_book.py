@@ -8,7 +8,7 @@ from ensample.experiments.state import merged
 
 
 def log_rows(settings, events, now):
-    """Of the events of an experiment, as of `now`."""
+    """The log of an experiment's events, as of `now`."""
     book = Book(settings)
     for event in events:
         book.enter(event)

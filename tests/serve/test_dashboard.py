@@ -171,7 +171,7 @@ def waiting_shop(now: list[float], decisions: int, default: float | None = 0.0) 
 
 
 def test_rewards_that_came_early_do_not_count_before_the_wait_is_over() -> None:
-    """Of five decisions the first two had rewards at once: their mean says nothing of the others."""
+    """The first two of five decisions had rewards at once: their mean says nothing of the others."""
     experiment = es.Experiment(
         "shop", actions=["a", "b"], baseline=("a", 0.3), reward=es.Reward(wait=60, default=0), clock=lambda: 0.0, seed=1
     )

@@ -75,7 +75,7 @@ def test_names_that_differ_in_capitals_are_created_once(serve: Serve, postgres: 
 
 
 def test_names_that_differ_in_capitals_and_are_there_already_go_on(postgres: str, pool: PostgresPool) -> None:
-    """Of an earlier version, which created both."""
+    """Files of an earlier version, which created both names."""
     word = f"twins-{secrets.token_hex(4)}x"
     first = written(PostgresStorage(pool, word))
     with psycopg.connect(postgres, autocommit=True) as database:

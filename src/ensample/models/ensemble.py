@@ -39,7 +39,7 @@ class LinearEnsemble(LinearModel):
         boldness: float = 1.0,
         rate: float = 0.0,
     ) -> None:
-        """Where the scales are unknown the laws have scale 1, and `boldness` times sigma multiplies the perturbations."""
+        """Start with laws of scale 1 if the scales are unknown: then `boldness` times sigma multiplies the perturbations."""
         super().__init__(dim, prior, rate)
         self.boldness = boldness
         self.plain = self.unknown is None and type(self).inflation is LinearEnsemble.inflation  # whether the inflation is 1

@@ -33,7 +33,7 @@ def backed_up(data: Path, file: Path) -> list[str]:
 
 
 def copied(apsw: Any, source: Path, target: Path, alone: bool = False) -> None:
-    """As of one moment: within one reading transaction, whoever writes meanwhile. `alone`: nobody does."""
+    """Read within one transaction, so that writers change nothing. `alone`: nobody writes."""
     with refused(apsw, source):
         reading = read_only(apsw, source, alone)
         reading.set_busy_timeout(5_000)
