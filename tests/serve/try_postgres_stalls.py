@@ -41,9 +41,10 @@ CLIENTS = 6
 LABELS = ("server-a", "server-b")  # by which the database knows them
 PAUSED, CUT = 4.0, 6.0  # seconds that a stall lasts
 HOLDERS = """
-SELECT count(*) FROM pg_stat_activity
+SELECT count(*) FROM pg_stat_activity JOIN pg_locks USING (pid)
 WHERE application_name = %s AND state = 'idle in transaction' AND state_change < clock_timestamp() - interval '150 milliseconds'
-"""
+AND relation = 'ensample_streams'::regclass AND mode = 'RowShareLock'
+"""  # a batch that has begun and not locked its row yet keeps nobody waiting
 
 Found = dict[str, Any]
 
