@@ -1,0 +1,43 @@
+// The Python module ensample._core.
+#include "bindings.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+namespace ensample {
+namespace {
+
+std::vector<std::string> levels() {
+  std::vector<std::string> names;
+  for (const auto* level : usable_kernels()) names.emplace_back(level->name);
+  return names;
+}
+
+void use_level(const std::string& name) {
+  for (const auto* level : usable_kernels())
+    if (name == level->name) {
+      kernels = level;
+      return;
+    }
+  PyErr_Format(PyExc_ValueError, "argument `level`: expected one of levels(), got '%s'", name.c_str());
+  throw nb::python_error();
+}
+
+}  // namespace
+}  // namespace ensample
+
+NB_MODULE(_core, module) {
+  using namespace ensample;
+  module.doc() = "Compiled kernels of ensample. Arrays are float64 and C-contiguous; shapes are checked, nothing is copied.";
+  module.def("levels", &levels, "Return the instruction-set levels that this build has and this machine can run.");
+  module.def("level", [] { return std::string(kernels->name); }, "Return the level in use.");
+  module.def("use_level", &use_level, "level"_a, "Use the kernels of another level; all levels give the same bits.");
+  bind_glm(module);
+  bind_linear(module);
+  bind_networks(module);
+  bind_search(module);
+  bind_simulation(module);
+}

@@ -1,0 +1,80 @@
+// Weighted sums of rows, dot products and the argmax. Every column adds its rows in order, so the bits do not depend on the
+// width of the registers.
+#pragma once
+
+#include "simd.hpp"
+#include "views.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// total = sum_i weights[i] rows[i], row after row, added to what there is if Keep.
+template <bool Keep>
+void weigh_rows(Vector total, ConstMatrix rows, ConstVector weights) {
+  for_each_column_tile<32>(total.size(), [&]<int N>(std::size_t start) {
+    auto tile = Keep ? SimdVector<N>::load(&total[start]) : SimdVector<N>::of(0.0);
+    const double* row = rows.data + start;
+    for (const double weight : weights) {
+      tile += weight * SimdVector<N>::load(row);
+      row += rows.columns;
+    }
+    tile.store(&total[start]);
+  });
+}
+
+inline void sum_rows(Vector total, ConstMatrix rows, ConstVector weights) { weigh_rows<false>(total, rows, weights); }
+
+/// total += sum_i weights[i] rows[which[i]].
+inline void add_some_rows(Vector total, ConstMatrix rows, std::span<const std::int64_t> which, const double* weights) {
+  for_each_column_tile<16>(total.size(), [&]<int N>(std::size_t start) {
+    auto tile = SimdVector<N>::load(&total[start]);
+    for (std::size_t i = 0; i < which.size(); ++i)
+      tile += weights[i] * SimdVector<N>::load(rows.data + which[i] * rows.columns + start);
+    tile.store(&total[start]);
+  });
+}
+
+/// matrix += (weight left) right'.
+inline void add_outer(Matrix matrix, double weight, ConstVector left, ConstVector right) {
+  for_each_column_tile<16>(right.size(), [&]<int N>(std::size_t start) {
+    const auto tile = SimdVector<N>::load(&right[start]);
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      double* place = matrix.data + i * matrix.columns + start;
+      (SimdVector<N>::load(place) + (weight * left[i]) * tile).store(place);
+    }
+  });
+}
+
+/// total += weight row.
+inline void axpy(Vector total, double weight, ConstVector row) {
+  for (std::size_t k = 0; k < total.size(); ++k) total[k] += weight * row[k];
+}
+
+/// x'y: four sums over every fourth product, then their sum.
+inline double dot(ConstVector x, ConstVector y) {
+  const std::size_t whole = x.size() - x.size() % 4;
+  auto sums = SimdVector<4>::of(0.0);
+  for (std::size_t k = 0; k < whole; k += 4) sums += SimdVector<4>::load(&x[k]) * SimdVector<4>::load(&y[k]);
+  double rest = 0.0;
+  for (std::size_t k = whole; k < x.size(); ++k) rest += x[k] * y[k];
+  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest;
+}
+
+/// total += a x, then b y.
+inline void add_two(Vector total, double a, ConstVector x, double b, ConstVector y) {
+  for (std::size_t k = 0; k < total.size(); ++k) total[k] = (total[k] + a * x[k]) + b * y[k];
+}
+
+/// Index of the largest score, the lowest on ties: find the maximum first, then its place.
+inline std::size_t argmax(ConstVector scores) {
+  const std::size_t whole = scores.size() - scores.size() % 8;
+  auto best = SimdVector<8>::of(scores[0]);
+  for (std::size_t k = 0; k < whole; k += 8) best = larger(best, SimdVector<8>::load(&scores[k]));
+  double top = best[0];
+  for (int i = 1; i < 8; ++i) top = best[i] > top ? best[i] : top;
+  for (std::size_t k = whole; k < scores.size(); ++k) top = scores[k] > top ? scores[k] : top;
+  for (std::size_t k = 0; k < scores.size(); ++k)
+    if (scores[k] == top) return k;
+  return 0;
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

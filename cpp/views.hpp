@@ -1,0 +1,29 @@
+// Views of arrays that somebody else owns, most of them NumPy's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace ensample {
+
+using Vector = std::span<double>;
+using ConstVector = std::span<const double>;
+using Counts = std::span<std::int32_t>;
+
+/// A C-contiguous matrix.
+template <class T>
+struct View {
+  T* data = nullptr;
+  std::size_t rows = 0, columns = 0;
+
+  std::span<T> operator[](std::size_t i) const { return {data + i * columns, columns}; }
+  T& operator()(std::size_t i, std::size_t k) const { return data[i * columns + k]; }
+  View between(std::size_t first, std::size_t last) const { return {data + first * columns, last - first, columns}; }
+  operator View<const T>() const { return {data, rows, columns}; }
+};
+
+using Matrix = View<double>;
+using ConstMatrix = View<const double>;
+
+}  // namespace ensample
