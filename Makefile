@@ -14,11 +14,13 @@ ALL_BUT_ONE = $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 1 ? n - 1 : 
 EXTRAS ?= dev
 comma := ,
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
+CORE := CMakeLists.txt $(wildcard cmake/* cpp/*.hpp cpp/*.cpp cpp/*/*.hpp)
+COMPILER := $(firstword $(foreach name,$(CXX) c++ g++ clang++,$(shell command -v $(name))))
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start here: what one has compiled, the next one finds
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve-demo test test-lowest attack lint format bench docs site clean warm
+.PHONY: help run serve-demo test test-lowest wheel attack lint format bench docs site clean warm
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +45,14 @@ test-lowest:  ## a smoke test on Python 3.11 with the lowest versions of all tha
 	$(OLDEST) -m venv --clear $(LOWEST)
 	$(LOWEST)/bin/python -m pip --disable-pip-version-check install --quiet $$($(OLDEST) tests/lowest.py) '.[cluster]'
 	$(LOWEST)/bin/python tests/smoke.py
+
+wheel: .venv/builds  ## build a wheel for this machine and try it in a clean environment
+	rm -rf build/wheel dist
+	$(TOOLCHAIN) $(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt "$$(ls dist/*.whl)[cluster]"
+	cd build/wheel && bin/python ../../tests/smoke.py
+	ls -l dist
 
 attack: .venv/develops  ## every attack at its full number of attempts (some hours)
 	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s $(ATTACKS)
@@ -85,22 +95,32 @@ clean:  ## remove the environment and everything compiled
 	@test -n "$(PYTHON)" || { echo "ensample needs Python 3.11 or later; set PYTHON=/path/to/python"; exit 1; }
 	$(PYTHON) -m venv .venv
 
-.venv/compiles: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
-	$(PIP) --editable '.[networks]'  # all that kernels need
+# What builds the core is installed beside it, not in an environment that pip throws away: a rebuild compiles what changed.
+# Without a C++ compiler clang comes from PyPI, 100 MB, as the package ziglang.
+.venv/builds: .venv/bin/python constraints.txt
+	$(PIP) cmake nanobind ninja numpy scikit-build-core $(if $(COMPILER),,ziglang)
 	@touch $@
 
-.venv/runs: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
-	$(PIP) --editable '.[lab]'
+TOOLCHAIN = PATH=$(CURDIR)/$(BIN):$$PATH $(if $(COMPILER),,CMAKE_TOOLCHAIN_FILE=$(CURDIR)/cmake/zig.cmake \
+	ZIG=$$($(BIN)/python -c 'import ziglang; print(ziglang.__path__[0] + "/zig")'))
+INSTALL = $(TOOLCHAIN) $(PIP) --no-build-isolation --editable
+
+.venv/compiles: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
+	$(INSTALL) '.[networks]'
+	@touch $@
+
+.venv/runs: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
+	$(INSTALL) '.[lab]'
 	@touch $@ .venv/compiles
 
-.venv/serves: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
-	$(PIP) --editable '.[serve]'
+.venv/serves: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
+	$(INSTALL) '.[serve]'
 	@touch $@
 
-.venv/documents: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[docs]'
+.venv/documents: .venv/builds $(CORE) pyproject.toml
+	$(INSTALL) '.[docs]'
 	@touch $@
 
-.venv/develops: .venv/bin/python pyproject.toml constraints.txt src/ensample/version.py
-	$(PIP) --editable '.[$(EXTRAS)]'
+.venv/develops: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
+	$(INSTALL) '.[$(EXTRAS)]'
 	@touch $@ .venv/compiles .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents)

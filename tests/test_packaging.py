@@ -1,7 +1,11 @@
 """What pyproject.toml asks for. That its lower bounds are true is shown by `make test-lowest`."""
 
+import subprocess
+import sys
+import tarfile
 import tomllib
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -31,11 +35,17 @@ def test_a_dependency_without_a_bound_is_not_passed_over() -> None:
             pinned(requirement)
 
 
-def test_the_source_distribution_has_what_its_tests_need() -> None:
-    included = FILE["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert set(FILE["tool"]["pytest"]["ini_options"]["testpaths"]) <= set(included)
-    assert {"Makefile", "constraints.txt", "examples", "mkdocs.yml", "website"} <= set(included)
-    assert all((ROOT / name).exists() for name in included)
+def test_source_distribution_has_what_build_and_tests_need(tmp_path: Path) -> None:
+    build = f"from scikit_build_core.build import build_sdist; build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    needed = {"CMakeLists.txt", "cmake/zig.cmake", "cpp/ridge.hpp", "Makefile", "constraints.txt", "mkdocs.yml"}
+    assert needed <= names
+    folders = {name.partition("/")[0] for name in names}
+    assert {*FILE["tool"]["pytest"]["ini_options"]["testpaths"], "cpp", "examples"} <= folders
+    assert not folders & {"build", "results", ".venv", ".git"}
 
 
 def test_the_version_is_said_once_more_and_alike() -> None:
