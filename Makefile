@@ -71,8 +71,8 @@ format: .venv/develops  ## put the code in the house style
 serve-demo: .venv/serves  ## the decision service with simulated visitors for 30 s, and the address to look at
 	$(BIN)/python -m ensample.serve.demo
 
-bench: .venv/develops  ## speed as ratios, measured side by side
-	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench
+bench: .venv/develops  ## speed as ratios, measured side by side; AGAINST=/path/to/python compares with the version there
+	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench $(if $(AGAINST),--against $(AGAINST))
 
 docs: .venv/develops  ## write docs/paper.md and its figures from the claims, what docs/theory.md measures, and the figures of tutorials and README
 	rm -rf docs/images/paper

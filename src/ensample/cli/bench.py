@@ -9,8 +9,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from ensample import _core
 from ensample.bench import GROUPS, Ratio, measure
 from ensample.bench.real_data import ROUNDS
+from ensample.bench.timing import median, ratio
+from ensample.bench.version_worker import CASES
+from ensample.bench.versions import compare_versions
 from ensample.checks import whole
 from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
@@ -34,6 +38,9 @@ def bench(
     markdown: Annotated[
         Path | None, typer.Option(help=f"of {DATA} or {PEERS}: a page whose marked part is replaced by the table")
     ] = None,
+    against: Annotated[str | None, typer.Option(help="compare with the version that this Python has", metavar="PYTHON")] = None,
+    case: Annotated[list[str] | None, typer.Option(help="with --against: only cases whose names contain this")] = None,
+    level: Annotated[list[str] | None, typer.Option(help="with --against: an instruction-set level of the core")] = None,
 ) -> None:
     """Measure our speed against the NumPy textbook, a loop in C, other libraries and ourselves at other sizes.
 
@@ -51,6 +58,10 @@ def bench(
     Example: `ensample bench --only data --turns 3`
 
     Example: `ensample bench --only peers --turns 5 --rounds 1000`
+
+    `--against` measures this version and another one side by side, round by round of the same loops.
+
+    Example: `ensample bench --against ../before/.venv/bin/python --case simulated --level x86_64_v3`
     """
     whole("turns", turns, 1)
     whole("rounds", rounds, 1)
@@ -58,11 +69,36 @@ def bench(
         check_file("json", json_file)
     if DATA in (only or []) and only != [DATA]:
         raise InvalidArgument("only", only, f"{DATA} by itself")
+    if against is not None:
+        show_versions(against, case or [""], level or _core.levels()[-1:], turns)
+        return
     for group in only or []:
         if group not in (*GROUPS, DATA):
             raise InvalidArgument("only", group, known(group, [*GROUPS, DATA]))
     with compiled_at_once():  # what is measured is what there is once everything is compiled
         measure_and_show(only or list(GROUPS), turns, rounds, json_file, markdown)
+
+
+def show_versions(against: str, parts: list[str], levels: list[str], turns: int) -> None:
+    """Show the ratio of this version to another one for each case and level."""
+    cases = [name for name in CASES if any(part in name for part in parts)]
+    if not cases:
+        raise InvalidArgument("case", parts, f"a part of one of {', '.join(map(repr, CASES))}")
+    for name in levels:
+        if name not in _core.levels():
+            raise InvalidArgument("level", name, known(name, _core.levels()))
+    table = Table(title=f"Time of a round over that of {against}", title_justify="left")
+    table.add_column("case")
+    for name in levels:
+        table.add_column(name, justify="right")
+    table.add_column("time a round, this and the other version", style="dim")
+    with progress() as bars:
+        task = bars.add_task("turns", total=len(cases) * (len(levels) + 1) * (turns + 1))
+        for name, times in compare_versions(against, cases, levels, turns, lambda: bars.advance(task)):
+            ratios = [terminal(ratio(times, level, "other")) for level in levels]
+            us = f"{terminal(median(times, levels[-1]))} us, {terminal(median(times, 'other'))} us"
+            table.add_row(name, *ratios, us)
+    output.print(table)
 
 
 def measure_and_show(groups: list[str], turns: int, rounds: int, json_file: Path | None, markdown: Path | None) -> None:
