@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import ensample as es
+from ensample import _core
 from ensample.policies.describe import describe, rebuild
 from ensample.report.study import write_report
 from ensample.report.study.asked import as_toml, code_line
@@ -33,7 +35,7 @@ FOLDERS = {
     "poisson": "models",
     "mean_sampling": "policies",
 }
-ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
+RUN = "from ensample.cli.main import main; main()"
 
 
 def test_every_block_has_its_place() -> None:
@@ -190,9 +192,13 @@ def test_a_report_says_what_was_asked_and_how_to_ask_it_again(own: SimpleNamespa
         np.testing.assert_array_equal(again.regret, outcome.regret)
 
 
-def command(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess:
-    environment = os.environ | {"COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"} | more
-    return subprocess.run([*ENSAMPLE, *arguments], capture_output=True, text=True, env=environment, cwd=folder, check=False)
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
+    return python("-c", RUN, *arguments, folder=folder, COLUMNS="200", NO_COLOR="1", TERM="dumb")
+
+
+def python(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess:
+    line, environment = [sys.executable, *arguments], os.environ | more
+    return subprocess.run(line, capture_output=True, text=True, env=environment, cwd=folder, check=False)
 
 
 def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
@@ -359,6 +365,7 @@ def test_in_the_package_a_file_and_a_line_are_enough(tmp_path: Path) -> None:
     """A copy of the package with the blocks in it, and a line for each but the model."""
     package = tmp_path / "ensample"
     shutil.copytree(Path(es.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(_core.__file__, package)
     stub = package / "__init__.pyi"
     lines = stub.read_text(encoding="utf-8")
     for name, folder in FOLDERS.items():
@@ -376,12 +383,11 @@ def test_in_the_package_a_file_and_a_line_are_enough(tmp_path: Path) -> None:
         .partition('[[policy]]\nlabel = "ES"')[0]
     )
     (tmp_path / "use.py").write_text(USE)
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "use.py"], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
-    )
+    # -S: without the import hook of the editable installation, which would find the package itself
+    path = os.pathsep.join([str(tmp_path), sysconfig.get_path("purelib")])
+    done = python("-S", "use.py", folder=tmp_path, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
-    listed = command("race", "--list", folder=tmp_path, PYTHONPATH=str(tmp_path))
+    listed = python("-S", "-c", RUN, "race", "--list", folder=tmp_path, PYTHONPATH=path, COLUMNS="200")
     for word in ("needle", "basis vectors", "MeanSampling", "perturbed means", "Triangular"):
         assert word in listed.stdout, listed.stderr
 

@@ -15,7 +15,7 @@ WORKER = Path(__file__).with_name("version_worker.py")
 OTHER = "other"
 
 
-class Worker:
+class VersionProcess:
     """A process that measures one version, case by case."""
 
     def __init__(self, python: str, level: str) -> None:
@@ -35,8 +35,8 @@ class Worker:
 
 
 @contextmanager
-def workers(other: str, levels: list[str]) -> Iterator[dict[str, Worker]]:
-    started = {OTHER: Worker(other, "")} | {level: Worker(sys.executable, level) for level in levels}
+def workers(other: str, levels: list[str]) -> Iterator[dict[str, VersionProcess]]:
+    started = {OTHER: VersionProcess(other, "")} | {level: VersionProcess(sys.executable, level) for level in levels}
     try:
         yield started
     finally:
