@@ -1,4 +1,5 @@
 // The Python module ensample._core.
+#define ENSAMPLE_IMPORTS_NUMPY
 #include "bindings.hpp"
 
 #include <nanobind/stl/string.h>
@@ -26,11 +27,16 @@ void use_level(const std::string& name) {
   throw nb::python_error();
 }
 
+void import_numpy() {
+  if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+}
+
 }  // namespace
 }  // namespace ensample
 
 NB_MODULE(_core, module) {
   using namespace ensample;
+  import_numpy();
   module.doc() = "Compiled kernels of ensample. Arrays are float64 and C-contiguous; shapes are checked, nothing is copied.";
   module.def("levels", &levels, "Return the instruction-set levels that this build has and this machine can run.");
   module.def("level", [] { return std::string(kernels->name); }, "Return the level in use.");
@@ -38,6 +44,7 @@ NB_MODULE(_core, module) {
   bind_glm(module);
   bind_linear(module);
   bind_networks(module);
+  bind_recipes(module);
   bind_search(module);
   bind_simulation(module);
 }

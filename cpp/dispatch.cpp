@@ -11,9 +11,11 @@
   extern const GlmKernels glm_kernels;                                                                      \
   extern const LinearKernels linear_kernels;                                                                \
   extern const NetworkKernels network_kernels;                                                              \
+  extern const RecipeKernels recipe_kernels;                                                                \
   extern const SearchKernels search_kernels;                                                                \
   extern const SimulationKernels simulation_kernels;                                                        \
-  static const Kernels all{#level, glm_kernels, linear_kernels, network_kernels, search_kernels, simulation_kernels}; \
+  static const Kernels all{#level,         glm_kernels,    linear_kernels,    network_kernels,                    \
+                           recipe_kernels, search_kernels, simulation_kernels};                                  \
   }
 
 namespace ensample {

@@ -6,6 +6,7 @@
 #include "glm_kernels.hpp"
 #include "linear_kernels.hpp"
 #include "network_kernels.hpp"
+#include "recipe_kernels.hpp"
 #include "search_kernels.hpp"
 #include "simulation_kernels.hpp"
 
@@ -16,6 +17,7 @@ struct Kernels {
   const GlmKernels& glm;
   const LinearKernels& linear;
   const NetworkKernels& networks;
+  const RecipeKernels& recipes;
   const SearchKernels& search;
   const SimulationKernels& simulation;
 };
