@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 import ensample as es
 from ensample import arms as arms_module
+from ensample._core import MAX_SEARCH_DIM
 from ensample.arms import Rows
-from ensample.kernels.shorts import TILE
-from ensample.models.search import WIDEST, Screen, greedy_arm, greedy_arms
+from ensample.models.search import Screen, greedy_arm, greedy_arms
+
+TILE = 64  # arms whose codes are stored together
 
 
 def scores(rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
@@ -90,7 +92,7 @@ def test_it_is_the_first_of_the_best(kind: str, count: int, dim: int, scale: flo
     check(rows, scale * thetas)
 
 
-@pytest.mark.parametrize("dim", [31, 32, 300, WIDEST, WIDEST + 1])
+@pytest.mark.parametrize("dim", [31, 32, 300, MAX_SEARCH_DIM, MAX_SEARCH_DIM + 1])
 def test_many_features_fit(dim: int) -> None:
     rng = np.random.default_rng(dim)
     signs = np.where(rng.random((3 * TILE, dim)) < 0.5, -1.0, 1.0)  # sums as large as they can be
@@ -103,7 +105,7 @@ def test_most_arms_are_not_looked_at() -> None:
     rows, theta = rng.standard_normal((40 * TILE, 8)), rng.standard_normal(8)
     rows[100] = 4.0 * theta
     screen = Screen(frozen(rows), True)
-    screen.known()
+    screen.encoded()
     hopeless = rows @ theta < 0.5 * rows[100] @ theta
     hopeless[TILE : 2 * TILE] = False  # the tile of the best arm
     assert hopeless.sum() > 38 * TILE
@@ -117,7 +119,7 @@ def test_without_what_codes_leave_out_it_would_be_wrong() -> None:
     rng = np.random.default_rng(1)
     rows, thetas = frozen(rng.standard_normal((40 * TILE, 8))), rng.standard_normal((50, 8))
     screen = Screen(rows, True)
-    _, codes = screen.known()
+    _, codes = screen.encoded()
     assert [screen.best(theta) for theta in thetas] == [slowly(rows, theta) for theta in thetas]
     codes.reshape(40, 5, TILE)[:, 4] = 0  # |r|
     assert [screen.best(theta) for theta in thetas] != [slowly(rows, theta) for theta in thetas]

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from ensample import _core
 from ensample.arms import blocks
 from ensample.extras import package
-from ensample.kernels.screen import scanned
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["Index"]
@@ -17,7 +17,7 @@ SAMPLE = 64  # arms that a cell is made from
 
 
 class Index:
-    """An inverted file: arms by cell. Features are divided by their sizes, and thetas multiplied, to fit into 32 bits."""
+    """Inverted file: arms by cell. Features are divided by their sizes, and thetas multiplied, to fit into 32 bits."""
 
     def __init__(self, rows: FloatArray, sizes: FloatArray, probes: int) -> None:
         faiss = package("faiss", "ApproximateArms")
@@ -46,12 +46,12 @@ class Index:
         return arms, np.array([score(self.rows[arm], theta) for arm, theta in zip(chosen, thetas.T, strict=True)])
 
     def first(self, theta: FloatArray, known: IntArray) -> int:
-        """The best of some arms, the lowest number on ties; of all where there are none."""
+        """Return the best of some arms, the lowest index on ties; of all arms if none is given."""
         if known.size == 0:
-            return scanned(self.rows, np.ascontiguousarray(theta))
+            return _core.scan_arms(self.rows, np.ascontiguousarray(theta))
         return int(known[np.argmax([score(row, theta) for row in self.rows[known]])])
 
 
 def score(x: FloatArray, theta: FloatArray) -> float:
-    """x'theta, coordinates in order: Python's own `sum` has other digits from version 3.12 on."""
+    """Return x'theta, summed over coordinates in order: Python's `sum` compensates roundings from version 3.12 on."""
     return float(np.cumsum(x * theta)[-1])

@@ -1,47 +1,45 @@
-"""Which arm a theta likes best: few arms are all scored; of many, codes of 4 bits say first which can be it."""
+"""Exact argmax over arms. Few arms are all scored; large sets are pre-filtered with 4-bit quantised features."""
 
 from typing import Any, Protocol
 
 import numpy as np
 
+from ensample import _core
 from ensample.arms import ApproximateArms, FiniteArms, Offer
-from ensample.kernels import ensemble
-from ensample.kernels.screen import TABLE, encode, scanned, screened, screened_votes
-from ensample.kernels.shorts import TILE
 from ensample.models.index import Index
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["greedy_arm", "greedy_arms", "recall"]
 
-WIDEST = 2048  # features whose codes' sums fit into 16 bits
-
 
 class Search(Protocol):
-    """What looks for the best of very many arms."""
+    """Argmax over the arms of a large set."""
 
     def best(self, theta: FloatArray) -> int:
-        """argmax_k x_k'theta."""
+        """Return argmax_k x_k'theta."""
 
     def votes(self, thetas: FloatArray) -> tuple[IntArray, FloatArray]:
-        """The same for each column of [d, m], and its score: ([m], [m])."""
+        """Return the same for each column of [d, m], and its score: ([m], [m])."""
 
 
 def greedy_arm(theta: FloatArray, offer: Offer) -> int:
-    """argmax_k x_k'theta among arms that are listed, the lowest number on ties."""
+    """Return argmax_k x_k'theta among listed arms, the lowest index on ties."""
     if offer.searched:
         return search_of(offer).best(theta)
-    return ensemble.greedy(theta, offer.by_coordinate)
+    return _core.greedy_arm(theta, offer.by_coordinate)
 
 
 def greedy_arms(thetas: FloatArray, offer: Offer) -> tuple[IntArray, FloatArray]:
-    """The same for each column of [d, m], and its score: ([m], [m])."""
+    """Return the same for each column of [d, m], and its score: ([m], [m])."""
     if offer.searched:
         return search_of(offer).votes(thetas)
-    return ensemble.votes(thetas, offer.by_coordinate)
+    chosen, scores = np.empty(thetas.shape[1], np.int64), np.empty(thetas.shape[1])
+    _core.greedy_arms(thetas, offer.by_coordinate, chosen, scores)
+    return chosen, scores
 
 
 def search_of(offer: Offer) -> Search:
-    """Made when it is first needed, and kept with the offer."""
+    """Return the search over an offer, which is built at its first use and kept with the offer."""
     search: Search | None = offer.search
     if search is None:
         assert offer.rows is not None  # else there is nothing to search
@@ -54,30 +52,31 @@ def search_of(offer: Offer) -> Search:
 
 
 def recall(thetas: FloatArray, offer: ApproximateArms) -> float:
-    """The share of the columns of [d, m] for which what is found is the best arm."""
+    """Return the share of the columns of [d, m] for which the approximate search finds the best arm."""
     found, exact = search_of(offer).votes(thetas)[0], Screen(offer.rows, True).votes(thetas)[0]
     return float(np.mean(found == exact))
 
 
 class Screen:
-    """Exact. Codes take a sixteenth of what the features take; for what is offered once they are not worth writing."""
+    """Exact search. Codes take a sixteenth of the bytes of the features; arms that are offered once are not encoded."""
 
     def __init__(self, rows: FloatArray, standing: bool) -> None:
         self.rows, self.standing = rows, standing
-        self._known: tuple[FloatArray, Any] | None = None
+        self._encoded: tuple[FloatArray, Any] | None = None
 
-    def known(self) -> tuple[FloatArray, Any]:
-        """What there is to know of each feature, and the codes of all arms, as `encode` writes them."""
-        if self._known is None:
-            arms, dim = self.rows.shape
-            table, codes = np.zeros((TABLE, dim)), np.zeros(-(-arms // TILE) * ((dim + 1) // 2 + 1) * TILE, np.uint8)
-            if dim <= WIDEST:  # else the table says that nothing is known, and all arms are scored
-                encode(self.rows, table, codes)
-            self._known = table, codes
-        return self._known
+    def encoded(self) -> tuple[FloatArray, Any]:
+        """Return the table of features and the codes of all arms, as `encode_arms` writes them."""
+        if self._encoded is None:
+            table, codes = np.zeros((4, self.rows.shape[1])), np.zeros(_core.size_of_codes(self.rows), np.uint8)
+            if self.rows.shape[1] <= _core.MAX_SEARCH_DIM:  # bounds of wider rows do not fit 16 bits: all arms are scored
+                _core.encode_arms(self.rows, table, codes)
+            self._encoded = table, codes
+        return self._encoded
 
     def best(self, theta: FloatArray) -> int:
-        return screened(self.rows, *self.known(), theta)[0] if self.standing else scanned(self.rows, theta)
+        return _core.find_best_arm(self.rows, *self.encoded(), theta) if self.standing else _core.scan_arms(self.rows, theta)
 
     def votes(self, thetas: FloatArray) -> tuple[IntArray, FloatArray]:
-        return screened_votes(self.rows, *self.known(), thetas)
+        chosen, scores = np.empty(thetas.shape[1], np.int64), np.empty(thetas.shape[1])
+        _core.find_best_arms(self.rows, *self.encoded(), thetas, chosen, scores)
+        return chosen, scores
