@@ -1,10 +1,58 @@
-// Table of the kernels of other linear recipes, one for each instruction-set level.
+// Table of the kernels of other linear recipes, one for each instruction-set level, and what they are given.
 #pragma once
 
+#include "random.hpp"
 #include "views.hpp"
 
 namespace ensample {
 
-struct RecipeKernels {};
+using IntVector = std::span<const std::int64_t>;
+
+/// Equal matrices [d, d], one after the other.
+template <class T>
+struct MatrixStack {
+  T* data;
+  std::size_t count, dim;
+
+  View<T> operator[](std::size_t i) const { return {data + i * dim * dim, dim, dim}; }
+};
+
+/// The regressions of SupLinUCB's stages.
+struct Stages {
+  MatrixStack<double> grams, inverses;  // V and V^-1 of each stage [S, d, d]
+  Matrix targets, means;                // b and theta_hat of each [S, d]
+  double radius;                        // what multiplies |x|_{V^-1}
+  double floor;                         // the width that is narrow enough for any stage, 1/sqrt(T)
+
+  std::size_t count() const { return means.rows; }
+};
+
+struct StagedChoice {
+  std::size_t arm, stage;
+  bool learns;  // whether the stage learns from the arm: not where it knows all arms that are left well
+};
+
+/// Two arms, and the probability of the first.
+struct ArmPair {
+  std::size_t first, second;
+  double share;
+};
+
+/// Weighted least squares of the multiplier bootstrap's replicates.
+struct Replicates {
+  MatrixStack<double> grams;  // [B, d, d]
+  Matrix targets;             // [B, d]
+
+  std::size_t count() const { return targets.rows; }
+};
+
+struct RecipeKernels {
+  std::size_t (*optimistic_arm)(ConstMatrix inverse, ConstVector mean, ConstMatrix by_coordinate, double beta);
+  StagedChoice (*choose_staged)(const Stages& stages, ConstMatrix by_coordinate);
+  ArmPair (*best_pair)(ConstVector gaps, ConstVector gains, ConstVector means);
+  ArmPair (*informed_pair)(ConstMatrix thetas, ConstMatrix by_coordinate);
+  void (*solve_replicates)(const Replicates& replicates, Matrix thetas);
+  std::int64_t (*unplayed)(IntVector basis, IntVector pulls, std::int64_t round);
+};
 
 }  // namespace ensample

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import ensample as es
-from ensample.kernels.information import best_pair
+from ensample._core import best_pair
 from ensample.policies.ensemble_plus_plus import EnsemblePlusPlus
 from ensample.policies.information_directed import InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE, independent_rows

@@ -6,7 +6,6 @@ from typing import ClassVar
 from ensample.arms import Arms, ChangingArms, Offer
 from ensample.checks import number
 from ensample.errors import InvalidArgument
-from ensample.kernels.greedy import exploration
 from ensample.models import LINEAR, GeneralizedLinear, Linear, Model, RewardModel
 from ensample.models.neural import Trained
 from ensample.policies.greedy import centre_of
@@ -81,8 +80,8 @@ class EpsilonGreedy(Recipe):
             raise InvalidArgument("arms", arms, "FiniteArms or ChangingArms: EpsilonGreedy needs arms it can enumerate")
 
     def chance(self, t: int) -> float:
-        """eps_t, the probability that round t explores."""
-        return exploration(self.epsilon, self.decay or 0.0, t)
+        """Return eps_t, the probability that round t explores."""
+        return self.epsilon if self.decay is None else self.decay / (self.decay + t)
 
     def build(self, arms: Arms, address: Address) -> Model:
         return centre_of(self, arms, address)

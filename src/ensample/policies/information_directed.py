@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from ensample import _core
 from ensample.arms import Arms, ChangingArms, Offer
 from ensample.calibration import AUTO
 from ensample.checks import boolean
 from ensample.errors import InvalidArgument
-from ensample.kernels.information import best_pair, gaps_and_gains, member_scores
 from ensample.models import FreshEnsemble, LinearEnsemble
 from ensample.policies.policy import Policy, listed
 from ensample.policies.recipe import EnsembleRecipe
@@ -45,8 +45,8 @@ class InformationDirectedPolicy(Policy):
         if self._paired is None or self._paired[:3] != (round, version, offer):
             model = self._ledger.model.at(round)
             assert isinstance(model, LinearEnsemble | FreshEnsemble)
-            scores = member_scores(model.thetas(), model.in_known_units(offer).by_coordinate)
-            self._paired = round, version, offer, best_pair(*gaps_and_gains(scores))
+            pair = _core.informed_pair(model.thetas(), model.in_known_units(offer).by_coordinate)
+            self._paired = round, version, offer, pair
         return self._paired[3]
 
 

@@ -7,11 +7,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number
 from ensample.kernels import ensemble, ridge
 from ensample.kernels.learning import count_arm
-from ensample.kernels.pseudo_rewards import mixed_inverse, unplayed
+from ensample.kernels.pseudo_rewards import mixed_inverse
 from ensample.kernels.rows import add_rows
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.policies.generalized import PseudoClicks
@@ -91,8 +92,8 @@ class PseudoRewardModel(DrawnModel):
         self.basis = independent_rows(rows)
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        arm = unplayed(self.basis, self.pulls, member)
-        return (arm, self.rows[arm]) if arm >= 0 else super().best(member, offer)
+        arm = _core.unplayed(self.basis, self.pulls, member)
+        return (arm, self.rows[arm]) if arm is not None else super().best(member, offer)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         count_arm(self.state, self.pulls, arm, x, y)

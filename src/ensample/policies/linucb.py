@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms, ChangingArms, Offer, UnitBall
 from ensample.calibration import AUTO
 from ensample.checks import instance, number
@@ -15,7 +16,6 @@ from ensample.kernels import ridge
 from ensample.kernels.inflation import GROWS_FROM, Inflation
 from ensample.kernels.interpreted import dot_in_python
 from ensample.kernels.learning import watch, watch_fading
-from ensample.kernels.linucb import optimistic_arm
 from ensample.kernels.rows import dot
 from ensample.models import LINEAR, GeneralizedLinear, Linear, RewardModel
 from ensample.models.exact import ExactFit
@@ -220,7 +220,7 @@ class OptimisticModel(LinearModel):
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is not None:
-            arm = optimistic_arm(self.state, self.in_known_units(offer).by_coordinate, self.beta)
+            arm = _core.optimistic_arm(self.inverse, self.mean, self.in_known_units(offer).by_coordinate, self.beta)
             return arm, offer.rows[arm]
         theta = self.mean
         if isinstance(offer, UnitBall):  # max_x x'y = |y|: look for the longest y of the ellipsoid

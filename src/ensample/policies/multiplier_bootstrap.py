@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number, whole
-from ensample.kernels.multipliers import learn_weighted, weighted_estimate
-from ensample.kernels.pseudo_rewards import unplayed
+from ensample.kernels.multipliers import learn_weighted
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.models import LinearModel
 from ensample.models.search import greedy_arms
@@ -28,18 +28,18 @@ class MultiplierPolicy(Policy):
 
     def _choose(self, round: int, offer: Offer) -> tuple[int, int | None, FloatArray]:
         arm = self._waiting(round)
-        if arm >= 0 and offer.rows is not None:
+        if arm is not None and offer.rows is not None:
             return 0, arm, offer.rows[arm]
         return super()._choose(round, offer)
 
     def _weights(self, round: int, offer: Offer) -> FloatArray:
         weights, arm = super()._weights(round, offer), self._waiting(round)
-        return weights if arm < 0 else np.asarray(np.arange(weights.size) == arm, np.float64)
+        return weights if arm is None else np.asarray(np.arange(weights.size) == arm, np.float64)
 
-    def _waiting(self, round: int) -> int:
+    def _waiting(self, round: int) -> int | None:
         model = self._ledger.model
         assert isinstance(model, ReweighedModel)
-        return int(unplayed(model.basis, model.pulls, round))
+        return _core.unplayed(model.basis, model.pulls, round)
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,14 @@ class ReweighedModel(LinearModel):
         return np.asarray(1.0 + self.spread * rng.standard_normal((self.size, 3)))
 
     def theta(self, member: int) -> FloatArray:
-        return weighted_estimate(self.grams[member], self.targets[member])
+        theta = np.empty(self.dim)
+        _core.solve_replicates(self.grams[member : member + 1], self.targets[member : member + 1], theta[None])
+        return theta
 
     def estimates(self, round: int) -> FloatArray:
-        return np.array([self.theta(member) for member in range(self.size)])
+        thetas = np.empty(self.targets.shape)
+        _core.solve_replicates(self.grams, self.targets, thetas)
+        return thetas
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         return greedy_arms(np.ascontiguousarray(self.estimates(0).T), offer)

@@ -7,9 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import instance, number, whole
-from ensample.kernels.stages import learn_staged, staged_arm
+from ensample.kernels.stages import learn_staged
 from ensample.models import LinearModel
 from ensample.policies.decision import LAST_ROUND
 from ensample.policies.recipe import Recipe
@@ -104,15 +105,13 @@ class StagedModel(LinearModel):
         self.inverses = np.tile(np.eye(d) / recipe.lam, (stages, 1, 1))
         self.targets, self.means = np.zeros((stages, d)), np.zeros((stages, d))
 
-    def choice(self) -> tuple[int, int]:
-        """(arm, stage) of the coming round; -1 - stage where none will learn from it, as the stage knows all arms well."""
-        arm, stage = staged_arm(self.inverses, self.means, self.by_coordinate, self.radius, self.floor)
-        return int(arm), int(stage)
+    def choice(self) -> tuple[int, int, bool]:
+        """Return arm and stage of the coming round, and whether the stage learns: not where it knows all arms well."""
+        return _core.staged_arm(self.inverses, self.means, self.by_coordinate, self.radius, self.floor)
 
     def theta(self, member: int) -> FloatArray:
-        """What the stage of the coming round promises of its arm: theta_hat + radius V^-1 x / |x|_{V^-1}."""
-        arm, stage = self.choice()
-        stage = stage if stage >= 0 else -1 - stage
+        """Return what the stage of the coming round promises of its arm: theta_hat + radius V^-1 x / |x|_{V^-1}."""
+        arm, stage, _ = self.choice()
         x = self.by_coordinate[:, arm]
         gain = self.inverses[stage] @ x
         width = math.sqrt(max(0.0, float(x @ gain)))
@@ -120,7 +119,7 @@ class StagedModel(LinearModel):
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         assert offer.rows is not None  # standing arms, as the policy has seen
-        arm, _ = self.choice()
+        arm, _, _ = self.choice()
         return arm, offer.rows[arm]
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:

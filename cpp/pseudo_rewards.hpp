@@ -1,0 +1,39 @@
+// Regression on rewards and pseudo-rewards together, and which arms must be played before it can begin.
+#pragma once
+
+#include <cmath>
+
+#include "ridge.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// The arm of the basis that is to be played first, in turn among those that have no reward yet; -1 if there is none.
+template <class Count>
+std::int64_t unplayed(std::span<const std::int64_t> basis, std::span<const Count> pulls, std::int64_t t) {
+  std::int64_t waiting = 0;
+  for (const auto arm : basis) waiting += pulls[static_cast<std::size_t>(arm)] == 0;
+  if (waiting == 0) return -1;
+  std::int64_t skipped = t % waiting;
+  for (const auto arm : basis)
+    if (pulls[static_cast<std::size_t>(arm)] == 0 && skipped-- == 0) return arm;
+  return -1;
+}
+
+/// ceil(a n): the pseudo-rewards of an arm with n rewards.
+inline std::int64_t pseudo_count(double a, std::int64_t n) {
+  return static_cast<std::int64_t>(std::ceil(a * static_cast<double>(n)));
+}
+
+/// Write G^-1 with G = (a + 1) lam I + sum_k (N_k + ceil(a N_k)) x_k x_k'; return false if G is singular to working precision.
+template <class Count>
+bool invert_mixed(ConstMatrix rows, std::span<const Count> pulls, double a, double lam, Matrix inverse) {
+  const std::size_t d = rows.columns;
+  Buffer<double> buffer(d * d);
+  const Matrix gram{buffer.data(), d, d};
+  for (std::size_t i = 0; i < d; ++i) gram(i, i) = (a + 1.0) * lam;
+  for (std::size_t k = 0; k < rows.rows; ++k)
+    if (pulls[k] > 0) add_outer(gram, static_cast<double>(pulls[k] + pseudo_count(a, pulls[k])), rows[k], rows[k]);
+  return invert(gram, inverse);
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

@@ -1,0 +1,165 @@
+"""Kernels of linear recipes against obvious NumPy."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from ensample import _core
+from naive import relatives
+
+SHAPES = [(1, 1), (3, 5), (5, 20), (9, 70)]  # features, arms
+
+
+@pytest.fixture(autouse=True, params=_core.levels())
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run each test at each instruction-set level."""
+    usual = _core.level()
+    _core.use_level(request.param)
+    yield request.param
+    _core.use_level(usual)
+
+
+def problem(d: int, arms: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a generator, V, theta_hat and the arms, a column each."""
+    rng = np.random.default_rng(100 * d + arms)
+    A = rng.standard_normal((2 * d, d))
+    return rng, A.T @ A + np.eye(d), rng.standard_normal(d), rng.standard_normal((d, arms))
+
+
+def same_at_all_levels(compute: Callable[[], list[np.ndarray]]) -> None:
+    """Compare bits with those of the plainest level."""
+    here = compute()
+    _core.use_level(_core.levels()[0])
+    for one, other in zip(here, compute(), strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize(("d", "arms"), SHAPES)
+def test_optimistic_arm_has_the_largest_upper_bound(d: int, arms: int) -> None:
+    _, V, theta, X = problem(d, arms)
+    inverse = np.linalg.inv(V)
+    for beta in (0.0, 0.3, 3.0):
+        bounds = X.T @ theta + beta * np.sqrt(np.einsum("ik,ij,jk->k", X, inverse, X))
+        assert _core.optimistic_arm(inverse, theta, X, beta) == np.argmax(bounds)
+
+
+def test_lowest_of_equal_arms_is_optimistic() -> None:
+    for arms in range(1, 70):
+        X = np.ones((3, arms)) * np.array([[0.1], [0.7], [0.3]])
+        assert _core.optimistic_arm(np.eye(3) / 3.0, np.full(3, 0.1), X, 0.7) == 0
+
+
+def staged(V: np.ndarray, theta: np.ndarray, stages: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return V^-1 and theta_hat of stages that know the less the later they are."""
+    inverses = np.array([np.linalg.inv(V * 4.0 ** (2 - s)) for s in range(stages)])
+    return inverses, np.array([theta / (s + 1.0) for s in range(stages)])
+
+
+def staged_arm(inverses: np.ndarray, means: np.ndarray, X: np.ndarray, radius: float, floor: float) -> tuple[int, int, bool]:
+    left = np.full(X.shape[1], True)
+    for s, (inverse, mean) in enumerate(zip(inverses, means, strict=True)):
+        widths = radius * np.sqrt(np.einsum("ik,ij,jk->k", X, inverse, X))
+        promises = np.where(left, X.T @ mean + widths, -np.inf)
+        widest, best = int(np.argmax(np.where(left, widths, -1.0))), int(np.argmax(promises))
+        if widths[widest] <= floor:
+            return best, s, False
+        if widths[widest] > 0.5 ** (s + 1):
+            return widest, s, True
+        left &= promises >= promises[best] - 2.0 * 0.5 ** (s + 1)
+    return best, len(means) - 1, False
+
+
+@pytest.mark.parametrize(("d", "arms"), SHAPES)
+def test_staged_arm_goes_through_the_stages(d: int, arms: int) -> None:
+    _, V, theta, X = problem(d, arms)
+    inverses, means = staged(V, theta, 5)
+    found = set()
+    for radius in (0.0, 1e-3, 0.01, 0.03, 0.1, 0.3, 1.0):
+        for floor in (1e-9, 0.05):
+            choice = _core.staged_arm(inverses, means, X, radius, floor)
+            assert choice == staged_arm(inverses, means, X, radius, floor)
+            found.add(choice[1:])
+    assert len(found) >= 3, "negative control: several stages decide"
+
+
+@pytest.mark.parametrize(("d", "arms"), SHAPES)
+@pytest.mark.parametrize("members", [1, 7, 30])
+def test_informed_pair_minimises_the_information_ratio(d: int, arms: int, members: int) -> None:
+    rng, _, theta, X = problem(d, arms)
+    thetas = theta[:, None] + 0.3 * rng.standard_normal((d, members))
+    gaps, gains = relatives.gaps_and_gains(np.ascontiguousarray(X.T), thetas.T)
+    first, second, share = _core.informed_pair(thetas, X)
+    expected = _core.best_pair(gaps, gains, X.T @ thetas.mean(axis=1))
+    assert (first, second) == expected[:2]
+    assert share == pytest.approx(expected[2])
+
+
+@pytest.mark.parametrize("d", [1, 4, 9])
+def test_replicates_are_solved(d: int) -> None:
+    rng, V, _, _ = problem(d, 1)
+    grams, targets = np.array([V, 2.0 * V + np.eye(d), np.zeros((d, d))]), rng.standard_normal((3, d))
+    thetas = np.full((3, d), np.nan)
+    _core.solve_replicates(grams, targets, thetas)
+    np.testing.assert_allclose(thetas[0], np.linalg.solve(V, targets[0]), rtol=1e-10)
+    np.testing.assert_allclose(thetas[1], np.linalg.solve(grams[1], targets[1]), rtol=1e-10)
+    assert not thetas[2].any(), "a singular one"
+
+
+def test_arms_of_the_basis_are_played_in_turn() -> None:
+    basis, pulls = np.array([1, 3, 4]), np.array([0, 0, 5, 2, 0])
+    assert [_core.unplayed(basis, pulls, t) for t in range(4)] == [1, 4, 1, 4]
+    assert _core.unplayed(basis, np.ones(5, np.int64), 0) is None
+    assert _core.unplayed(np.zeros(0, np.int64), pulls, 0) is None
+
+
+def test_levels_have_the_same_bits() -> None:
+    rng, V, _, _ = problem(7, 33)
+    grams, targets = np.array([V, 3.0 * V]), rng.standard_normal((2, 7))
+
+    def compute() -> list[np.ndarray]:
+        thetas = np.zeros((2, 7))
+        _core.solve_replicates(grams, targets, thetas)
+        shares = [_core.informed_pair(rng_of(s), rng_of(s + 1)) for s in range(20)]
+        return [thetas, np.array(shares)]
+
+    same_at_all_levels(compute)
+
+
+def rng_of(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((6, 19))
+
+
+F = np.zeros
+BAD = {
+    "inverse": lambda: _core.optimistic_arm(F((2, 3)), F(3), F((3, 1)), 1.0),
+    "mean": lambda: _core.optimistic_arm(F((0, 0)), F(0), F((0, 1)), 1.0),
+    "by_coordinate": lambda: _core.optimistic_arm(F((3, 3)), F(3), F((3, 0)), 1.0),
+    "inverses": lambda: _core.staged_arm(F((2, 3, 4)), F((2, 3)), F((3, 5)), 1.0, 0.1),
+    "means": lambda: _core.staged_arm(F((0, 3, 3)), F((0, 3)), F((3, 5)), 1.0, 0.1),
+    "gains": lambda: _core.best_pair(F(3), F(2), F(3)),
+    "gaps": lambda: _core.best_pair(F(0), F(0), F(0)),
+    "thetas": lambda: _core.informed_pair(F((3, 0)), F((3, 2))),
+    "targets": lambda: _core.solve_replicates(F((2, 3, 3)), F((2, 0)), F((2, 3))),
+    "grams": lambda: _core.solve_replicates(F((1, 3, 3)), F((2, 3)), F((2, 3))),
+    "basis": lambda: _core.unplayed(np.array([0, 3]), F(3, np.int64), 0),
+    "round": lambda: _core.unplayed(np.array([0]), F(3, np.int64), -1),
+}
+
+
+@pytest.mark.parametrize("argument", BAD)
+def test_bad_shapes_are_refused_by_name(argument: str) -> None:
+    with pytest.raises(ValueError, match=f"argument `{argument}`: expected"):
+        BAD[argument]()
+
+
+def test_other_types_are_refused() -> None:
+    for wrong in (F((3, 3), np.float32), np.asfortranarray(np.ones((3, 3)))[:, :2], [[1.0]], None):
+        with pytest.raises(TypeError):
+            _core.optimistic_arm(wrong, F(3), F((3, 1)), 1.0)
+    with pytest.raises(TypeError):
+        _core.unplayed(np.array([0], np.int32), F(3, np.int64), 0)
+    read_only = F((1, 3))
+    read_only.setflags(write=False)
+    with pytest.raises(TypeError):
+        _core.solve_replicates(F((1, 3, 3)), F((1, 3)), read_only)
