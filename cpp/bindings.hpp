@@ -81,6 +81,23 @@ inline void require(bool condition, const char* name, const char* expected) {
   throw nb::python_error();
 }
 
+/// A new array, whose items are not set. `object` is what Python gets.
+template <class T, int N>
+struct NewArray {
+  nb::object object;
+  Array<T, N> view;
+
+  template <class... Lengths>
+  explicit NewArray(Lengths... lengths) {
+    static_assert(sizeof...(lengths) == N);
+    npy_intp shape[N] = {static_cast<npy_intp>(lengths)...};
+    constexpr int type = std::is_floating_point_v<T> ? NPY_DOUBLE : NPY_INT64;
+    object = nb::steal(PyArray_SimpleNew(N, shape, type));
+    if (!object.is_valid()) throw nb::python_error();
+    load_array(object.ptr(), view);
+  }
+};
+
 /// Fields of a named tuple, by name. Its arrays outlive the call: the caller holds the tuple.
 class Fields {
  public:

@@ -33,8 +33,18 @@ inline void add_some_rows(Vector total, ConstMatrix rows, std::span<const std::i
   });
 }
 
+/// total += weight row.
+inline void axpy(Vector total, double weight, ConstVector row) {
+  for (std::size_t k = 0; k < total.size(); ++k) total[k] += weight * row[k];
+}
+
 /// matrix += (weight left) right'.
 inline void add_outer(Matrix matrix, double weight, ConstVector left, ConstVector right) {
+  constexpr std::size_t narrow = 64;  // wider rows are read one after the other: tiles would jump from row to row
+  if (right.size() > narrow) {
+    for (std::size_t i = 0; i < left.size(); ++i) axpy(matrix[i], weight * left[i], right);
+    return;
+  }
   for_each_column_tile<16>(right.size(), [&]<int N>(std::size_t start) {
     const auto tile = SimdVector<N>::load(&right[start]);
     for (std::size_t i = 0; i < left.size(); ++i) {
@@ -42,11 +52,6 @@ inline void add_outer(Matrix matrix, double weight, ConstVector left, ConstVecto
       (SimdVector<N>::load(place) + (weight * left[i]) * tile).store(place);
     }
   });
-}
-
-/// total += weight row.
-inline void axpy(Vector total, double weight, ConstVector row) {
-  for (std::size_t k = 0; k < total.size(); ++k) total[k] += weight * row[k];
 }
 
 /// x'y: four sums over every fourth product, then their sum.
@@ -64,6 +69,13 @@ inline void add_two(Vector total, double a, ConstVector x, double b, ConstVector
   for (std::size_t k = 0; k < total.size(); ++k) total[k] = (total[k] + a * x[k]) + b * y[k];
 }
 
+/// Return true if one of 8 scores is the given one. Without a branch, which the compiler turns into vector comparisons.
+inline bool has_equal(const double* scores, double value) {
+  std::int64_t equal = 0;
+  for (int i = 0; i < 8; ++i) equal |= -static_cast<std::int64_t>(scores[i] == value);
+  return equal != 0;
+}
+
 /// Index of the largest score, the lowest on ties: find the maximum first, then its place.
 inline std::size_t argmax(ConstVector scores) {
   const std::size_t whole = scores.size() - scores.size() % 8;
@@ -72,9 +84,11 @@ inline std::size_t argmax(ConstVector scores) {
   double top = best[0];
   for (int i = 1; i < 8; ++i) top = best[i] > top ? best[i] : top;
   for (std::size_t k = whole; k < scores.size(); ++k) top = scores[k] > top ? scores[k] : top;
-  for (std::size_t k = 0; k < scores.size(); ++k)
+  std::size_t start = 0;
+  while (start < whole && !has_equal(&scores[start], top)) start += 8;
+  for (std::size_t k = start; k < scores.size(); ++k)
     if (scores[k] == top) return k;
-  return 0;
+  return 0;  // NaN
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -26,4 +26,12 @@ struct View {
 using Matrix = View<double>;
 using ConstMatrix = View<const double>;
 
+/// How scales of noise and parameter are learned.
+struct ScaleLearning {
+  Matrix scales;         // what is learned, as `Scales` reads it [6, d]; no data where nothing is
+  double strength;       // lam > 0 is kept
+  bool sizes_given;      // whether the sizes of features are given, or those of what was seen
+  bool intercept;        // whether the last feature is the constant 1
+};
+
 }  // namespace ensample

@@ -1,0 +1,97 @@
+// Perturbation sums that are drawn anew each round, with larger perturbations of older observations (ageing).
+//
+// After n observations the i-th is perturbed with 1 + rate log2(n / i) times the variance of a new one, and the prior with 1 + A
+// times its own. Of G = sum x x' two triangular roots are kept: L'L = G where observations age, and R'R = G + E with E what ageing
+// has added. At n = 2, 3, 4, 5, 7, 9, ... the ageing a = rate log2(1 + (n - n_b) / n_eff(n_b)) since the last such n, n_b, is
+// added to all observations so far: E <- E + a G and A <- A + a. A draw is
+//
+//     S = initial sqrt((1 + A) prior) w + reward R'g,   w, g ~ N(0, I).
+//
+// The prior is no part of R, so that it may be learned anew at any time.
+#pragma once
+
+#include "calibration.hpp"
+#include "ensemble.hpp"
+#include "linear_kernels.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// What fresh members are drawn from, beside the ridge regression.
+struct FreshRoots {
+  Matrix root;       // R [d, d]
+  Matrix gram_root;  // L [d, d], or [0, d] if nothing ages
+  double& prior_age;  // A
+  double& aged_at;    // n_b; 0 before the first observation
+
+  FreshRoots(Matrix root, Matrix gram_root, Vector ages) : root(root), gram_root(gram_root), prior_age(ages[0]), aged_at(ages[1]) {}
+};
+
+/// Fade the past by one observation: R and L times sqrt(g), A times g.
+inline void fade_roots(FreshRoots& roots, double fading_rate) {
+  const double kept = kept_share(fading_rate), shrink = std::sqrt(kept);
+  for (std::size_t i = 0; i < roots.root.rows; ++i)
+    for (std::size_t k = i; k < roots.root.columns; ++k) roots.root(i, k) *= shrink;
+  for (std::size_t i = 0; i < roots.gram_root.rows; ++i)
+    for (std::size_t k = i; k < roots.gram_root.columns; ++k) roots.gram_root(i, k) *= shrink;
+  roots.prior_age *= kept;
+}
+
+/// Add x x', of observation number `count`, to G, and age all observations so far if it is time.
+inline void add_to_roots(FreshRoots& roots, double ageing_rate, ConstVector x, double count, double fading_rate) {
+  const std::size_t d = x.size();
+  Buffer<double> buffer(2 * d, Fill::none);
+  const Vector scratch{buffer.data(), d}, row{buffer.data() + d, d};
+  rotate(roots.root, x, scratch);
+  if (roots.gram_root.rows == 0) return;
+  rotate(roots.gram_root, x, scratch);
+  const double last = roots.aged_at;
+  if (last == 0.0) {
+    roots.aged_at = count;
+  } else if (count >= next_calibration(last, fading_rate)) {
+    const double added = ageing_rate * log2(1.0 + (count - last) / effective_count(last, fading_rate));
+    roots.prior_age += added;
+    roots.aged_at = count;
+    for (std::size_t i = 0; i < d; ++i) {
+      for (std::size_t k = 0; k < d; ++k) row[k] = std::sqrt(added) * roots.gram_root(i, k);
+      rotate(roots.root, row, scratch);
+    }
+  }
+}
+
+/// Write theta_hat + V^-1 S, a row for each row of w and g [m, d].
+inline void fresh_thetas(const RidgeState& ridge, const FreshDraws& draws, Matrix thetas) {
+  const std::size_t d = ridge.dim();
+  Buffer<double> buffer(2 * d, Fill::none);
+  const Vector total{buffer.data(), d}, weights{buffer.data() + d, d};
+  for (std::size_t j = 0; j < draws.w.rows; ++j) {
+    for (std::size_t i = 0; i < d; ++i) weights[i] = draws.reward * draws.g(j, i);
+    sum_rows(total, draws.root, weights);
+    for (std::size_t i = 0; i < d; ++i) total[i] += draws.initial * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]) * draws.w(j, i);
+    shift_mean(ridge.estimate, total, thetas[j]);
+  }
+}
+
+/// Greedy arm of every draw among the columns of `by_coordinate` [d, K]. As by `fresh_thetas`, but for rounding:
+/// x'theta = x'theta_hat + (V^-1 x)'S takes K d (d + m) steps instead of m d (d + K).
+inline void vote_fresh(const RidgeState& ridge, const FreshDraws& draws, ConstMatrix by_coordinate, ConstVector sizes,
+                       std::span<std::int64_t> chosen) {
+  const std::size_t d = ridge.dim(), m = draws.w.rows;
+  Buffer<double> buffer(4 * d + m, Fill::none);
+  const Vector x{buffer.data(), d}, gain{x.data() + d, d}, of_prior{gain.data() + d, d}, of_past{of_prior.data() + d, d};
+  const Vector best{of_past.data() + d, m};
+  for (std::size_t k = 0; k < by_coordinate.columns; ++k) {
+    read_features(by_coordinate, sizes, k, x);
+    sum_rows(gain, ridge.estimate.inverse, x);
+    for (std::size_t i = 0; i < d; ++i) {
+      of_prior[i] = draws.initial * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]) * gain[i];
+      of_past[i] = draws.reward * dot(draws.root[i], gain);
+    }
+    const double centre = dot(x, ridge.estimate.mean);
+    for (std::size_t j = 0; j < m; ++j) {
+      const double score = centre + dot(of_prior, draws.w[j]) + dot(of_past, draws.g[j]);
+      if (k == 0 || score > best[j]) best[j] = score, chosen[j] = static_cast<std::int64_t>(k);
+    }
+  }
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

@@ -1,0 +1,85 @@
+// One observation by each kind of linear model: what the model sums up, then V and b, then what is due.
+#pragma once
+
+#include "ensemble.hpp"
+#include "fresh.hpp"
+#include "linear_kernels.hpp"
+#include "live_calibration.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// Call learn(x, y) with features and reward as they are learned: with an intercept (x, 1), and y less the first reward, which
+/// `origin` [1] keeps; as they are where `origin` is empty.
+template <class Learn>
+void from_origin(const RidgeState& ridge, const Observation& observed, Learn&& learn) {
+  if (observed.origin.empty()) return learn(observed.x, observed.y);
+  if (ridge.seen == 0.0) observed.origin[0] = observed.y;
+  Buffer<double> buffer(observed.x.size() + 1, Fill::none);
+  for (std::size_t i = 0; i < observed.x.size(); ++i) buffer[i] = observed.x[i];
+  buffer[observed.x.size()] = 1.0;
+  learn(ConstVector{buffer.data(), buffer.size()}, observed.y - observed.origin[0]);
+}
+
+/// Ridge regression alone.
+inline void learn_ridge(Matrix state, const Observation& observed, const ScaleLearning& learning) {
+  RidgeState ridge(state);
+  from_origin(ridge, observed, [&](ConstVector x, double y) { settle(ridge, learning, !observe(ridge, x, y)); });
+}
+
+/// One round of Algorithm 1: perturb member j by x z_j. `fresh` [d, m] are draws of W where the past fades, else empty.
+inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, const Observation& observed,
+                          const ScaleLearning& learning) {
+  RidgeState ridge(state);
+  from_origin(ridge, observed, [&](ConstVector x, double y) {
+    if (ridge.fades()) fade_members(ridge, sums, fresh);
+    const bool is_fresh = observe(ridge, x, y);
+    perturb(ridge, sums, x, z);
+    settle(ridge, learning, !is_fresh);
+  });
+}
+
+/// Update R with R'R = sum x x'; where the past fades it does in R too.
+inline void add_to_root(const RidgeState& ridge, Matrix root, ConstVector x) {
+  if (ridge.fades()) {
+    const double shrink = std::sqrt(kept_share(ridge.rate));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      for (std::size_t k = i; k < x.size(); ++k) root(i, k) *= shrink;
+  }
+  Buffer<double> scratch(x.size(), Fill::none);
+  rotate(root, x, {scratch.data(), x.size()});
+}
+
+/// Keep a root of sum x x', and pull counts; arm -1 is none that is counted.
+inline void learn_history(Matrix state, Matrix root, std::span<std::int64_t> pulls, std::int64_t arm, const Observation& observed,
+                          const ScaleLearning& learning) {
+  RidgeState ridge(state);
+  add_to_root(ridge, root, observed.x);
+  if (arm >= 0) ++pulls[static_cast<std::size_t>(arm)];
+  settle(ridge, learning, !observe(ridge, observed.x, observed.y));
+}
+
+/// Keep a root of V, and number, mean and sum of squared deviations of the rewards [3] (Welford).
+inline void learn_posterior(Matrix state, Matrix root, Vector rewards, const Observation& observed) {
+  RidgeState ridge(state);
+  add_to_root(ridge, root, observed.x);
+  const double deviation = observed.y - rewards[1], step = deviation / (rewards[0] + 1.0);
+  rewards[2] += deviation * (deviation - step);
+  rewards[1] += step;
+  rewards[0] += 1.0;
+  if (!observe(ridge, observed.x, observed.y)) recompute(ridge);
+}
+
+/// Keep the roots that fresh members are drawn from.
+inline void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages, double ageing_rate, const Observation& observed,
+                        const ScaleLearning& learning) {
+  RidgeState ridge(state);
+  FreshRoots roots(root, gram_root, ages);
+  from_origin(ridge, observed, [&](ConstVector x, double y) {
+    if (ridge.fades()) fade_roots(roots, ridge.rate);
+    const bool is_fresh = observe(ridge, x, y);
+    add_to_roots(roots, ageing_rate, x, ridge.seen, ridge.rate);
+    settle(ridge, learning, !is_fresh);
+  });
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL
