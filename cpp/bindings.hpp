@@ -135,10 +135,13 @@ class Fields {
 /// The bit generator of a numpy.random.Generator, which must outlive the result; None gives an empty generator.
 inline Generator generator_of(nb::handle rng) {
   if (rng.is_none()) return {nullptr};
-  const nb::object capsule = nb::getattr(nb::getattr(rng, "bit_generator"), "capsule");
-  auto* bits = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator"));
-  if (bits == nullptr) throw nb::python_error();
-  return {bits};
+  const nb::object bit_generator = nb::getattr(rng, "bit_generator", nb::none());
+  const nb::object capsule = nb::getattr(bit_generator, "capsule", nb::none());
+  if (!PyCapsule_IsValid(capsule.ptr(), "BitGenerator")) {
+    PyErr_SetString(PyExc_TypeError, "argument `rng`: expected a numpy.random.Generator");
+    throw nb::python_error();
+  }
+  return {static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator"))};
 }
 
 /// Default floating-point mode: a library built with fast-math may have told the processor to flush small numbers to zero.
