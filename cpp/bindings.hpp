@@ -98,18 +98,34 @@ struct NewArray {
   }
 };
 
+/// Raise TypeError "argument `name`: expected <expected>", whatever error there was.
+[[noreturn]] inline void raise_type_error(const char* name, const char* expected) {
+  PyErr_Clear();
+  PyErr_Format(PyExc_TypeError, "argument `%s`: expected %s", name, expected);
+  throw nb::python_error();
+}
+
+/// An attribute of an argument; TypeError if there is none.
+inline nb::object attribute_of(nb::handle value, const char* attribute, const char* name, const char* expected) {
+  PyObject* found = PyObject_GetAttrString(value.ptr(), attribute);
+  if (found == nullptr) raise_type_error(name, expected);
+  return nb::steal(found);
+}
+
 /// Fields of a named tuple, by name. Its arrays outlive the call: the caller holds the tuple.
 class Fields {
  public:
   explicit Fields(nb::object tuple) : value(std::move(tuple)) {}
 
-  Fields operator[](const char* name) const { return Fields(nb::getattr(value, name), name); }
+  Fields operator[](const char* name) const {
+    return Fields(attribute_of(value, name, name, "a field of a named tuple"), name);
+  }
   bool is_none() const { return value.is_none(); }
   nb::handle object() const { return value; }
 
-  operator double() const { return nb::cast<double>(value); }
-  operator std::int64_t() const { return nb::cast<std::int64_t>(value); }
-  operator bool() const { return nb::cast<bool>(value); }
+  operator double() const { return scalar<double>("a number"); }
+  operator std::int64_t() const { return scalar<std::int64_t>("an integer"); }
+  operator bool() const { return scalar<bool>("a boolean"); }
   template <class T>
   operator std::span<T>() const {
     return span_of(array<T, 1>("a C-contiguous array of 1 dimension and its own dtype"));
@@ -130,6 +146,13 @@ class Fields {
   const char* name = "";
 
   Fields(nb::object value, const char* name) : value(std::move(value)), name(name) {}
+
+  template <class T>
+  T scalar(const char* expected) const {
+    T result;
+    if (!nb::try_cast(value, result)) raise_type_error(name, expected);
+    return result;
+  }
 };
 
 /// The bit generator of a numpy.random.Generator, which must outlive the result; None gives an empty generator.
