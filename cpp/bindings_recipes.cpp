@@ -88,6 +88,7 @@ std::optional<std::int64_t> unplayed(Array1<const std::int64_t> basis, Array1<co
   require(round >= 0, "round", "a number that is not negative");
   const auto arms = static_cast<std::int64_t>(pulls.shape[0]);
   for (const auto arm : span_of(basis)) require(0 <= arm && arm < arms, "basis", "indices of `pulls`");
+  // A few comparisons of integers: this keeps the GIL.
   const auto arm = kernels->recipes.unplayed(span_of(basis), span_of(pulls), round);
   return arm < 0 ? std::nullopt : std::optional(arm);
 }

@@ -10,7 +10,7 @@ import numpy as np
 
 from ensample import _core
 
-__all__ = ["Arguments", "bindings", "call", "copied", "table", "values_in"]
+__all__ = ["Arguments", "bindings", "call", "copied", "kernels", "table", "values_in"]
 
 Arguments = dict[str, Any]
 Maker = Callable[[np.random.Generator], Arguments]
@@ -42,6 +42,11 @@ def table() -> dict[str, Maker]:
     for path in sorted(Path(__file__).parent.glob("calls_*.py")):
         makers |= importlib.import_module(f"core.{path.stem}").CALLS
     return makers
+
+
+def kernels() -> list[str]:
+    """Return the bindings whose results may depend on the level, of those that have an entry."""
+    return sorted((set(bindings()) & set(table())) - set(LEVELS))
 
 
 def call(name: str, arguments: Arguments) -> Any:

@@ -41,7 +41,11 @@ def scan_arms(rng: np.random.Generator) -> Arguments:
 
 def encode_arms(rng: np.random.Generator) -> Arguments:
     rows = some_rows(rng)
-    return {"rows": rows, "table": np.zeros((4, rows.shape[1])), "codes": np.zeros(_core.size_of_codes(rows), np.uint8)}
+    return {
+        "rows": rows,
+        "table": np.zeros((4, rows.shape[1])),
+        "codes": np.zeros(_core.size_of_codes(rows), np.uint8),
+    }
 
 
 def find_best_arm(rng: np.random.Generator) -> Arguments:

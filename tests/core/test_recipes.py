@@ -98,7 +98,10 @@ def test_informed_pair_minimises_the_information_ratio(d: int, arms: int, member
 @pytest.mark.parametrize("d", [1, 4, 9])
 def test_replicates_are_solved(d: int) -> None:
     rng, V, _, _ = problem(d, 1)
-    grams, targets = np.array([V, 2.0 * V + np.eye(d), np.zeros((d, d))]), rng.standard_normal((3, d))
+    grams, targets = (
+        np.array([V, 2.0 * V + np.eye(d), np.zeros((d, d))]),
+        rng.standard_normal((3, d)),
+    )
     thetas = np.full((3, d), np.nan)
     _core.solve_replicates(grams, targets, thetas)
     np.testing.assert_allclose(thetas[0], np.linalg.solve(V, targets[0]), rtol=1e-10)

@@ -37,8 +37,14 @@ def encoded(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def test_every_search_finds_the_first_of_the_best(level: str, arms: int, dim: int) -> None:
     rng = np.random.default_rng(dim)
     for digits in (0, 16):  # many ties, and none
-        rows, thetas = np.round(rng.standard_normal((arms, dim)), digits), np.round(rng.standard_normal((dim, 20)), digits)
-        by_coordinate, columns = np.ascontiguousarray(rows.T), [column.copy() for column in thetas.T]
+        rows, thetas = (
+            np.round(rng.standard_normal((arms, dim)), digits),
+            np.round(rng.standard_normal((dim, 20)), digits),
+        )
+        by_coordinate, columns = (
+            np.ascontiguousarray(rows.T),
+            [column.copy() for column in thetas.T],
+        )
         known = encoded(rows)
         expected = [int(np.argmax(scores_of(rows, theta))) for theta in columns]
         assert [_core.scan_arms(rows, theta) for theta in columns] == expected
@@ -87,10 +93,25 @@ BAD_CALLS = {
     "theta too long": (_core.scan_arms, (ROWS, np.zeros(4)), ValueError, "`theta`"),
     "other codes": (_core.find_best_arm, (ROWS, TABLE, CODES[1:], ROWS[0]), ValueError, "`codes`"),
     "other table": (_core.find_best_arm, (ROWS, TABLE[:3], CODES, ROWS[0]), ValueError, "`table`"),
-    "transposed": (_core.scan_arms, (np.asfortranarray(np.ones((3, 2))), np.zeros(2)), TypeError, "scan_arms"),
-    "single precision": (_core.greedy_arm, (ROWS[0].astype(np.float32), ROWS), TypeError, "greedy_arm"),
+    "transposed": (
+        _core.scan_arms,
+        (np.asfortranarray(np.ones((3, 2))), np.zeros(2)),
+        TypeError,
+        "scan_arms",
+    ),
+    "single precision": (
+        _core.greedy_arm,
+        (ROWS[0].astype(np.float32), ROWS),
+        TypeError,
+        "greedy_arm",
+    ),
     "theta too short": (_core.greedy_arm, (ROWS[0][:2], ROWS), ValueError, "`theta`"),
-    "chosen too short": (_core.greedy_arms, (ROWS, ROWS, np.zeros(2, np.int64), np.zeros(3)), ValueError, "`chosen`"),
+    "chosen too short": (
+        _core.greedy_arms,
+        (ROWS, ROWS, np.zeros(2, np.int64), np.zeros(3)),
+        ValueError,
+        "`chosen`",
+    ),
 }
 
 

@@ -1,0 +1,275 @@
+"""Bad calls of every binding of `ensample._core`: each returns or raises TypeError or ValueError, and never faults.
+
+`python tests/core/fuzz.py --calls 1000000` calls all bindings so often in all, each in a process of its own, and says which
+call ended a process. `make sanitize` runs it on a build with the address sanitizer.
+"""
+
+import argparse
+import gc
+import mmap
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from core.calls import Arguments, bindings, call, table, values_in
+
+__all__ = ["bad_arguments", "misbehaviour"]
+
+GUARD = 32  # items before and after an array that nobody may write to
+SLOW = 20.0  # seconds of a call
+WHOLE = [-1, 0, 1, 2, 7, 1 << 31, -(1 << 31), (1 << 62) + 1, (1 << 63) - 1, -(1 << 63), 1 << 64]
+FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 5e-324, 1e308, -1e308, 1e-300, 0.5]
+OTHERS = [None, True, 3, 2.5, "text", b"bytes", (), [1.0, 2.0], {}, object(), np.float64(1.0), np.array(1.0), 1j]
+DTYPES = ["f8", "f4", ">f8", "i8", "i4", "i2", "u1", "u8", "?", "c16", "O", "U3", "M8[s]", "f8,i4"]
+BIT_GENERATORS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
+
+Change = Callable[[Any, np.random.Generator], Any]
+
+
+def pick(rng: np.random.Generator, choices: Any) -> Any:
+    return choices[int(rng.integers(len(choices)))]
+
+
+# --- Changes of one argument ------------------------------------------------------------------------------------------------
+
+
+def resized(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    shape = list(array.shape)
+    axis = int(rng.integers(len(shape)))
+    shape[axis] = max(0, pick(rng, [0, 1, 2, shape[axis] - 1, shape[axis] + 1, 2 * shape[axis], 65]))
+    return np.resize(array, shape) if array.size else np.zeros(shape, array.dtype)
+
+
+def reshaped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return pick(rng, [array.ravel(), array[None], array[..., None], array.reshape(-1, 1), array.reshape(1, -1), array.T])
+
+
+def restrided(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    twice = np.repeat(np.repeat(array, 2, axis=0), 2, axis=-1)[::2, ...][..., ::2]
+    return pick(
+        rng, [twice, array[::-1], array[..., ::-1], np.asfortranarray(array), np.broadcast_to(array.ravel()[:1], array.shape)]
+    )
+
+
+def retyped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    dtype = np.dtype(pick(rng, DTYPES))
+    with np.errstate(all="ignore"):
+        try:
+            return array.astype(dtype)
+        except (TypeError, ValueError):
+            return np.zeros(array.shape, dtype)
+
+
+def misaligned(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    room = np.zeros(array.nbytes + 1, np.uint8)
+    moved = room[1:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
+
+
+def read_only(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    array = array.copy()
+    array.setflags(write=False)
+    return array
+
+
+def other_values(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One item or all of them: numbers outside every range, or the largest that the array has, and one more."""
+    array = array.copy()
+    if not array.size:
+        return array
+    where = slice(None) if rng.random() < 0.3 else int(rng.integers(array.size))
+    if array.dtype.kind == "f":
+        array.flat[where] = pick(rng, FLOATS)
+    elif array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        value = pick(rng, [*WHOLE, int(array.max()) + 1, int(array.min()) - 1, int(array.flat[0])])
+        array.flat[where] = min(max(value, limits.min), limits.max)
+    elif array.dtype.kind == "b":
+        array.flat[where] = True
+    return array
+
+
+def subclassed(array: np.ndarray, rng: np.random.Generator) -> Any:
+    return np.ma.masked_array(array, array != array)
+
+
+ARRAYS: list[Change] = [
+    resized,
+    resized,
+    reshaped,
+    restrided,
+    retyped,
+    misaligned,
+    read_only,
+    other_values,
+    other_values,
+    subclassed,
+]
+
+
+def changed_tuple(value: Any, rng: np.random.Generator) -> Any:
+    """A named tuple with one field changed or missing, or its fields without their names."""
+    if not value or not hasattr(value, "_fields"):
+        return pick(rng, OTHERS)
+    if rng.random() < 0.1:
+        return tuple(value)
+    place = int(rng.integers(len(value)))
+    fields = list(value)
+    fields[place] = changed(fields[place], rng)
+    return type(value)(*fields)
+
+
+def changed(value: Any, rng: np.random.Generator) -> Any:
+    if rng.random() < 0.07:
+        return pick(rng, OTHERS)
+    if isinstance(value, np.ndarray) and value.ndim:
+        return pick(rng, ARRAYS)(value, rng)
+    if isinstance(value, tuple):
+        return changed_tuple(value, rng)
+    if isinstance(value, np.random.Generator):
+        return pick(rng, [None, value.bit_generator, np.random, np.random.Generator(pick(rng, BIT_GENERATORS)(1))])
+    if isinstance(value, bool | np.bool_):
+        return not value
+    if isinstance(value, int | np.integer):
+        return pick(rng, [*WHOLE, int(value) + 1, int(value) - 1, float(value)])
+    if isinstance(value, float):
+        return pick(rng, FLOATS)
+    return pick(rng, OTHERS)
+
+
+def bad_arguments(arguments: Arguments, rng: np.random.Generator) -> Arguments:
+    """Return the arguments with one or two of them changed, left out or added: some are still valid."""
+    arguments = dict(arguments)
+    names = list(arguments)
+    for _ in range(1 + int(rng.random() < 0.3) if names else 0):
+        name = pick(rng, names)
+        if rng.random() < 0.01:
+            arguments.pop(name, None)
+        elif name in arguments:
+            arguments[name] = changed(arguments[name], rng)
+    return arguments
+
+
+# --- One call ---------------------------------------------------------------------------------------------------------------
+
+
+def guarded(value: Any, guards: list[np.ndarray]) -> Any:
+    """Copy arrays into the middle of larger ones, whose ends are known."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(guarded(item, guards) for item in value))
+    plain = type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned and not value.dtype.hasobject
+    if not plain or not value.flags.writeable or value.dtype.kind not in "fiub":
+        return value
+    room = np.empty(value.size + 2 * GUARD, value.dtype)
+    room.view(np.uint8)[:] = 0xA5
+    inside = room[GUARD : GUARD + value.size].reshape(value.shape)
+    inside[...] = value
+    guards.append(room)
+    return inside
+
+
+def is_overwritten(room: np.ndarray) -> bool:
+    ends = np.concatenate([room[:GUARD], room[room.size - GUARD :]])
+    return bool((ends.view(np.uint8) != 0xA5).any())
+
+
+def misbehaviour(name: str, seed: int, guard: bool = True) -> str | None:
+    """Make a bad call and say what is wrong with what it did, if something is."""
+    rng = np.random.default_rng(seed)
+    arguments = bad_arguments(table_of_makers()[name](rng), rng)
+    guards: list[np.ndarray] = []
+    if guard:
+        arguments = {name: guarded(value, guards) for name, value in arguments.items()}
+    before = [item for item in values_in(arguments) if isinstance(item, tuple)]
+    started = time.monotonic()
+    try:
+        call(name, arguments)
+    except (TypeError, ValueError, MemoryError):
+        after = [item for item in values_in(arguments) if isinstance(item, tuple)]
+        if before != after:
+            return "an error, and arrays that have changed"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    if any(is_overwritten(room) for room in guards):
+        return "memory beside an array was written to"
+    return "too slow" if time.monotonic() - started > SLOW else None
+
+
+MAKERS: dict[str, Any] = {}
+
+
+def table_of_makers() -> dict[str, Any]:
+    if not MAKERS:
+        MAKERS.update(table())
+    return MAKERS
+
+
+# --- Very many calls --------------------------------------------------------------------------------------------------------
+
+
+def run_calls(name: str, first: int, last: int, place: Path) -> None:
+    """Make calls and write the number of each to a file before it is made."""
+    np.seterr(all="ignore")
+    with place.open("r+b") as file, mmap.mmap(file.fileno(), 8) as at:
+        for seed in range(first, last):
+            at[:8] = seed.to_bytes(8, "little")
+            if found := misbehaviour(name, seed, guard=not os.environ.get("ENSAMPLE_SANITIZED")):
+                print(f"{name} {seed}: {found}", flush=True)
+            if seed % 10_000 == 0:
+                gc.collect()
+
+
+def fuzz_binding(name: str, first: int, last: int) -> int:
+    """Run calls in processes; go on behind each call that ends one. Return the number of faults."""
+    faults = 0
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "at")
+        while first < last:
+            place.write_bytes(first.to_bytes(8, "little"))
+            command = [sys.executable, __file__, "--binding", name, "--first", str(first), "--last", str(last)]
+            done = subprocess.run([*command, "--place", str(place)], capture_output=True, text=True, check=False)
+            print(done.stdout, end="")
+            faults += len(done.stdout.splitlines())
+            if done.returncode == 0:
+                return faults
+            seed = int.from_bytes(place.read_bytes(), "little")
+            print(f"{name} {seed}: the process ended with {done.returncode}\n{done.stderr[-3000:]}", flush=True)
+            faults, first = faults + 1, seed + 1
+            if faults >= 20:
+                print(f"{name}: so many faults are enough")
+                return faults
+    return faults
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=1_000_000, help="of all bindings together")
+    parser.add_argument("--binding", help="only this one")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first call")
+    parser.add_argument("--last", type=int)
+    parser.add_argument("--place", type=Path)
+    given = parser.parse_args()
+    if given.place:
+        return run_calls(given.binding, given.first, given.last, given.place)
+    names = [given.binding] if given.binding else bindings()
+    share, faults, started = -(-given.calls // len(names)), 0, time.monotonic()
+    for number, name in enumerate(names, 1):
+        faults += fuzz_binding(name, given.first, given.last or given.first + share)
+        print(f"{number} of {len(names)}: {name}, {share:,} calls, {time.monotonic() - started:.0f} s", flush=True)
+    print(f"{faults} faults in {share * len(names):,} calls")
+    sys.exit(faults > 0)
+
+
+if __name__ == "__main__":
+    main()
