@@ -163,7 +163,10 @@ nb::object shift_mean(State state, Floats1 total) {
   const std::size_t d = dim_of_state(state);
   require(total.shape[0] == d, "total", "one number for each feature of the state");
   NewArray<double, 1> theta(d);
-  kernels->linear.shift_mean(view_of(state), span_of(total), span_of(theta.view));
+  {
+    KernelScope scope;
+    kernels->linear.shift_mean(view_of(state), span_of(total), span_of(theta.view));
+  }
   return theta.object;
 }
 
