@@ -28,14 +28,17 @@ std::size_t check_sums(const Floats2& sums, std::size_t d) {
 }
 
 void learn_members(State state, Array2<double> sums, Floats1 x, double y, Floats1 z, std::optional<Floats2> fresh,
-                   OptionalOrigin origin, OptionalScales scales, double strength, bool sizes_given, bool intercept) {
+                   OptionalOrigin origin, std::optional<Array2<double>> root, OptionalScales scales, double strength,
+                   bool sizes_given, bool intercept) {
   const std::size_t d = dim_of_state(state), m = check_sums({sums.data, {sums.shape[0], sums.shape[1]}}, d);
   require(z.shape[0] == m, "z", "one number for each member");
   if (fades(state)) require(fresh && fresh->shape[0] == d && fresh->shape[1] == m, "fresh", "[d, m] where the past fades");
+  if (root) check_square(*root, d, "root");
   const auto observed = observation_of(x, y, origin, d);
   const auto learning = learning_of(scales, d, strength, sizes_given, intercept);
   KernelScope scope;
-  kernels->linear.learn_members(view_of(state), view_of(sums), span_of(z), fresh ? view_of(*fresh) : ConstMatrix{}, observed, learning);
+  kernels->linear.learn_members(view_of(state), view_of(sums), span_of(z), fresh ? view_of(*fresh) : ConstMatrix{},
+                                root ? view_of(*root) : Matrix{}, observed, learning);
 }
 
 void learn_history(State state, Array2<double> root, Array1<std::int64_t> pulls, std::int64_t arm, Floats1 x, double y,
@@ -219,8 +222,8 @@ void bind_linear(nb::module_& module) {
   module.def("learn_ridge", &learn_ridge, "state"_a, "x"_a, "y"_a, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false,
              "intercept"_a = false, "Take in an observation, and do what is due after it.");
   module.def("learn_members", &learn_members, "state"_a, "sums"_a, "x"_a, "y"_a, "z"_a, "fresh"_a = none, "origin"_a = none,
-             "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
-             "`learn_ridge`, perturbing member j by x z[j].");
+             "root"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
+             "`learn_ridge`, perturbing member j by x z[j], and keeping a root of sum x x' where one is given.");
   module.def("learn_history", &learn_history, "state"_a, "root"_a, "pulls"_a, "arm"_a, "x"_a, "y"_a, "scales"_a = none,
              "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
              "`learn_ridge`, keeping an upper triangular root of sum x x', and pull counts (arm -1: none).");

@@ -22,7 +22,7 @@ struct FreshDraws {
 /// `state` is a ridge regression's (ridge_state.hpp).
 struct LinearKernels {
   void (*learn_ridge)(Matrix state, const Observation& observed, const ScaleLearning& learning);
-  void (*learn_members)(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, const Observation& observed,
+  void (*learn_members)(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, Matrix root, const Observation& observed,
                         const ScaleLearning& learning);
   void (*learn_history)(Matrix state, Matrix root, std::span<std::int64_t> pulls, std::int64_t arm, const Observation& observed,
                         const ScaleLearning& learning);

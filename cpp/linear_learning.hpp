@@ -26,18 +26,6 @@ inline void learn_ridge(Matrix state, const Observation& observed, const ScaleLe
   from_origin(ridge, observed, [&](ConstVector x, double y) { settle(ridge, learning, !observe(ridge, x, y)); });
 }
 
-/// One round of Algorithm 1: perturb member j by x z_j. `fresh` [d, m] are draws of W where the past fades, else empty.
-inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, const Observation& observed,
-                          const ScaleLearning& learning) {
-  RidgeState ridge(state);
-  from_origin(ridge, observed, [&](ConstVector x, double y) {
-    if (ridge.fades()) fade_members(ridge, sums, fresh);
-    const bool is_fresh = observe(ridge, x, y);
-    perturb(ridge, sums, x, z);
-    settle(ridge, learning, !is_fresh);
-  });
-}
-
 /// Update R with R'R = sum x x'; where the past fades it does in R too.
 inline void add_to_root(const RidgeState& ridge, Matrix root, ConstVector x) {
   if (ridge.fades()) {
@@ -47,6 +35,20 @@ inline void add_to_root(const RidgeState& ridge, Matrix root, ConstVector x) {
   }
   Buffer<double> scratch(x.size(), Fill::none);
   rotate(root, x, {scratch.data(), x.size()});
+}
+
+/// One round of Algorithm 1: perturb member j by x z_j. `fresh` [d, m] are draws of W where the past fades, else empty; `root` is
+/// one of sum x x', or empty.
+inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, Matrix root, const Observation& observed,
+                          const ScaleLearning& learning) {
+  RidgeState ridge(state);
+  from_origin(ridge, observed, [&](ConstVector x, double y) {
+    if (root.rows > 0) add_to_root(ridge, root, x);
+    if (ridge.fades()) fade_members(ridge, sums, fresh);
+    const bool is_fresh = observe(ridge, x, y);
+    perturb(ridge, sums, x, z);
+    settle(ridge, learning, !is_fresh);
+  });
 }
 
 /// Keep a root of sum x x', and pull counts; arm -1 is none that is counted.

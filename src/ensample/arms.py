@@ -30,9 +30,9 @@ from ensample.types import ArrayLike, FloatArray
 __all__ = ["ApproximateArms", "Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
 
 FEW = 4096  # standing arms whose rows are kept one by one
-SMALL = 1 << 12  # features of all arms together that are turned at once: more are when somebody asks, as networks never do
+SMALL = 1 << 12  # features of all arms together that are transposed at once: more are when somebody asks, as networks never do
 LARGE = 1 << 20  # features of all arms together from which on the best arm is searched for
-MADE = ("_lent", "by_coordinate", "each", "search", "searched")  # from the rows
+MADE = ("by_coordinate", "each", "search", "searched")  # from the rows
 BLOCK = 1 << 14  # arms handled together where all of them would take too much room
 
 
@@ -43,7 +43,6 @@ class Offer(ABC):
     rows: FloatArray | None = None  # [K, dim] where arms are listed and so numbered
     by_coordinate: FloatArray  # [dim, K], as the kernels read it; where arms are listed
     each: "Sequence[FloatArray] | FloatArray"  # the rows one by one, [dim] each; where arms are listed
-    _lent: FloatArray  # `by_coordinate` to kernels that run every round: numba takes longer to know an array as read-only
     searched = False  # whether arms are so many that the best is searched for
     search: Any = None  # how, where it is (`models.search`)
 
@@ -72,19 +71,18 @@ class Rows(Offer):
         self.each = self.rows
         self.searched = self.rows.size >= LARGE
         if self.rows.size < SMALL and not self.searched:
-            self._turn()
+            self._transpose()
 
-    def _turn(self) -> None:
-        self._lent = np.array(self.rows.T, order="C")
-        self.by_coordinate = self._lent.view()
+    def _transpose(self) -> None:
+        self.by_coordinate = np.array(self.rows.T, order="C")
         self.by_coordinate.setflags(write=False)
 
     def __getattr__(self, name: str) -> Any:
         """What many arms have not from the beginning."""
-        if name not in ("_lent", "by_coordinate") or "rows" not in vars(self):
+        if name != "by_coordinate" or "rows" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self._turn()
-        return vars(self)[name]
+        self._transpose()
+        return self.by_coordinate
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in MADE}

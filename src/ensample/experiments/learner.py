@@ -25,8 +25,8 @@ class TrustedRows(Rows):
     def __init__(self, by_coordinate: FloatArray) -> None:
         self.rows = np.ascontiguousarray(by_coordinate.T)
         self.dim = len(by_coordinate)
-        self._lent, self.by_coordinate = by_coordinate, by_coordinate.view()
-        self.by_coordinate.setflags(write=False)  # kernels are compiled for one kind of arrays
+        self.by_coordinate = by_coordinate.view()
+        self.by_coordinate.setflags(write=False)
         self.rows.setflags(write=False)
         self.each = self.rows
 

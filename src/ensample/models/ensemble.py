@@ -3,12 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Offer
 from ensample.calibration import Unknown
-from ensample.kernels.ballot import ballot
-from ensample.kernels.ensemble import choose, estimate, estimates, total_of
-from ensample.kernels.learning import learn, learn_fading
 from ensample.models.linear import LinearModel, best_for
+from ensample.models.model import Model
 from ensample.models.search import greedy_arm, greedy_arms
 from ensample.perturbations import InitialLaw, Perturbation, drawn
 from ensample.randomness import Address, Stream
@@ -23,10 +22,11 @@ KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
 class LinearEnsemble(LinearModel):
     """theta^j = theta_hat + V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j: what Algorithm 1 minimises, for all members.
 
-    Where the past fades S^j does too, and is fed by fresh draws of W so that its covariance follows V (`learn_fading`).
+    Where the past fades S^j does too, and is fed by fresh draws of W so that its covariance follows V.
     """
 
     size: int
+    root: FloatArray | None = None  # R with R'R = sum x x', of ensembles that keep one [d, d]
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class LinearEnsemble(LinearModel):
         W = self._vectors(Stream.INITIAL, 0)
         zeros = np.zeros((dim, size))
         parts = (W, zeros) if self.unknown is None else (zeros, zeros, W)
-        self.sums = np.vstack(parts)  # S^j, a column a member, as `kernels.ensemble` has it [2d or 3d, m]
+        self.sums = np.vstack(parts)  # S^j, a column a member (cpp/ensemble.hpp) [2d or 3d, m]
         self.rows_per_block = max(1, ROW_BLOCK // size)
         self._blocks: dict[int, list[FloatArray]] = {}
         self._ones = np.ones(dim)
@@ -62,7 +62,7 @@ class LinearEnsemble(LinearModel):
         return self.boldness * self.sigma
 
     def theta(self, member: int) -> FloatArray:
-        return estimate(self.state, total_of(self.state, self.sums, self.inflation, member))
+        return _core.member_theta(self.state, self.sums, self.inflation, member)
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is None:
@@ -70,14 +70,14 @@ class LinearEnsemble(LinearModel):
         if offer.searched:
             arm = greedy_arm(self.theta(member), self.in_known_units(offer))
         elif self.plain:
-            arm = choose(self.state, self.sums, 1.0, member, offer._lent)
+            arm = _core.best_arm_of_member(self.state, self.sums, 1.0, member, offer.by_coordinate)
         else:
             known = self.in_known_units(offer)
-            arm = choose(self.state, self.sums, self.inflation, member, known._lent)
+            arm = _core.best_arm_of_member(self.state, self.sums, self.inflation, member, known.by_coordinate)
         return arm, offer.each[arm]
 
     def thetas(self) -> FloatArray:
-        return estimates(self.state, self.sums, self.inflation)
+        return _core.member_thetas(self.state, self.sums, self.inflation)
 
     def estimates(self, round: int) -> FloatArray:
         return np.ascontiguousarray(self.thetas().T)
@@ -91,17 +91,16 @@ class LinearEnsemble(LinearModel):
         """Each member's greedy arm among the columns of [d, K], without its theta: [m]. As `votes`, but for rounding."""
         known = self.unknown is not None and self.unknown.sizes is None
         sizes = self.known.sizes if known else self._ones
-        return ballot(self.state, self.sums, self.inflation, by_coordinate, sizes)
+        return _core.vote(self.state, self.sums, self.inflation, by_coordinate, sizes)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         first, rows = self._near
         if not first <= round < first + len(rows):
             first, rows = self._near = self._around(round)
-        if self.rate > 0.0:
-            fresh = self._vectors(Stream.FADING, round)
-            learn_fading(self.state, self.sums, fresh, x, y, rows[round - first])
-        else:
-            learn(self.state, self.sums, x, y, rows[round - first])
+        fresh = self._vectors(Stream.FADING, round) if self.rate > 0.0 else None
+        _core.learn_members(self.state, self.sums, x, y, rows[round - first], fresh, self.origin, self.root, *self.learning)
+
+    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "sums": self.sums}

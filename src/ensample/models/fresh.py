@@ -6,27 +6,30 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.calibration import Unknown
-from ensample.kernels.fresh import candidates, fresh_votes, learn_fresh, learn_fresh_with_constant
 from ensample.memory import check_memory
 from ensample.models.description import EnsemblePlan
 from ensample.models.generalized import GeneralizedLinear
 from ensample.models.intercept import WithIntercept, prior_with_constant
 from ensample.models.linear import LinearModel
+from ensample.models.model import Model
 from ensample.models.search import greedy_arms
 from ensample.models.streamed import Streamed
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["FreshEnsemble", "FreshStream", "FreshWithIntercept"]
+__all__ = ["AGED_AT", "AGE_OF_PRIOR", "FreshEnsemble", "FreshStream", "FreshWithIntercept"]
+
+AGE_OF_PRIOR, AGED_AT = 0, 1  # entries of `ages`: A, and n_b; 0 before the first observation (cpp/fresh.hpp)
 
 
 class FreshEnsemble(LinearModel):
     """theta^j = theta_hat + V^-1 S^j with S^1, ..., S^m drawn for each round; the first member acts.
 
     S^j has the law of W + sum_i X_i Z_i by Gaussian perturbations, those of older observations being larger where they age
-    (`kernels.fresh`). So nothing of a member is kept, and an observation takes O(d^2). `at(round)` is the ensemble of a round.
+    (cpp/fresh.hpp). So nothing of a member is kept, and an observation takes O(d^2). `at(round)` is the ensemble of a round.
     """
 
     is_fresh: ClassVar[bool] = True
@@ -43,7 +46,7 @@ class FreshEnsemble(LinearModel):
         self.initial_scale = self.scale_of_prior(plan)
         self.root = np.zeros((dim, dim))
         self.gram_root = np.zeros((dim if self.ageing > 0.0 else 0, dim))
-        self.ages = np.zeros(2)
+        self.ages = np.zeros(2)  # of the prior, and when all was aged last: see AGE_OF_PRIOR, AGED_AT
         self._drawn: tuple[FloatArray, FloatArray] | None = None
         self._ones = np.ones(dim)
 
@@ -91,7 +94,8 @@ class FreshEnsemble(LinearModel):
 
     def members(self, count: int) -> FloatArray:
         """Return theta^j of the round's first members: [count, d]."""
-        return candidates(self.state, self.root, self.ages, *self.scales_of_draws(), *self.draws(count))
+        age = self.ages[AGE_OF_PRIOR]
+        return _core.fresh_thetas(self.state, self.root, age, *self.scales_of_draws(), *self.draws(count))
 
     def theta(self, member: int) -> FloatArray:
         theta: FloatArray = self.members(member + 1)[member]
@@ -113,11 +117,14 @@ class FreshEnsemble(LinearModel):
         """Return each member's greedy arm among the columns of [d, K], without its theta: [m]. As `votes`, but for rounding."""
         known = self.unknown is not None and self.unknown.sizes is None
         sizes = self.known.sizes if known else self._ones
-        drawn = self.draws(self.size)
-        return fresh_votes(self.state, self.root, self.ages, *self.scales_of_draws(), *drawn, by_coordinate, sizes)
+        age, drawn = self.ages[AGE_OF_PRIOR], self.draws(self.size)
+        return _core.vote_fresh(self.state, self.root, age, *self.scales_of_draws(), *drawn, by_coordinate, sizes)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        learn_fresh(self.state, self.root, self.gram_root, self.ages, self.ageing, x, y)
+        state, root, gram_root, ages = self.state, self.root, self.gram_root, self.ages
+        _core.learn_fresh(state, root, gram_root, ages, self.ageing, x, y, self.origin, *self.learning)
+
+    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "gram_root": self.gram_root, "ages": self.ages}
@@ -129,9 +136,6 @@ class FreshWithIntercept(WithIntercept, FreshEnsemble):
     def __init__(self, dim: int, prior: float | Unknown, plan: EnsemblePlan, address: Address) -> None:
         FreshEnsemble.__init__(self, dim + 1, prior_with_constant(dim, prior), plan, address)
         self.origin = np.zeros(1)
-
-    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        learn_fresh_with_constant(self.state, self.root, self.gram_root, self.ages, self.origin, self.ageing, x, y)
 
 
 class FreshStream(Streamed, FreshEnsemble):

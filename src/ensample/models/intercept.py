@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from ensample.arms import Offer
 from ensample.calibration import Unknown
-from ensample.kernels.calibration import FREE
-from ensample.kernels.learning import learn_with_constant
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.linear import LinearModel, best_for
+from ensample.models.ridge import FREE_PRIOR
 from ensample.models.search import greedy_arms
 from ensample.perturbations import InitialLaw, Perturbation
 from ensample.randomness import Address
@@ -82,12 +81,9 @@ class EnsembleWithIntercept(WithIntercept, LinearEnsemble):
         LinearEnsemble.__init__(self, dim + 1, prior_with_constant(dim, prior), size, initial, reward, address, boldness)
         self.origin = np.zeros(1)
         if self.unknown is None:
-            self.sums[dim] *= math.sqrt(FREE)  # W^j has the covariance of the prior
-
-    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        learn_with_constant(self.state, self.sums, self.origin, x, y, self.perturbations(round))
+            self.sums[dim] *= math.sqrt(FREE_PRIOR)  # W^j has the covariance of the prior
 
 
 def prior_with_constant(dim: int, prior: float | Unknown) -> FloatArray | Unknown:
     """Return the prior of features and constant: lam for the features, next to nothing for the constant [dim + 1]."""
-    return np.append(np.full(dim, prior), FREE * prior) if isinstance(prior, float) else prior
+    return np.append(np.full(dim, prior), FREE_PRIOR * prior) if isinstance(prior, float) else prior

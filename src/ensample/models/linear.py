@@ -6,17 +6,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Offer, Rows, blocks
 from ensample.calibration import Calibration, Unknown
 from ensample.checks import are_within, has_tiny, vector, whole
-from ensample.kernels.calibration import GROWTH, Scales, calibrate_if_due, first_prior, new_scales, scale_views
-from ensample.kernels.fading import take_in
-from ensample.kernels.ridge import Ridge, new_ridge, polish_alone, views
 from ensample.models.model import Model
+from ensample.models.ridge import GROWTH, Ridge, Scales, first_prior, new_ridge, new_scales, ridge_views, scale_views
 from ensample.models.search import greedy_arm
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["LinearModel"]
+
+VIEWS = "parts", "known", "learning"  # attributes that share memory with others
+
+ScaleLearning = tuple[FloatArray | None, float, bool, bool]
+"""How the core learns the scales: `scales`, `strength`, `sizes_given`, `intercept`."""
+
+NOTHING: ScaleLearning = None, 0.0, False, False
 
 
 class LinearModel(Model):
@@ -24,13 +30,14 @@ class LinearModel(Model):
 
     size: int | None = 1
     whole: ClassVar[bool] = True
+    origin: FloatArray | None = None  # the first reward, where there is an intercept [1]
     weighted: ClassVar[bool] = False
     """Whether V and b are sums over observations that have weights: not those of the log as it is."""
 
     def __init__(self, dim: int, prior: float | FloatArray | Unknown, rate: float = 0.0) -> None:
         """`prior` is V before the first observation: lam, or its diagonal [d]; or what is to be learned of the scales.
 
-        `rate`: at which the past fades, log 2 / half-life (`kernels.fading`).
+        `rate`: at which the past fades, log 2 / half-life (cpp/ridge_state.hpp).
         """
         self.dim = dim
         self.rate = rate
@@ -40,20 +47,22 @@ class LinearModel(Model):
             self.scales = new_scales(sizes, prior.lam)
             prior = first_prior(sizes, prior.lam, prior.intercept)
         self.given = prior  # V before the first observation
-        self.state = new_ridge(dim, prior, rate)  # the kernels change it in place
-        self._look()
+        self.state = new_ridge(dim, prior, rate)  # the core changes it in place
+        self._make_views()
 
-    def _look(self) -> None:
-        self.parts: Ridge = views(self.state)
+    def _make_views(self) -> None:
+        self.parts: Ridge = ridge_views(self.state)
+        self.learning: ScaleLearning = NOTHING
         if self.unknown is not None:
             self.known: Scales = scale_views(self.scales)
+            self.learning = self.scales, self.unknown.lam, self.unknown.sizes is not None, self.unknown.intercept
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("parts", "known")}  # copies would be no views
+        return {name: value for name, value in vars(self).items() if name not in VIEWS}  # copies would be no views
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)
-        self._look()
+        self._make_views()
 
     @property
     def count(self) -> int:
@@ -86,26 +95,23 @@ class LinearModel(Model):
         if self.unknown is None:
             return None
         known = self.known
-        effective, count = float(known.effective[0]), int(known.asked[0])
+        effective, count = float(known.effective[0]), int(known.calibrated_at[0])
         return Calibration(
             self.sigma, math.sqrt(known.spread[0]) or 1.0, float(known.strength[0]), effective, count, known.sizes.copy()
         )
 
     def settle(self) -> None:
-        unknown, rough = self.unknown, math.isnan(self.parts.information[0])  # an observation has left it to us
-        if unknown is None:
-            if rough:
-                polish_alone(self.state)
-        elif rough or self._may_be_due(unknown):
-            standing = unknown.sizes is not None
-            calibrate_if_due(self.state, self.scales, standing, unknown.lam, unknown.intercept)
+        """Do what the core did not do at once: of models whose kernels leave it to this."""
+        unknown, is_stale = self.unknown, math.isnan(self.parts.information[0])
+        if is_stale or (unknown is not None and self._may_be_due(unknown)):
+            _core.settle(self.state, *self.learning, is_stale)
 
     def _may_be_due(self, unknown: Unknown) -> bool:
         """False where it is surely too early for new scales, as in most rounds: below 2^50 the product is exact.
 
         Elsewhere the kernel decides, as it does while there are features that were never seen.
         """
-        return self._lacks_sizes(unknown) or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.asked[0])
+        return self._lacks_sizes(unknown) or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.calibrated_at[0])
 
     def _lacks_sizes(self, unknown: Unknown) -> bool:
         """Return True if sizes of features are learned and some were never seen."""
@@ -153,7 +159,7 @@ class LinearModel(Model):
         return unknown is None or learned or not any(map(has_tiny, blocks(x)))
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        take_in(self.state, x, y)
+        _core.learn_ridge(self.state, x, y, *self.learning)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {"ridge": self.state} if self.unknown is None else {"ridge": self.state, "scales": self.scales}

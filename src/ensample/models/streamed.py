@@ -33,9 +33,7 @@ class Streamed(LinearModel):
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.link.check_reward(y)
         root, response = self.link.respond(self.state, x, y)
-        weighted = root * x
-        weighted.setflags(write=False)  # as features are: kernels are compiled for one kind
-        super().learn(round, arm, weighted, response)
+        super().learn(round, arm, root * x, response)
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
         return np.asarray(self.link.mean(rows @ self.theta(member)))

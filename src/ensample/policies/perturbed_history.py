@@ -8,14 +8,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms
 from ensample.calibration import AUTO
 from ensample.checks import instance
 from ensample.errors import InvalidArgument
-from ensample.kernels import ensemble
-from ensample.kernels.learning import remember
-from ensample.kernels.rows import add_rows
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
+from ensample.models.model import Model
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.generalized import EXACT, FollowedLeader, StreamLeader
 from ensample.policies.ledger import LogSink
@@ -137,7 +136,9 @@ class HistoryModel(DrawnModel):
         self.other_features: Callable[[], FloatArray]  # of observations that are no standing arm's; the policy says
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        remember(self.state, self.root, self.pulls, arm, x, y)
+        _core.learn_history(self.state, self.root, self.pulls, arm, x, y, *self.learning)
+
+    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "pulls": self.pulls}
@@ -148,7 +149,7 @@ class HistoryModel(DrawnModel):
         if self.unknown is not None:
             total *= np.sqrt(self.parts.prior)
         self._perturb(total, rng)
-        return ensemble.estimate(self.state, total if self.unknown is None else self.inflation * total)
+        return _core.shift_mean(self.state, total if self.unknown is None else self.inflation * total)
 
     @property
     def inflation(self) -> float:
@@ -157,11 +158,11 @@ class HistoryModel(DrawnModel):
     def _perturb(self, total: FloatArray, rng: Generator) -> None:
         """total += sum_i X_i Z_i."""
         if isinstance(self.law, Gaussian):
-            add_rows(total, self.root, self.law.draw(rng, total.shape))
+            _core.add_rows(total, self.root, self.law.draw(rng, total.shape))
             return
         if self.rows is not None:
             sums = drawn(self.law, self.law.draw_sum(rng, self.pulls), self.pulls.shape)
-            add_rows(total, self.rows, sums)
+            _core.add_rows(total, self.rows, sums)
         others = self.other_features()
         if len(others):
-            add_rows(total, others, drawn(self.law, self.law.draw(rng, len(others)), (len(others),)))
+            _core.add_rows(total, others, drawn(self.law, self.law.draw(rng, len(others)), (len(others),)))

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms
 from ensample.checks import number
-from ensample.kernels.learning import learn_rooted
 from ensample.models import LinearEnsemble
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import EnsembleRecipe
@@ -78,6 +77,8 @@ class RefreshedEnsembleSampling(EnsembleRecipe):
 class RefreshedEnsemble(LinearEnsemble):
     """Refresh number e draws from (seed, e)."""
 
+    root: FloatArray
+
     def __init__(self, recipe: RefreshedEnsembleSampling, dim: int, address: Address) -> None:
         self.laws = recipe.initial_law, recipe.reward_law
         super().__init__(dim, recipe.lam, recipe.size, *self.laws, address)
@@ -85,11 +86,7 @@ class RefreshedEnsemble(LinearEnsemble):
         self.root = np.zeros((dim, dim))  # R with R'R = sum x x'
         self.last = np.zeros(2)  # log(det V / lam^d) at the last refresh, and its number
 
-    def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        learn_rooted(self.state, self.sums, self.root, x, y, self.perturbations(round))
-
     def settle(self) -> None:
-        super().settle()
         if self.information - self.last[0] > self.threshold:
             self._refresh()
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ensample.checks import LARGEST_REWARD
-from ensample.kernels.fresh import AGE_OF_PRIOR, AGED_AT
 from ensample.models import FreshEnsemble, LinearEnsemble, LinearModel, Model
 from ensample.models.exact import ExactFit
+from ensample.models.fresh import AGE_OF_PRIOR, AGED_AT
 from ensample.models.intercept import WithIntercept
 from ensample.models.network_ensemble import NetworkEnsemble
 from ensample.perturbations import InitialLaw

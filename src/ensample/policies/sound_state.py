@@ -9,11 +9,8 @@ import numpy as np
 
 from ensample.calibration import Unknown
 from ensample.errors import SnapshotError
-from ensample.kernels.calibration import LEAST as LEAST_STRENGTH
-from ensample.kernels.calibration import MOST as MOST_STRENGTH
-from ensample.kernels.calibration import first_prior
-from ensample.kernels.ridge import Ridge
 from ensample.models import GeneralizedLinear, LinearModel
+from ensample.models.ridge import MAX_STRENGTH, MIN_STRENGTH, Ridge, first_prior
 from ensample.policies.policy import Policy
 from ensample.policies.sound_arrays import LARGEST_STATE, LAST_DIGIT, LEAST, SEVERAL, STIFF, checks_of
 from ensample.policies.soundness import ROUNDING, require
@@ -90,13 +87,14 @@ def check_range(policy: Policy) -> None:
 def check_scales(policy: Policy, model: LinearModel, unknown: Unknown) -> None:
     """What was learned of the scales, and the prior that follows from it."""
     known, n = model.known, policy.version
-    strength, asked, sizes = known.strength[:1], known.asked[:1], known.sizes
+    strength, calibrated_at, sizes = known.strength[:1], known.calibrated_at[:1], known.sizes
     ranges = {"noise": LARGEST_STATE, "spread": LARGEST_STATE, "effective": float(model.dim)}
     for name, most in ranges.items():
         value = getattr(known, name)[:1]
         require(f"state.scales: {name}", value, (value >= 0.0) & (value <= most), f"a number from 0 to {most:g}")
-    require("state.scales: asked", asked, (asked >= 0.0) & (asked <= n) & (asked == np.floor(asked)), f"0 to {n}")
-    possible = (strength == unknown.lam) if unknown.lam else (strength >= LEAST_STRENGTH) & (strength <= MOST_STRENGTH)
+    whole = (calibrated_at >= 0.0) & (calibrated_at <= n) & (calibrated_at == np.floor(calibrated_at))
+    require("state.scales: asked", calibrated_at, whole, f"0 to {n}")
+    possible = (strength == unknown.lam) if unknown.lam else (strength >= MIN_STRENGTH) & (strength <= MAX_STRENGTH)
     require("state.scales: strength", strength, possible, "the recipe's regularization, or one that can be learned")
     given = sizes >= 0.0 if unknown.sizes is None else sizes == unknown.sizes
     require("state.scales: sizes", sizes, given, "the root mean squares of the features")
@@ -141,5 +139,5 @@ def expect(part: str, values: FloatArray, good: BoolArray, expected: str) -> Non
 
 
 def low_part(high: FloatArray, low: FloatArray) -> BoolArray:
-    """Whether the pair is one that `kernels.exact` makes."""
+    """Return True if the pair is a double-double number."""
     return np.asarray(np.abs(low) <= LAST_DIGIT * np.abs(high) + LEAST)

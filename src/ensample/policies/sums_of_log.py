@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from ensample.kernels.calibration import next_time
-from ensample.kernels.fading import effective_count
+from ensample.models.ridge import effective_count, next_calibration
 from ensample.policies.decision import UNNUMBERED
 from ensample.policies.policy import Policy
 from ensample.policies.soundness import standing_features
@@ -35,12 +34,12 @@ def gram_of_log(policy: Policy) -> FloatArray:
 
 
 def aged_gram_of_log(policy: Policy, ageing: float) -> FloatArray:
-    """Return sum (1 + age) x x', the ages being those of `kernels.fresh`: [d, d]."""
+    """Return sum (1 + age) x x', the ages being those of fresh members: [d, d]."""
     X, rate, n, last = policy._ledger.log().features, policy.recipe.rate, policy.version, 1
     if policy.recipe.intercept:
         X = np.hstack([X, np.ones((len(X), 1))])
     added = np.zeros(n + 1)  # to all observations up to a number
-    while (count := max(last + 1, math.ceil(next_time(float(last), rate)))) <= n:
+    while (count := max(last + 1, math.ceil(next_calibration(float(last), rate)))) <= n:
         added[count] = ageing * math.log2(1.0 + (count - last) / effective_count(float(last), rate))
         last = count
     ages = np.cumsum(added[::-1])[::-1][1:]

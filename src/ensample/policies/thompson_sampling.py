@@ -7,15 +7,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms
 from ensample.calibration import AUTO
 from ensample.checks import boolean, instance
 from ensample.errors import InvalidArgument
-from ensample.kernels import ensemble
 from ensample.kernels.inflation import Inflation
-from ensample.kernels.learning import remember_rewards
-from ensample.kernels.rows import add_rows
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
+from ensample.models.model import Model
 from ensample.perturbations import GAUSSIAN, Gaussian
 from ensample.policies.generalized import EXACT, Laplace, StreamPosterior
 from ensample.policies.perturbed_history import HistoryModel
@@ -152,7 +151,9 @@ class ThompsonModel(DrawnModel):
         self.rewards = np.zeros(3)  # their number, mean and sum of squared deviations from it
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        remember_rewards(self.state, self.root, self.rewards, x, y)
+        _core.learn_posterior(self.state, self.root, self.rewards, x, y)
+
+    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "rewards": self.rewards}
@@ -160,8 +161,8 @@ class ThompsonModel(DrawnModel):
     def draw(self, round: int) -> FloatArray:
         g = self.address.generator(Stream.PERTURBATION, round).standard_normal(self.dim)
         total = np.zeros(self.dim)
-        add_rows(total, self.root, self._scale() * g)  # V^-1 R'g ~ N(0, V^-1)
-        return ensemble.estimate(self.state, total)
+        _core.add_rows(total, self.root, self._scale() * g)  # V^-1 R'g ~ N(0, V^-1)
+        return _core.shift_mean(self.state, total)
 
     def _scale(self) -> float:
         scale = self.recipe.scale_after(self.count)

@@ -1,0 +1,126 @@
+"""State of a live ridge regression, and of the scales learned with it: arrays that Python owns and the core changes."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.types import FloatArray
+
+__all__ = [
+    "FREE_PRIOR",
+    "GROWTH",
+    "MAX_STRENGTH",
+    "MIN_STRENGTH",
+    "Ridge",
+    "Scales",
+    "effective_count",
+    "first_prior",
+    "new_ridge",
+    "new_scales",
+    "next_calibration",
+    "ridge_views",
+    "scale_views",
+]
+
+FREE_PRIOR = 1e-15  # of an intercept, in observations: next to none, and V can be inverted before the first
+GROWTH = 1.25  # of the number of observations between two calibrations
+MIN_STRENGTH, MAX_STRENGTH = 1e-6, 1e6  # of lam where it is learned, for features of size 1
+VECTORS, FADING_VECTORS = 9, 2  # rows of a ridge regression's state beside its three matrices; more where the past fades
+SCALES = 6  # rows of what is learned of the scales
+
+
+class Ridge(NamedTuple):
+    """Views into one [3d + 9, d] array, or [3d + 11, d] where the past fades (cpp/ridge_state.hpp)."""
+
+    gram: FloatArray  # V [d, d]
+    gram_low: FloatArray  # what V is beyond the digits of a double [d, d]
+    inverse: FloatArray  # V^-1 [d, d]
+    target: FloatArray  # b [d]
+    target_low: FloatArray  # [d]
+    mean: FloatArray  # theta_hat [d]
+    seen: FloatArray  # in its first entry: the number of observations
+    information: FloatArray  # in its first entry: log(det V / det prior)
+    prior: FloatArray  # the diagonal of V before the first observation [d]
+    gain: FloatArray  # scratch: V^-1 x of the last observation, as it was before it [d]
+    squares: FloatArray  # in its first entries: sum y^2, high and low, of two rows [2, d]
+    lengths: FloatArray  # sum x_i^2 of all that was seen, where the past fades [0 or 1, d]
+    rate: FloatArray  # in its first entry: at which rate it does, log 2 / half-life [0 or 1, d]
+
+
+def ridge_views(state: FloatArray) -> Ridge:
+    """Return the parts of a state."""
+    d = state.shape[1]
+    vectors = state[3 * d :]
+    target, target_low, mean, seen, information, prior, gain = vectors[:7]
+    return Ridge(
+        gram=state[:d],
+        gram_low=state[d : 2 * d],
+        inverse=state[2 * d : 3 * d],
+        target=target,
+        target_low=target_low,
+        mean=mean,
+        seen=seen,
+        information=information,
+        prior=prior,
+        gain=gain,
+        squares=vectors[7:9],
+        lengths=vectors[9:10],
+        rate=vectors[10:],
+    )
+
+
+def new_ridge(dim: int, prior: float | FloatArray, rate: float = 0.0) -> FloatArray:
+    """Return a state before its first observation, V the diagonal matrix `prior`: a number, or [d].
+
+    The past fades if rate > 0.
+    """
+    state = np.zeros((3 * dim + VECTORS + (FADING_VECTORS if rate > 0.0 else 0), dim))
+    ridge = ridge_views(state)
+    ridge.rate[:, 0] = rate
+    ridge.prior[:] = prior
+    np.fill_diagonal(ridge.gram, ridge.prior)
+    np.fill_diagonal(ridge.inverse, 1.0 / ridge.prior)
+    return state
+
+
+class Scales(NamedTuple):
+    """What is learned of the scales: views into one [6, d] array; numbers are in the first entry of their row."""
+
+    sizes: FloatArray  # root mean squares of the features, 0 for one that was never seen [d]
+    noise: FloatArray  # sigma^2; 0 before the first reward that is not 0
+    spread: FloatArray  # tau^2, of the parameter for features of size 1
+    effective: FloatArray  # gamma, the effective number of parameters
+    strength: FloatArray  # lam = sigma^2 / tau^2, within bounds
+    calibrated_at: FloatArray  # number of observations at the last calibration
+
+
+def scale_views(scales: FloatArray) -> Scales:
+    """Return the parts of what is learned of the scales."""
+    return Scales(*scales)
+
+
+def new_scales(sizes: FloatArray, lam: float) -> FloatArray:
+    """Return the scales before the first observation; lam > 0 is kept, else it begins at 1."""
+    scales = np.zeros((SCALES, sizes.size))
+    scales[0] = sizes
+    scale_views(scales).strength[0] = lam or 1.0
+    return scales
+
+
+def first_prior(sizes: FloatArray, lam: float, intercept: bool) -> FloatArray:
+    """Return the diagonal of V before the first observation: [d]."""
+    prior: FloatArray = (lam or 1.0) * np.where(sizes > 0.0, sizes, 1.0) ** 2
+    if intercept:
+        prior[-1] = FREE_PRIOR
+    return prior
+
+
+def effective_count(count: float, rate: float) -> float:
+    """Return 1 + g + ... + g^(count - 1): what so many observations count for where the past fades at a rate."""
+    return math.expm1(-rate * count) / math.expm1(-rate) if rate > 0.0 else count
+
+
+def next_calibration(count: float, rate: float) -> float:
+    """Return when a quarter of what `count` observations count for has come anew."""
+    return count + (GROWTH - 1.0) * effective_count(count, rate)
