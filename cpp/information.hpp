@@ -1,7 +1,7 @@
 // Information-directed sampling from the members of an ensemble, on finitely many arms.
 //
-// Everything follows from scores[k, j] = x_k'theta^j: members are draws from a posterior, a member's greedy arm is the arm that
-// is best if that member is right, and an arm informs as far as its value depends on which arm is best.
+// Everything follows from scores[k, j] = x_k'theta^j: members are draws from a posterior, a member's greedy arm is the
+// arm that is best if that member is right, and an arm informs as far as its value depends on which arm is best.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,14 @@ inline void score_members(ConstMatrix thetas, ConstMatrix by_coordinate, Matrix 
 class GapsAndGains {
  public:
   GapsAndGains(std::size_t arms, std::size_t members)
-      : votes(members), promises(members, Fill::none), counts(arms), sums(arms, Fill::none), values(3 * arms, Fill::none),
-        gaps{values.data(), arms}, gains{values.data() + arms, arms}, means{values.data() + 2 * arms, arms} {}
+      : votes(members),
+        promises(members, Fill::none),
+        counts(arms),
+        sums(arms, Fill::none),
+        values(3 * arms, Fill::none),
+        gaps{values.data(), arms},
+        gains{values.data() + arms, arms},
+        means{values.data() + 2 * arms, arms} {}
 
   void compute(ConstMatrix scores) {
     const std::size_t arms = scores.rows, m = scores.columns;
@@ -82,9 +88,9 @@ class GapsAndGains {
 
 /// The pair that minimises (expected gap)^2 / expected gain; greedy where no arm informs.
 ///
-/// The objective is convex and some minimiser has at most two arms (Russo & Van Roy 2018). For a pair with gaps g1, g2 and gains
-/// v1, v2 the ratio (g2 + q D)^2 / (v2 + q G), D = g1 - g2, G = v1 - v2, is least at q = g2/D - 2 v2/G or at an end. The lowest
-/// indices win ties.
+/// The objective is convex and some minimiser has at most two arms (Russo & Van Roy 2018). For a pair with gaps g1, g2
+/// and gains v1, v2 the ratio (g2 + q D)^2 / (v2 + q G), D = g1 - g2, G = v1 - v2, is least at q = g2/D - 2 v2/G or at
+/// an end. The lowest indices win ties.
 inline ArmPair best_pair(ConstVector gaps, ConstVector gains, ConstVector means) {
   const std::size_t arms = gaps.size();
   double least = std::numeric_limits<double>::infinity();

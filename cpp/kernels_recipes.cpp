@@ -2,11 +2,7 @@
 #include "recipe_kernels.hpp"
 
 #include "information.hpp"
-#include "multipliers.hpp"
-#include "optimism.hpp"
-#include "pseudo_rewards.hpp"
-#include "shared_factor.hpp"
-#include "stages.hpp"
+#include "recipe_learning.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 namespace {
@@ -41,11 +37,19 @@ void solve_replicates(const Replicates& replicates, Matrix thetas) {
 
 extern const RecipeKernels recipe_kernels;
 const RecipeKernels recipe_kernels{
+    .learn_optimist = learn_optimist,
+    .learn_staged = learn_staged,
+    .learn_replicates = learn_replicates,
+    .learn_directions = learn_directions,
+    .learn_pull = learn_pull,
     .optimistic_arm = optimistic_arm,
+    .optimistic_theta = optimistic_theta,
     .choose_staged = choose_staged,
     .best_pair = best_pair,
     .informed_pair = informed_pair,
     .solve_replicates = solve_replicates,
+    .theta_of_directions = theta_of_directions,
+    .theta_of_pseudo_rewards = theta_of_pseudo_rewards,
     .unplayed = unplayed<std::int64_t>,
 };
 

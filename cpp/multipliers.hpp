@@ -6,8 +6,10 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// Replicate j observes (x, y) with weight w, and pseudo-rewards 0 and 1 with `pseudo` times weights of their own: weights [3].
-inline void weigh(const Replicates& replicates, std::size_t j, const double* weights, double pseudo, ConstVector x, double y) {
+/// Replicate j observes (x, y) with weight w, and pseudo-rewards 0 and 1 with `pseudo` times weights of their own:
+/// weights [3].
+inline void weigh(const Replicates& replicates, std::size_t j, const double* weights, double pseudo, ConstVector x,
+                  double y) {
   const double real = std::max(weights[0], 0.0);
   const double low = pseudo * std::max(weights[1], 0.0), high = pseudo * std::max(weights[2], 0.0);
   add_outer(replicates.grams[j], real + low + high, x, x);

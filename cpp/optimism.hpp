@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "buffer.hpp"
 #include "linalg.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -31,6 +32,16 @@ inline double width_of(double square) { return std::sqrt(std::max(square, 0.0));
 inline std::size_t most_promising(Vector scores, ConstVector widths, double beta) {
   for (std::size_t k = 0; k < scores.size(); ++k) scores[k] += beta * width_of(widths[k]);
   return argmax(scores);
+}
+
+/// Write theta_hat + beta V^-1 x / |x|_{V^-1}, the optimistic parameter of an arm.
+inline void optimistic_theta(ConstMatrix inverse, ConstVector mean, ConstVector x, double beta, Vector theta) {
+  Buffer<double> buffer(x.size(), Fill::none);
+  const Vector gain{buffer.data(), x.size()};
+  sum_rows(gain, inverse, x);
+  const double width = width_of(dot(gain, x));
+  for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = mean[i];
+  if (width > 0.0) axpy(theta, beta / width, gain);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -24,7 +24,8 @@ inline std::int64_t pseudo_count(double a, std::int64_t n) {
   return static_cast<std::int64_t>(std::ceil(a * static_cast<double>(n)));
 }
 
-/// Write G^-1 with G = (a + 1) lam I + sum_k (N_k + ceil(a N_k)) x_k x_k'; return false if G is singular to working precision.
+/// Write G^-1 with G = (a + 1) lam I + sum_k (N_k + ceil(a N_k)) x_k x_k'; return false if G is singular to working
+/// precision.
 template <class Count>
 bool invert_mixed(ConstMatrix rows, std::span<const Count> pulls, double a, double lam, Matrix inverse) {
   const std::size_t d = rows.columns;

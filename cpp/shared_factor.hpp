@@ -6,7 +6,7 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 /// S += x z'.
-inline void learn_directions(Matrix directions, ConstVector x, ConstVector z) { add_outer(directions, 1.0, z, x); }
+inline void add_directions(Matrix directions, ConstVector x, ConstVector z) { add_outer(directions, 1.0, z, x); }
 
 /// total = sum_j weights[j] (older[j] + newer[j]), for `directions` [2M, d] whose first half holds older terms.
 inline void combine_directions(ConstMatrix directions, ConstVector weights, Vector total) {

@@ -1,7 +1,7 @@
 // SupLinUCB: a ridge regression for each stage, the choice of an arm through them, and what a stage learns.
 //
-// Stage s (from 1; from 0 in arrays) asks for widths of at most 2^-s. An arm that is wider is played for what its stage learns
-// from it. Where all are narrow enough, arms that promise too little are dropped and the next stage is asked.
+// Stage s (from 1; from 0 in arrays) asks for widths of at most 2^-s. An arm that is wider is played for what its stage
+// learns from it. Where all are narrow enough, arms that promise too little are dropped and the next stage is asked.
 #pragma once
 
 #include "optimism.hpp"
@@ -53,15 +53,15 @@ inline std::size_t first_unsure_stage(const Stages& stages, ConstVector x) {
   return stages.count();
 }
 
-/// The stage that learns from an arm x that is played: the one for which it would be chosen now, or else the first that needs
-/// it; `stages.count()` if none does.
-inline std::size_t learning_stage(const Stages& stages, const StagedChoice& choice, std::size_t arm, ConstVector x) {
-  if (choice.arm != arm) return first_unsure_stage(stages, x);
+/// The stage that learns from an arm x that is played: the one for which it would be chosen now, or else the first that
+/// needs it; `stages.count()` if none does.
+inline std::size_t learning_stage(const Stages& stages, const StagedChoice& choice, std::int64_t arm, ConstVector x) {
+  if (static_cast<std::int64_t>(choice.arm) != arm) return first_unsure_stage(stages, x);
   return choice.learns ? choice.stage : stages.count();
 }
 
-/// One stage learns: V += x x', b += x y, and V^-1 and theta_hat follow. Where V is singular to working precision the rank-one
-/// formula must do.
+/// One stage learns: V += x x', b += x y, and V^-1 and theta_hat follow. Where V is singular to working precision the
+/// rank-one formula must do.
 inline void learn_in_stage(const Stages& stages, std::size_t s, ConstVector x, double y) {
   const Matrix inverse = stages.inverses[s];
   Buffer<double> buffer(x.size(), Fill::none);

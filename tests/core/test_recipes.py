@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from core import calls_recipes
 from ensample import _core
 from naive import relatives
 
@@ -129,11 +130,130 @@ def test_levels_have_the_same_bits() -> None:
     same_at_all_levels(compute)
 
 
+def learned(dim: int, rounds: int, learn: Callable[[np.ndarray, np.ndarray, float], None]) -> np.ndarray:
+    """Return a ridge regression after so many calls learn(state, x, y); compare it with V^-1 b."""
+    state, rng = calls_recipes.state(dim), np.random.default_rng(dim)
+    X, y = rng.standard_normal((rounds, dim)), rng.standard_normal(rounds)
+    for x, reward in zip(X, y.tolist(), strict=True):
+        learn(state, x, reward)
+    V = np.eye(dim) + X.T @ X
+    np.testing.assert_allclose(state[2 * dim : 3 * dim], np.linalg.inv(V), rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(state[3 * dim + 2], np.linalg.solve(V, X.T @ y), rtol=1e-9)
+    assert state[3 * dim + 3, 0] == rounds
+    return state
+
+
+@pytest.mark.parametrize("d", [1, 3, 12])
+def test_largest_estimate_is_kept(d: int) -> None:
+    largest, lengths = np.zeros(1), [0.0]
+
+    def learn(state: np.ndarray, x: np.ndarray, y: float) -> None:
+        _core.learn_optimist(state, largest, x, y)
+        lengths.append(float(np.linalg.norm(state[3 * d + 2])))
+        assert largest[0] == pytest.approx(max(lengths), rel=1e-14)
+
+    learned(d, 600, learn)
+
+
+@pytest.mark.parametrize("d", [1, 3, 12])
+def test_pulls_are_counted(d: int) -> None:
+    pulls, arms = np.zeros(4, np.int64), iter([0, 2, 2, -1, 3])
+    learned(d, 5, lambda state, x, y: _core.learn_pull(state, pulls, next(arms), x, y))
+    assert pulls.tolist() == [1, 0, 2, 1]
+
+
+@pytest.mark.parametrize("d", [1, 3, 12])
+def test_directions_add_up(d: int) -> None:
+    rng, size = np.random.default_rng(5), 6
+    directions, expected = np.vstack((np.ones((size, d)), np.zeros((size, d)))), np.ones((size, d))
+
+    def learn(state: np.ndarray, x: np.ndarray, y: float) -> None:
+        z = rng.standard_normal(size)
+        expected[:] += np.outer(z, x)
+        _core.learn_directions(state, directions, x, y, z)
+
+    state, weights = learned(d, 200, learn), rng.standard_normal(size)
+    np.testing.assert_allclose(directions[:size] + directions[size:], expected, rtol=1e-12)
+    theta = state[3 * d + 2] + state[2 * d : 3 * d] @ (expected.T @ weights)
+    np.testing.assert_allclose(_core.theta_of_directions(state, directions, weights), theta, rtol=1e-10)
+
+
+@pytest.mark.parametrize("d", [1, 3, 12])
+def test_replicates_weigh_observations(d: int) -> None:
+    rng, count, pseudo = np.random.default_rng(6), 4, 0.3
+    grams, targets = np.tile(np.eye(d), (count, 1, 1)), np.zeros((count, d))
+    expected, pulls = (grams.copy(), targets.copy()), np.zeros(2, np.int64)
+
+    def learn(state: np.ndarray, x: np.ndarray, y: float) -> None:
+        weights = 1.0 + rng.standard_normal((count, 3))
+        real, low, high = np.maximum(weights, 0.0).T * [[1.0], [pseudo], [pseudo]]
+        expected[0][:] += (real + low + high)[:, None, None] * np.outer(x, x)
+        expected[1][:] += np.outer(real * y + high, x)
+        _core.learn_replicates(state, grams, targets, pulls, weights, pseudo, 1, x, y)
+
+    learned(d, 50, learn)
+    np.testing.assert_allclose(grams, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(targets, expected[1], rtol=1e-10, atol=1e-12)
+    assert pulls.tolist() == [0, 50]
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_stage_of_the_arm_learns(d: int) -> None:
+    rng, stages, arms = np.random.default_rng(7), 4, 6
+    X = rng.standard_normal((d, arms))
+    grams = np.tile(np.eye(d), (stages, 1, 1))
+    inverses, targets, means = grams.copy(), np.zeros((stages, d)), np.zeros((stages, d))
+    state, fed = calls_recipes.state(d), []
+    for _ in range(300):
+        arm, stage, learns = _core.staged_arm(inverses, means, X, 0.4, 0.05)
+        played = int(rng.integers(-1, arms)) if rng.random() < 0.3 else arm
+        x = X[:, max(played, 0)].copy()
+        widths = 0.4 * np.sqrt(np.einsum("i,sij,j->s", x, inverses, x))
+        unsure = np.flatnonzero(widths > np.maximum(0.5 ** np.arange(1, stages + 1), 0.05))
+        expected = (stage if learns else None) if played == arm else int(unsure[0]) if unsure.size else None
+        before = grams.copy()
+        _core.learn_staged(state, grams, inverses, targets, means, X, played, x, float(rng.random()), 0.4, 0.05)
+        changed = np.flatnonzero((grams != before).any(axis=(1, 2))).tolist()
+        assert changed == ([] if expected is None else [expected])
+        fed.append(expected)
+    assert len(set(fed)) >= 3, "negative control: several stages learn, and sometimes none"
+    np.testing.assert_allclose(inverses, np.linalg.inv(grams), rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(means, np.linalg.solve(grams, targets[..., None])[..., 0], rtol=1e-10)
+
+
+def test_optimistic_theta_promises_the_upper_bound() -> None:
+    _, V, theta, X = problem(5, 3)
+    inverse, x = np.linalg.inv(V), X[:, 0].copy()
+    promised = x @ _core.optimistic_theta(inverse, theta, x, 0.7)
+    assert promised == pytest.approx(x @ theta + 0.7 * np.sqrt(x @ inverse @ x))
+    np.testing.assert_array_equal(_core.optimistic_theta(inverse, theta, np.zeros(5), 0.7), theta)
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e-12])
+def test_pseudo_rewards_are_binomial(lam: float) -> None:
+    """Draws are NumPy's. With next to no regularization and one arm, G cannot be inverted in doubles."""
+    d, a = 3, 0.7
+    rng, X = np.random.default_rng(8), np.random.default_rng(9).standard_normal((5, d)) * (1.0 if lam == 1.0 else 1e5)
+    state = calls_recipes.state(d)
+    pulls = np.array([3, 0, 200, 1, 40]) if lam == 1.0 else np.array([9, 0, 0, 0, 0])
+    for arm in np.repeat(np.arange(5), pulls):
+        _core.learn_pull(state, np.zeros(5, np.int64), int(arm), X[arm], float(rng.random()))
+    heads = np.random.default_rng(10).binomial(np.ceil(a * pulls).astype(np.int64), 0.5)
+    total = X.T @ heads
+    theta = _core.theta_of_pseudo_rewards(state, X, pulls, a, lam, np.random.default_rng(10))
+    G = (a + 1.0) * lam * np.eye(d) + (X.T * (pulls + np.ceil(a * pulls))) @ X
+    if lam == 1.0:
+        expected = np.linalg.solve(G, state[3 * d] + total)
+    else:
+        expected = (state[3 * d + 2] + state[2 * d : 3 * d] @ total) / (a + 1.0)
+    np.testing.assert_allclose(theta, expected, rtol=1e-9 if lam == 1.0 else 1e-3)
+
+
 def rng_of(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal((6, 19))
 
 
-F = np.zeros
+F, RNG = np.zeros, np.random.default_rng(0)
 BAD = {
     "inverse": lambda: _core.optimistic_arm(F((2, 3)), F(3), F((3, 1)), 1.0),
     "mean": lambda: _core.optimistic_arm(F((0, 0)), F(0), F((0, 1)), 1.0),
@@ -147,6 +267,16 @@ BAD = {
     "grams": lambda: _core.solve_replicates(F((1, 3, 3)), F((2, 3)), F((2, 3))),
     "basis": lambda: _core.unplayed(np.array([0, 3]), F(3, np.int64), 0),
     "round": lambda: _core.unplayed(np.array([0]), F(3, np.int64), -1),
+    "state": lambda: _core.learn_pull(F((17, 3)), F(3, np.int64), 0, F(3), 1.0),
+    "x": lambda: _core.learn_pull(F((18, 3)), F(3, np.int64), 0, F(2), 1.0),
+    "arm": lambda: _core.learn_pull(F((18, 3)), F(3, np.int64), 3, F(3), 1.0),
+    "directions": lambda: _core.learn_directions(F((18, 3)), F((4, 3)), F(3), 1.0, F(3)),
+    "weights": lambda: _core.learn_replicates(
+        F((18, 3)), F((2, 3, 3)), F((2, 3)), F(3, np.int64), F((2, 2)), 0.5, 0, F(3), 1.0
+    ),
+    "largest": lambda: _core.learn_optimist(F((18, 3)), F(2), F(3), 1.0),
+    "pulls": lambda: _core.theta_of_pseudo_rewards(F((18, 3)), F((2, 3)), np.array([1, -1]), 0.5, 1.0, RNG),
+    "a": lambda: _core.theta_of_pseudo_rewards(F((18, 3)), F((2, 3)), F(2, np.int64), 0.0, 1.0, RNG),
 }
 
 
@@ -162,6 +292,8 @@ def test_other_types_are_refused() -> None:
             _core.optimistic_arm(wrong, F(3), F((3, 1)), 1.0)
     with pytest.raises(TypeError):
         _core.unplayed(np.array([0], np.int32), F(3, np.int64), 0)
+    with pytest.raises(TypeError):
+        _core.theta_of_pseudo_rewards(F((18, 3)), F((2, 3)), F(2, np.int64), 0.5, 1.0, None)
     read_only = F((1, 3))
     read_only.setflags(write=False)
     with pytest.raises(TypeError):

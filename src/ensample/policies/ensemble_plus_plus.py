@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms
 from ensample.checks import number, whole
-from ensample.kernels import ensemble
-from ensample.kernels.learning import learn_directions
-from ensample.kernels.rows import add_rows
 from ensample.models import DrawnModel
 from ensample.perturbations import Sphere
 from ensample.policies.recipe import LARGEST_SIZE, Recipe
@@ -73,14 +71,11 @@ class DirectionsModel(DrawnModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         z = self.unit.draw_vectors(self.address.generator(Stream.PERTURBATION, round), 1, self.recipe.size)[0]
-        learn_directions(self.state, self.directions, x, y, z)
+        _core.learn_directions(self.state, self.directions, x, y, z)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "directions": self.directions}
 
     def draw(self, round: int) -> FloatArray:
-        size = self.recipe.size
-        zeta = self.address.generator(Stream.MEMBER, round).standard_normal(size)
-        total = np.zeros(self.dim)
-        add_rows(total, self.directions[:size] + self.directions[size:], self.recipe.scale * zeta)
-        return ensemble.estimate(self.state, total)
+        zeta = self.address.generator(Stream.MEMBER, round).standard_normal(self.recipe.size)
+        return _core.theta_of_directions(self.state, self.directions, self.recipe.scale * zeta)

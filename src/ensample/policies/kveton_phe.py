@@ -10,10 +10,6 @@ from numpy.typing import NDArray
 from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number
-from ensample.kernels import ensemble, ridge
-from ensample.kernels.learning import count_arm
-from ensample.kernels.pseudo_rewards import mixed_inverse
-from ensample.kernels.rows import add_rows
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.policies.generalized import PseudoClicks
 from ensample.policies.recipe import Recipe
@@ -86,7 +82,6 @@ class PseudoRewardModel(DrawnModel):
         super().__init__(rows.shape[1], recipe.lam)
         self.a, self.lam = recipe.a, recipe.lam
         self.rows = rows
-        self.features = rows.copy()  # writable, as a copy's would be: kernels are compiled for one kind
         self.address = address
         self.pulls = np.zeros(len(rows), np.int64)
         self.basis = independent_rows(rows)
@@ -96,20 +91,14 @@ class PseudoRewardModel(DrawnModel):
         return (arm, self.rows[arm]) if arm is not None else super().best(member, offer)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        count_arm(self.state, self.pulls, arm, x, y)
+        _core.learn_pull(self.state, self.pulls, arm, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "pulls": self.pulls}
 
     def draw(self, round: int) -> FloatArray:
         rng = self.address.generator(Stream.PERTURBATION, round)
-        heads = rng.binomial(np.ceil(self.a * self.pulls).astype(np.int64), 0.5)
-        total = np.zeros(self.dim)
-        add_rows(total, self.features, heads.astype(np.float64))
-        mixed = mixed_inverse(self.features, self.pulls, self.a, self.lam)
-        if mixed.size == 0:  # singular to working precision: the arms' directions are in V^-1, which has twice the digits
-            return ensemble.estimate(self.state, total) / (self.a + 1.0)
-        return ridge.times(mixed, self.parts.target + total)
+        return _core.theta_of_pseudo_rewards(self.state, self.rows, self.pulls, self.a, self.lam, rng)
 
 
 def independent_rows(features: FloatArray) -> IntArray:

@@ -12,11 +12,7 @@ from ensample.arms import Arms, ChangingArms, Offer, UnitBall
 from ensample.calibration import AUTO
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError, InvalidArgument
-from ensample.kernels import ridge
 from ensample.kernels.inflation import GROWS_FROM, Inflation
-from ensample.kernels.interpreted import dot_in_python
-from ensample.kernels.learning import watch, watch_fading
-from ensample.kernels.rows import dot
 from ensample.models import LINEAR, GeneralizedLinear, Linear, RewardModel
 from ensample.models.exact import ExactFit
 from ensample.models.linear import LinearModel, best_for
@@ -209,14 +205,10 @@ class OptimisticModel(LinearModel):
 
         It is theta_hat where arms change, as the coming ones are not known.
         """
-        theta = self.mean.copy()
-        if not isinstance(self.arms, ChangingArms):
-            _, x = self.best(0, self.arms)
-            gain = ridge.times(self.inverse, x)
-            width = math.sqrt(max(0.0, dot(gain, x)))
-            if width > 0.0:
-                theta += self.beta / width * gain
-        return theta[None]
+        if isinstance(self.arms, ChangingArms):
+            return self.mean[None].copy()
+        _, x = self.best(0, self.arms)
+        return _core.optimistic_theta(self.inverse, self.mean, x, self.beta)[None]
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is not None:
@@ -233,17 +225,7 @@ class OptimisticModel(LinearModel):
         return np.array([arm], np.int64), np.array([promise])
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        (watch_fading if self.rate > 0.0 else watch)(self.state, self.largest, x, y)
-
-    def settle(self) -> None:
-        """V^-1 anew comes before |theta_hat|, and that before scales, in an order that Ctrl-C may cut anywhere."""
-        if math.isnan(self.information):
-            renewed = self.state.copy()
-            ridge.polish_alone(renewed)
-            mean = ridge.views(renewed).mean
-            self.largest[0] = max(self.largest[0], math.sqrt(dot_in_python(mean, mean)))
-            self.state[...] = renewed
-        super().settle()
+        _core.learn_optimist(self.state, self.largest, x, y, *self.learning)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "largest": self.largest}

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number, whole
-from ensample.kernels.multipliers import learn_weighted
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.models import LinearModel
 from ensample.models.search import greedy_arms
@@ -130,7 +129,8 @@ class ReweighedModel(LinearModel):
         return greedy_arms(np.ascontiguousarray(self.estimates(0).T), offer)
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        learn_weighted(self.state, self.grams, self.targets, self.pulls, self.weights(round), self.pseudo, arm, x, y)
+        weights = self.weights(round)
+        _core.learn_replicates(self.state, self.grams, self.targets, self.pulls, weights, self.pseudo, arm, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return super().arrays() | {"grams": self.grams, "targets": self.targets, "pulls": self.pulls}

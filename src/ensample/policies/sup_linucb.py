@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import instance, number, whole
-from ensample.kernels.stages import learn_staged
 from ensample.models import LinearModel
 from ensample.policies.decision import LAST_ROUND
 from ensample.policies.recipe import Recipe
@@ -100,7 +99,7 @@ class StagedModel(LinearModel):
         super().__init__(arms.dim, recipe.lam)
         stages, d = recipe.stages, arms.dim
         self.radius, self.floor = recipe.radius, 1.0 / math.sqrt(recipe.horizon)
-        self.by_coordinate = arms.by_coordinate.copy()  # writable, as a copy's would be: kernels are compiled for one kind
+        self.by_coordinate = arms.by_coordinate
         self.grams = np.tile(recipe.lam * np.eye(d), (stages, 1, 1))  # V of each stage
         self.inverses = np.tile(np.eye(d) / recipe.lam, (stages, 1, 1))
         self.targets, self.means = np.zeros((stages, d)), np.zeros((stages, d))
@@ -124,7 +123,7 @@ class StagedModel(LinearModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         stages = self.grams, self.inverses, self.targets, self.means
-        learn_staged(self.state, *stages, self.by_coordinate, arm, x, y, self.radius, self.floor)
+        _core.learn_staged(self.state, *stages, self.by_coordinate, arm, x, y, self.radius, self.floor)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         names = ("grams", "inverses", "targets", "means")
