@@ -6,6 +6,7 @@ namespace {
 using Floats1 = Array1<const double>;
 using Floats2 = Array2<const double>;
 using State = Array2<double>;
+using LinkCode = std::optional<std::int64_t>;
 using OptionalScales = std::optional<Array2<double>>;
 using OptionalOrigin = std::optional<Array1<double>>;
 
@@ -13,9 +14,10 @@ void check_square(const Array2<double>& matrix, std::size_t d, const char* name)
   require(matrix.shape[0] == d && matrix.shape[1] == d, name, "[d, d]");
 }
 
-void learn_ridge(State state, Floats1 x, double y, OptionalScales scales, double strength, bool sizes_given, bool intercept) {
+void learn_ridge(State state, Floats1 x, double y, OptionalScales scales, double strength, bool sizes_given, bool intercept,
+                 LinkCode link) {
   const std::size_t d = dim_of_state(state);
-  const auto observed = observation_of(x, y, {}, d);
+  const auto observed = observation_of(x, y, {}, d, link);
   const auto learning = learning_of(scales, d, strength, sizes_given, intercept);
   KernelScope scope;
   kernels->linear.learn_ridge(view_of(state), observed, learning);
@@ -29,12 +31,12 @@ std::size_t check_sums(const Floats2& sums, std::size_t d) {
 
 void learn_members(State state, Array2<double> sums, Floats1 x, double y, Floats1 z, std::optional<Floats2> fresh,
                    OptionalOrigin origin, std::optional<Array2<double>> root, OptionalScales scales, double strength,
-                   bool sizes_given, bool intercept) {
+                   bool sizes_given, bool intercept, LinkCode link) {
   const std::size_t d = dim_of_state(state), m = check_sums({sums.data, {sums.shape[0], sums.shape[1]}}, d);
   require(z.shape[0] == m, "z", "one number for each member");
   if (fades(state)) require(fresh && fresh->shape[0] == d && fresh->shape[1] == m, "fresh", "[d, m] where the past fades");
   if (root) check_square(*root, d, "root");
-  const auto observed = observation_of(x, y, origin, d);
+  const auto observed = observation_of(x, y, origin, d, link);
   const auto learning = learning_of(scales, d, strength, sizes_given, intercept);
   KernelScope scope;
   kernels->linear.learn_members(view_of(state), view_of(sums), span_of(z), fresh ? view_of(*fresh) : ConstMatrix{},
@@ -52,6 +54,15 @@ void learn_history(State state, Array2<double> root, Array1<std::int64_t> pulls,
   kernels->linear.learn_history(view_of(state), view_of(root), span_of(pulls), arm, observed, learning);
 }
 
+void learn_rooted(State state, Array2<double> root, std::optional<Floats1> rooted, Floats1 x, double y, LinkCode link) {
+  const std::size_t d = dim_of_state(state);
+  check_square(root, d, "root");
+  require(!rooted || rooted->shape[0] == d, "rooted", "None or one number for each feature of the state");
+  const auto observed = observation_of(x, y, {}, d, link);
+  KernelScope scope;
+  kernels->linear.learn_rooted(view_of(state), view_of(root), rooted ? span_of(*rooted) : ConstVector{}, observed);
+}
+
 void learn_posterior(State state, Array2<double> root, Array1<double> rewards, Floats1 x, double y) {
   const std::size_t d = dim_of_state(state);
   check_square(root, d, "root");
@@ -62,12 +73,13 @@ void learn_posterior(State state, Array2<double> root, Array1<double> rewards, F
 }
 
 void learn_fresh(State state, Array2<double> root, Array2<double> gram_root, Array1<double> ages, double ageing_rate, Floats1 x,
-                 double y, OptionalOrigin origin, OptionalScales scales, double strength, bool sizes_given, bool intercept) {
+                 double y, OptionalOrigin origin, OptionalScales scales, double strength, bool sizes_given, bool intercept,
+                 LinkCode link) {
   const std::size_t d = dim_of_state(state);
   check_square(root, d, "root");
   require((gram_root.shape[0] == 0 || gram_root.shape[0] == d) && gram_root.shape[1] == d, "gram_root", "[d, d] or [0, d]");
   require(ages.shape[0] == 2, "ages", "2 numbers");
-  const auto observed = observation_of(x, y, origin, d);
+  const auto observed = observation_of(x, y, origin, d, link);
   const auto learning = learning_of(scales, d, strength, sizes_given, intercept);
   KernelScope scope;
   kernels->linear.learn_fresh(view_of(state), view_of(root), view_of(gram_root), span_of(ages), ageing_rate, observed, learning);
@@ -220,17 +232,19 @@ nb::object invert(Floats2 matrix) { return matrix_from(matrix, kernels->linear.i
 void bind_linear(nb::module_& module) {
   const auto none = nb::none();
   module.def("learn_ridge", &learn_ridge, "state"_a, "x"_a, "y"_a, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false,
-             "intercept"_a = false, "Take in an observation, and do what is due after it.");
+             "intercept"_a = false, "link"_a = none, "Take in an observation, and do what is due after it.");
   module.def("learn_members", &learn_members, "state"_a, "sums"_a, "x"_a, "y"_a, "z"_a, "fresh"_a = none, "origin"_a = none,
-             "root"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
+             "root"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false, "link"_a = none,
              "`learn_ridge`, perturbing member j by x z[j], and keeping a root of sum x x' where one is given.");
   module.def("learn_history", &learn_history, "state"_a, "root"_a, "pulls"_a, "arm"_a, "x"_a, "y"_a, "scales"_a = none,
              "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
              "`learn_ridge`, keeping an upper triangular root of sum x x', and pull counts (arm -1: none).");
+  module.def("learn_rooted", &learn_rooted, "state"_a, "root"_a, "rooted"_a, "x"_a, "y"_a, "link"_a = none,
+             "`learn_ridge`, keeping a root of sum f f': f is `rooted` or, where that is None, what is learned of x.");
   module.def("learn_posterior", &learn_posterior, "state"_a, "root"_a, "rewards"_a, "x"_a, "y"_a,
              "`learn_ridge`, keeping a root of V, and number, mean and squared deviations of the rewards.");
   module.def("learn_fresh", &learn_fresh, "state"_a, "root"_a, "gram_root"_a, "ages"_a, "ageing_rate"_a, "x"_a, "y"_a,
-             "origin"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
+             "origin"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false, "link"_a = none,
              "`learn_ridge`, keeping the roots that fresh members are drawn from.");
   module.def("settle", &settle, "state"_a, "scales"_a, "strength"_a, "sizes_given"_a, "intercept"_a, "is_stale"_a,
              "Learn the scales if they are due; recompute V^-1 and theta_hat then, and where they are stale.");

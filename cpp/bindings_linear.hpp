@@ -27,11 +27,20 @@ inline ScaleLearning learning_of(const std::optional<Array2<double>>& scales, st
   return {view_of(*scales), strength, sizes_given, intercept};
 }
 
+/// A link that the core knows, by its code; the identity for None.
+inline Link link_of(std::optional<std::int64_t> code) {
+  require(!code || *code == static_cast<std::int64_t>(Link::logistic) || *code == static_cast<std::int64_t>(Link::identity), "link",
+          "None or the code of a link that the core knows");
+  return code ? static_cast<Link>(*code) : Link::identity;
+}
+
 /// Features [d] and a reward; with an `origin` [1] the state has a constant feature beside them.
-inline Observation observation_of(const Array1<const double>& x, double y, const std::optional<Array1<double>>& origin, std::size_t d) {
+inline Observation observation_of(const Array1<const double>& x, double y, const std::optional<Array1<double>>& origin, std::size_t d,
+                                  std::optional<std::int64_t> link = {}) {
   require(!origin || origin->shape[0] == 1, "origin", "None or an array of 1 number");
   require(x.shape[0] + (origin ? 1 : 0) == d, "x", "one number for each feature of the state");
-  return {span_of(x), y, origin ? span_of(*origin) : Vector{}};
+  require(!origin || !link, "link", "None where there is an origin");
+  return {span_of(x), y, origin ? span_of(*origin) : Vector{}, link_of(link)};
 }
 
 }  // namespace ensample

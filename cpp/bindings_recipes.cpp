@@ -110,10 +110,11 @@ std::optional<std::int64_t> unplayed(Array1<const std::int64_t> basis, Array1<co
 }
 
 void learn_optimist(State state, Array1<double> largest, Floats1 x, double y, std::optional<Array2<double>> scales,
-                    double strength, bool sizes_given, bool intercept) {
+                    double strength, bool sizes_given, bool intercept,
+                    std::optional<std::int64_t> link) {
   const std::size_t d = dim_of_state(state);
   require(largest.shape[0] == 1, "largest", "an array of 1 number");
-  const auto observed = observation_of(x, y, {}, d);
+  const auto observed = observation_of(x, y, {}, d, link);
   const auto learning = learning_of(scales, d, strength, sizes_given, intercept);
   KernelScope scope;
   kernels->recipes.learn_optimist(view_of(state), largest.data[0], observed, learning);
@@ -211,7 +212,7 @@ nb::object theta_of_pseudo_rewards(State state, Floats2 rows, Array1<const std::
 
 void bind_recipes(nb::module_& module) {
   module.def("learn_optimist", &learn_optimist, "state"_a, "largest"_a, "x"_a, "y"_a, "scales"_a = nb::none(),
-             "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
+             "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false, "link"_a = nb::none(),
              "`learn_ridge`, keeping the largest |theta_hat| so far.");
   module.def("learn_staged", &learn_staged, "state"_a, "grams"_a, "inverses"_a, "targets"_a, "means"_a,
              "by_coordinate"_a, "arm"_a, "x"_a, "y"_a, "radius"_a, "floor"_a,

@@ -1,7 +1,6 @@
 // Compiled once for each instruction-set level, with -DENSAMPLE_LEVEL=<its name>.
-#include "glm_kernels.hpp"
-
-#include "math.hpp"
+#include "newton.hpp"
+#include "stream.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 namespace {
@@ -42,9 +41,32 @@ void draw(Draw distribution, std::int64_t trials, Generator rng, Vector out) {
   }
 }
 
+void link_means(Link link, ConstVector predictors, Vector means) {
+  for (std::size_t k = 0; k < means.size(); ++k) means[k] = link_mean(link, predictors[k]);
+}
+
+void link_slopes(Link link, ConstVector predictors, Vector slopes) {
+  for (std::size_t k = 0; k < slopes.size(); ++k) slopes[k] = link_slope(link, predictors[k]);
+}
+
+void predict_alone(Matrix state, ConstVector x, double& predictor, double& leverage) {
+  const auto found = predict(RidgeState(state), x);
+  predictor = found.predictor, leverage = found.leverage;
+}
+
 }  // namespace
 
 extern const GlmKernels glm_kernels;
-const GlmKernels glm_kernels{evaluate, draw};
+const GlmKernels glm_kernels{
+    .evaluate = evaluate,
+    .draw = draw,
+    .link_means = link_means,
+    .link_slopes = link_slopes,
+    .implicit_step = implicit_step,
+    .predict = predict_alone,
+    .minimise = minimise,
+    .newton_step = newton_step,
+    .set_hessian = set_hessian,
+};
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -53,6 +53,7 @@ const LinearKernels linear_kernels{
     .learn_ridge = learn_ridge,
     .learn_members = learn_members,
     .learn_history = learn_history,
+    .learn_rooted = learn_rooted,
     .learn_posterior = learn_posterior,
     .learn_fresh = learn_fresh,
     .settle = settle_state,

@@ -1,6 +1,7 @@
 // Table of the linear kernels, one for each instruction-set level.
 #pragma once
 
+#include "glm_kernels.hpp"
 #include "views.hpp"
 
 namespace ensample {
@@ -9,6 +10,7 @@ struct Observation {
   ConstVector x;
   double y;
   Vector origin;  // [1] where an intercept is learned: the first reward; else empty
+  Link link;      // of a generalised linear model; without an intercept
 };
 
 /// What fresh members are drawn by: S = initial sqrt((1 + A) prior) w + reward R'g.
@@ -26,6 +28,7 @@ struct LinearKernels {
                         const ScaleLearning& learning);
   void (*learn_history)(Matrix state, Matrix root, std::span<std::int64_t> pulls, std::int64_t arm, const Observation& observed,
                         const ScaleLearning& learning);
+  void (*learn_rooted)(Matrix state, Matrix root, ConstVector rooted, const Observation& observed);
   void (*learn_posterior)(Matrix state, Matrix root, Vector rewards, const Observation& observed);
   void (*learn_fresh)(Matrix state, Matrix root, Matrix gram_root, Vector ages, double ageing_rate, const Observation& observed,
                       const ScaleLearning& learning);

@@ -5,25 +5,14 @@
 #include "fresh.hpp"
 #include "linear_kernels.hpp"
 #include "live_calibration.hpp"
+#include "observation.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
-
-/// Call learn(x, y) with features and reward as they are learned: with an intercept (x, 1), and y less the first reward, which
-/// `origin` [1] keeps; as they are where `origin` is empty.
-template <class Learn>
-void from_origin(const RidgeState& ridge, const Observation& observed, Learn&& learn) {
-  if (observed.origin.empty()) return learn(observed.x, observed.y);
-  if (ridge.seen == 0.0) observed.origin[0] = observed.y;
-  Buffer<double> buffer(observed.x.size() + 1, Fill::none);
-  for (std::size_t i = 0; i < observed.x.size(); ++i) buffer[i] = observed.x[i];
-  buffer[observed.x.size()] = 1.0;
-  learn(ConstVector{buffer.data(), buffer.size()}, observed.y - observed.origin[0]);
-}
 
 /// Ridge regression alone.
 inline void learn_ridge(Matrix state, const Observation& observed, const ScaleLearning& learning) {
   RidgeState ridge(state);
-  from_origin(ridge, observed, [&](ConstVector x, double y) { settle(ridge, learning, !observe(ridge, x, y)); });
+  as_learned(ridge, observed, [&](ConstVector x, double y) { settle(ridge, learning, !observe(ridge, x, y)); });
 }
 
 /// Update R with R'R = sum x x'; where the past fades it does in R too.
@@ -42,7 +31,7 @@ inline void add_to_root(const RidgeState& ridge, Matrix root, ConstVector x) {
 inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, Matrix root, const Observation& observed,
                           const ScaleLearning& learning) {
   RidgeState ridge(state);
-  from_origin(ridge, observed, [&](ConstVector x, double y) {
+  as_learned(ridge, observed, [&](ConstVector x, double y) {
     if (root.rows > 0) add_to_root(ridge, root, x);
     if (ridge.fades()) fade_members(ridge, sums, fresh);
     const bool is_fresh = observe(ridge, x, y);
@@ -58,6 +47,15 @@ inline void learn_history(Matrix state, Matrix root, std::span<std::int64_t> pul
   add_to_root(ridge, root, observed.x);
   if (arm >= 0) ++pulls[static_cast<std::size_t>(arm)];
   settle(ridge, learning, !observe(ridge, observed.x, observed.y));
+}
+
+/// Keep a root R of sum f f', with f = `rooted` or, if that is empty, what is learned of x.
+inline void learn_rooted(Matrix state, Matrix root, ConstVector rooted, const Observation& observed) {
+  RidgeState ridge(state);
+  as_learned(ridge, observed, [&](ConstVector x, double y) {
+    add_to_root(ridge, root, rooted.empty() ? x : rooted);
+    if (!observe(ridge, x, y)) recompute(ridge);
+  });
 }
 
 /// Keep a root of V, and number, mean and sum of squared deviations of the rewards [3] (Welford).
@@ -76,7 +74,7 @@ inline void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages
                         const ScaleLearning& learning) {
   RidgeState ridge(state);
   FreshRoots roots(root, gram_root, ages);
-  from_origin(ridge, observed, [&](ConstVector x, double y) {
+  as_learned(ridge, observed, [&](ConstVector x, double y) {
     if (ridge.fades()) fade_roots(roots, ridge.rate);
     const bool is_fresh = observe(ridge, x, y);
     add_to_roots(roots, ageing_rate, x, ridge.seen, ridge.rate);

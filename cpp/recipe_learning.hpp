@@ -4,6 +4,7 @@
 #include "ensemble.hpp"
 #include "live_calibration.hpp"
 #include "multipliers.hpp"
+#include "observation.hpp"
 #include "pseudo_rewards.hpp"
 #include "recipe_kernels.hpp"
 #include "shared_factor.hpp"
@@ -19,9 +20,11 @@ inline void observe_and_recompute(RidgeState& ridge, const Observation& observed
 /// Note the largest |theta_hat| so far, before scales are learned anew.
 inline void learn_optimist(Matrix state, double& largest, const Observation& observed, const ScaleLearning& learning) {
   RidgeState ridge(state);
-  observe_and_recompute(ridge, observed);
-  largest = std::max(largest, std::sqrt(dot(ridge.estimate.mean, ridge.estimate.mean)));
-  settle(ridge, learning, false);
+  as_learned(ridge, observed, [&](ConstVector x, double y) {
+    if (!observe(ridge, x, y)) recompute(ridge);
+    largest = std::max(largest, std::sqrt(dot(ridge.estimate.mean, ridge.estimate.mean)));
+    settle(ridge, learning, false);
+  });
 }
 
 /// An observation goes to the stage for which its arm would be played now, or to the first that needs it; arm -1 is

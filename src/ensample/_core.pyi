@@ -22,18 +22,81 @@ def use_level(level: str) -> None: ...
 # [2d, m], or [3d, m] where the prior is learned. With an `origin` [1] the state has a constant feature beside those of `x`, and
 # rewards are learned less the first one. `scales` [6, d] are learned if they are given: `strength` > 0 is kept.
 
-def learn_ridge(state: Floats, x: Floats, y: float, scales: Floats | None = None, strength: float = 0.0, sizes_given: bool = False, intercept: bool = False) -> None: ...
-def learn_members(state: Floats, sums: Floats, x: Floats, y: float, z: Floats, fresh: Floats | None = None, origin: Floats | None = None, root: Floats | None = None, scales: Floats | None = None, strength: float = 0.0, sizes_given: bool = False, intercept: bool = False) -> None: ...
-def learn_history(state: Floats, root: Floats, pulls: Ints, arm: int, x: Floats, y: float, scales: Floats | None = None, strength: float = 0.0, sizes_given: bool = False, intercept: bool = False) -> None: ...
+def learn_ridge(
+    state: Floats,
+    x: Floats,
+    y: float,
+    scales: Floats | None = None,
+    strength: float = 0.0,
+    sizes_given: bool = False,
+    intercept: bool = False,
+    link: int | None = None,
+) -> None: ...
+def learn_members(
+    state: Floats,
+    sums: Floats,
+    x: Floats,
+    y: float,
+    z: Floats,
+    fresh: Floats | None = None,
+    origin: Floats | None = None,
+    root: Floats | None = None,
+    scales: Floats | None = None,
+    strength: float = 0.0,
+    sizes_given: bool = False,
+    intercept: bool = False,
+    link: int | None = None,
+) -> None: ...
+def learn_history(
+    state: Floats,
+    root: Floats,
+    pulls: Ints,
+    arm: int,
+    x: Floats,
+    y: float,
+    scales: Floats | None = None,
+    strength: float = 0.0,
+    sizes_given: bool = False,
+    intercept: bool = False,
+) -> None: ...
+def learn_rooted(state: Floats, root: Floats, rooted: Floats | None, x: Floats, y: float, link: int | None = None) -> None: ...
 def learn_posterior(state: Floats, root: Floats, rewards: Floats, x: Floats, y: float) -> None: ...
-def learn_fresh(state: Floats, root: Floats, gram_root: Floats, ages: Floats, ageing_rate: float, x: Floats, y: float, origin: Floats | None = None, scales: Floats | None = None, strength: float = 0.0, sizes_given: bool = False, intercept: bool = False) -> None: ...
-def settle(state: Floats, scales: Floats | None, strength: float, sizes_given: bool, intercept: bool, is_stale: bool) -> None: ...
+def learn_fresh(
+    state: Floats,
+    root: Floats,
+    gram_root: Floats,
+    ages: Floats,
+    ageing_rate: float,
+    x: Floats,
+    y: float,
+    origin: Floats | None = None,
+    scales: Floats | None = None,
+    strength: float = 0.0,
+    sizes_given: bool = False,
+    intercept: bool = False,
+    link: int | None = None,
+) -> None: ...
+def settle(
+    state: Floats, scales: Floats | None, strength: float, sizes_given: bool, intercept: bool, is_stale: bool
+) -> None: ...
 def best_arm_of_member(state: Floats, sums: Floats, factor: float, member: int, by_coordinate: Floats) -> int: ...
 def member_theta(state: Floats, sums: Floats, factor: float, member: int) -> Floats: ...
 def member_thetas(state: Floats, sums: Floats, factor: float) -> Floats: ...
 def vote(state: Floats, sums: Floats, factor: float, by_coordinate: Floats, sizes: Floats) -> Ints: ...
-def fresh_thetas(state: Floats, root: Floats, prior_age: float, initial: float, reward: float, w: Floats, g: Floats) -> Floats: ...
-def vote_fresh(state: Floats, root: Floats, prior_age: float, initial: float, reward: float, w: Floats, g: Floats, by_coordinate: Floats, sizes: Floats) -> Ints: ...
+def fresh_thetas(
+    state: Floats, root: Floats, prior_age: float, initial: float, reward: float, w: Floats, g: Floats
+) -> Floats: ...
+def vote_fresh(
+    state: Floats,
+    root: Floats,
+    prior_age: float,
+    initial: float,
+    reward: float,
+    w: Floats,
+    g: Floats,
+    by_coordinate: Floats,
+    sizes: Floats,
+) -> Ints: ...
 def shift_mean(state: Floats, total: Floats) -> Floats: ...
 def add_rows(total: Floats, rows: Floats, weights: Floats) -> None: ...
 def multiply(matrix: Floats, vector: Floats) -> Floats: ...
@@ -44,10 +107,28 @@ def invert(matrix: Floats) -> Floats | None: ...
 # Other linear recipes (cpp/bindings_recipes.cpp)
 
 def learn_optimist(
-    state: Floats, largest: Floats, x: Floats, y: float, scales: Floats | None = None, strength: float = 0.0, sizes_given: bool = False, intercept: bool = False
+    state: Floats,
+    largest: Floats,
+    x: Floats,
+    y: float,
+    scales: Floats | None = None,
+    strength: float = 0.0,
+    sizes_given: bool = False,
+    intercept: bool = False,
+    link: int | None = None,
 ) -> None: ...
 def learn_staged(
-    state: Floats, grams: Floats, inverses: Floats, targets: Floats, means: Floats, by_coordinate: Floats, arm: int, x: Floats, y: float, radius: float, floor: float
+    state: Floats,
+    grams: Floats,
+    inverses: Floats,
+    targets: Floats,
+    means: Floats,
+    by_coordinate: Floats,
+    arm: int,
+    x: Floats,
+    y: float,
+    radius: float,
+    floor: float,
 ) -> None: ...
 def learn_replicates(
     state: Floats, grams: Floats, targets: Floats, pulls: Ints, weights: Floats, pseudo: float, arm: int, x: Floats, y: float
@@ -77,6 +158,25 @@ def tanh(values: Floats, out: Floats) -> None: ...
 def draw_uniform(rng: Generator, out: Floats) -> None: ...
 def draw_normal(rng: Generator, out: Floats) -> None: ...
 def draw_binomial(rng: Generator, trials: int, out: Floats) -> None: ...
+def link_means(link: int, predictors: Floats) -> Floats: ...
+def link_slopes(link: int, predictors: Floats) -> Floats: ...
+def implicit_step(link: int, predictor: float, leverage: float, y: float) -> float: ...
+def predict(state: Floats, x: Floats) -> tuple[float, float]: ...
+def minimise(
+    link: int, rows: Floats, counts: Floats, totals: Floats, prior: Floats, shift: Floats, tolerance: float, theta: Floats
+) -> bool: ...
+def newton_step(
+    rows: Floats,
+    counts: Floats,
+    totals: Floats,
+    prior: Floats,
+    shift: Floats,
+    theta: Floats,
+    means: Floats,
+    slopes: Floats,
+    step: Floats,
+) -> float: ...
+def hessian(rows: Floats, counts: Floats, slopes: Floats, prior: Floats) -> Floats: ...
 
 # Networks (cpp/bindings_networks.cpp)
 

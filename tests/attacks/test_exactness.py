@@ -9,7 +9,7 @@ import pytest
 import ensample as es
 from attempts import attempts
 from conformance.policies import RECIPES
-from ensample.kernels import ensemble
+from ensample import _core
 from ensample.models import LinearEnsemble
 
 PROMISED = 1e13  # the condition number up to which estimates are exact
@@ -87,7 +87,7 @@ def largest_error(sequence: Sequence, name: str) -> tuple[float, int]:
             truth = inverse * sequence.total(n, sequence.Y, np.zeros(sequence.dim))
             g, w = rng.standard_normal(n), sequence.lam**0.5 * rng.standard_normal(sequence.dim)
             total = w + g @ sequence.X[:n]  # as large as what perturbs an estimate
-            theta = ensemble.estimate(model.state, total)
+            theta = _core.shift_mean(model.state, total)
             errors = [off(policy.mean, truth), off(theta, truth + inverse * mp.matrix(total.tolist()))]
             growth = mp.log(mp.det(V) / mp.fprod(mp.mpf(float(value)) for value in model.parts.prior))
             errors.append(float(abs(growth - model.information)))

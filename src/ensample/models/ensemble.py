@@ -98,7 +98,8 @@ class LinearEnsemble(LinearModel):
         if not first <= round < first + len(rows):
             first, rows = self._near = self._around(round)
         fresh = self._vectors(Stream.FADING, round) if self.rate > 0.0 else None
-        _core.learn_members(self.state, self.sums, x, y, rows[round - first], fresh, self.origin, self.root, *self.learning)
+        of_members = self.sums, x, y, rows[round - first], fresh, self.origin, self.root
+        _core.learn_members(self.state, *of_members, *self.learning, self.link_code)
 
     settle = Model.settle  # `learn` does all
 

@@ -11,12 +11,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.errors import ConvergenceWarning, InvalidArgument
-from ensample.kernels import ensemble
-from ensample.kernels.links import NO_LINK
-from ensample.kernels.newton import HALVINGS, MOST_STEPS, TOLERANCE, curvature, minimise, narrowed, newton_step
-from ensample.kernels.ridge import invert, times, triangle
 from ensample.models.description import EnsemblePlan
 from ensample.models.generalized import GeneralizedLinear
 from ensample.models.linear import best_for
@@ -27,6 +24,9 @@ from ensample.types import FloatArray, IntArray
 
 __all__ = ["Centre", "ExactEnsemble", "ExactFit", "Seen", "fitted", "inverse_of", "root_of"]
 
+TOLERANCE = 1e-10  # of the last step of Newton's method, in the norm of the Hessian
+MAX_STEPS, MAX_HALVINGS = 100, 50
+CLIMB, FALL = 0.1, -0.5  # slopes at the end of a step that will do, over how much F falls where it begins
 LEAST_EIGENVALUE = 1e-15  # of a Hessian scaled to a unit diagonal: less is rounding
 
 
@@ -51,55 +51,61 @@ class Centre(NamedTuple):
 def fitted(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, start: FloatArray) -> FloatArray:
     """argmin_theta of the loss perturbed by `shift`: [d]. One that has not converged says so."""
     theta = start.copy()
-    if link.code == NO_LINK:
-        converged = minimise_any(link, seen, prior, shift, theta)
+    if link.code is None:
+        converged = minimise(link, seen, prior, shift, theta)
     else:
-        converged = minimise(link.code, *seen, prior, shift, theta, TOLERANCE)
+        converged = _core.minimise(link.code, *seen, prior, shift, TOLERANCE, theta)
     if not converged:
-        warnings.warn(f"{link!r}: not converged to {TOLERANCE:g} in {MOST_STEPS} steps", ConvergenceWarning, stacklevel=2)
+        warnings.warn(f"{link!r}: not converged to {TOLERANCE:g} in {MAX_STEPS} steps", ConvergenceWarning, stacklevel=2)
     return theta
 
 
-def minimise_any(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, theta: FloatArray) -> bool:
-    """`kernels.newton.minimise`, for a link that kernels do not know."""
-    delta = np.empty(theta.size)
-    for _ in range(MOST_STEPS):
+def minimise(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, theta: FloatArray) -> bool:
+    """Do as `_core.minimise` for a link that the core does not know (cpp/newton.hpp)."""
+    step = np.empty(theta.size)
+    for _ in range(MAX_STEPS):
         u = np.einsum("ki,i->k", seen.rows, theta)
         means, slopes = np.asarray(link.mean(u), float), np.asarray(link.slope(u), float)
-        length = newton_step(*seen, prior, shift, theta, means, slopes, delta)
+        length = _core.newton_step(*seen, prior, shift, theta, means, slopes, step)
         if not length < np.inf:
             return False
-        theta += part_of(link, seen, u, delta, delta * (prior * theta - shift), delta * prior * delta, length) * delta
+        theta += share_of_step(link, seen, prior, shift, theta, u, step, length) * step
         if length <= TOLERANCE:
             return True
     return False
 
 
-def part_of(
+def share_of_step(
     link: GeneralizedLinear,
     seen: Seen,
+    prior: FloatArray,
+    shift: FloatArray,
+    theta: FloatArray,
     u: FloatArray,
-    delta: FloatArray,
-    at_first: FloatArray,
-    curved: FloatArray,
+    step: FloatArray,
     length: float,
 ) -> float:
-    """`kernels.newton.part`: how much of a step is taken."""
-    changes = np.einsum("ki,i->k", seen.rows, delta)
-    low, high, share, steep = 0.0, 1.0, 1.0, length * length
-    for _ in range(HALVINGS):
+    """Return how much of a step is taken: 1, or less where the loss would climb at its end."""
+    changes = np.einsum("ki,i->k", seen.rows, step)
+    at_start, curved = (step * (prior * theta - shift)).sum(), (step * prior * step).sum()
+    low, high, share, begin = 0.0, 1.0, 1.0, length * length
+    for _ in range(MAX_HALVINGS):
         means = np.asarray(link.mean(u + share * changes), float)
-        slope = at_first.sum() + share * curved.sum() + float((changes * (seen.counts * means - seen.totals)).sum())
-        share, low, high = narrowed(share, low, high, slope, steep)
-        if low == high:
-            break
+        slope = at_start + share * curved + float((changes * (seen.counts * means - seen.totals)).sum())
+        if slope > CLIMB * begin:
+            high = share
+        elif share == 1.0 or slope >= FALL * begin:
+            return share
+        else:
+            low = share
+        share = 0.5 * (low + high)
     return share
 
 
 def inverse_of(hessian: FloatArray) -> FloatArray:
     """Return the inverse of a positive definite matrix [d, d], also where rounding has left it indefinite."""
-    inverse = invert(hessian)
-    if inverse.size > 0:
+    inverse = _core.invert(hessian)
+    if inverse is not None:
         return inverse
     values, vectors, width = scaled_eigen(hessian)
     return np.asarray((vectors / values) @ vectors.T / width / width[:, None])
@@ -107,8 +113,8 @@ def inverse_of(hessian: FloatArray) -> FloatArray:
 
 def root_of(hessian: FloatArray) -> FloatArray:
     """Return an R with R'R = hessian [d, d]: triangular, unless rounding has left the matrix indefinite."""
-    root = triangle(hessian)
-    if root.size > 0:
+    root = _core.cholesky(hessian)
+    if root is not None:
         return root
     values, vectors, width = scaled_eigen(hessian)
     return np.ascontiguousarray((vectors * np.sqrt(values)).T * width)
@@ -119,6 +125,13 @@ def scaled_eigen(hessian: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
     width = np.sqrt(np.diag(hessian))
     values, vectors = np.linalg.eigh(hessian / width / width[:, None])
     return np.maximum(values, LEAST_EIGENVALUE), vectors, width
+
+
+def exp(values: FloatArray) -> FloatArray:
+    """Return exp with the same bits on every machine, unlike NumPy's."""
+    out = np.empty(values.size)
+    _core.exp(np.ascontiguousarray(values), out)
+    return out
 
 
 class ExactFit(Streamed):
@@ -139,8 +152,9 @@ class ExactFit(Streamed):
         if arm < 0 and self.history is None:
             raise InvalidArgument("arm", x, 'the number of a standing arm where no log is kept and fit="exact"')
         if self.rate > 0.0:
-            self.arm_counts *= np.exp(-self.rate)
-            self.arm_totals *= np.exp(-self.rate)
+            kept = float(exp(np.array([-self.rate]))[0])
+            self.arm_counts *= kept
+            self.arm_totals *= kept
         if arm >= 0:
             self.arm_counts[arm] += 1.0
             self.arm_totals[arm] += y
@@ -162,7 +176,7 @@ class ExactFit(Streamed):
         if self.other_count[0] == 0.0 or self.history is None:
             return Seen(self.rows, self.arm_counts.copy(), self.arm_totals.copy())
         features, rewards = self.history()
-        shares = np.exp(-self.rate * np.arange(len(rewards))[::-1])
+        shares = exp(-self.rate * np.arange(float(len(rewards)))[::-1])
         return Seen(features, shares, shares * rewards)
 
     @property
@@ -173,14 +187,14 @@ class ExactFit(Streamed):
             seen, prior = self.seen(), self.parts.prior
             theta = fitted(self.link, seen, prior, np.zeros(self.dim), self.parts.mean)
             slopes = np.asarray(self.link.slope(np.einsum("ki,i->k", seen.rows, theta)), float)
-            hessian = curvature(seen.rows, seen.counts, slopes, prior)
+            hessian = _core.hessian(seen.rows, seen.counts, slopes, prior)
             self._centre = Centre(count, seen, theta, hessian, inverse_of(hessian))
         return self._centre
 
     def minimiser(self, shift: FloatArray) -> FloatArray:
         """argmin of the loss perturbed by `shift` [d]: [d]."""
         centre = self.centre
-        return fitted(self.link, centre.seen, self.parts.prior, shift, centre.theta + times(centre.inverse, shift))
+        return fitted(self.link, centre.seen, self.parts.prior, shift, centre.theta + _core.multiply(centre.inverse, shift))
 
     @property
     def mean(self) -> FloatArray:
@@ -204,7 +218,8 @@ class ExactEnsemble(ExactFit, StreamEnsemble):
         self.count_arms(arms)
 
     def theta(self, member: int) -> FloatArray:
-        return self.minimiser(ensemble.total_of(self.state, self.sums, 1.0, member))
+        older, newer = self.sums[: self.dim, member], self.sums[self.dim : 2 * self.dim, member]
+        return self.minimiser(older + newer)
 
     def thetas(self) -> FloatArray:
         return np.ascontiguousarray(np.array([self.theta(member) for member in range(self.size)]).T)

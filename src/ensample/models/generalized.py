@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ensample import _core
 from ensample.arms import Arms, Box
 from ensample.calibration import AUTO
 from ensample.errors import InvalidArgument
-from ensample.kernels.links import NO_LINK
-from ensample.kernels.stream import LEAST_WEIGHT, STEPS, outlook, respond
 from ensample.models.description import EnsemblePlan, RewardModel
 from ensample.models.model import Model
 from ensample.randomness import Address
@@ -21,6 +20,8 @@ __all__ = ["FITS", "GeneralizedLinear"]
 
 FITS = ("stream", "exact")
 SHARE = 0.25  # of the arms' mean squared norm: "auto" regularization
+MIN_WEIGHT = 1e-16  # of an observation: less would only make its working response large
+MAX_STEPS = 100
 LAST = 1e-9  # a step of Newton's method that is as short as this leaves an error of its square
 
 
@@ -42,7 +43,7 @@ class GeneralizedLinear(RewardModel):
     low: ClassVar[float] = -math.inf  # rewards are at least this
     high: ClassVar[float] = math.inf
     spread: ClassVar[float] = 1.0  # the largest standard deviation of a reward, or what stands for it
-    code: ClassVar[int] = NO_LINK  # in `kernels.links`, where kernels know the link
+    code: ClassVar[int | None] = None  # of the link in the core (cpp/glm_kernels.hpp), where it knows the link
 
     def __post_init__(self) -> None:
         if self.fit not in FITS:
@@ -99,19 +100,17 @@ class GeneralizedLinear(RewardModel):
         """
         return SHARE * mean_square(arms) if regularization == AUTO else regularization
 
-    def respond(self, state: FloatArray, x: FloatArray, y: float) -> tuple[float, float]:
-        """(sqrt(w), r) of `kernels.stream`: what ridge regression is told of an observation."""
-        if self.code != NO_LINK:
-            return respond(state, self.code, x, y)
-        v = self.implicit(*outlook(state, x), y)
-        root = math.sqrt(max(float(self.slope(v)), LEAST_WEIGHT))
-        return root, root * v - float(self.surplus(v, y)) / root
+    def respond(self, state: FloatArray, x: FloatArray, y: float) -> tuple[FloatArray, float]:
+        """Return (sqrt(w) x, r), what ridge regression learns of an observation (cpp/stream.hpp), for a link of one's own."""
+        v = self.implicit(*_core.predict(state, x), y)
+        root = math.sqrt(max(float(self.slope(v)), MIN_WEIGHT))
+        return root * x, root * v - float(self.surplus(v, y)) / root
 
     def implicit(self, u: float, q: float, y: float) -> float:
-        """`kernels.stream.implicit`, for a link that kernels do not know."""
+        """Do as `_core.implicit_step`, by Newton's method."""
         v, end = u, u - q * float(self.surplus(u, y))
         low, high = min(u, end), max(u, end)
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             excess = v - u + q * float(self.surplus(v, y))
             low, high = (low, v) if excess > 0.0 else (v, high)
             following = v - excess / (1.0 + q * float(self.slope(v)))

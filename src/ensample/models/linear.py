@@ -31,6 +31,7 @@ class LinearModel(Model):
     size: int | None = 1
     whole: ClassVar[bool] = True
     origin: FloatArray | None = None  # the first reward, where there is an intercept [1]
+    link_code: int | None = None  # of a generalised linear model whose link the core knows
     weighted: ClassVar[bool] = False
     """Whether V and b are sums over observations that have weights: not those of the log as it is."""
 
@@ -159,7 +160,7 @@ class LinearModel(Model):
         return unknown is None or learned or not any(map(has_tiny, blocks(x)))
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        _core.learn_ridge(self.state, x, y, *self.learning)
+        _core.learn_ridge(self.state, x, y, *self.learning, self.link_code)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {"ridge": self.state} if self.unknown is None else {"ridge": self.state, "scales": self.scales}

@@ -5,10 +5,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ensample.kernels.links import LOGISTIC_LINK
+from ensample import _core
 from ensample.models.generalized import GeneralizedLinear
 
-__all__ = ["Logistic"]
+__all__ = ["LOGISTIC_LINK", "Logistic", "logistic_mean"]
+
+LOGISTIC_LINK = 0  # as cpp/glm_kernels.hpp has it
+
+
+def logistic_mean(u: float) -> float:
+    """Return 1 / (1 + exp(-u)), with the same bits on every machine."""
+    return float(_core.link_means(LOGISTIC_LINK, np.array([u]))[0])
 
 
 @dataclass(frozen=True)
@@ -19,13 +26,13 @@ class Logistic(GeneralizedLinear):
     S^j = W^j + sum_i x_i s_i Z_i^j, W ~ N(0, scale^2 lam I), Z ~ N(0, scale^2): the loss, perturbed linearly. s_i^2 is the
     variance of the reward under the centre.
 
-    `fit="stream"`: O(d^2 + m d) a round, and no history is kept. The centre moves by one implicit step (`kernels.stream`),
+    `fit="stream"`: O(d^2 + m d) a round, and no history is kept. The centre moves by one implicit step (cpp/stream.hpp),
     its weight is w = mu (1 - mu) at the new centre, V += w x x' and theta^j = theta_hat + V^-1 S^j, S^j += sqrt(w) x Z^j:
     linear ensemble sampling in the features sqrt(w) x, so that propensities, replay, snapshots, half-lives and lazy kernels
     are those of linear ensembles. The order in which rewards come matters a little, and so does where the centre was at
     first: the weights of the first observations stay what they were.
 
-    `fit="exact"`: each member that acts is minimised by Newton's method to 1e-10 (`kernels.newton`), with the S^j of the stream
+    `fit="exact"`: each member that acts is minimised by Newton's method to 1e-10 (cpp/newton.hpp), with the S^j of the stream
     fit. O(K d^2) a step on finite standing arms; other features are taken from the whole log, O(n d^2).
 
     `scale="auto"` is 0.75 and nothing is learned of it: the noise is known. `regularization="auto"` is a quarter of the
@@ -54,12 +61,12 @@ class Logistic(GeneralizedLinear):
     code: ClassVar[int] = LOGISTIC_LINK
 
     def mean(self, u: Any) -> Any:
-        small = np.exp(-np.abs(u))
-        return np.where(np.asarray(u) >= 0.0, 1.0, small) / (1.0 + small)
+        predictors = np.asarray(u, float)
+        return _core.link_means(LOGISTIC_LINK, np.ascontiguousarray(predictors.ravel())).reshape(predictors.shape)
 
     def slope(self, u: Any) -> Any:
-        small = np.exp(-np.abs(u))
-        return small / (1.0 + small) ** 2
+        predictors = np.asarray(u, float)
+        return _core.link_slopes(LOGISTIC_LINK, np.ascontiguousarray(predictors.ravel())).reshape(predictors.shape)
 
     def surplus(self, u: Any, y: Any) -> Any:
         return (1.0 - y) * self.mean(u) - y * self.mean(-u)

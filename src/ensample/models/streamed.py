@@ -3,7 +3,6 @@
 import numpy as np
 
 from ensample.arms import Arms
-from ensample.kernels.links import NO_LINK
 from ensample.models.description import EnsemblePlan
 from ensample.models.ensemble import LinearEnsemble
 from ensample.models.generalized import GeneralizedLinear
@@ -18,7 +17,7 @@ __all__ = ["StreamEnsemble", "Streamed"]
 class Streamed(LinearModel):
     """A linear model that learns by the stream fit: put before the linear model that it changes.
 
-    V = prior + sum_i w_i x_i x_i' and theta_hat is where the implicit steps of `kernels.stream` have led.
+    V = prior + sum_i w_i x_i x_i' and theta_hat is where the implicit steps (cpp/stream.hpp) have led.
     """
 
     weighted = True
@@ -27,13 +26,18 @@ class Streamed(LinearModel):
     link: GeneralizedLinear
 
     def is_bounded(self) -> bool:
-        """Return True for links of the kernels, whose rewards and slopes are bounded; exp() of another may overflow."""
-        return self.link.code != NO_LINK
+        """Return True for links of the core, whose rewards and slopes are bounded; exp() of another may overflow."""
+        return self.link.code is not None
+
+    def _make_views(self) -> None:
+        super()._make_views()
+        self.link_code = self.link.code
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.link.check_reward(y)
-        root, response = self.link.respond(self.state, x, y)
-        super().learn(round, arm, root * x, response)
+        if self.link.code is None:
+            x, y = self.link.respond(self.state, x, y)
+        super().learn(round, arm, x, y)
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
         return np.asarray(self.link.mean(rows @ self.theta(member)))

@@ -143,8 +143,8 @@ class EnsembleSampling(EnsembleRecipe):
     @property
     def model_family(self) -> str:
         """The family "calibrated" if the scale is learned, where the default rule may change."""
-        drawn = self.model.model_family in ("linear", "logistic")
-        return "calibrated" if drawn and self.learns_scale and not self.rule.looks else super().model_family
+        family = super().model_family
+        return "calibrated" if family == "linear" and self.learns_scale and not self.rule.looks else family
 
     def least_numbers(self, arms: Arms) -> int:
         return 0 if self.draws_fresh else super().least_numbers(arms)

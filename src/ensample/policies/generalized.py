@@ -4,7 +4,6 @@ Each fit has its own: by the stream fit a linear model is told sqrt(w) x and its
 minimised, once for the centre and where it is perturbed once more, each round.
 """
 
-import math
 from abc import abstractmethod
 from typing import ClassVar
 
@@ -12,11 +11,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import Arms, Offer
-from ensample.kernels import ensemble
 from ensample.kernels.pseudo_rewards import unplayed
-from ensample.kernels.ridge import rotate, times
-from ensample.kernels.rows import add_rows
 from ensample.models import DrawnModel, GeneralizedLinear, LinearModel
 from ensample.models.exact import ExactFit, Seen, fitted, root_of
 from ensample.models.streamed import Streamed
@@ -76,14 +73,14 @@ class Rooted(Streamed, DrawnModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.link.check_reward(y)
-        weight, response = self.link.respond(self.state, x, y)
-        self.root *= math.exp(-0.5 * self.rate)
-        rotate(self.root, self.rooted(weight, x))
-        LinearModel.learn(self, round, arm, weight * x, response)
+        rooted = self.rooted(x)
+        if self.link.code is None:
+            x, y = self.link.respond(self.state, x, y)
+        _core.learn_rooted(self.state, self.root, rooted, x, y, self.link.code)
 
     @abstractmethod
-    def rooted(self, weight: float, x: FloatArray) -> FloatArray:
-        """What R'R is a sum of the squares of: [d]."""
+    def rooted(self, x: FloatArray) -> FloatArray | None:
+        """Return f where R'R is the sum of f f' [d]; None if f is sqrt(w) x."""
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root}
@@ -91,21 +88,21 @@ class Rooted(Streamed, DrawnModel):
     def draw(self, round: int) -> FloatArray:
         rng = self.address.generator(Stream.PERTURBATION, round)
         total = self.scale * np.sqrt(self.parts.prior) * rng.standard_normal(self.dim)
-        add_rows(total, self.root, self.scale * rng.standard_normal(self.dim))
-        return ensemble.estimate(self.state, total)
+        _core.add_rows(total, self.root, self.scale * rng.standard_normal(self.dim))
+        return _core.shift_mean(self.state, total)
 
 
 class StreamPosterior(Rooted):
     """N(theta_hat, scale^2 V^-1): Thompson sampling by the stream fit."""
 
-    def rooted(self, weight: float, x: FloatArray) -> FloatArray:
-        return weight * x
+    def rooted(self, x: FloatArray) -> None:
+        return None
 
 
 class StreamLeader(Rooted):
     """theta_hat + V^-1 (W + sum_i x_i Z_i) with Z of one size for all: follow the perturbed leader, by the stream fit."""
 
-    def rooted(self, weight: float, x: FloatArray) -> FloatArray:
+    def rooted(self, x: FloatArray) -> FloatArray:
         return self.link.spread * x
 
 
@@ -128,7 +125,7 @@ class ExactDraw(ExactFit, DrawnModel):
     def shift(self, rng: Generator) -> FloatArray:
         """A draw of N(0, scale^2 H), H = R'R the Hessian at the centre: [d]."""
         total = np.zeros(self.dim)
-        add_rows(total, root_of(self.centre.hessian), self.scale * rng.standard_normal(self.dim))
+        _core.add_rows(total, root_of(self.centre.hessian), self.scale * rng.standard_normal(self.dim))
         return total
 
 
@@ -136,7 +133,7 @@ class Laplace(ExactDraw):
     """N(theta_hat, scale^2 H^-1): GLM-TSL."""
 
     def drawn(self, rng: Generator) -> FloatArray:
-        return np.asarray(self.centre.theta + times(self.centre.inverse, self.shift(rng)))
+        return np.asarray(self.centre.theta + _core.multiply(self.centre.inverse, self.shift(rng)))
 
 
 class LinearlyPerturbed(ExactDraw):
@@ -153,7 +150,7 @@ class FollowedLeader(ExactDraw):
         seen = self.centre.seen
         total = self.scale * np.sqrt(self.parts.prior) * rng.standard_normal(self.dim)
         sizes = self.scale * self.link.spread * np.sqrt(seen.counts)
-        add_rows(total, seen.rows, sizes * rng.standard_normal(len(sizes)))
+        _core.add_rows(total, seen.rows, sizes * rng.standard_normal(len(sizes)))
         return self.minimiser(total)
 
 

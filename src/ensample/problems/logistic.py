@@ -8,9 +8,9 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import vector, whole
 from ensample.errors import InvalidArgument
-from ensample.kernels.links import LOGISTIC_LINK, link_mean
 from ensample.kernels.scene import Scene
 from ensample.kernels.world import World
+from ensample.models.logistic import LOGISTIC_LINK, logistic_mean
 from ensample.problems.linear import LinearProblem, Problem, answers_as
 from ensample.problems.noise import BernoulliNoise
 from ensample.types import ArrayLike, FloatArray
@@ -41,7 +41,7 @@ class LogisticProblem(LinearProblem):
         return f"LogisticProblem({self.arms!r})"
 
     def mean(self, x: FloatArray) -> float:
-        return float(link_mean(LOGISTIC_LINK, float(x @ self.theta)))
+        return logistic_mean(float(x @ self.theta))
 
     def means(self, rows: FloatArray) -> FloatArray:
         return np.array([self.mean(x) for x in rows])
@@ -82,12 +82,12 @@ class ContextualLogisticProblem(Problem):
         return features
 
     def mean(self, x: FloatArray) -> float:
-        return float(link_mean(LOGISTIC_LINK, float(x @ self.theta)))
+        return logistic_mean(float(x @ self.theta))
 
     def best_mean(self, offered: FloatArray | None = None) -> float:
         if offered is None:
             raise InvalidArgument("offered", offered, "the arms of a round")
-        return float(link_mean(LOGISTIC_LINK, float((offered @ self.theta).max())))
+        return logistic_mean(float((offered @ self.theta).max()))
 
     def place(self, rounds: int = 0) -> Scene | None:
         if not answers_as(self, ContextualLogisticProblem):

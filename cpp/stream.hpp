@@ -1,0 +1,82 @@
+// Generalised linear models one observation at a time: an implicit step, and then ridge regression.
+//
+// With P = V^-1, q = x'P x and u = x'theta_hat, an observation (x, y) moves the centre to
+//
+//     theta_new = argmin_theta A(x'theta) - y x'theta + |theta - theta_hat|_V^2 / 2 = theta_hat - (A'(v) - y) P x,
+//
+// where v = x'theta_new solves v + q (A'(v) - y) = u, an equation of one variable: its left side grows at least as fast as v, and
+// the root is between u and u - q (A'(u) - y). With w = A''(v), V_new = V + w x x' and b = V theta_hat this is
+//
+//     b_new = b + sqrt(w) x r,   r = sqrt(w) v - (A'(v) - y) / sqrt(w):
+//
+// what ridge regression does with features sqrt(w) x and reward r, the working response of iterated least squares. Where the past
+// fades, V and b are those after fading.
+//
+// In the manner of L. Faury, M. Abeille, K.-S. Jun and C. Calauzenes, "Jointly Efficient and Optimal Algorithms for Logistic
+// Bandits", AISTATS 2022.
+#pragma once
+
+#include "links.hpp"
+#include "ridge_state.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+inline constexpr double min_weight = 1e-16;  // of an observation: less would only make its working response large
+
+/// Return v with v + q (A'(v) - y) = u: Halley's method, by halves where it would leave the bracket. It takes one to three steps.
+inline double implicit_step(Link link, double u, double q, double y) {
+  constexpr int max_steps = 100;
+  constexpr double tolerance = 3e-6;  // |A'''| <= A'' of clicks makes the error less than the cube of the last step
+  auto at = link_at(link, u, y);
+  const double end = u - q * at.surplus;
+  double v = u, excess = q * at.surplus, low = std::min(u, end), high = std::max(u, end);
+  for (int step = 0; step < max_steps; ++step) {
+    const double rise = 1.0 + q * at.slope;
+    const double next = v - excess * rise / (rise * rise - 0.5 * excess * q * at.bend);
+    if (std::abs(next - v) <= tolerance) return next;
+    v = low < next && next < high ? next : 0.5 * (low + high);
+    at = link_at(link, v, y);
+    excess = v - u + q * at.surplus;
+    (excess > 0.0 ? high : low) = v;
+  }
+  return v;
+}
+
+/// x'theta_hat and x'V^-1 x.
+struct Prediction {
+  double predictor, leverage;
+};
+
+/// After fading, where the past fades.
+inline Prediction predict(const RidgeState& ridge, ConstVector x) {
+  const std::size_t d = ridge.dim();
+  Buffer<double> buffer(d + (ridge.fades() ? 2 * d * d : 0), Fill::none);
+  const Vector gain{buffer.data(), d};
+  if (ridge.fades()) {
+    const double kept = kept_share(ridge.rate);
+    const Matrix faded{buffer.data() + d, d, d}, inverse{faded.data + d * d, d, d};
+    for (std::size_t i = 0; i < d * d; ++i) faded.data[i] = kept * ridge.sums.gram.data[i];
+    for (std::size_t i = 0; i < d; ++i) faded(i, i) += (1.0 - kept) * ridge.prior[i];
+    if (invert(faded, inverse)) {
+      sum_rows(gain, inverse, x);
+      return {kept * dot(gain, ridge.sums.target), dot(gain, x)};
+    }
+  }
+  sum_rows(gain, ridge.estimate.inverse, x);
+  return {dot(ridge.estimate.mean, x), std::max(dot(gain, x), 0.0)};
+}
+
+/// sqrt(w) and r: (sqrt(w) x, r) is what ridge regression learns of an observation.
+struct Response {
+  double root_weight, reward;
+};
+
+inline Response respond(const RidgeState& ridge, Link link, ConstVector x, double y) {
+  const auto [u, q] = predict(ridge, x);
+  const double v = implicit_step(link, u, q, y);
+  const auto at = link_at(link, v, y);
+  const double root = std::sqrt(std::max(at.slope, min_weight));
+  return {root, root * v - at.surplus / root};
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

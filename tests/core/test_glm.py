@@ -1,0 +1,111 @@
+"""Generalised linear models of the compiled core, against versions in plain NumPy."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from ensample import _core
+from ensample.models.logistic import LOGISTIC_LINK
+
+IDENTITY = -1
+HUGE = 1e9  # of a predictor
+
+
+@pytest.fixture(params=_core.levels(), autouse=True)
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    usual = _core.level()
+    _core.use_level(request.param)
+    yield request.param
+    _core.use_level(usual)
+
+
+def logistic(u: np.ndarray | float) -> np.ndarray:
+    """Return 1 / (1 + exp(-u))."""
+    return np.asarray(np.where(np.asarray(u) >= 0.0, 1.0, np.exp(-np.abs(u))) / (1.0 + np.exp(-np.abs(u))))
+
+
+def loss(theta: float, seen: float, clicked: float, prior: float) -> float:
+    """Return F of cpp/newton.hpp for one feature that is 1, without a shift."""
+    return float(seen * np.logaddexp(0.0, theta) - clicked * theta + 0.5 * prior * theta**2)
+
+
+@pytest.fixture
+def clicks() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return features, how often each was seen, and the clicks among these."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 4))
+    counts = rng.integers(0, 20, 30).astype(float)
+    return rows, counts, rng.binomial(counts.astype(int), logistic(rows @ [1.0, -1.0, 0.5, 2.0])).astype(float)
+
+
+def test_means_and_variances_of_the_logistic_link() -> None:
+    u = np.concatenate([np.random.default_rng(0).normal(0.0, 5.0, 1000), [0.0, 40.0, -40.0, HUGE, -HUGE]])
+    np.testing.assert_allclose(_core.link_means(LOGISTIC_LINK, u), logistic(u), rtol=1e-15)
+    np.testing.assert_allclose(_core.link_slopes(LOGISTIC_LINK, u), logistic(u) * logistic(-u), rtol=1e-15)
+
+
+def test_means_of_the_identity_are_predictors() -> None:
+    u = np.linspace(-3.0, 3.0, 7)
+    assert (_core.link_means(IDENTITY, u) == u).all() and (_core.link_slopes(IDENTITY, u) == 1.0).all()
+
+
+@pytest.mark.parametrize("u", [-300.0, -20.0, -1.0, 0.0, 0.3, 5.0, 40.0])
+@pytest.mark.parametrize("q", [0.0, 1e-9, 0.1, 1.0, 30.0, 1e5])
+@pytest.mark.parametrize("y", [0.0, 0.25, 1.0])
+def test_implicit_step_solves_its_equation(u: float, q: float, y: float) -> None:
+    v = _core.implicit_step(LOGISTIC_LINK, u, q, y)
+    ends = sorted((u, u - q * (float(logistic(u)) - y)))
+    exact = optimize.brentq(
+        lambda z: z - u + q * (float(logistic(z)) - y), ends[0] - 1e-9, ends[1] + 1e-9, xtol=1e-14, rtol=1e-14
+    )
+    assert v == pytest.approx(exact, rel=1e-12, abs=1e-12)
+
+
+def test_implicit_step_of_the_identity_is_that_of_ridge_regression() -> None:
+    assert _core.implicit_step(IDENTITY, 2.0, 0.5, 1.0) == pytest.approx((2.0 + 0.5 * 1.0) / 1.5)
+
+
+def test_minimiser_has_no_slope(clicks: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    rows, counts, totals = clicks
+    prior, shift, theta = np.full(4, 0.5), np.array([1.0, -2.0, 0.0, 0.3]), np.zeros(4)
+    assert _core.minimise(LOGISTIC_LINK, rows, counts, totals, prior, shift, 1e-10, theta)
+    slope = rows.T @ (counts * logistic(rows @ theta) - totals) + prior * theta - shift
+    assert np.abs(slope).max() < 1e-9
+
+
+def test_steps_that_would_climb_are_shortened() -> None:
+    """From far away, where the link is flat, whole steps of Newton's method diverge."""
+    rows, counts, totals = np.array([[1.0], [1.0]]), np.array([50.0, 50.0]), np.array([25.0, 30.0])
+    prior, shift, theta = np.array([1e-3]), np.zeros(1), np.array([60.0])
+    assert _core.minimise(LOGISTIC_LINK, rows, counts, totals, prior, shift, 1e-10, theta)
+    best = optimize.minimize_scalar(loss, (-5.0, 5.0), args=(100.0, 55.0, 1e-3))
+    assert theta[0] == pytest.approx(best.x, abs=1e-4)
+
+
+def test_hessian_and_newton_step(clicks: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    rows, counts, totals = clicks
+    prior, shift, theta, step = np.full(4, 0.5), np.zeros(4), np.full(4, 0.1), np.empty(4)
+    means = logistic(rows @ theta)
+    slopes = means * (1.0 - means)
+    H = np.diag(prior) + (rows.T * (counts * slopes)) @ rows
+    np.testing.assert_allclose(_core.hessian(rows, counts, slopes, prior), H, rtol=1e-13)
+    length = _core.newton_step(rows, counts, totals, prior, shift, theta, means, slopes, step)
+    expected = -np.linalg.solve(H, rows.T @ (counts * means - totals) + prior * theta - shift)
+    np.testing.assert_allclose(step, expected, rtol=1e-11)
+    assert length == pytest.approx(np.sqrt(expected @ H @ expected))
+
+
+def test_bad_calls_are_refused(clicks: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    rows, counts, totals = clicks
+    good = [LOGISTIC_LINK, rows, counts, totals, np.ones(4), np.zeros(4), 1e-10, np.zeros(4)]
+    names = ["link", "rows", "counts", "totals", "prior", "shift", "tolerance", "theta"]
+    wrong = {"link": 7, "counts": counts[1:].copy(), "totals": totals[1:].copy()} | dict.fromkeys(
+        ("prior", "shift", "theta"), np.ones(5)
+    )
+    for name, value in wrong.items():
+        with pytest.raises(ValueError, match=f"argument `{name}`"):
+            _core.minimise(*[value if name == other else kept for other, kept in zip(names, good, strict=True)])
+    with pytest.raises(TypeError):
+        _core.minimise(*good[:1], rows[:, ::2], *good[2:])
