@@ -57,6 +57,27 @@ wheel: .venv/builds  ## build a wheel for this machine and try it in a clean env
 attack: .venv/develops  ## every attack at its full number of attempts (some hours)
 	ENSAMPLE_ATTACK=full $(BIN)/pytest --numprocesses 2 --dist worksteal -s $(ATTACKS)
 
+fuzz: .venv/develops  ## a million bad calls of the compiled core
+	$(BIN)/python tests/core/fuzz.py
+
+# The libraries of the sanitizers come first in the process; Python frees little when it ends.
+SANITIZED := build/sanitize
+SANITIZING = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONMALLOC=malloc \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 ENSAMPLE_SANITIZED=1 \
+	PYTHONPATH=$(SANITIZED)/package:tests:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+
+sanitize: .venv/develops  ## tests, goldens and a million bad calls of the core, with the address and undefined-behaviour sanitizers
+	@test -f "$$(g++ -print-file-name=libasan.so 2>/dev/null)" || { echo "make sanitize needs g++ and libasan: apt-get install g++"; exit 1; }
+	PATH=$(CURDIR)/$(BIN):$$PATH cmake -S . -B $(SANITIZED) -G Ninja -DCMAKE_CXX_COMPILER=g++ -DENSAMPLE_SANITIZE=ON -DSKBUILD_SOABI= \
+		-DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python >/dev/null
+	PATH=$(CURDIR)/$(BIN):$$PATH cmake --build $(SANITIZED)
+	rm -rf $(SANITIZED)/package && mkdir $(SANITIZED)/package && cp -R src/ensample $(SANITIZED)/package
+	rm -f $(SANITIZED)/package/ensample/_core*.so && cp $(SANITIZED)/_core*.so $(SANITIZED)/package/ensample
+	$(SANITIZING) $(BIN)/python -S -m pytest -p no:cacheprovider tests/core tests/golden  # -S: without the editable installation
+	$(SANITIZING) $(BIN)/python -S tests/core/fuzz.py
+
+.PHONY: fuzz sanitize
+
 lint: .venv/develops  ## ruff, mypy, the import rules, and pyright on the examples
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

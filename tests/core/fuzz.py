@@ -66,7 +66,7 @@ def retyped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     with np.errstate(all="ignore"):
         try:
             return array.astype(dtype)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return np.zeros(array.shape, dtype)
 
 
@@ -237,12 +237,15 @@ def fuzz_binding(name: str, first: int, last: int) -> int:
         place = Path(folder, "at")
         while first < last:
             place.write_bytes(first.to_bytes(8, "little"))
-            command = [sys.executable, __file__, "--binding", name, "--first", str(first), "--last", str(last)]
-            done = subprocess.run([*command, "--place", str(place)], capture_output=True, text=True, check=False)
+            python = [sys.executable, *(["-S"] if sys.flags.no_site else [])]
+            asked = ["--binding", name, "--first", str(first), "--last", str(last), "--place", str(place)]
+            done = subprocess.run([*python, __file__, *asked], capture_output=True, text=True, check=False)
             print(done.stdout, end="")
             faults += len(done.stdout.splitlines())
             if done.returncode == 0:
                 return faults
+            if done.returncode == 1:
+                raise RuntimeError(done.stderr)  # of this file, not of the core
             seed = int.from_bytes(place.read_bytes(), "little")
             print(f"{name} {seed}: the process ended with {done.returncode}\n{done.stderr[-3000:]}", flush=True)
             faults, first = faults + 1, seed + 1
@@ -262,7 +265,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.place:
         return run_calls(given.binding, given.first, given.last, given.place)
-    names = [given.binding] if given.binding else bindings()
+    names = [given.binding] if given.binding else sorted(set(bindings()) & set(table()))
     share, faults, started = -(-given.calls // len(names)), 0, time.monotonic()
     for number, name in enumerate(names, 1):
         faults += fuzz_binding(name, given.first, given.last or given.first + share)
