@@ -2,6 +2,7 @@
 // rounded by itself (-ffp-contract=off), so that the bits are the same for every register width.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -34,22 +35,27 @@ struct Register<1> {
   using type = double;
 };
 
-/// N doubles in as few registers as possible. Each half is a vector of its own: gcc 12 keeps an array of registers in memory
+/// N doubles in as few registers as possible. Each part is a vector of its own: gcc 12 keeps an array of registers in memory
 /// (rounds took two to six times as long).
 template <int N, bool Fits = (N <= register_width)>
 struct SimdVector {
-  SimdVector<N / 2> low, high;
+  static constexpr int M = std::bit_floor(static_cast<unsigned>(N - 1));  // N / 2 for a power of two
+  SimdVector<M> low;
+  SimdVector<N - M> high;
 
-  static SimdVector load(const double* from) { return {SimdVector<N / 2>::load(from), SimdVector<N / 2>::load(from + N / 2)}; }
-  static SimdVector of(double value) { return {SimdVector<N / 2>::of(value), SimdVector<N / 2>::of(value)}; }
-  void store(double* to) const { low.store(to), high.store(to + N / 2); }
-  double operator[](int i) const { return i < N / 2 ? low[i] : high[i - N / 2]; }
+  static SimdVector load(const double* from) { return {SimdVector<M>::load(from), SimdVector<N - M>::load(from + M)}; }
+  static SimdVector of(double value) { return {SimdVector<M>::of(value), SimdVector<N - M>::of(value)}; }
+  void store(double* to) const { low.store(to), high.store(to + M); }
+  double operator[](int i) const { return i < M ? low[i] : high[i - M]; }
 
   friend SimdVector operator+(const SimdVector& a, const SimdVector& b) { return {a.low + b.low, a.high + b.high}; }
   friend SimdVector operator-(const SimdVector& a, const SimdVector& b) { return {a.low - b.low, a.high - b.high}; }
   friend SimdVector operator*(const SimdVector& a, const SimdVector& b) { return {a.low * b.low, a.high * b.high}; }
   friend SimdVector operator*(double weight, const SimdVector& a) { return {weight * a.low, weight * a.high}; }
   friend SimdVector larger(const SimdVector& a, const SimdVector& b) { return {larger(a.low, b.low), larger(a.high, b.high)}; }
+  friend SimdVector where_positive(const SimdVector& a, const SimdVector& yes, const SimdVector& no) {
+    return {where_positive(a.low, yes.low, no.low), where_positive(a.high, yes.high, no.high)};
+  }
   SimdVector& operator+=(const SimdVector& other) { return *this = *this + other; }
 };
 
@@ -78,6 +84,9 @@ struct SimdVector<N, true> {
   friend SimdVector operator*(const SimdVector& a, const SimdVector& b) { return {a.v * b.v}; }
   friend SimdVector operator*(double weight, const SimdVector& a) { return {weight * a.v}; }
   friend SimdVector larger(const SimdVector& a, const SimdVector& b) { return {b.v > a.v ? b.v : a.v}; }
+  friend SimdVector where_positive(const SimdVector& a, const SimdVector& yes, const SimdVector& no) {
+    return {a.v > Vec{} ? yes.v : no.v};
+  }
   SimdVector& operator+=(const SimdVector& other) { return *this = *this + other; }
 };
 

@@ -130,7 +130,6 @@ NEEDS = {
     "runs.plot()": "Runs.plot needs matplotlib: pip install matplotlib",
     "es.ApproximateArms([[1.0]])": "ApproximateArms needs faiss: pip install faiss-cpu",
     "es.open_experiment('experiment.db', actions=['a', 'b'])": "open_experiment needs apsw: pip install apsw",
-    "es.EnsembleSampling(3, model=es.Neural((2,))).start(es.FiniteArms([[1.0]]))": "Neural needs scipy: pip install scipy",
     "es.EnsembleSampling(3, model=es.TorchModel(print)).start(es.FiniteArms([[1.0]]))": "TorchModel needs torch: "
     "pip install torch",
     "__import__('ensample.client').client.Client": "ensample.client needs httpx: pip install httpx",

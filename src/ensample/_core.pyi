@@ -2,6 +2,8 @@
 
 # ruff: noqa: E501
 
+from typing import Any
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -179,6 +181,15 @@ def newton_step(
 def hessian(rows: Floats, counts: Floats, slopes: Floats, prior: Floats) -> Floats: ...
 
 # Networks (cpp/bindings_networks.cpp)
+#
+# `shape`, `training`, `anchor`, `state`, `memory` and `observation` are named tuples of ensample.models.
+
+def network_outputs(shape: tuple[Any, ...], weights: Floats, first: int, rows: Floats, outputs: Floats) -> None: ...
+def network_gradient(shape: tuple[Any, ...], weights: Floats, rows: Floats, slopes: Floats, gradient: Floats) -> None: ...
+def network_workspace(shape: tuple[Any, ...], planes: int, batch: int) -> int: ...
+def network_learn(shape: tuple[Any, ...], training: tuple[Any, ...], anchor: tuple[Any, ...], state: tuple[Any, ...], memory: tuple[Any, ...], observation: tuple[Any, ...], workspace: Floats) -> bool: ...
+def scale_rows(rows: Floats, sizes: Floats, seen: Floats) -> None: ...
+def learn_sizes(units: Floats, x: Floats, count: int) -> None: ...
 
 # Search over many arms (cpp/bindings_search.cpp)
 

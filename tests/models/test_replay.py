@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from ensample.kernels.minibatches import learn_units
+from ensample import _core
 from ensample.models.replay import EMPTY, drawn_places, new_memory, reservoir_place
-from ensample.models.units import FeatureUnits, RewardUnits, in_units, new_feature_units, typical_sizes
+from ensample.models.units import FeatureUnits, RewardUnits, in_units, typical_sizes
 from ensample.randomness import Address
 from evidence import holds, pmf_p_value
 
 
 def kept_rounds(seed: int, count: int, capacity: int, forgetful: bool = False) -> np.ndarray:
     """The rounds in memory after so many; a forgetful one takes in every newcomer."""
-    memory, address = new_memory(capacity, 1), Address(seed)
+    memory, address = new_memory(capacity, 1, 1, has_prior=False), Address(seed)
     for t in range(count):
         place = reservoir_place(address, t, t + 1, capacity)
         if forgetful and place == EMPTY:
@@ -49,11 +49,11 @@ def test_minibatches_are_uniform() -> None:
 
 def test_features_are_seen_in_units_of_their_typical_size() -> None:
     def after(units: FeatureUnits, x: list[float] | np.ndarray, count: int) -> FeatureUnits:
-        new = FeatureUnits(*(values.copy() for values in units))
-        new.learn(np.asarray(x), count)
-        return new
+        new = np.array(units)
+        _core.learn_sizes(new, np.asarray(x), count)
+        return FeatureUnits(*new)
 
-    units = new_feature_units(None, 3)
+    units = FeatureUnits(*np.zeros((3, 3)))
     rows = np.array([[2.0, 0.0, 0.0], [4.0, 0.0, 30.0], [0.0, 0.0, 0.0], [6.0, 0.0, 40.0]])
     for count, x in enumerate(rows, 1):
         units = after(units, x, count)
@@ -69,17 +69,12 @@ def test_features_are_seen_in_units_of_their_typical_size() -> None:
 
 
 def test_rewards_have_a_mean_a_spread_and_misses() -> None:
-    def after(units: RewardUnits, y: float, count: int, miss: float) -> RewardUnits:
-        new = np.empty(3)
-        learn_units(np.concatenate(units), new, y, count, miss)
-        return RewardUnits(new[:1], new[1:2], new[2:])
-
     units, rewards = RewardUnits(*np.zeros((3, 1))), [3.0, 5.0, 4.0, 8.0]
     assert units.spread(0) == 1.0
-    alike = after(units, -7.0, 1, -7.0)
+    alike = units.after(-7.0, 1, -7.0)
     assert alike.spread(1) == 7.0 and alike.sigma(1) == 7.0
     for count, y in enumerate(rewards, 1):
-        units = after(units, y, count, miss=1.0 if count < 4 else 2.0)
+        units = units.after(y, count, miss=1.0 if count < 4 else 2.0)
     assert units.mean[0] == np.mean(rewards) and np.isclose(units.spread(4), np.std(rewards))
     assert units.sigma(4) == np.std(rewards), "no more than the rewards' own spread"
-    assert np.isclose(after(units, 5.0, 5, 0.0).sigma(5), np.sqrt(0.2 * 4.0))
+    assert np.isclose(units.after(5.0, 5, 0.0).sigma(5), np.sqrt(0.2 * 4.0))

@@ -129,7 +129,7 @@ def test_one_network_without_perturbations_serves_the_greedy() -> None:
     greedy, chancy = es.Greedy(model=SMALL).start(arms), es.EpsilonGreedy(0.3, model=SMALL).start(arms)
     for policy in (greedy, chancy):
         play(policy, 20)
-        assert policy.model.size == 1 and policy.model.additions.prior is None
+        assert policy.model.size == 1 and policy.model.prior is None
     assert sorted(set(greedy.propensities().tolist())) == [0.0, 1.0]
     assert chancy.propensities().min() == pytest.approx(0.3 / 7)
 

@@ -1,12 +1,12 @@
-"""What members minimise: squares, or the logistic loss where rewards are shares and clicks. Slopes: `kernels.minibatches`."""
+"""Losses of networks: squares, or the logistic loss where rewards are shares and clicks."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
+from ensample import _core
 from ensample.errors import InvalidArgument
-from ensample.kernels.minibatches import LOGISTIC, SQUARED
 from ensample.types import FloatArray
 
 __all__ = ["LOSSES", "Loss"]
@@ -15,7 +15,7 @@ __all__ = ["LOSSES", "Loss"]
 class Loss(ABC):
     """Of an output u and a reward y that is perturbed by z."""
 
-    code: ClassVar[int]
+    code: ClassVar[int]  # in the core (cpp/networks/learning.hpp)
     expected: ClassVar[str] = ""  # how errors call the rewards that it is for, where not every number is one
 
     def check(self, y: float) -> None:  # noqa: B027 (any finite number will do)
@@ -29,7 +29,7 @@ class Loss(ABC):
 class SquaredLoss(Loss):
     """(u - (y - mean) / spread - z)^2 / 2: outputs are rewards in units of their spread."""
 
-    code = SQUARED
+    code = 0
 
     def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
         return mean + spread * outputs
@@ -42,7 +42,7 @@ class LogisticLoss(Loss):
     AISTATS 2024.
     """
 
-    code = LOGISTIC
+    code = 1
     expected = "a number from 0 to 1 for the logistic loss"
 
     def check(self, y: float) -> None:
@@ -50,7 +50,9 @@ class LogisticLoss(Loss):
             raise InvalidArgument("reward", y, self.expected)
 
     def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
-        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * outputs)))  # without overflow
+        halves = 0.5 * np.ravel(outputs)
+        _core.tanh(halves, halves)  # without overflow, and with the same bits everywhere
+        return 0.5 * (1.0 + halves.reshape(outputs.shape))
 
 
 LOSSES: dict[str, Loss] = {"squared": SquaredLoss(), "logistic": LogisticLoss()}

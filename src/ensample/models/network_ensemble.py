@@ -1,28 +1,19 @@
-"""Algorithm 1 with networks: every member trained on its own perturbed rewards, all of them together.
+"""Algorithm 1 with networks: every member trained on its own perturbed rewards, all of them together."""
 
-An update is worked out beside the state it starts from, and the last step downhill takes its place in one call of a kernel,
-with the book and the memory: whatever comes before that, an error or Ctrl-C, has changed nothing.
-"""
-
-import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ensample import _core
 from ensample.arms import ChangingArms, Offer
 from ensample.calibration import Calibration
 from ensample.errors import NonFiniteError, PropensityError
-from ensample.kernels.books import OBSERVED, ROUND, TRAINED, Book, feature_sizes, new_book, newest, reward_units
-from ensample.kernels.descent import Moving, Pull
-from ensample.kernels.minibatches import Aim, Held, Lesson, Minibatch, first_equal
-from ensample.kernels.training import REFUSED
-from ensample.models.additions import Additions
 from ensample.models.loss import Loss
 from ensample.models.model import Model
-from ensample.models.nets import Nets
-from ensample.models.replay import EMPTY, Memory, drawn_places, new_memory, reservoir_place
-from ensample.models.units import FeatureUnits, RewardUnits, in_units, new_feature_units
+from ensample.models.networks import Nets, Networks
+from ensample.models.replay import EMPTY, MemberAdditions, drawn_places, new_memory, reservoir_place
+from ensample.models.units import FeatureUnits, RewardUnits, in_units, typical_sizes
 from ensample.perturbations import Perturbation
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
@@ -46,27 +37,77 @@ class Training(NamedTuple):
     boldness: float | None  # what multiplies sigma; None: perturbations are in the units of the rewards
 
 
-MADE = ("_after", "_batch", "_current", "_lesson", "_moving", "anchor", "state", "weights")  # by `_look`
+class CoreTraining(NamedTuple):
+    """The same as the core takes it."""
+
+    loss: int
+    rate: float
+    prior: float
+    learns_scale: bool
+    scale: float
+    learns_pull: bool
+    pull: float
+
+
+class Anchor(NamedTuple):
+    """What weights are pulled to, and how strongly: runs of equal strengths."""
+
+    weights: FloatArray  # [n]
+    ends: IntArray  # [r], the last being n
+    strengths: FloatArray  # [r], where lam / n is 1
 
 
 class NetworkState(NamedTuple):
-    """What an observation changes besides weights, but for its place in memory: views of a book."""
+    """What an observation changes, but for its place in memory; and views of it."""
 
-    book: Book
-    features: FeatureUnits
-    rewards: RewardUnits
-    observed: IntArray  # [1]
-    trained: IntArray  # [1] minibatches so far
-    newest: FloatArray  # [d + 1] features and reward of the newest observation
-    kept: IntArray  # [2] its round, and its place in memory
+    weights: FloatArray  # [3, n] with the moments of Adam, or [1, n]
+    numbers: FloatArray  # [4 d + 4] units of features, the newest features and reward, units of rewards
+    counts: IntArray  # [4] observations and minibatches so far; round and place of the newest observation
+
+    @property
+    def features(self) -> FeatureUnits:
+        return FeatureUnits(*self.feature_units)
+
+    @property
+    def feature_units(self) -> FloatArray:
+        """[3, d]"""
+        d = self.numbers.size // 4 - 1
+        return self.numbers[: 3 * d].reshape(3, d)
+
+    @property
+    def newest(self) -> FloatArray:
+        """Features and reward of the newest observation: [d + 1]."""
+        d = self.numbers.size // 4 - 1
+        return self.numbers[3 * d : 4 * d + 1]
+
+    @property
+    def rewards(self) -> RewardUnits:
+        units = self.numbers[-3:]
+        return RewardUnits(units[:1], units[1:2], units[2:])
+
+    @property
+    def observed(self) -> IntArray:
+        return self.counts[:1]
+
+    @property
+    def trained(self) -> IntArray:
+        return self.counts[1:2]
+
+    @property
+    def kept(self) -> IntArray:
+        return self.counts[2:]
 
 
-def state_of(book: Book) -> NetworkState:
-    """Its parts, which change with it."""
-    numbers, counts, d = book.numbers, book.counts, book.numbers.size // 4 - 1
-    features = FeatureUnits(feature_sizes(book), numbers[d : 2 * d], numbers[2 * d : 3 * d])
-    rewards = RewardUnits(*np.split(reward_units(book), 3))
-    return NetworkState(book, features, rewards, counts[OBSERVED:TRAINED], counts[TRAINED:ROUND], newest(book), counts[ROUND:])
+class NewObservation(NamedTuple):
+    """An observation, and the places of memory that its minibatches learn from."""
+
+    x: FloatArray
+    y: float
+    round: int
+    place: int  # where it is kept, or EMPTY
+    prior_outputs: FloatArray  # [m] or [0], in the units before it
+    feature_units: FloatArray  # [3, d] with it
+    places: IntArray  # [steps, B]
 
 
 class NetworkEnsemble(Model):
@@ -78,48 +119,44 @@ class NetworkEnsemble(Model):
 
     size: int
     whole: ClassVar[bool] = True
+    nets: Nets
 
     def __init__(self, nets: Nets, training: Training, law: Perturbation, address: Address, rows: FloatArray | None) -> None:
         """`rows`: the standing arms, from which the units of features follow; None where there are none."""
         self.nets, self.training, self.address = nets, training, address
         self.size, self.standing, self.rows = nets.size, rows is not None, rows
-        self._numbers = np.zeros((4 if training.adam else 2, nets.count))  # together: large arrays are backed by large pages
-        self._numbers[:2] = nets.draw(address.generator(Stream.INITIAL, 0))
-        self._pull = runs(1.0 / np.square(nets.spreads()))  # lam / n times the inverse of the variances, as the loss is a mean
-        prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
-        self.additions = Additions(nets, prior, law, address, training.memory)
-        self.memory: Memory = new_memory(training.memory, nets.dim)
-        given = (math.nan if value is None else value for value in (training.boldness, training.pull))
-        self.aim = Aim(training.loss.code, training.prior, *given)
-        self._room = nets.room()
-        self._seen_rows: FloatArray | None = None  # of the standing arms, and what prior networks say of them, as it is asked
+        initial = nets.draw(address.generator(Stream.INITIAL, 0))
+        weights = np.zeros((3 if training.adam else 1, nets.count))
+        weights[0] = initial
+        self.state = NetworkState(weights, np.zeros(4 * nets.dim + 4), np.array([0, 0, EMPTY, EMPTY]))
+        if rows is not None:
+            self.state.features.sizes[:] = typical_sizes(rows)
+        strengths = 1.0 / np.square(nets.spreads())  # times lam / n, as the loss is a mean
+        ends = np.append(np.flatnonzero(np.diff(strengths)) + 1, strengths.size)
+        self._anchor = Anchor(initial, ends, strengths[ends - 1])
+        self.prior = nets.draw(address.generator(Stream.INITIAL, 1)) if training.prior else None
+        self.memory = new_memory(training.memory, nets.dim, nets.size, self.prior is not None)
+        self._additions = MemberAdditions(nets, self.prior, law, address, self.memory)
+        self._core_training = core_training(training)
+        self._workspace, self._workspace_batch = np.empty(0), 0
+        self._seen_rows: FloatArray | None = None  # of the standing arms, and the outputs of prior networks for them
         self._prior_rows: dict[int, FloatArray] = {}
-        self._firsts: dict[int, int] = {}  # of standing arms that were best the first that is equal
-        self._book = new_book(nets.dim)
-        self._look()
-        self.state.features.sizes[:] = new_feature_units(rows, nets.dim).sizes
-        self.state.kept[:] = EMPTY
-
-    def _look(self) -> None:
-        self.anchor, self.weights = self._numbers[0], self._numbers[1:]  # [n]; [3, n] with the optimiser's moments, or [1, n]
-        self._current = self.weights[0]
-        self._moving = Moving(self.weights, self.weights[:0], self.anchor, self._pull)
-        self.state, self._after = state_of(self._book), state_of(new_book(self.nets.dim))  # as it is, and is about to be
-        self._batch = new_minibatch(0, self.nets.dim)
-        held = Held(*self.memory, self.additions.known, self.additions.z, self.additions.told)
-        told = np.zeros(self.additions.told.shape[1])
-        self._lesson = Lesson(self.aim, held, told, self.state.book, self._after.book)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in MADE}  # copies would be no views
+        return vars(self) | {"_workspace": np.empty(0), "_workspace_batch": 0}
 
-    def __setstate__(self, values: dict[str, Any]) -> None:
-        vars(self).update(values)
-        self._look()
+    @property
+    def weights(self) -> FloatArray:
+        return self.state.weights
+
+    @property
+    def anchor(self) -> FloatArray:
+        """Initial weights W^j: [n]."""
+        return self._anchor.weights
 
     @property
     def count(self) -> int:
-        return int(self.state.observed[0])
+        return int(self.state.counts[0])
 
     @property
     def sigma(self) -> float:
@@ -128,8 +165,8 @@ class NetworkEnsemble(Model):
 
     def scores(self, member: int, rows: FloatArray) -> FloatArray:
         seen = self._seen(rows)
-        outputs = self.nets.member(self._current, member, seen)
-        if self.additions.prior is not None:
+        outputs = self.nets.member(self.weights[0], member, seen)
+        if self.prior is not None:
             outputs = outputs + self.training.prior * self._prior_scores(member, rows, seen)
         return self.training.loss.rewards(outputs, *self._reward_units())
 
@@ -143,21 +180,12 @@ class NetworkEnsemble(Model):
 
     def _prior_scores(self, member: int, rows: FloatArray, seen: FloatArray) -> FloatArray:
         """What a member's prior network says; of standing arms it says the same for ever, and that is kept."""
-        assert self.additions.prior is not None
+        assert self.prior is not None
         if rows is not self.rows:
-            return self.nets.member(self.additions.prior, member, seen)
+            return self.nets.member(self.prior, member, seen)
         if member not in self._prior_rows:
-            self._prior_rows[member] = self.nets.member(self.additions.prior, member, seen)
+            self._prior_rows[member] = self.nets.member(self.prior, member, seen)
         return self._prior_rows[member]
-
-    def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        arm, x = super().best(member, offer)
-        assert offer.rows is not None and arm is not None
-        if offer.rows is not self.rows:
-            return first_equal(offer.rows, x), x
-        if arm not in self._firsts:
-            self._firsts[arm] = first_equal(self.rows, x)
-        return self._firsts[arm], x
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         rows = offer.rows
@@ -166,16 +194,14 @@ class NetworkEnsemble(Model):
                 offer.offer()  # says that the features of the round are missing
             raise PropensityError(f"votes need finitely many arms, here {offer!r}; give the features of the round")
         scores = self.all_scores(rows)
-        chosen = scores.argmax(axis=0)
-        first = {int(arm): first_equal(rows, rows[arm]) for arm in np.unique(chosen)}
-        return np.array([first[int(arm)] for arm in chosen], np.int64), scores.max(axis=0)
+        return scores.argmax(axis=0), scores.max(axis=0)
 
     def all_scores(self, rows: FloatArray) -> FloatArray:
         """What every member expects of every row: [K, m]."""
         seen = self._seen(rows)
-        outputs = self.nets.outputs(self._current, seen)
-        if self.additions.prior is not None:
-            outputs += self.training.prior * self.nets.outputs(self.additions.prior, seen)
+        outputs = self.nets.outputs(self.weights[0], seen)
+        if self.prior is not None:
+            outputs += self.training.prior * self.nets.outputs(self.prior, seen)
         return self.training.loss.rewards(outputs.T, *self._reward_units())
 
     def _reward_units(self) -> tuple[float, float]:
@@ -187,57 +213,35 @@ class NetworkEnsemble(Model):
         return True
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        self.training.loss.check(y)
-        before, after, count = self.state, self._after, self.count + 1
-        after.book.numbers[:] = before.book.numbers
+        training, state, memory = self.training, self.state, self.memory
+        training.loss.check(y)
+        count = self.count + 1
+        units = state.feature_units
         if not self.standing:
-            after.features.learn(x, count)
-        after.observed[0], after.trained[0] = count, before.trained[0] + self._steps(count)
-        after.newest[:-1], after.newest[-1] = x, y
-        place = reservoir_place(self.address, round, count, self.memory.capacity)
-        after.kept[:] = round, place
-        self.additions.begin(before.features.sizes, after.features.sizes, x, self._lesson.told)
-        if place != EMPTY:
-            self._add(place)
-        self._train(round, count)
+            units = units.copy()
+            _core.learn_sizes(units, x, count)
+        place = reservoir_place(self.address, round, count, memory.capacity)
+        steps, filled = self._steps(count), min(count, memory.capacity)
+        places = drawn_places(self.address, round, steps, training.batch, filled)
+        prior_outputs = self._additions.prior_outputs(x, state.features.sizes)
+        self._additions.prepare(places, (place, round, x), units[0])
+        if not self._train(NewObservation(x, y, round, place, prior_outputs, units, places)):
+            raise NonFiniteError("rate", training.rate, "a smaller one: the weights do not stay finite")
 
     def _steps(self, count: int) -> int:
-        """More minibatches in the first rounds, where they are small and all is new."""
+        """Return the number of minibatches: more in the first rounds, where they are small and all is new."""
         training = self.training
         return max(training.steps, min(MOST, EARLY * training.batch // count))
 
-    def _train(self, round: int, count: int) -> None:
-        """The round's minibatches: all but the last on a copy of the weights, and that one is what changes the state.
-
-        The newest observation comes before each of them, in its first pass to tell what members expected of it: it is taught
-        there only if it was drawn.
-        """
-        training, first, last = self.training, int(self.state.trained[0]) + 1, int(self._after.trained[0])
-        drawn = drawn_places(self.address, round, last - first + 1, training.batch, min(count, self.memory.capacity))
-        aside, moving = self._moving, self._moving
-        if first < last:
-            begun = self.weights.copy()
-            aside, moving = moving._replace(weights=begun), moving._replace(begun=begun)
-        for number, places in enumerate(drawn, first):
-            self._step(places, moving if number == last else aside, number)
-
-    def _step(self, places: IntArray, moving: Moving, number: int) -> None:
-        """One minibatch."""
-        if places.size != self._batch.rewards.size:
-            self._batch = new_minibatch(places.size, self.nets.dim)
-        batch, rate = Minibatch(places, *self._batch[1:]), self.training.rate
-        while (answer := self.nets.step(self._lesson, batch, moving, rate, number, self._room)) >= 0:
-            self._add(answer)
-        if answer == REFUSED:
-            raise NonFiniteError("rate", rate, "a smaller one: the weights do not stay finite")
-
-    def _add(self, place: int) -> None:
-        """What members add to what is in a place of the memory once the newest observation is."""
-        if place == self._after.kept[1]:
-            x, round = self._after.newest[:-1], int(self._after.kept[0])
-        else:
-            x, round = self.memory.features[place], int(self.memory.rounds[place])
-        self.additions.compute(place, round, x, self._after.features.sizes)
+    def _train(self, observation: NewObservation) -> bool:
+        """Learn an observation, or return False and change nothing because a gradient is not finite."""
+        assert isinstance(self.nets, Networks)
+        shape, batch = self.nets.shape, observation.places.shape[1]
+        if batch > self._workspace_batch:  # kept: fresh megabytes each round would have to be cleared by the system first
+            self._workspace_batch = min(2 * batch, max(batch, self.training.batch))
+            self._workspace = np.empty(_core.network_workspace(shape, len(self.weights), self._workspace_batch))
+        arrays = self._anchor, self.state, self.memory
+        return _core.network_learn(shape, self._core_training, *arrays, observation, self._workspace)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -274,16 +278,20 @@ class NetworkEnsemble(Model):
         parts |= {f"rewards.{name}": values for name, values in state.rewards._asdict().items()}
         parts |= {"observed": state.observed, "trained": state.trained, "newest": state.newest, "kept": state.kept}
         if self.nets.keeps_draws:
-            parts |= {"anchor": self.anchor} | ({} if self.additions.prior is None else {"prior": self.additions.prior})
-        return parts | {f"memory.{name}": values for name, values in memory._asdict().items()}
+            parts |= {"anchor": self.anchor} | ({} if self.prior is None else {"prior": self.prior})
+        parts |= {"memory.features": memory.features, "memory.rewards": memory.rewards}
+        return parts | {"memory.rounds": memory.rounds}
 
 
-def new_minibatch(size: int, dim: int) -> Minibatch:
-    """Room for so many observations."""
-    return Minibatch(np.zeros(size, np.int64), np.zeros((1 + size, dim)), np.zeros(size), np.zeros(1 + size, np.int64))
-
-
-def runs(values: FloatArray) -> Pull:
-    """Equal neighbours [n] as one."""
-    ends = np.append(np.flatnonzero(np.diff(values)) + 1, values.size)
-    return Pull(ends, values[ends - 1])
+def core_training(training: Training) -> CoreTraining:
+    """Return options as the core takes them: no number where one is learned."""
+    scale, pull = training.boldness, training.pull
+    return CoreTraining(
+        training.loss.code,
+        training.rate,
+        training.prior,
+        scale is not None,
+        1.0 if scale is None else scale,
+        pull is None,
+        0.0 if pull is None else pull,
+    )

@@ -1,31 +1,52 @@
-"""Many small networks of one shape, trained together.
-
-All weights are one vector, cut into a matrix [m, in, out] and a bias [m, out] for each layer: a product for each member
-(`kernels.passes`), whose numbers are then still at hand for the next.
-"""
+"""Many small networks of one shape, whose weights are one vector."""
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ensample.extras import require
-from ensample.kernels.descent import Moving
-from ensample.kernels.live import BITS, LEAST, LONGEST, SPARE, padded
-from ensample.kernels.minibatches import Lesson, Minibatch
-from ensample.kernels.networks import LEAKY, RELU, TANH
-from ensample.kernels.passes import Shape, Space, backward, forward
-from ensample.kernels.track import aligned
-from ensample.kernels.training import train
-from ensample.models.nets import Nets
-from ensample.types import FloatArray
+from ensample import _core
+from ensample.types import FloatArray, IntArray
 
-__all__ = ["ACTIVATIONS", "Networks"]
+__all__ = ["ACTIVATIONS", "GradientOf", "Layer", "Nets", "Networks", "Shape"]
 
-ACTIVATIONS = {"relu": RELU, "leaky": LEAKY, "tanh": TANH}
+ACTIVATIONS = {"relu": 0, "leaky": 1, "tanh": 2}
+
+GradientOf = Callable[[FloatArray], FloatArray]
+
+
+class Nets(ABC):
+    """m networks R^d -> R whose weights are one vector: the arithmetic, and no state of its own."""
+
+    dim: int
+    size: int  # m
+    count: int  # n, the number of weights of all members
+    gain: float = 1.0  # the standard deviation of outputs before the first observation, about
+    keeps_draws: ClassVar[bool] = False  # True if another version may draw otherwise: then snapshots hold what was drawn
+
+    @abstractmethod
+    def draw(self, rng: Generator) -> FloatArray:
+        """Draw weights before the first observation: [n]."""
+
+    @abstractmethod
+    def spreads(self) -> FloatArray:
+        """Return the standard deviations with which they are drawn: [n]."""
+
+    @abstractmethod
+    def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
+        """Return the outputs of one member for rows of features [B, d]: [B]."""
+
+    @abstractmethod
+    def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
+        """Return the outputs of all members for rows of features [B, d]: [m, B]."""
+
+    @abstractmethod
+    def differentiate(self, weights: FloatArray, rows: FloatArray) -> tuple[FloatArray, GradientOf]:
+        """Return `outputs`, and a function from the derivatives of a loss by them [m, B] to its gradient [n]."""
 
 
 class Layer(NamedTuple):
@@ -35,86 +56,43 @@ class Layer(NamedTuple):
     bias: FloatArray  # [m, out]
 
 
-class Slate:
-    """What training writes to, over and over: fresh megabytes each time would have to be cleared by the system first.
+class Shape(NamedTuple):
+    """The shape of networks as the core takes it."""
 
-    Nearly all of it is one array, which the system backs by large pages where it has them.
-    """
-
-    def __init__(self, nets: "Networks") -> None:
-        self.nets = nets
-        self._most = 0  # rows of features that it is for
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Slate, (self.nets,)  # copies of views would be none
-
-    def fit(self, rows: int) -> Space:
-        """Room for so many rows of features."""
-        if rows > self._most:
-            self._build(max(rows, 2 * self._most))
-        return self._space
-
-    def _build(self, rows: int) -> None:
-        self._space = room_to_train(self.nets, rows)
-        self._most = rows
-
-
-def room_to_train(nets: "Networks", rows: int) -> Space:
-    """Room for so many rows of features, on their way forward through all members and back."""
-    hidden, widest = nets.widths[1:-1], max(nets.widths[1:-1])
-    matrix, errors, units, gradient = aligned(
-        (max(room_for_matrices(nets, widest), LONGEST * (BITS + LONGEST) + BITS),),
-        (2, rows * widest + SPARE),
-        (nets.size, rows * sum(hidden)),
-        (nets.count + SPARE,),  # the last: there is more after the units
-    )
-    return Space(units, errors, matrix, np.zeros(max(rows, BITS), np.uint64), gradient[: nets.count])
-
-
-def room_to_ask(nets: "Networks", rows: int) -> Space:
-    """Room for their way forward through one member."""
-    units, none = np.empty(rows * sum(nets.widths[1:-1]) + SPARE)[:-SPARE].reshape(1, -1), np.empty((2, 0))
-    matrix = np.empty(room_for_matrices(nets, LONGEST) if rows >= LEAST else 0)
-    return Space(units, none, matrix, np.empty(rows, np.uint64), none[0])
-
-
-def room_for_matrices(nets: "Networks", most: int) -> int:
-    """Numbers of the largest matrix, padded, and a row, between hidden layers that have at most so many units."""
-    widths = (max(pair) for pair in pairwise(nets.widths[1:-1]))
-    return max(((width + 1) * padded(width) for width in widths if width <= most), default=0)
+    widths: IntArray  # [L + 1], from the features to the one output
+    members: int
+    activation: int
 
 
 class Networks(Nets):
-    """m networks x -> R with hidden layers of the given widths: the arithmetic, and no state of its own.
+    """m networks x -> R with hidden layers of the given widths, computed by the core.
 
     f(x) = W_L phi(... phi(W_1'x + b_1) ...) + b_L for each member. Weights are drawn from N(0, 2 / in), those of the last layer
-    from N(0, 1 / in): then f(x) has about unit variance where |x|^2 is about d.
+    from N(0, 1 / in): then f(x) has about unit variance where |x|^2 is about d. The vector of weights holds, for each layer,
+    matrices [m, in, out] and then biases [m, out].
 
     Reference: K. He, X. Zhang, S. Ren and J. Sun, "Delving Deep into Rectifiers", ICCV 2015.
     """
 
     def __init__(self, dim: int, hidden: Sequence[int], activation: str, size: int) -> None:
-        require("scipy", user="Neural")  # before a kernel is called: without it numba ends the process
-        self.dim, self.size, self.kind = dim, size, ACTIVATIONS[activation]
+        self.dim, self.size = dim, size
         self.widths = [dim, *hidden, 1]
-        ends = np.cumsum([size * (width + 1) * after for width, after in pairwise(self.widths)])
-        self.count = int(ends[-1])
-        self.shape = Shape(np.array(self.widths), np.append(0, ends[:-1]), size, self.kind)
-
-    def room(self) -> Slate:
-        return Slate(self)
+        self.count = size * sum((width + 1) * after for width, after in pairwise(self.widths))
+        self.shape = Shape(np.array(self.widths, np.int64), size, ACTIVATIONS[activation])
 
     def layers(self, weights: FloatArray) -> list[Layer]:
-        """Views of a vector [count]."""
-        parts = np.split(weights, self.shape.begins[1:])
-        layers = []
-        for part, (width, after) in zip(parts, pairwise(self.widths), strict=True):
-            matrices, biases = np.split(part, [self.size * width * after])
-            layers.append(Layer(matrices.reshape(self.size, width, after), biases.reshape(self.size, after)))
+        """Return views of a vector of weights [n]."""
+        layers, begin = [], 0
+        for width, after in pairwise(self.widths):
+            middle = begin + self.size * width * after
+            end = middle + self.size * after
+            layers.append(
+                Layer(weights[begin:middle].reshape(self.size, width, after), weights[middle:end].reshape(self.size, after))
+            )
+            begin = end
         return layers
 
     def spreads(self) -> FloatArray:
-        """The standard deviation with which each weight is drawn: [count]."""
         spreads = np.empty(self.count)
         for place, layer in enumerate(self.layers(spreads)):
             gain = 1.0 if place + 2 == len(self.widths) else 2.0
@@ -122,32 +100,25 @@ class Networks(Nets):
         return spreads
 
     def draw(self, rng: Generator) -> FloatArray:
-        """Weights before the first observation: [count]."""
         return rng.standard_normal(self.count) * self.spreads()
 
     def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
-        """What one member gives for each row [B, d]: [B]."""
-        space, outputs = room_to_ask(self, len(rows)), np.empty((1, len(rows)))
-        forward(self.shape, weights, np.ascontiguousarray(rows), member, space, outputs)
-        return np.asarray(outputs[0])
+        outputs = np.empty((1, len(rows)))
+        _core.network_outputs(self.shape, weights, member, np.ascontiguousarray(rows), outputs)
+        row: FloatArray = outputs[0]
+        return row
 
-    def forward(self, weights: FloatArray, rows: FloatArray, room: Slate | None = None) -> tuple[FloatArray, FloatArray]:
-        """(hidden units [m, .], outputs [m, B])."""
-        rows, outputs = np.ascontiguousarray(rows), np.empty((self.size, len(rows)))
-        space = (room or Slate(self)).fit(len(rows))
-        forward(self.shape, weights, rows, 0, space, outputs)
-        return space.units, outputs
+    def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
+        outputs = np.empty((self.size, len(rows)))
+        _core.network_outputs(self.shape, weights, 0, np.ascontiguousarray(rows), outputs)
+        return outputs
 
-    def gradient(
-        self, weights: FloatArray, rows: FloatArray, units: FloatArray, delta: FloatArray, room: Slate | None = None
-    ) -> FloatArray:
-        """Of a loss whose derivative by the outputs is `delta` [m, B]: [count]. `units` as `forward` gave them, and no copy."""
-        space = (room or Slate(self)).fit(len(rows))._replace(units=units)
-        backward(self.shape, weights, np.ascontiguousarray(rows), delta, 0, space)
-        return space.gradient
+    def differentiate(self, weights: FloatArray, rows: FloatArray) -> tuple[FloatArray, GradientOf]:
+        rows = np.ascontiguousarray(rows)
 
-    def step(
-        self, lesson: Lesson, batch: Minibatch, moving: Moving, rate: float, number: int, room: Slate | None = None
-    ) -> int:
-        space = (room or Slate(self)).fit(len(batch.seen))
-        return train(self.shape, lesson, batch, moving, rate, number, space)
+        def gradient_of(slopes: FloatArray) -> FloatArray:
+            gradient = np.empty(self.count)
+            _core.network_gradient(self.shape, weights, rows, np.ascontiguousarray(slopes), gradient)
+            return gradient
+
+        return self.outputs(weights, rows), gradient_of

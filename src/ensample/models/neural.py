@@ -13,9 +13,8 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.memory import check_memory
 from ensample.models.description import EnsemblePlan, RewardModel
 from ensample.models.loss import LOSSES
-from ensample.models.nets import Nets
 from ensample.models.network_ensemble import NetworkEnsemble, Training
-from ensample.models.networks import ACTIVATIONS, Networks
+from ensample.models.networks import ACTIVATIONS, Nets, Networks
 from ensample.perturbations import GAUSSIAN, Perturbation
 from ensample.randomness import Address
 from ensample.registry import known
@@ -73,7 +72,9 @@ class Trained(RewardModel):
 
     @abstractmethod
     def nets(self, dim: int, size: int, address: Address) -> Nets:
-        """The networks of so many members."""
+        """Return the networks of so many members."""
+
+    ensemble_of: ClassVar[type[NetworkEnsemble]] = NetworkEnsemble
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> NetworkEnsemble:
         pull = None if plan.regularization == AUTO else plan.regularization
@@ -113,7 +114,7 @@ class Trained(RewardModel):
             pull,
             boldness,
         )
-        return NetworkEnsemble(nets, training, law, address, arms.rows)
+        return self.ensemble_of(nets, training, law, address, arms.rows)
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,8 @@ class Neural(Trained):
     >>> int(policy.propensities().argmax())
     6
 
-    Finite and changing arms. State is a fold of the log; a replay gives the same bits on the same machine with the same number
-    of BLAS threads. Nothing is proved.
+    Finite and changing arms. State is a fold of the log; a replay gives the same bits on every x86-64 machine. Nothing is
+    proved.
 
     References: X. Lu and B. Van Roy, "Ensemble Sampling", NeurIPS 2017; I. Osband, J. Aslanides and A. Cassirer,
     "Randomized Prior Functions for Deep Reinforcement Learning", NeurIPS 2018.

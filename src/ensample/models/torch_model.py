@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ensample.errors import WrongType
 from ensample.extras import package, require
-from ensample.models.nets import Nets
+from ensample.models.networks import Nets
 from ensample.models.neural import Trained
+from ensample.models.numpy_training import NumpyTrainedEnsemble
 from ensample.randomness import Address, Stream
 
 __all__ = ["TorchModel"]
@@ -40,6 +41,7 @@ class TorchModel(Trained):
     """
 
     module_factory: Callable[[int], Any]
+    ensemble_of: ClassVar[type[NumpyTrainedEnsemble]] = NumpyTrainedEnsemble
 
     def __post_init__(self) -> None:
         if not callable(self.module_factory):

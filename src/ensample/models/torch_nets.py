@@ -14,7 +14,7 @@ from numpy.random import Generator
 from torch.func import functional_call, vmap
 
 from ensample.errors import InvalidArgument
-from ensample.models.nets import Nets
+from ensample.models.networks import GradientOf, Nets
 from ensample.types import FloatArray
 
 __all__ = ["TorchNets"]
@@ -95,17 +95,18 @@ class TorchNets(Nets):
         with torch.no_grad():
             return np.asarray(self._applied(mine, torch.from_numpy(rows)).numpy())
 
-    def forward(self, weights: FloatArray, rows: FloatArray, room: Any = None) -> tuple[Any, FloatArray]:
+    def differentiate(self, weights: FloatArray, rows: FloatArray) -> tuple[FloatArray, GradientOf]:
         stacked = {name: values.requires_grad_() for name, values in self.stacked(weights).items()}
+        parameters = list(stacked.values())
         with torch.enable_grad():
             outputs = vmap(self._applied, in_dims=(0, None))(stacked, torch.from_numpy(rows))
-        return (list(stacked.values()), outputs), np.ascontiguousarray(outputs.detach().numpy())
 
-    def gradient(self, weights: FloatArray, rows: FloatArray, tape: Any, delta: FloatArray, room: Any = None) -> FloatArray:
-        parameters, outputs = tape
-        by = torch.from_numpy(delta)
-        found = torch.autograd.grad(outputs, parameters, by, allow_unused=True, materialize_grads=True)
-        return np.concatenate([values.numpy().ravel() for values in found])
+        def gradient_of(slopes: FloatArray) -> FloatArray:
+            by = torch.from_numpy(slopes)
+            found = torch.autograd.grad(outputs, parameters, by, allow_unused=True, materialize_grads=True)
+            return np.concatenate([values.numpy().ravel() for values in found])
+
+        return np.ascontiguousarray(outputs.detach().numpy()), gradient_of
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
         with torch.no_grad():

@@ -5,62 +5,60 @@ was played. A feature that was never played has the unit of the round's offer. U
 whenever the number of observations has doubled, so that between two such moments networks learn one function.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ensample.kernels.minibatches import learn_sizes, measured, sigma_of, spread_of
+from ensample import _core
 from ensample.types import FloatArray
 
-__all__ = ["FeatureUnits", "RewardUnits", "in_units", "new_feature_units", "typical_sizes"]
+__all__ = ["FeatureUnits", "RewardUnits", "in_units", "typical_sizes"]
+
+RECENT = 4.0  # weight of the newest of n squared misses, times n: the older half of them counts 1/16
 
 
 class FeatureUnits(NamedTuple):
-    """What features are divided by, and what that is learned from."""
+    """What features are divided by, and what that is learned from: an array [3, d], updated by `_core.learn_sizes`."""
 
     sizes: FloatArray  # [d]; 0 where a feature was never seen
     squares: FloatArray  # [d] sums of squares of what was played
     seen: FloatArray  # [d] how often it was not 0
 
-    def learn(self, x: FloatArray, count: int) -> None:
-        """One more observation, number `count`."""
-        learn_sizes(*self, x, count)
-
 
 class RewardUnits(NamedTuple):
-    """Mean and spread of the rewards, and by how much the members' mean has missed them, each before it was learned.
-
-    `kernels.minibatches.learn_units` brings them up to date.
-    """
+    """Mean and spread of the rewards, and by how much the members' mean has missed them, each before it was learned."""
 
     mean: FloatArray  # [1]
     deviations: FloatArray  # [1] sum of squared deviations from the mean
     misses: FloatArray  # [1] mean of squared misses, the recent ones counting more
 
     def spread(self, count: int) -> float:
-        """The standard deviation; where all rewards are equal their size; 1 before the first that is not 0."""
-        return spread_of(float(self.mean[0]), float(self.deviations[0]), count)
+        """Return the standard deviation; where all rewards are equal their size; 1 before the first that is not 0."""
+        spread = math.sqrt(float(self.deviations[0]) / max(count, 1))
+        return spread or abs(float(self.mean[0])) or 1.0
 
     def sigma(self, count: int) -> float:
-        """The standard deviation of the noise, as far as it is known."""
-        return sigma_of(float(self.misses[0]), self.spread(count))
+        """Return the standard deviation of the noise, as far as it is known: at most the rewards' own."""
+        return min(math.sqrt(float(self.misses[0])), self.spread(count))
 
-
-def new_feature_units(rows: FloatArray | None, dim: int) -> FeatureUnits:
-    """Of standing arms [K, d], or of nothing."""
-    sizes = np.zeros(dim) if rows is None else typical_sizes(rows)
-    return FeatureUnits(sizes, np.zeros(dim), np.zeros(dim))
+    def after(self, y: float, count: int, miss: float) -> "RewardUnits":
+        """Return the units with one more reward, number `count`, that was missed by so much (Welford)."""
+        share, mean = min(1.0, RECENT / count), self.mean + (y - self.mean) / count
+        deviations = self.deviations + (y - self.mean) * (y - mean)
+        return RewardUnits(mean, deviations, (1.0 - share) * self.misses + share * miss * miss)
 
 
 def typical_sizes(rows: FloatArray) -> FloatArray:
-    """The root mean square of each column's entries that are not 0, and 0 where all are: [d]."""
+    """Return the root mean square of each column's entries that are not 0, and 0 where all are: [d]."""
     return np.asarray(np.sqrt(np.square(rows).sum(axis=0) / np.maximum((rows != 0.0).sum(axis=0), 1)))
 
 
 def in_units(rows: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Rows as networks see them: [K, d]."""
-    seen = np.empty(rows.shape)
-    if not measured(rows, sizes, seen):
+    """Return rows as networks see them: [K, d]."""
+    if not sizes.all():
         here = typical_sizes(rows)
-        measured(rows, np.where(sizes > 0.0, sizes, np.where(here > 0.0, here, 1.0)), seen)
+        sizes = np.where(sizes > 0.0, sizes, np.where(here > 0.0, here, 1.0))
+    seen = np.empty(rows.shape)
+    _core.scale_rows(np.ascontiguousarray(rows), sizes, seen)
     return seen

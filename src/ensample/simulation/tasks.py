@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -11,19 +10,15 @@ import numpy as np
 
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.errors import EnsampleError
-from ensample.extras import has
 from ensample.kernels.interpreted import compiled_at_once
 from ensample.kernels.machine_code import is_noted, note
 from ensample.members import OptimisticMember
 from ensample.models import Linear, Logistic
-from ensample.models.nets import Nets
-from ensample.models.networks import Networks
 from ensample.models.neural import Neural, Trained
 from ensample.models.search import Screen
 from ensample.perturbations import Gaussian, Uniform
 from ensample.policies import EnsembleSampling, InformationDirected, LinUCB, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
-from ensample.randomness import Address
 from ensample.registry import kinds
 from ensample.simulation.registry import KERNELS, Evaluation
 from ensample.simulation.simulate import simulate
@@ -82,20 +77,6 @@ VARIETIES = (
 )
 
 
-class StepByStep(Networks):
-    """Those whose steps downhill are made of calls, as others' networks are (`TorchModel`)."""
-
-    step = Nets.step
-
-
-@dataclass(frozen=True)
-class OthersNetworks(Neural):
-    """What stands for them: torch need not be here, nor what it computes with."""
-
-    def nets(self, dim: int, size: int, address: Address) -> StepByStep:
-        return StepByStep(dim, self.hidden, self.activation, size)
-
-
 @cache
 def recipes() -> list[Recipe]:
     """One of each kind of ours, and the others."""
@@ -108,10 +89,7 @@ def tasks() -> dict[str, Callable[[], object]]:
     """By name, what takes longest first; neighbours share kernels, so who does several takes them in a row (`warming`)."""
     simulated = dict(simulations())
     alive = [*recipes(), *(variety.example for variety in VARIETIES)]
-    if not has("scipy"):
-        alive = [recipe for recipe in alive if not isinstance(recipe.model, Trained)]
-    others = {"live policies of others' networks": others_networks} if has("scipy") else {}
-    return simulated | {live_name(recipe): partial(play, recipe) for recipe in alive} | others | {"very many arms": search}
+    return simulated | {live_name(recipe): partial(play, recipe) for recipe in alive} | {"very many arms": search}
 
 
 def simulations() -> Iterator[tuple[str, Callable[[], object]]]:
@@ -165,11 +143,6 @@ def play(recipe: Recipe) -> None:
             for ask in (*asked, lambda model=model: model.ballot(np.eye(2))):
                 with suppress(EnsampleError, AttributeError):  # nor has every policy all answers
                     ask()
-
-
-def others_networks() -> None:
-    for optimizer in ("adam", "sgd"):
-        play(EnsembleSampling(SIZE, model=OthersNetworks((2,), optimizer=optimizer)))
 
 
 def search() -> None:

@@ -1,0 +1,104 @@
+// What a minibatch of observations asks of networks: rows in units, and by how much outputs miss what each member aims at.
+#pragma once
+
+#include "math.hpp"
+#include "networks/learning.hpp"
+#include "networks/passes.hpp"
+#include "networks/units.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// Observations of a minibatch as networks see them. Equal rows are one: networks give them the same outputs, and what a gradient
+/// takes from them is the sum of their slopes. Where arms stand, a minibatch has few rows.
+struct Minibatch {
+  std::span<const std::int64_t> places;  // [B]
+  Matrix seen;                           // [1 + B, d]: the different rows come first
+  Vector keys;                           // [1 + B]
+  Vector rewards;                        // [B]
+  std::span<std::int64_t> which;         // [1 + B], the row of each observation, that of the newest first
+  std::size_t rows = 0;                  // how many differ
+
+  static std::size_t size(std::size_t batch, std::size_t dim) { return (1 + batch) * (dim + 3) + 32; }
+  Minibatch(Workspace& space, std::size_t batch, std::size_t dim)
+      : seen(space.take(1 + batch, dim)), keys(space.take(1 + batch)), rewards(space.take(batch)),
+        which(reinterpret_cast<std::int64_t*>(space.take(1 + batch).data()), 1 + batch) {}
+};
+
+inline bool equal(ConstVector one, ConstVector other) {
+  std::size_t i = 0;
+  while (i < one.size() && one[i] == other[i]) ++i;
+  return i == one.size();
+}
+
+/// Enter observation b, whose features are in the row after the different ones.
+inline void merge_row(Minibatch& batch, std::size_t b) {
+  const Vector row = batch.seen[batch.rows];
+  double key = 0.0;
+  for (std::size_t i = 0; i < row.size(); ++i) key += static_cast<double>(i + 1) * row[i];
+  std::size_t g = 0;
+  while (g < batch.rows && !(batch.keys[g] == key && equal(batch.seen[g], row))) ++g;
+  if (g == batch.rows) batch.keys[batch.rows++] = key;
+  batch.which[b] = static_cast<std::int64_t>(g);
+}
+
+/// Fetch observations from memory, the newest taken to be in its place. Before them comes the newest itself, in the units that
+/// there were before it: what members expected of it tells the noise.
+inline void fetch(Minibatch& batch, const NetworkMemory& memory, const NewObservation& now, ConstVector sizes_before) {
+  batch.rows = 0;
+  scale_row(now.x, sizes_before, batch.seen[0]);
+  merge_row(batch, 0);
+  for (std::size_t b = 0; b < batch.places.size(); ++b) {
+    const std::int64_t place = batch.places[b];
+    const bool is_newest = place == now.place;
+    batch.rewards[b] = is_newest ? now.y : memory.rewards[place];
+    scale_row(is_newest ? now.x : ConstVector(memory.features[place]), now.feature_units[0], batch.seen[batch.rows]);
+    merge_row(batch, 1 + b);
+  }
+}
+
+/// 1 / (1 + e^-u), without overflow.
+inline double sigmoid(double u) { return 0.5 * (1.0 + tanh(0.5 * u)); }
+
+/// What members and their prior networks say together.
+inline double combined(const NetworkTraining& training, double output, ConstVector prior_outputs, std::size_t member) {
+  return prior_outputs.empty() ? output : output + training.prior * prior_outputs[member];
+}
+
+/// What members expected of the newest reward, in the mean, when rewards had these units.
+inline double expectation(const NetworkTraining& training, ConstMatrix outputs, ConstVector prior_outputs,
+                          const RewardUnits& units, std::int64_t count) {
+  double total = 0.0;
+  for (std::size_t j = 0; j < outputs.rows; ++j) {
+    const double u = combined(training, outputs(j, 0), prior_outputs, j);
+    total += training.loss == Loss::squared ? u : sigmoid(u);
+  }
+  const double mean = total / static_cast<double>(outputs.rows);
+  return training.loss == Loss::squared ? units.mean + units.spread(count) * mean : mean;
+}
+
+/// Add the derivatives of the mean loss by the outputs: slopes [m, G], of outputs [m, G], in the columns of the batch's rows.
+inline void add_slopes(Matrix slopes, const NetworkTraining& training, const NetworkMemory& memory, const Minibatch& batch,
+                       ConstMatrix outputs, const RewardUnits& units, std::int64_t count, Vector expected) {
+  const double share = 1.0 / static_cast<double>(batch.places.size()), spread = units.spread(count);
+  const double noise = training.learns_scale ? training.scale * units.sigma(count) : training.scale;
+  for (std::size_t b = 0; b < batch.places.size(); ++b) {
+    const std::int64_t place = batch.places[b], row = batch.which[1 + b];
+    const auto prior_outputs = memory.prior_outputs[place], z = memory.perturbations[place];
+    const double y = batch.rewards[b];
+    double total = 0.0;
+    for (std::size_t j = 0; j < outputs.rows; ++j) {
+      expected[j] = combined(training, outputs(j, row), prior_outputs, j);
+      total += expected[j];
+    }
+    double target = (y - units.mean) / spread, scale = noise / spread;
+    if (training.loss == Loss::logistic) {
+      const double centre = sigmoid(total / static_cast<double>(outputs.rows));
+      target = y;
+      scale = training.scale * std::sqrt(centre * (1.0 - centre));
+      for (double& value : expected) value = sigmoid(value);
+    }
+    for (std::size_t j = 0; j < outputs.rows; ++j) slopes(j, row) += share * (expected[j] - target - scale * z[j]);
+  }
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

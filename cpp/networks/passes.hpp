@@ -1,0 +1,183 @@
+// Forward and back through many networks, member by member: what one member computes is in the caches for its next layer.
+#pragma once
+
+#include "math.hpp"
+#include "networks/products.hpp"
+#include "networks/shape.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// phi'(u) for u <= 0 of a rectifier.
+inline double slope_below(Activation activation) { return activation == Activation::leaky ? 0.01 : 0.0; }
+
+/// max(u, slope u), the activation of a rectifier.
+struct Rectify {
+  double slope;
+  template <int N>
+  SimdVector<N> operator()(const SimdVector<N>& u, std::size_t) const {
+    return larger(u, slope * u);
+  }
+};
+
+/// An error times the slope of a rectifier, of which only the units tell it.
+struct RectifyError {
+  const double* units;
+  double slope;
+  template <int N>
+  SimdVector<N> operator()(const SimdVector<N>& error, std::size_t place) const {
+    return where_positive(SimdVector<N>::load(units + place), error, slope * error);
+  }
+};
+
+/// An error times 1 - phi^2, the slope of tanh.
+struct TanhError {
+  const double* units;
+  template <int N>
+  SimdVector<N> operator()(const SimdVector<N>& error, std::size_t place) const {
+    const auto unit = SimdVector<N>::load(units + place);
+    return error - error * (unit * unit);
+  }
+};
+
+/// Memory that grows with nothing but the shape and the number of rows, cut from the front.
+struct Workspace {
+  double* next;
+  Vector take(std::size_t size) {
+    double* begin = next;
+    next += (size + 7) / 8 * 8;
+    return {begin, size};
+  }
+  Matrix take(std::size_t rows, std::size_t columns) { return {take(rows * columns).data(), rows, columns}; }
+};
+
+/// Hidden units [h, B of one member] by layer, one matrix after the other in `units`.
+inline Matrix units_of(const NetworkShape& shape, double* units, std::size_t layer, std::size_t rows) {
+  for (std::size_t k = 1; k < layer; ++k) units += rows * shape.width(k);
+  return {units, rows, shape.width(layer)};
+}
+
+/// Hidden units of the next layer, phi(given W + b).
+inline void activate(Matrix units, ConstMatrix given, ConstMatrix weights, ConstVector bias, Activation activation) {
+  if (activation != Activation::tanh) return multiply(units, given, weights, bias.data(), Rectify{slope_below(activation)});
+  multiply(units, given, weights, bias.data());
+  for (std::size_t i = 0; i < units.rows * units.columns; ++i) units.data[i] = tanh(units.data[i]);
+}
+
+/// One member's hidden units and outputs [B].
+inline void forward(const NetworkShape& shape, ConstVector weights, std::size_t member, ConstMatrix rows, double* units,
+                    double* outputs) {
+  const std::size_t last = shape.layers() - 1;
+  ConstMatrix given = rows;
+  for (std::size_t k = 0; k < last; ++k) {
+    const Matrix reached = units_of(shape, units, k + 1, rows.rows);
+    activate(reached, given, shape.matrix(weights, k, member), shape.bias(weights, k, member), shape.activation);
+    given = reached;
+  }
+  const ConstVector by{shape.matrix(weights, last, member).data, given.columns};
+  const double constant = shape.bias(weights, last, member)[0];
+  for (std::size_t b = 0; b < rows.rows; ++b) outputs[b] = dot(given[b], by) + constant;
+}
+
+/// Outputs [n, K] of n members from number `first` on; few rows at a time, so that their units stay in the caches.
+inline void outputs_of(const NetworkShape& shape, ConstVector weights, std::size_t first, ConstMatrix rows, Matrix outputs) {
+  constexpr std::size_t at_once = 64;
+  Buffer<double> units(std::min(at_once, rows.rows) * shape.hidden_units(), Fill::none);
+  for (std::size_t j = 0; j < outputs.rows; ++j)
+    for (std::size_t b = 0; b < rows.rows; b += at_once)
+      forward(shape, weights, first + j, rows.between(b, std::min(b + at_once, rows.rows)), units.data(), &outputs(j, b));
+}
+
+/// What the way back writes to besides the gradient.
+struct BackwardRoom {
+  double *errors, *others;  // of one layer each, [B, widest]
+  double *turned, *product;
+
+  static std::size_t size(const NetworkShape& shape, std::size_t rows) {
+    const std::size_t widest = shape.widest(), most = std::max(widest, shape.dim());
+    return 2 * (rows * widest + 8) + widest * std::max(rows, widest) + 8 + std::max(widest * most, rows * least_packed) + 8;
+  }
+  BackwardRoom(Workspace& space, const NetworkShape& shape, std::size_t rows) {
+    const std::size_t widest = shape.widest(), most = std::max(widest, shape.dim());
+    errors = space.take(rows * widest).data();
+    others = space.take(rows * widest).data();
+    turned = space.take(widest * std::max(rows, widest)).data();
+    product = space.take(std::max(widest * most, rows * least_packed)).data();
+  }
+};
+
+/// Errors before the last hidden layer's activation: slopes of the loss [B] times the last weights.
+inline void begin_errors(Matrix errors, ConstVector slopes, ConstVector by, ConstMatrix units, Activation activation) {
+  const auto fill = [&](const auto& finish) {
+    for (std::size_t b = 0; b < errors.rows; ++b)
+      for_each_column_tile<16>(errors.columns, [&]<int N>(std::size_t i) {
+        finish(slopes[b] * SimdVector<N>::load(&by[i]), b * errors.columns + i).store(&errors(b, i));
+      });
+  };
+  if (activation == Activation::tanh)
+    fill(TanhError{units.data});
+  else
+    fill(RectifyError{units.data, slope_below(activation)});
+}
+
+/// Errors before one layer more: errors W', times the slopes of the activation.
+inline void send_errors(Matrix further, ConstMatrix errors, ConstMatrix weights, ConstMatrix units, double* room,
+                        Activation activation) {
+  const Matrix by{room, weights.columns, weights.rows};
+  transpose(by, weights);
+  if (activation == Activation::tanh)
+    multiply(further, errors, by, nullptr, TanhError{units.data});
+  else
+    multiply(further, errors, by, nullptr, RectifyError{units.data, slope_below(activation)});
+}
+
+inline void sum_all_rows(Vector total, ConstMatrix rows) {
+  for_each_column_tile<32>(total.size(), [&]<int N>(std::size_t start) {
+    auto tile = SimdVector<N>::of(0.0);
+    for (std::size_t b = 0; b < rows.rows; ++b) tile += SimdVector<N>::load(&rows(b, start));
+    tile.store(&total[start]);
+  });
+}
+
+/// rows' errors, the gradient of the first matrix. Errors have zeros that can be left out; it takes two matrices more.
+inline void gradient_of_features(Matrix gradient, ConstMatrix rows, ConstMatrix errors, const BackwardRoom& room) {
+  if (rows.columns < least_packed) {
+    const Matrix by_feature{room.product, rows.columns, rows.rows};
+    transpose(by_feature, rows);
+    return multiply(gradient, by_feature, errors);
+  }
+  const Matrix by_unit{room.turned, errors.columns, errors.rows}, product{room.product, errors.columns, rows.columns};
+  transpose(by_unit, errors);
+  multiply(product, by_unit, rows);
+  transpose(gradient, product);
+}
+
+/// One member's gradient of a loss whose derivatives by the outputs are `slopes` [B], from the units that `forward` left.
+inline void backward(const NetworkShape& shape, ConstVector weights, std::size_t member, ConstMatrix rows, double* units,
+                     ConstVector slopes, const BackwardRoom& room, Vector gradient) {
+  const std::size_t last = shape.layers() - 1, batch = rows.rows;
+  Matrix given = units_of(shape, units, last, batch);
+  const std::size_t width = given.columns;
+  const ConstVector by{shape.matrix(weights, last, member).data, width};
+  double total = 0.0;
+  for (const double slope : slopes) total += slope;
+  shape.bias(gradient, last, member)[0] = total;
+  sum_rows({shape.matrix(gradient, last, member).data, width}, given, slopes);
+  Matrix errors{room.errors, batch, width};
+  double* spare = room.others;
+  begin_errors(errors, slopes, by, given, shape.activation);
+  for (std::size_t layer = last - 1; layer > 0; --layer) {
+    given = units_of(shape, units, layer, batch);
+    sum_all_rows(shape.bias(gradient, layer, member), errors);
+    const Matrix by_unit{room.turned, given.columns, batch};
+    transpose(by_unit, given);
+    multiply(shape.matrix(gradient, layer, member), by_unit, errors);
+    const Matrix further{spare, batch, given.columns};
+    send_errors(further, errors, shape.matrix(weights, layer, member), given, room.turned, shape.activation);
+    spare = errors.data;
+    errors = further;
+  }
+  sum_all_rows(shape.bias(gradient, 0, member), errors);
+  gradient_of_features(shape.matrix(gradient, 0, member), rows, errors, room);
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

@@ -1,0 +1,203 @@
+// Products of small matrices. A row of a product is a sum of rows of the right matrix, which stays in registers; numbers of the
+// left matrix that are 0, as half of those behind a rectifier are, are left out. Every element adds its terms in order, so the
+// bits depend neither on the width of the registers nor on what is left out.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "buffer.hpp"
+#include "linalg.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+inline constexpr std::size_t lane = 8;          // columns in a chunk, the least that is computed together
+inline constexpr std::size_t most_inner = 64;   // rows of the right matrix that are gone through at once: bits of a word
+#if defined(__AVX512F__)
+inline constexpr std::size_t most_chunks = 8;   // of a row in registers: what 32 of them hold, beside a product
+#elif defined(__AVX__)
+inline constexpr std::size_t most_chunks = 7 - 1;
+#else
+inline constexpr std::size_t most_chunks = 3;
+#endif
+inline constexpr std::size_t least_packed = 16;  // rows of a product: with fewer, packing takes longer than it saves
+
+/// Bit mask of the numbers that are not 0, of at most 64.
+inline std::uint64_t nonzero_bits(const double* values, std::size_t count) {
+  std::uint64_t bits = 0;
+  std::size_t k = 0;
+#if defined(__AVX512F__)
+  for (; k + 8 <= count; k += 8)
+    bits |= static_cast<std::uint64_t>(_mm512_cmpneq_pd_mask(_mm512_loadu_pd(values + k), _mm512_setzero_pd())) << k;
+#elif defined(__AVX__)
+  for (; k + 4 <= count; k += 4) {
+    const auto differ = _mm256_cmp_pd(_mm256_loadu_pd(values + k), _mm256_setzero_pd(), _CMP_NEQ_UQ);
+    bits |= static_cast<std::uint64_t>(_mm256_movemask_pd(differ)) << k;
+  }
+#elif defined(__SSE2__)
+  for (; k + 2 <= count; k += 2) {
+    const auto differ = _mm_cmpneq_pd(_mm_loadu_pd(values + k), _mm_setzero_pd());
+    bits |= static_cast<std::uint64_t>(_mm_movemask_pd(differ)) << k;
+  }
+#endif
+  for (; k < count; ++k) bits |= static_cast<std::uint64_t>(values[k] != 0.0) << k;
+  return bits;
+}
+
+/// So many chunks of a row. The last may begin before the one before it ends, so that a row of 50 is seven chunks; what both
+/// hold is computed twice.
+template <int Chunks>
+struct Tile {
+  SimdVector<static_cast<int>(lane) * (Chunks - 1)> body;
+  SimdVector<lane> last;
+
+  static Tile load(const double* from, std::size_t last) { return {decltype(body)::load(from), decltype(Tile::last)::load(from + last)}; }
+  static Tile of(double value) { return {decltype(body)::of(value), decltype(last)::of(value)}; }
+  void store(double* to, std::size_t last_offset) const { body.store(to), last.store(to + last_offset); }
+  void add(double weight, const double* row, std::size_t last_offset) {
+    body += weight * decltype(body)::load(row);
+    last += weight * decltype(last)::load(row + last_offset);
+  }
+  template <class Finish>
+  void finish(const Finish& finish, std::size_t place, std::size_t last_offset) {
+    body = finish(body, place), last = finish(last, place + last_offset);
+  }
+};
+
+template <int N>
+struct SingleTile {
+  SimdVector<N> body;
+
+  static SingleTile load(const double* from, std::size_t) { return {SimdVector<N>::load(from)}; }
+  static SingleTile of(double value) { return {SimdVector<N>::of(value)}; }
+  void store(double* to, std::size_t) const { body.store(to); }
+  void add(double weight, const double* row, std::size_t) { body += weight * SimdVector<N>::load(row); }
+  template <class Finish>
+  void finish(const Finish& finish, std::size_t place, std::size_t) {
+    body = finish(body, place);
+  }
+};
+
+template <>
+struct Tile<1> : SingleTile<lane> {
+  static Tile load(const double* from, std::size_t) { return {SingleTile<lane>::load(from, 0)}; }
+  static Tile of(double value) { return {SingleTile<lane>::of(value)}; }
+};
+
+/// What a sum becomes: itself. Others of these functions take a sum and the place of its first element in the product.
+struct Keep {
+  template <int N>
+  SimdVector<N> operator()(const SimdVector<N>& sum, std::size_t) const {
+    return sum;
+  }
+};
+
+/// Rows of the right matrix, from `inner` on: where they begin, how far they are apart, and where the last chunk of each is.
+struct Panel {
+  const double* data;
+  std::size_t step, last;
+};
+
+/// Part of a product: columns from `column` on, the last chunk `last` after it, over `count` numbers of each left row.
+struct Part {
+  std::size_t column, last, inner, count;
+  bool begins, ends;
+};
+
+template <class Columns, class Finish>
+void multiply_part(Matrix out, ConstMatrix left, Panel right, const double* start, const Part& part, const Finish& finish) {
+  for (std::size_t i = 0; i < out.rows; ++i) {
+    double* place = &out(i, part.column);
+    auto sum = !part.begins ? Columns::load(place, part.last)
+               : start      ? Columns::load(start + part.column, part.last)
+                            : Columns::of(0.0);
+    const double* weights = &left(i, part.inner);
+    for (std::uint64_t bits = nonzero_bits(weights, part.count); bits != 0; bits &= bits - 1) {
+      const auto k = static_cast<std::size_t>(std::countr_zero(bits));
+      sum.add(weights[k], right.data + k * right.step, right.last);
+    }
+    if (part.ends) sum.finish(finish, i * out.columns + part.column, part.last);
+    sum.store(place, part.last);
+  }
+}
+
+/// Copy the columns of a part to rows of whole chunks, each of which begins with a cache line.
+inline Panel pack(double* room, ConstMatrix right, const Part& part, std::size_t chunks) {
+  const std::size_t step = chunks * lane, last = step - lane;
+  for (std::size_t k = 0; k < part.count; ++k) {
+    const double* row = &right(part.inner + k, part.column);
+    double* packed = room + k * step;
+    for (std::size_t c = 0; c < last; c += lane) SimdVector<lane>::load(row + c).store(packed + c);
+    SimdVector<lane>::load(row + part.last).store(packed + last);
+  }
+  return {room, step, last};
+}
+
+template <int Chunks, class Finish>
+void multiply_chunks(std::size_t chunks, Matrix out, ConstMatrix left, Panel right, const double* start, const Part& part,
+                     const Finish& finish) {
+  if constexpr (Chunks > 1)
+    if (chunks < Chunks) return multiply_chunks<Chunks - 1>(chunks, out, left, right, start, part, finish);
+  multiply_part<Tile<Chunks>>(out, left, right, start, part, finish);
+}
+
+/// out = finish(start + left right), for `start` a row or null; `out` is neither of the others.
+template <class Finish = Keep>
+void multiply(Matrix out, ConstMatrix left, ConstMatrix right, const double* start = nullptr, const Finish& finish = {}) {
+  alignas(64) double room[most_inner * most_chunks * lane];
+  const std::size_t chunks = (out.columns + lane - 1) / lane, tiles = (chunks + most_chunks - 1) / most_chunks;
+  for (std::size_t inner = 0; inner < right.rows; inner += most_inner) {
+    const std::size_t count = std::min(most_inner, right.rows - inner);
+    const bool begins = inner == 0, ends = inner + count == right.rows;
+    const auto direct = [&](std::size_t column, std::size_t last) {
+      return Panel{&right(inner, column), right.columns, last};
+    };
+    if (out.columns < lane) {
+      for (std::size_t column = 0; column < out.columns; ++column)
+        multiply_part<SingleTile<1>>(out, left, direct(column, 0), start, {column, 0, inner, count, begins, ends}, finish);
+      continue;
+    }
+    for (std::size_t tile = 0; tile < tiles; ++tile) {  // of about equal widths: none but a row of 8 has a single chunk
+      const std::size_t from = tile * chunks / tiles, to = (tile + 1) * chunks / tiles, column = from * lane;
+      const std::size_t last = (to == chunks ? out.columns : to * lane) - lane - column;
+      const Part part{column, last, inner, count, begins, ends};
+      const Panel panel = out.rows < least_packed ? direct(column, last) : pack(room, right, part, to - from);
+      multiply_chunks<most_chunks>(to - from, out, left, panel, start, part, finish);
+    }
+  }
+}
+
+/// out = values', in squares of 4 x 4.
+inline void transpose(Matrix out, ConstMatrix values) {
+  const std::size_t rows = values.rows - values.rows % 4, columns = values.columns - values.columns % 4;
+#if defined(__SSE2__)
+  const auto pair = [&](std::size_t i, std::size_t k) {
+    const __m128d one = _mm_loadu_pd(&values(i, k)), other = _mm_loadu_pd(&values(i + 1, k));
+    _mm_storeu_pd(&out(k, i), _mm_unpacklo_pd(one, other));
+    _mm_storeu_pd(&out(k + 1, i), _mm_unpackhi_pd(one, other));
+  };
+  for (std::size_t i = 0; i < rows; i += 4)
+    for (std::size_t k = 0; k < columns; k += 4) {
+#if defined(__AVX__)
+      const __m256d a = _mm256_loadu_pd(&values(i, k)), b = _mm256_loadu_pd(&values(i + 1, k));
+      const __m256d c = _mm256_loadu_pd(&values(i + 2, k)), d = _mm256_loadu_pd(&values(i + 3, k));
+      const __m256d ab = _mm256_unpacklo_pd(a, b), ba = _mm256_unpackhi_pd(a, b);
+      const __m256d cd = _mm256_unpacklo_pd(c, d), dc = _mm256_unpackhi_pd(c, d);
+      _mm256_storeu_pd(&out(k, i), _mm256_permute2f128_pd(ab, cd, 0x20));
+      _mm256_storeu_pd(&out(k + 1, i), _mm256_permute2f128_pd(ba, dc, 0x20));
+      _mm256_storeu_pd(&out(k + 2, i), _mm256_permute2f128_pd(ab, cd, 0x31));
+      _mm256_storeu_pd(&out(k + 3, i), _mm256_permute2f128_pd(ba, dc, 0x31));
+      (void)pair;
+#else
+      pair(i, k), pair(i, k + 2), pair(i + 2, k), pair(i + 2, k + 2);
+#endif
+    }
+#else
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t k = 0; k < columns; ++k) out(k, i) = values(i, k);
+#endif
+  for (std::size_t i = 0; i < values.rows; ++i)
+    for (std::size_t k = i < rows ? columns : 0; k < values.columns; ++k) out(k, i) = values(i, k);
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL
