@@ -62,7 +62,7 @@ std::size_t network_workspace(nb::object shape_fields, std::int64_t planes, std:
 NetworkTraining training_of(const Fields& fields) {
   const std::int64_t loss = fields["loss"];
   require(loss == 0 || loss == 1, "loss", "0 (squared) or 1 (logistic)");
-  return {Loss{loss},      fields["rate"],        fields["prior"], fields["learns_scale"],
+  return {NetworkLoss{loss},      fields["rate"],        fields["prior"], fields["learns_scale"],
           fields["scale"], fields["learns_pull"], fields["pull"]};
 }
 

@@ -5,11 +5,11 @@
 
 namespace ensample {
 
-enum class Loss : std::int64_t { squared, logistic };
+enum class NetworkLoss : std::int64_t { squared, logistic };
 
 /// How members are trained.
 struct NetworkTraining {
-  Loss loss;
+  NetworkLoss loss;
   double rate;
   double prior;  // what multiplies the outputs of prior networks
   bool learns_scale;

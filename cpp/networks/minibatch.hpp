@@ -70,10 +70,10 @@ inline double expectation(const NetworkTraining& training, ConstMatrix outputs, 
   double total = 0.0;
   for (std::size_t j = 0; j < outputs.rows; ++j) {
     const double u = combined(training, outputs(j, 0), prior_outputs, j);
-    total += training.loss == Loss::squared ? u : sigmoid(u);
+    total += training.loss == NetworkLoss::squared ? u : sigmoid(u);
   }
   const double mean = total / static_cast<double>(outputs.rows);
-  return training.loss == Loss::squared ? units.mean + units.spread(count) * mean : mean;
+  return training.loss == NetworkLoss::squared ? units.mean + units.spread(count) * mean : mean;
 }
 
 /// Add the derivatives of the mean loss by the outputs: slopes [m, G], of outputs [m, G], in the columns of the batch's rows.
@@ -91,7 +91,7 @@ inline void add_slopes(Matrix slopes, const NetworkTraining& training, const Net
       total += expected[j];
     }
     double target = (y - units.mean) / spread, scale = noise / spread;
-    if (training.loss == Loss::logistic) {
+    if (training.loss == NetworkLoss::logistic) {
       const double centre = sigmoid(total / static_cast<double>(outputs.rows));
       target = y;
       scale = training.scale * std::sqrt(centre * (1.0 - centre));

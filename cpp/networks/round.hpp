@@ -52,7 +52,7 @@ inline void commit(const NetworkState& state, const NetworkMemory& memory, const
 inline double pull_of(const NetworkTraining& training, const RewardUnits& units, std::int64_t count) {
   const double n = static_cast<double>(count), share = units.sigma(count) / units.spread(count);
   if (!training.learns_pull) return training.pull / n;
-  return (training.loss == Loss::squared ? share * share : 1.0) / n;  // the noise of clicks is known
+  return (training.loss == NetworkLoss::squared ? share * share : 1.0) / n;  // the noise of clicks is known
 }
 
 /// Learn an observation, or return false and change nothing: a gradient is not finite.

@@ -9,7 +9,7 @@ LIVE_NUMBERS = {
     "linear": 4,
     "calibrated": 5,  # linear `EnsembleSampling` and `LinUCB` that learn their scale: the defaults
     "logistic": 6,  # 5 was that of calibrated ones
-    "networks": 4,
+    "networks": 5,
 }
 """The version of each model family (`Recipe.model_family`) in experiments. Raise it when a live policy of this
 family comes to another state, or decides otherwise, by the same seed and log: its experiments are then
