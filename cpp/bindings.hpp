@@ -115,7 +115,7 @@ inline nb::object attribute_of(nb::handle value, const char* attribute, const ch
 /// Fields of a named tuple, by name. Its arrays outlive the call: the caller holds the tuple.
 class Fields {
  public:
-  explicit Fields(nb::object tuple) : value(std::move(tuple)) {}
+  explicit Fields(nb::object tuple, const char* name = "") : value(std::move(tuple)), name(name) {}
 
   Fields operator[](const char* name) const {
     return Fields(attribute_of(value, name, name, "a field of a named tuple"), name);
@@ -143,9 +143,7 @@ class Fields {
 
  private:
   nb::object value;
-  const char* name = "";
-
-  Fields(nb::object value, const char* name) : value(std::move(value)), name(name) {}
+  const char* name;
 
   template <class T>
   T scalar(const char* expected) const {

@@ -7,6 +7,8 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
+inline void copy_values(ConstVector from, Vector to) { std::memcpy(to.data(), from.data(), from.size_bytes()); }
+
 /// total = sum_i weights[i] rows[i], row after row, added to what there is if Keep.
 template <bool Keep>
 void weigh_rows(Vector total, ConstMatrix rows, ConstVector weights) {

@@ -107,13 +107,11 @@ void for_each_column_tile(std::size_t width, Body&& body) {
   for (; start < width; start += Widest) body.template operator()<Widest>(start);
 }
 
-inline constexpr std::size_t block = 16;  // counts that `unequal` compares together
+inline constexpr std::size_t count_block = 16;  // counts that `unequal` compares together
 
-/// Bit mask of the places where `block` counts differ from others.
+/// Bit mask of the places where `count_block` counts differ from others.
 inline std::uint32_t unequal(const std::int32_t* counts, const std::int32_t* others) {
-#if defined(__AVX512F__)
-  return _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(counts), _mm512_loadu_si512(others));
-#elif defined(__AVX2__)
+#if defined(__AVX2__)  // with AVX-512 too: gcc 12 spills a mask of 16 bits as 2 bytes and reads 4
   std::uint32_t same = 0;
   for (int half = 0; half < 2; ++half) {
     const auto a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(counts) + half);
@@ -131,7 +129,7 @@ inline std::uint32_t unequal(const std::int32_t* counts, const std::int32_t* oth
   return same ^ 0xFFFFu;
 #else
   std::uint32_t differ = 0;
-  for (std::size_t k = 0; k < block; ++k) differ |= static_cast<std::uint32_t>(counts[k] != others[k]) << k;
+  for (std::size_t k = 0; k < count_block; ++k) differ |= static_cast<std::uint32_t>(counts[k] != others[k]) << k;
   return differ;
 #endif
 }

@@ -20,7 +20,7 @@ from ensample import _core
 from ensample.policies.describe import describe, rebuild
 from ensample.report.study import write_report
 from ensample.report.study.asked import as_toml, code_line
-from ensample.simulation import registry as kernels
+from ensample.simulation import dispatch as kernels
 
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 BLOCKS = {

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.kernels.scene import Scene
-from ensample.kernels.world import World
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.randomness import Stream
-from ensample.simulation.registry import KERNELS, Evaluation
+from ensample.simulation.dispatch import KERNELS, Evaluation
 from evidence import gaussian_p_value, holds
 from naive.forgetting import Fading
 from simulation.test_calibrated_law import WARMED
@@ -181,12 +180,12 @@ def test_another_half_life_is_caught() -> None:
 
 
 KNOWING = {
-    (es.EnsembleSampling, World, Evaluation.EAGER),
-    (es.EnsembleSampling, World, Evaluation.LAZY),  # fresh members
-    (es.PerturbedHistory, World, Evaluation.EAGER),
-    (es.ThompsonSampling, World, Evaluation.EAGER),
-    (es.LinUCB, World, Evaluation.EAGER),
-    (es.Greedy, World, Evaluation.EAGER),
+    (es.EnsembleSampling, FiniteProblem, Evaluation.EAGER),
+    (es.EnsembleSampling, FiniteProblem, Evaluation.LAZY),  # fresh members
+    (es.PerturbedHistory, FiniteProblem, Evaluation.EAGER),
+    (es.ThompsonSampling, FiniteProblem, Evaluation.EAGER),
+    (es.LinUCB, FiniteProblem, Evaluation.EAGER),
+    (es.Greedy, FiniteProblem, Evaluation.EAGER),
 }
 
 
@@ -201,9 +200,9 @@ def test_no_kernel_ignores_a_half_life() -> None:
             for recipe in (kind(half_life=9), replace(kind(half_life=9), **STORED.get(kind, {}))):
                 able |= {(kind, place, kernel.way) for kernel in kernels if not kernel.obstacle(recipe)}
     assert able == KNOWING
-    assert {place for kind, place in KERNELS if kind is es.EnsembleSampling} == {World, Scene}
+    assert {place for kind, place in KERNELS if kind is es.EnsembleSampling} == {FiniteProblem, ContextualProblem}
     for form in ("closed", "determinant"):
-        kernels = KERNELS[es.LinUCB, World]
+        kernels = KERNELS[es.LinUCB, FiniteProblem]
         (only,) = [kernel for kernel in kernels if not kernel.obstacle(es.LinUCB(form=form))]  # the others are for other models
         assert "half_life=9" in only.obstacle(es.LinUCB(form=form, half_life=9))
         assert all(kernel.obstacle(es.LinUCB(form=form, half_life=9)) for kernel in kernels)

@@ -2,40 +2,41 @@
 #pragma once
 
 #include "buffer.hpp"
-#include "state.hpp"
+#include "simulate/state.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// The member of round t; `last` is the one before, -1 in the first round.
-inline std::int64_t next_member(const Ensemble& ensemble, std::int64_t t, std::int64_t last, Generator rng) {
-  if (ensemble.stay == Ensemble::in_turn) return t % ensemble.size;
-  if (last < 0 || t % ensemble.stay == 0)
-    return static_cast<std::int64_t>(rng.uniform() * static_cast<double>(ensemble.size));
+/// The member of round t, whatever it promises; `last` is the one before, -1 in the first round.
+inline std::int64_t next_member(const Options& options, std::int64_t t, std::int64_t last, Generator rng) {
+  if (options.stay == in_turn) return t % options.size;
+  if (last < 0 || t % options.stay == 0)
+    return static_cast<std::int64_t>(rng.uniform() * static_cast<double>(options.size));
   return last;
 }
 
-/// From member to slot, in the order of their first time: linear probing.
+/// Hash table from member to slot, in the order of their first time: linear probing.
 class Slots {
  public:
-  explicit Slots(std::size_t members) : places(size_for(members)) {
+  explicit Slots(std::size_t members) : places(size_for(members), Fill::none) {
     for (auto& place : places) place.member = empty;
   }
 
-  /// Where a member is kept, `used()` if it is new (and then it is entered).
-  std::int64_t find(std::int64_t member) {
+  /// Return the slot of a member; a new one gets slot `used()`.
+  std::size_t find(std::int64_t member) {
     const std::size_t mask = places.size() - 1;
-    auto i = static_cast<std::uint64_t>(member) * 0x9E3779B1u & mask;
+    std::size_t i = static_cast<std::uint64_t>(member) * 0x9E3779B1u & mask;
     while (places[i].member != empty && places[i].member != member) i = (i + 1) & mask;
     if (places[i].member == empty) places[i] = {member, count++};
     return places[i].slot;
   }
 
-  std::int64_t used() const { return count; }
+  std::size_t used() const { return count; }
 
  private:
   static constexpr std::int64_t empty = -1;
   struct Place {
-    std::int64_t member, slot;
+    std::int64_t member;
+    std::size_t slot;
   };
 
   static std::size_t size_for(std::size_t members) {
@@ -45,42 +46,55 @@ class Slots {
   }
 
   Buffer<Place> places;
-  std::int64_t count = 0;
+  std::size_t count = 0;
 };
 
-/// Who acts when, drawn before the first round where many members act but once: of those nothing is kept.
+/// Number of members that can act: min(m, T).
+inline std::size_t acting_members(const Options& options, std::int64_t horizon) {
+  return static_cast<std::size_t>(options.size < horizon ? options.size : horizon);
+}
+
+/// Who acts when, drawn before the first round where many members act only once: of those nothing is kept.
 ///
-/// Members that act in several rounds have a place each, in the order of their first time; all others share the last.
+/// Members that act in several rounds have a slot each, in the order of their first time; all others share the last.
 class MemberSchedule {
  public:
-  MemberSchedule(const Ensemble& ensemble, std::int64_t first, std::int64_t horizon, Generator rng)
-      : by_round(static_cast<std::size_t>(horizon)) {
-    const auto most = static_cast<std::size_t>(std::min(ensemble.size, horizon));
+  /// A schedule of the rounds from `first` on; none, and then `size()` is 0, where few members act only once.
+  MemberSchedule(bool wanted, const Options& options, std::int64_t first, std::int64_t horizon, Generator rng)
+      : by_round(wanted && is_worth_it(options, horizon) ? static_cast<std::size_t>(horizon) : 0, Fill::none) {
+    if (size() == 0) return;
+    const std::size_t most = acting_members(options, horizon), begin = static_cast<std::size_t>(first);
     Slots slots(most);
-    Buffer<std::int64_t> rounds(most);
+    Buffer<std::uint32_t> rounds(most);
     std::int64_t member = -1;
-    for (std::int64_t t = first; t < horizon; ++t) {
-      member = next_member(ensemble, t, member, rng);
-      by_round[t] = slots.find(member);
-      ++rounds[by_round[t]];
+    for (std::size_t t = begin; t < size(); ++t) {
+      member = next_member(options, static_cast<std::int64_t>(t), member, rng);
+      const std::size_t slot = slots.find(member);
+      by_round[t] = static_cast<std::uint32_t>(slot);
+      ++rounds[slot];
     }
-    Buffer<std::int64_t> own(most);
-    for (std::int64_t slot = 0; slot < slots.used(); ++slot) own[slot] = rounds[slot] > 1 ? again++ : once;
-    for (std::int64_t t = first; t < horizon; ++t) {
-      const auto place = own[by_round[t]];
-      by_round[t] = place == once ? again : place;
+    Buffer<std::uint32_t> own(most, Fill::none);
+    for (std::size_t slot = 0; slot < slots.used(); ++slot) own[slot] = rounds[slot] > 1 ? again++ : once;
+    for (std::size_t t = begin; t < size(); ++t) {
+      const std::uint32_t slot = own[by_round[t]];
+      by_round[t] = slot == once ? again : slot;
     }
   }
 
-  std::int64_t operator[](std::int64_t t) const { return by_round[t]; }
-  std::int64_t places() const { return again + 1; }
-
-  static bool worth_it(const Ensemble& ensemble, std::int64_t horizon) { return ensemble.size * 3 >= horizon; }
+  std::size_t size() const { return by_round.size(); }
+  std::size_t operator[](std::int64_t t) const { return by_round[static_cast<std::size_t>(t)]; }
+  std::size_t slots() const { return again + std::size_t{1}; }
 
  private:
-  static constexpr std::int64_t once = -1;
-  Buffer<std::int64_t> by_round;
-  std::int64_t again = 0;
+  static constexpr std::uint32_t once = 0xffffffff;  // a horizon is below 2^31
+  Buffer<std::uint32_t> by_round;
+  std::uint32_t again = 0;
+
+  /// Three rounds for each member, on average: with so many a sixth of those that act do so once.
+  static bool is_worth_it(const Options& options, std::int64_t horizon) {
+    constexpr std::int64_t few = 3;
+    return options.size >= horizon || options.size * few >= horizon;
+  }
 };
 
 }  // namespace ensample::ENSAMPLE_LEVEL

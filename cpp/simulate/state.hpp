@@ -1,101 +1,121 @@
-// A simulated run on finitely many arms, as Python hands it over: the fields of `FiniteProblem`, `RunState`, `Ensemble`, `Variant`.
+// A simulated run as Python hands it over: what it faces, what it has learned, its random numbers and its recipe's options.
 #pragma once
 
 #include <cstdint>
-#include <variant>
+#include <limits>
 
 #include "random.hpp"
 #include "views.hpp"
 
 namespace ensample {
 
-enum class Noise { normal, bernoulli, sign, student, sale };
-enum class LawKind { gaussian, uniform, binomial, sphere };
+/// Laws of the reward noise: numbers of problems/noise.py.
+enum class Noise : std::int64_t { normal, bernoulli, sign, student, sale };
 
-/// A problem. Rows of `features` past K are seen in the warm-up only and never on offer.
+/// A problem on finitely many arms. Rows of `features` past K are seen in the warm-up only and never on offer.
 struct FiniteProblem {
   ConstMatrix features;       // [K + W, d]
   ConstMatrix by_coordinate;  // [d, K]
   ConstVector means;          // [K + W]
   ConstVector spreads;        // [K + W] standard deviation of the noise
   Noise noise;
-  double best;                                   // the largest mean on offer
+  double best;                                    // the largest mean on offer
   std::span<const std::int64_t> warmup, opening;  // rows seen before the first round; arms that the first rounds must play
-  ConstMatrix mean_path;                              // where the truth moves: its means, one after the other [P, K]
-  ConstVector best_means;                           // the largest of each [P]
-  std::int64_t stay;                             // for how many rounds each holds; 0: the truth does not move
+  ConstMatrix mean_path;                          // where the truth moves: its means, one after the other [P, K]
+  ConstVector best_means;                         // the largest of each [P]
+  std::int64_t period;                            // for how many rounds each holds; 0: the truth does not move
 };
 
-/// The numbers of a run: a NumPy record with these fields.
+/// A problem without standing arms.
+struct ContextualProblem {
+  ConstVector theta;
+  std::int64_t offered;  // arms a round, unit vectors in random directions; 0: the unit ball
+  Noise noise;
+  double low, high;   // standard deviation of the noise: low + (high - low) min(1, |mean|)
+  std::int64_t link;  // of the means; no_link: they are linear
+  bool constant;      // whether the last feature is 1, and the unit vectors are of the others
+};
+
+inline constexpr std::int64_t no_link = -1, logistic_link = 0;
+
+/// The numbers of a run. Python has them in a structured array, whose fields are found by these names.
 struct RunCounters {
-  double regret, rewards, squares;
-  double leverage, limit;      // of the last x; beyond which V^-1 is computed anew
-  double information, growth;  // log(det V / lam^d) up to some round; growth of det V since then
-  double count, origin;        // of observations; what rewards are relative to, where there is an intercept
-  double next, bold;           // when scales are to be computed; the next bold round
-  std::int64_t next_checkpoint;          // checkpoints passed
-};
-
-/// What is learned of the scales; [6, d], numbers in the first entry of their row.
-struct Scales {
-  Vector sizes;
-  double &noise, &spread, &effective, &strength, &calibrated_at;
+  double regret;
+  double rewards, squares;        // sums of the rewards and of their squares
+  double leverage, max_leverage;  // of the last observation; beyond which V^-1 is recomputed
+  double information, growth;     // log(det V / lam^d) up to some round; growth of det V since then
+  double count, origin;           // of observations; what rewards are relative to, where there is an intercept
+  double next_calibration;        // observations at which the scales are learned; infinite where they are given
+  std::int64_t next_checkpoint;
 };
 
 /// A run so far.
 struct RunState {
-  double lam, kept;
-  bool standing, intercept;
-  Scales scales;
-  Vector prior, prior_root;
-  Matrix gram;
-  Counts counted;  // pull counts, where scales are learned; empty where they are given
-  Matrix inverse;
-  Vector mean, target;
-  Counts pulls;  // [K + W], and zeros up to a multiple of `block`
-  Vector gain;
+  double lam;              // at first
+  double fixed_lam;        // lam > 0 where the scales are learned and it is not; else 0
+  bool sizes_given;        // whether the sizes of features are
+  bool intercept;          // whether the last feature is the constant 1
+  double forgetting_rate;  // log 2 / half-life; 0: nothing is forgotten
+  Matrix scales;           // `Scales` of calibration.hpp [6, d]
+  Vector prior;            // V before the first observation, its diagonal [d]
+  Vector prior_root;       // of its entries [d]
+  Matrix gram;             // sum x x' at the time of `counted` or, where the past is forgotten, now [d, d]
+  Counts counted;          // pull counts, where scales are learned; empty where they are given
+  Matrix inverse;          // V^-1 [d, d]
+  Vector mean, target;     // theta_hat and b [d]
+  Counts pulls;            // [K + W], and zeros up to a multiple of `count_block`
+  Vector gain;             // V^-1 x of the last observation, as it was before it [d]
   RunCounters& counters;
-  std::span<const std::int64_t> checkpoints;
-  Vector regret;
-  Vector scores;
-  const std::int64_t& stop;  // not 0: give up, the user has had enough
-
-  std::int64_t horizon() const { return checkpoints.back(); }
-  bool learns() const { return !counted.empty(); }
+  std::span<const std::int64_t> checkpoints;  // rounds after which the regret is written down; they ascend to the horizon
+  Vector regret;                              // at the checkpoints
+  Vector scores;                              // scratch [K]
+  const std::int64_t& stop;                   // not 0: give up, Ctrl-C was pressed
 };
+
+/// Laws of perturbations: numbers of perturbations.py.
+enum class LawKind : std::int64_t { gaussian, uniform, binomial, sphere };
 
 struct Law {
-  LawKind kind;
-  std::int64_t trials;
-  double scale;
+  LawKind kind = LawKind::gaussian;
+  std::int64_t trials = 1;  // of a binomial law; Rademacher's has one
+  double scale = 1.0;
 };
 
-/// How many members there are, which of them acts, and the laws of their perturbations.
-struct Ensemble {
-  static constexpr std::int64_t in_turn = 0;
-  std::int64_t size;
-  std::int64_t stay;  // rounds for which a member drawn at random stays
-  Law initial, reward;
-};
-
-/// What multiplies a perturbation: base + width sqrt(information + tail), or base sigma where that is learned.
+/// What multiplies a perturbation: base + width sqrt(information + tail); where sigma is learned,
+/// sigma sqrt(base^2 + growth log(1 + t / 100)).
 struct Inflation {
-  double base, width, tail;
-  bool determinant, learned;
-  double bold;
+  double base = 1.0, width = 0.0, tail = 0.0;
+  bool determinant = false;  // whether the information is log(det V / lam^d), or d log(1 + t / (d lam))
+  bool learned = false;      // whether sigma multiplies it
+  double growth = 0.0;
 };
 
-struct Variant {
-  bool symmetric;  // a random sign each round
-  Inflation factor;
-  double growth;  // log of the growth of det V after which the ensemble is drawn anew
+/// Values of `Options::stay` with a meaning of their own.
+inline constexpr std::int64_t optimistic = -1, in_turn = 0;
+
+/// What a recipe tells its kernel. Every kernel reads those that it needs; fields_of_options in bindings_simulation.cpp lists
+/// their names and ranges.
+struct Options {
+  std::int64_t size = 1;  // members
+  std::int64_t stay = 1;  // rounds for which a member drawn at random stays; or `in_turn` or `optimistic`
+  Law initial, reward;    // of the perturbations W and Z
+  Inflation factor;       // of what is added to theta_hat
+  bool symmetric = false;                                           // a random sign each round
+  double redraw_growth = std::numeric_limits<double>::infinity();   // of log det V, after which members are drawn anew
+  double ageing = 0.0;                                              // rate at which older observations are perturbed more
+  bool adaptive = false;                                            // whether the rewards' standard deviation multiplies
+  bool watch_norm = false;                                          // whether the largest |theta_hat| so far is a bound
+  double epsilon = 0.0, decay = 0.0;
+  double scale = 1.0, radius = 0.0, floor = 0.0, spread = 1.0;
+  std::int64_t stages = 1;
+  std::int64_t link = no_link;
+  std::int64_t kind = 0;                  // which of the algorithms that share a kernel
+  bool from_base = false;                 // whether new members start from a common root of V
+  std::span<const std::int64_t> basis;    // arms by number
 };
 
 struct Rngs {
-  Generator noise, member, perturbation;
+  Generator noise, member, perturbation, context;
 };
-
-/// Whether the user has pressed Ctrl-C: calibrated_at between blocks of rounds.
-using Interrupted = bool (*)();
 
 }  // namespace ensample

@@ -5,9 +5,9 @@ import numpy as np
 import ensample as es
 from attacks.test_exactness import Sequence
 from attempts import attempts
-from ensample.kernels.track import Room, new_track
 from ensample.randomness import RunGenerators
-from ensample.simulation.registry import kernel_for
+from ensample.simulation.dispatch import kernel_for
+from ensample.simulation.state import Size, new_state
 
 STIFF = 1e8  # a simulation keeps V and b in doubles: beyond this condition number it may be off by more than APART
 APART = 1e-7  # of 5,643 prefixes of 1,000 sequences five are apart by more than 1e-8
@@ -21,18 +21,18 @@ def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     theta = np.random.default_rng(rounds).standard_normal(sequence.dim)
     problem = es.LinearProblem(es.FiniteArms(sequence.X), theta, 0.0, warmup=range(rounds))
     recipe = es.Greedy(regularization=sequence.lam)
-    place = problem.place()
+    arrays = problem.place()
     marks, stop = np.array([1]), np.zeros(1, np.int64)
-    track = new_track(Room(sequence.dim, len(place.features), len(sequence.X)), sequence.lam, marks, stop)
-    kernel_for(recipe, problem, place, "eager").run(recipe, place, track, RunGenerators(0, 0))
+    state = new_state(Size.of(arrays, sequence.dim), sequence.lam, marks, stop)
+    kernel_for(recipe, problem, arrays, "eager").run(recipe, arrays, state, RunGenerators(0, 0))
     policy = recipe.start(problem.arms)
     for x in sequence.X[:rounds]:
         policy.update(x, problem.mean(x))
     decision = policy.decide()
     policy.update(decision, problem.mean(decision.features))
-    if track.pulls[decision.arm] != 1 + (decision.arm < rounds):
+    if state.pulls[decision.arm] != 1 + (decision.arm < rounds):
         return 0.0, np.inf
-    apart = np.linalg.norm(track.mean - policy.mean) / np.linalg.norm(policy.mean)
+    apart = np.linalg.norm(state.mean - policy.mean) / np.linalg.norm(policy.mean)
     return float(apart), float(np.linalg.cond(policy.gram))
 
 

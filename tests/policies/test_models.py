@@ -12,7 +12,7 @@ from ensample.cli.recipes import build
 from ensample.models import LinearEnsemble
 from ensample.models.description import EnsemblePlan
 from ensample.policies.describe import describe, rebuild
-from ensample.simulation.registry import KERNELS
+from ensample.simulation.dispatch import KERNELS
 
 SETTING = es.Setting(dim=3, arms=7, horizon=100, noise=1, norm=1)
 GIVEN = [

@@ -17,7 +17,7 @@ from ensample.policies.refreshed import RefreshedEnsembleSampling
 from ensample.policies.sharp import SharpEnsembleSampling
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling
 from ensample.randomness import Address, Stream
-from ensample.simulation.registry import kernel_for
+from ensample.simulation.dispatch import kernel_for
 from evidence import FALSE_ALARM, gaussian_p_value, holds
 from naive import relatives
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.kernels.world import World
 from ensample.lab.bounds import guarantee_of
+from ensample.problems.arrays import FiniteProblem
 
 
 def drawn(name: str, **options) -> es.MovingProblem:
@@ -72,11 +72,11 @@ def test_regret_is_against_the_best_arm_of_the_moment() -> None:
 
 def test_kernels_see_the_same_path() -> None:
     problem = drawn("drift", dim=3, arms=6)
-    world = problem.place(100)
-    assert isinstance(world, World) and world.path.shape == (100, 6) and world.stay == 1
+    arrays = problem.place(100)
+    assert isinstance(arrays, FiniteProblem) and arrays.mean_path.shape == (100, 6) and arrays.period == 1
     means = [problem.arms.features @ problem.at(t).theta for t in range(100)]
-    np.testing.assert_allclose(world.path, means, rtol=1e-12, atol=1e-15)
-    np.testing.assert_array_equal(world.summits, world.path.max(axis=1))
+    np.testing.assert_allclose(arrays.mean_path, means, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(arrays.best_means, arrays.mean_path.max(axis=1))
 
 
 def test_what_kernels_cannot_lay_out_is_simulated_live() -> None:

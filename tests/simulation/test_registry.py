@@ -7,23 +7,18 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.kernels.compile import kernel
-from ensample.kernels.noise import draw_reward, noisy_reward
-from ensample.kernels.scene import Scene
-from ensample.kernels.world import World
 from ensample.problems import Noise
-from ensample.simulation import registry
-from ensample.simulation.algorithms import lazy
-from ensample.simulation.registry import KERNELS, Evaluation, simulates
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.simulation import dispatch, kernels
+from ensample.simulation.dispatch import KERNELS, Evaluation, simulates
 
 FAMILY = es.problem("sphere", dim=3, arms=5, noise=0.4)
 ARMS = es.FiniteArms(np.eye(2))
-KNOWN_NOISES = [es.GaussianNoise(0.3), es.RademacherNoise(0.3), es.BernoulliNoise(), es.HeteroscedasticNoise(0.1, 0.6)]
 
 
 @pytest.fixture(autouse=True)
 def _nothing_said_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "SAID", set())
+    monkeypatch.setattr(dispatch, "SAID", set())
 
 
 @dataclass(frozen=True)
@@ -145,8 +140,8 @@ def test_what_is_not_known_differs_from_what_would_have_been_simulated() -> None
 
 
 def test_a_kernel_can_be_registered_for_a_type_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(KERNELS, (Plain, World), [])
-    simulates(Plain, World, Evaluation.LAZY)(lazy.algorithm_one)
+    monkeypatch.setitem(KERNELS, (Plain, FiniteProblem), [])
+    simulates(Plain, FiniteProblem, Evaluation.LAZY)(kernels.lazy_ensemble)
     own, parent = (es.simulate(each, FAMILY, 50, 4) for each in (Plain(5, 0.4), es.EnsembleSampling(5, 0.4)))
     assert own.evaluation == "lazy"
     np.testing.assert_array_equal(own.regret, parent.regret)
@@ -155,29 +150,12 @@ def test_a_kernel_can_be_registered_for_a_type_of_ones_own(monkeypatch: pytest.M
 def test_every_recipe_of_ours_has_a_kernel_on_finite_arms() -> None:
     ours = {getattr(es, name) for name in es.__all__ if isinstance(getattr(es, name), type)}
     recipes = {kind for kind in ours if issubclass(kind, es.Recipe) and kind is not es.Recipe}
-    assert recipes == {recipe for recipe, place in KERNELS if place is World}
-    assert {recipe for recipe, place in KERNELS if place is Scene} == {
+    assert recipes == {recipe for recipe, place in KERNELS if place is FiniteProblem}
+    assert {recipe for recipe, place in KERNELS if place is ContextualProblem} == {
         es.EnsembleSampling,
         es.PerturbedHistory,
         es.ThompsonSampling,
     }
-
-
-@kernel
-def compiled_rewards(kind, mean, spread, rewards, rng):
-    for i in range(rewards.size):
-        rewards[i] = draw_reward(kind, mean, spread, rng)
-
-
-@pytest.mark.parametrize("noise", KNOWN_NOISES, ids=repr)
-def test_kernels_and_python_draw_the_same_rewards(noise) -> None:
-    rewards, mean = np.zeros(500), 0.4
-    spread = float(noise.spreads(np.array(mean)))
-    compiled_rewards(noise.kind, mean, spread, rewards, np.random.default_rng(1))
-    rng = np.random.default_rng(1)
-    assert [noise.draw(mean, spread, rng) for _ in rewards] == rewards.tolist()
-    rng = np.random.default_rng(1)
-    assert [noisy_reward(noise.kind, mean, spread, rng) for _ in rewards] == rewards.tolist()
 
 
 def test_a_warning_may_be_silenced_by_its_category() -> None:

@@ -6,9 +6,6 @@ import numpy as np
 from scipy import stats
 
 import ensample as es
-from ensample.kernels.draws import GAUSSIAN_LAW, UNIFORM_LAW, Law, Laws
-from ensample.kernels.track import Room, new_track
-from ensample.simulation.algorithms.lazy import base_ratio
 from evidence import FALSE_ALARM
 
 X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
@@ -38,12 +35,3 @@ def test_another_regularization_is_noticed() -> None:
 
 def test_more_of_what_is_cheap_is_as_good_as_as_many_of_both() -> None:
     assert sum(1.0 / n for n in RUNS.values()) <= 2.0 / 300.0
-
-
-def test_there_is_a_base_only_where_rounding_keeps_w() -> None:
-    gaussian = Law(GAUSSIAN_LAW, 1, 1.0)
-    for lam, has_base in ((1.0, True), (1e-3, True), (1e-8, False)):
-        world = problem().place()
-        track = new_track(Room(2, len(world.features), 3), lam, np.array([200]), np.zeros(1, np.int64))
-        assert (base_ratio(world, track, Laws(Law(GAUSSIAN_LAW, 1, lam**0.5), gaussian)) > 0.0) == has_base
-        assert base_ratio(world, track, Laws(Law(UNIFORM_LAW, 1, lam**0.5), gaussian)) == -1.0

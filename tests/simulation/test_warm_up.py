@@ -14,7 +14,7 @@ import pytest
 import ensample as es
 from ensample.policies import Recipe
 from ensample.simulation import tasks, warming
-from ensample.simulation.registry import KERNELS
+from ensample.simulation.dispatch import KERNELS
 from installed import copied, edit, finish, read_only, start
 
 NETWORKS = tuple(f"EnsembleSampling(size=3,model=Neural(hidden=(2,),optimizer='{name}'))" for name in ("sgd", "adam"))

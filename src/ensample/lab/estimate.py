@@ -12,7 +12,7 @@ from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.lab.work import Task, play
 from ensample.problems import example_of
-from ensample.simulation.registry import Evaluation
+from ensample.simulation.dispatch import Evaluation
 from ensample.simulation.simulate import checkpoint_rounds
 
 __all__ = ["StudyEstimate", "estimate"]

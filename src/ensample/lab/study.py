@@ -21,7 +21,7 @@ from ensample.lab.written import tables
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
 from ensample.registry import known
-from ensample.simulation.registry import EVALUATIONS
+from ensample.simulation.dispatch import EVALUATIONS
 
 __all__ = ["Study"]
 

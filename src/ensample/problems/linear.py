@@ -11,9 +11,7 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import instance, matrix, sequence, vector, whole
 from ensample.errors import InvalidArgument
-from ensample.kernels.scene import Scene
-from ensample.kernels.track import aligned
-from ensample.kernels.world import World
+from ensample.problems.arrays import ContextualProblem, FiniteProblem, aligned
 from ensample.problems.noise import KernelNoise, Noise, as_noise, known_to_kernels
 from ensample.types import ArrayLike, FloatArray, IntArray
 
@@ -58,8 +56,8 @@ class Problem(ABC):
         """Whether rounds have truths of their own, which no theorem is about."""
         return type(self).at is not Problem.at
 
-    def place(self, rounds: int = 0) -> World | Scene | None:
-        """The problem as kernels see it in so many rounds; None where they do not know its arms, its noise or its answers."""
+    def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
+        """The problem as arrays for so many rounds; None where kernels do not know its arms, its noise or its answers."""
         return None
 
     @property
@@ -125,24 +123,24 @@ class LinearProblem(Problem):
     def best_mean(self, offered: FloatArray | None = None) -> float:
         return self._best_mean
 
-    def place(self, rounds: int = 0) -> World | Scene | None:
+    def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
         if not (known_to_kernels(self.noise) and answers_as(self, LinearProblem)):
             return None
         if isinstance(self.arms, FiniteArms):
-            return self._world(self.arms, self.noise)
+            return self._arrays(self.arms, self.noise)
         plain = not len(self.warmup) and isinstance(self.arms, UnitBall)
-        return Scene(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
+        return ContextualProblem(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
 
     def means(self, rows: FloatArray) -> FloatArray:
         """E[Y | x] of each row: [n]."""
         return np.asarray(rows @ self.theta)
 
-    def _world(self, arms: FiniteArms, noise: KernelNoise) -> World:
+    def _arrays(self, arms: FiniteArms, noise: KernelNoise) -> FiniteProblem:
         rows = self._rows()
         features, by_coordinate = aligned(rows.shape, arms.by_coordinate.shape)
         features[:], by_coordinate[:] = rows, arms.by_coordinate
         means = self.means(features)
-        return World(
+        return FiniteProblem(
             features=features,
             by_coordinate=by_coordinate,
             means=means,
@@ -151,9 +149,9 @@ class LinearProblem(Problem):
             best=float(means[: len(arms)].max()),
             warmup=self.warmup,
             opening=self.opening,
-            path=np.zeros((0, len(arms))),
-            summits=np.zeros(0),
-            stay=0,
+            mean_path=np.zeros((0, len(arms))),
+            best_means=np.zeros(0),
+            period=0,
         )
 
     @property
@@ -208,10 +206,10 @@ class ContextualLinearProblem(Problem):
             return None
         return {"count": self.count, "theta": self.theta, "noise": self.noise}
 
-    def place(self, rounds: int = 0) -> Scene | None:
+    def place(self, rounds: int = 0) -> ContextualProblem | None:
         if not (known_to_kernels(self.noise) and answers_as(self, ContextualLinearProblem)):
             return None
-        return Scene(self.theta, self.count, self.noise.kind, *self.noise.range)
+        return ContextualProblem(self.theta, self.count, self.noise.kind, *self.noise.range)
 
     def best_mean(self, offered: FloatArray | None = None) -> float:
         if offered is None:

@@ -8,9 +8,8 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import vector, whole
 from ensample.errors import InvalidArgument
-from ensample.kernels.scene import Scene
-from ensample.kernels.world import World
 from ensample.models.logistic import LOGISTIC_LINK, logistic_mean
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.problems.linear import LinearProblem, Problem, answers_as
 from ensample.problems.noise import BernoulliNoise
 from ensample.types import ArrayLike, FloatArray
@@ -46,14 +45,14 @@ class LogisticProblem(LinearProblem):
     def means(self, rows: FloatArray) -> FloatArray:
         return np.array([self.mean(x) for x in rows])
 
-    def place(self, rounds: int = 0) -> World | Scene | None:
+    def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
         noise = BernoulliNoise()
         if not answers_as(self, LogisticProblem):
             return None
         if isinstance(self.arms, FiniteArms):
-            return self._world(self.arms, noise)
+            return self._arrays(self.arms, noise)
         plain = not len(self.warmup) and isinstance(self.arms, UnitBall)
-        return Scene(self.theta, 0, noise.kind, *noise.range, link=LOGISTIC_LINK) if plain else None
+        return ContextualProblem(self.theta, 0, noise.kind, *noise.range, link=LOGISTIC_LINK) if plain else None
 
     @property
     def parameters(self) -> dict[str, Any] | None:
@@ -89,11 +88,11 @@ class ContextualLogisticProblem(Problem):
             raise InvalidArgument("offered", offered, "the arms of a round")
         return logistic_mean(float((offered @ self.theta).max()))
 
-    def place(self, rounds: int = 0) -> Scene | None:
+    def place(self, rounds: int = 0) -> ContextualProblem | None:
         if not answers_as(self, ContextualLogisticProblem):
             return None
         noise = BernoulliNoise()
-        return Scene(self.theta, self.count, noise.kind, *noise.range, link=LOGISTIC_LINK, constant=True)
+        return ContextualProblem(self.theta, self.count, noise.kind, *noise.range, link=LOGISTIC_LINK, constant=True)
 
     @property
     def parameters(self) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms
 from ensample.checks import number, whole
 from ensample.errors import InvalidArgument
-from ensample.kernels.world import World
+from ensample.problems.arrays import FiniteProblem
 from ensample.problems.linear import LinearProblem, Problem
 from ensample.problems.noise import Noise, known_to_kernels
 from ensample.types import ArrayLike, FloatArray
@@ -81,7 +81,7 @@ class MovingProblem(Problem):
         """In the first round."""
         return self._first.best_mean()
 
-    def place(self, rounds: int = 0) -> World | None:
+    def place(self, rounds: int = 0) -> FiniteProblem | None:
         """Kernels know noises that are the same everywhere, and runs that are not too long to be laid out."""
         count = -(-rounds // self.every)
         plain = type(self) is MovingProblem and known_to_kernels(self.noise)
@@ -90,10 +90,10 @@ class MovingProblem(Problem):
         if self.noise.range[0] != self.noise.range[1]:  # type: ignore[attr-defined]
             return None
         first = self._first.place()
-        assert isinstance(first, World)
+        assert isinstance(first, FiniteProblem)
         means = np.einsum("pi,ki->pk", self.path(count)[:count], self.arms.features)
         self.noise.check(means)
-        return first._replace(path=means, summits=means.max(axis=1, initial=-np.inf), stay=self.every)
+        return first._replace(mean_path=means, best_means=means.max(axis=1, initial=-np.inf), period=self.every)
 
     @property
     def parameters(self) -> dict[str, Any] | None:

@@ -2,14 +2,13 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.random import Generator
 
 from ensample.checks import number
 from ensample.errors import InvalidArgument, WrongType
-from ensample.kernels.noise import BERNOULLI_NOISE, NORMAL_NOISE, SIGN_NOISE, noisy_reward, spread_at
 from ensample.types import FloatArray
 
 __all__ = [
@@ -21,7 +20,35 @@ __all__ = [
     "RademacherNoise",
     "as_noise",
     "known_to_kernels",
+    "noisy_reward",
+    "spread_at",
 ]
+
+NORMAL_NOISE, BERNOULLI_NOISE, SIGN_NOISE, STUDENT_NOISE, SALE_NOISE = range(5)
+"""Kinds of noise, as cpp/simulate/state.hpp numbers them."""
+
+
+def noisy_reward(kind: int, mean: float, spread: float, rng: Generator) -> float:
+    """Draw a reward with this mean, as kernels do (`draw_reward` in cpp/simulate/learning.hpp).
+
+    Every kind but Student's takes one number from `rng`.
+    """
+    if kind == BERNOULLI_NOISE:
+        return 1.0 if rng.random() < mean else 0.0
+    if kind == SIGN_NOISE:
+        return mean + (spread if rng.random() < 0.5 else -spread)
+    if kind == SALE_NOISE:  # 0, or the price that mean and standard deviation imply
+        chance = mean * mean / (mean * mean + spread * spread) if mean != 0.0 else 0.0
+        return mean / chance if rng.random() < chance else 0.0
+    if kind == STUDENT_NOISE:  # three degrees of freedom, whose variance is 3
+        length = rng.standard_normal() ** 2 + rng.standard_normal() ** 2 + rng.standard_normal() ** 2
+        return float(mean + spread * rng.standard_normal() / np.sqrt(length))
+    return mean + spread * rng.standard_normal()
+
+
+def spread_at(mean: Any, low: float, high: float) -> Any:
+    """low + (high - low) min(1, |mean|), at one mean or at each of many."""
+    return low + (high - low) * np.minimum(1.0, np.abs(mean))
 
 
 class Noise(ABC):
@@ -53,7 +80,7 @@ class Noise(ABC):
 class KernelNoise(Noise):
     """A noise that kernels draw as well. A subclass says so itself by a `kind` of its own: others may draw otherwise."""
 
-    kind: int  # of `kernels.noise`
+    kind: int  # NORMAL_NOISE to SALE_NOISE
 
     @property
     @abstractmethod

@@ -8,11 +8,10 @@ from numpy.random import Generator
 
 from ensample.arms import FiniteArms
 from ensample.checks import number, vector, whole
-from ensample.kernels.noise import SALE_NOISE
-from ensample.kernels.world import World
+from ensample.problems.arrays import FiniteProblem
 from ensample.problems.family import Family
 from ensample.problems.linear import LinearProblem, answers_as
-from ensample.problems.noise import KernelNoise
+from ensample.problems.noise import SALE_NOISE, KernelNoise
 from ensample.types import ArrayLike, FloatArray
 
 __all__ = ["Pricing", "PricingProblem"]
@@ -55,10 +54,10 @@ class PricingProblem(LinearProblem):
     def reward(self, x: FloatArray, rng: Generator) -> float:
         return self.noise.draw(self.mean(x), float(x @ self.spreads), rng)
 
-    def place(self, rounds: int = 0) -> World | None:
+    def place(self, rounds: int = 0) -> FiniteProblem | None:
         if not (answers_as(self, PricingProblem) and isinstance(self.arms, FiniteArms)):
             return None
-        return self._world(self.arms, SaleNoise(float(self.prices.max())))._replace(spreads=self.spreads)
+        return self._arrays(self.arms, SaleNoise(float(self.prices.max())))._replace(spreads=self.spreads)
 
     @property
     def parameters(self) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from ensample.arms import Arms, FiniteArms
 from ensample.checks import number
-from ensample.kernels.world import World
+from ensample.problems.arrays import FiniteProblem
 from ensample.problems.linear import LinearProblem, answers_as
 from ensample.problems.noise import Noise, known_to_kernels
 from ensample.types import ArrayLike, FloatArray
@@ -27,12 +27,12 @@ class ShiftedProblem(LinearProblem):
     def mean(self, x: FloatArray) -> float:
         return float(x @ self.theta) + self.shift
 
-    def place(self, rounds: int = 0) -> World | None:
+    def place(self, rounds: int = 0) -> FiniteProblem | None:
         if not (known_to_kernels(self.noise) and answers_as(self, ShiftedProblem) and isinstance(self.arms, FiniteArms)):
             return None
-        world = self._world(self.arms, self.noise)
-        means = world.means + self.shift
-        return world._replace(means=means, spreads=self.noise.spreads(means), best=float(means.max()))
+        arrays = self._arrays(self.arms, self.noise)
+        means = arrays.means + self.shift
+        return arrays._replace(means=means, spreads=self.noise.spreads(means), best=float(means.max()))
 
     @property
     def parameters(self) -> dict[str, Any] | None:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensample.kernels.noise import STUDENT_NOISE
-from ensample.problems.noise import ScaledNoise
+from ensample.problems.noise import STUDENT_NOISE, ScaledNoise
 
 __all__ = ["StudentNoise"]
 

@@ -1,131 +1,75 @@
-"""Which kernel simulates which recipe.
+"""Kernels that are still compiled by numba (`simulation.algorithms`). Those whose functions are PORTED are in `kernels.py`."""
 
-A kernel is registered for one type of recipe and one kind of place: a `World` (finitely many arms) or a `Scene` (arms that
-change every round, or the ball).
-
-    @simulates(LinUCB, World, Evaluation.EAGER)
-    def on_arms(recipe: LinUCB, world: World, track: Track, rngs: RunGenerators) -> None: ...
-
-The type must match exactly. A subclass may play otherwise than its parent: it is simulated by its live policy until somebody
-says that a kernel does what it does, `simulates(Mine, World, Evaluation.EAGER)(on_arms)`. A kernel is also for one type of
-model, `Linear` unless it says another.
-"""
-
-import threading
-import warnings
-from collections import defaultdict
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
-from ensample.errors import InvalidArgument, LiveSimulationWarning
+import numpy as np
+
+from ensample.kernels.calibration import scale_views
 from ensample.kernels.scene import Scene
+from ensample.kernels.track import GIVEN, LEARNING, Track
 from ensample.kernels.world import World
 from ensample.models import Linear, RewardModel
 from ensample.policies.recipe import Recipe
-from ensample.problems import Problem
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.randomness import RunGenerators
+from ensample.simulation import dispatch
+from ensample.simulation.dispatch import Evaluation, Run
+from ensample.simulation.state import RunState
 
-__all__ = ["EVALUATIONS", "Evaluation", "Kernel", "kernel_for", "simulates"]
+__all__ = ["Evaluation", "simulates"]
 
+PORTED = {"lazy"}
+"""Modules, or functions as "module.name", whose recipes the compiled core simulates."""
 
-class Evaluation(StrEnum):
-    """How a simulation evaluates a recipe, the fastest way first."""
-
-    LAZY = "lazy"  # only the member that acts
-    EAGER = "eager"  # all members, or an algorithm without members
-    LIVE = "live"  # the live policy, in Python
-
-
-FASTEST_FIRST = list(Evaluation)
-EVALUATIONS = ("auto", *(way.value for way in FASTEST_FIRST))
-
-Run = Callable[..., None]  # (recipe, place, track, random numbers): one run, written to the track
-Given = TypeVar("Given", bound=Run)
-
-
-class Kernel(NamedTuple):
-    """One way to simulate a type of recipe in a kind of place."""
-
-    way: Evaluation
-    run: Run
-    unless: Callable[[Any], str]  # why it cannot run a recipe of that type; empty where it can
-    model: type[RewardModel]
-
-    def obstacle(self, recipe: Recipe) -> str:
-        """Why it cannot run a recipe; empty where it can."""
-        if type(recipe.model) is not self.model:
-            return f"this kernel does not know model={recipe.model!r}"
-        return self.unless(recipe)
-
-
-KERNELS: dict[tuple[type[Recipe], type], list[Kernel]] = defaultdict(list)
-"""By type of recipe and of place, the fastest first."""
-
-
-def capable(recipe: Recipe) -> str:
-    return ""
+PROBLEMS: dict[type, type[FiniteProblem] | type[ContextualProblem]] = {World: FiniteProblem, Scene: ContextualProblem}
 
 
 def simulates(
     recipe: type[Recipe],
     place: type[World] | type[Scene],
     way: Evaluation,
-    unless: Callable[[Any], str] = capable,
+    unless: Callable[[Any], str] = dispatch.no_obstacle,
     model: type[RewardModel] = Linear,
-) -> Callable[[Given], Given]:
-    """Register a function as the way to simulate recipes of this type, `unless` it gives a reason why it cannot."""
-
-    def register(run: Given) -> Given:
-        kernels = KERNELS[recipe, place]
-        kernels.append(Kernel(way, run, unless, model))
-        kernels.sort(key=lambda kernel: FASTEST_FIRST.index(kernel.way))
+) -> Callable[[Run], Run]:
+    def register(run: Run) -> Run:
+        module = run.__module__.rpartition(".")[2]
+        if module not in PORTED and f"{module}.{run.__name__}" not in PORTED:
+            dispatch.simulates(recipe, PROBLEMS[place], way, unless, model)(through_numba(run))
         return run
 
     return register
 
 
-def kernel_for(recipe: Recipe, problem: Problem, place: World | Scene | None, asked: str) -> Kernel | None:
-    """The kernel that `asked` (auto, lazy, eager or live) stands for; None: the live policy.
+def through_numba(run: Run) -> Run:
+    def play(recipe: Recipe, problem: FiniteProblem | ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
+        place = World(*problem) if isinstance(problem, FiniteProblem) else Scene(*problem)
+        run(recipe, place, track_of(state), rngs)
 
-    `place` is the problem as kernels see it. Raises where there is no such kernel.
-    """
-    registered = KERNELS.get((type(recipe), type(place)), [])
-    able = (kernel for kernel in registered if not kernel.obstacle(recipe))
-    if asked == "auto":
-        fastest = next(able, None)
-        if fastest is None:
-            warn_once(f"{obstacle(recipe, problem, place, registered)}: {SLOW}")
-        return fastest
-    by_way = {kernel.way: kernel for kernel in able}
-    if asked != Evaluation.LIVE and asked not in by_way:
-        ways = ", ".join(repr(way.value) for way in Evaluation if way in by_way or way is Evaluation.LIVE)
-        raise InvalidArgument("evaluation", asked, f"'auto' or one of {ways} for {recipe!r}")
-    return by_way.get(Evaluation(asked))
+    return play
 
 
-SLOW = "its live policy is simulated, about a hundred times slower (evaluation='live' says that this is meant)"
-
-
-def obstacle(recipe: Recipe, problem: Problem, place: World | Scene | None, registered: list[Kernel]) -> str:
-    """Why no kernel can."""
-    name = type(recipe).__name__
-    if place is None:
-        kinds = type(problem.arms).__name__, type(problem.noise).__name__
-        return f"{name} on {type(problem).__name__} with {kinds[0]} and {kinds[1]}, which kernels do not know"
-    if not registered:
-        return f"no kernel simulates {name} on {type(problem.arms).__name__}"
-    same = [kernel for kernel in registered if kernel.model is type(recipe.model)]
-    return f"{name}: {(same or registered)[0].obstacle(recipe)}"
-
-
-SAID: set[str] = set()
-SAYING = threading.Lock()
-
-
-def warn_once(message: str) -> None:
-    """In this process, whatever the number of runs and threads."""
-    with SAYING:
-        if message in SAID:
-            return
-        SAID.add(message)
-    warnings.warn(message, LiveSimulationWarning, stacklevel=2)
+def track_of(state: RunState) -> Track:
+    tally: Any = (LEARNING if state.counters["next_calibration"][0] < np.inf else GIVEN).copy()[0]
+    return Track(
+        state.lam,
+        state.fixed_lam,
+        state.sizes_given,
+        state.forgetting_rate,
+        state.intercept,
+        scale_views(state.scales),
+        state.prior,
+        state.prior_root,
+        state.gram,
+        state.counted,
+        state.inverse,
+        state.mean,
+        state.target,
+        state.pulls,
+        state.gain,
+        tally,
+        state.checkpoints,
+        state.regret,
+        state.scores,
+        state.stop,
+    )

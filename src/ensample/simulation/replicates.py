@@ -9,16 +9,16 @@ import numpy as np
 
 from ensample.calibration import Unknown
 from ensample.errors import InvalidArgument
-from ensample.kernels.scene import Scene
-from ensample.kernels.track import Room, Track, Tracks
-from ensample.kernels.world import World, with_constant
 from ensample.policies.recipe import Recipe
 from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
+from ensample.problems.arrays import ContextualProblem, FiniteProblem, with_constant
 from ensample.randomness import RunGenerators
-from ensample.simulation import algorithms as algorithms  # which fills the registry
+from ensample.simulation import algorithms as algorithms  # those that the core does not have yet
+from ensample.simulation import kernels as kernels  # which fills KERNELS
+from ensample.simulation.dispatch import Evaluation, Kernel, kernel_for
 from ensample.simulation.live import Watch, run_live
-from ensample.simulation.registry import Evaluation, Kernel, kernel_for
 from ensample.simulation.run_log import RunLog
+from ensample.simulation.state import RunState, RunStates, Size
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["LONGEST", "Desk", "Job", "Replicate", "replicates"]
@@ -54,8 +54,8 @@ class Stage(NamedTuple):
 
     problem: Problem
     kernel: Kernel | None  # None: the live policy plays
-    place: World | Scene | None
-    room: Room
+    arrays: FiniteProblem | ContextualProblem | None
+    size: Size
     unknown: Unknown | None
 
 
@@ -65,7 +65,7 @@ class Desk:
     def __init__(self, job: Job, stop: IntArray) -> None:
         self.stop = stop
         self.rngs = RunGenerators(job.seed, job.cell)
-        self.tracks = Tracks(job.checkpoints, stop, job.recipe.rate)
+        self.states = RunStates(job.checkpoints, stop, job.recipe.rate)
 
 
 def replicates(job: Job, numbers: Iterable[int], desk: Desk) -> Iterator[Replicate]:
@@ -86,13 +86,13 @@ def staged(job: Job, problem: Problem) -> Stage:
     recipe, horizon = job.recipe, int(job.checkpoints[-1])
     check_length(problem, horizon)
     recipe.check(problem.arms)
-    place = problem.place(horizon) if can_be_learned(recipe, problem) else None
-    kernel = kernel_for(recipe, problem, place, job.evaluation)
-    if recipe.intercept and isinstance(place, World):
-        place = with_constant(place)
+    arrays = problem.place(horizon) if can_be_learned(recipe, problem) else None
+    kernel = kernel_for(recipe, problem, arrays, job.evaluation)
+    if recipe.intercept and isinstance(arrays, FiniteProblem):
+        arrays = with_constant(arrays)
     prior = None if kernel is None else recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
-    return Stage(problem, kernel, place, room_for(place, problem.arms.dim + recipe.intercept), unknown)
+    return Stage(problem, kernel, arrays, Size.of(arrays, problem.arms.dim + recipe.intercept), unknown)
 
 
 def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
@@ -100,24 +100,18 @@ def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
     return recipe.model.reward_range == (-math.inf, math.inf) or isinstance(problem.noise, BernoulliNoise)
 
 
-def room_for(place: World | Scene | None, dim: int) -> Room:
-    if isinstance(place, World):
-        return Room(dim, len(place.features), place.by_coordinate.shape[1])
-    return Room(dim, 0, 0 if place is None else place.offered)
-
-
 def run(job: Job, stage: Stage, desk: Desk, watch: Watch | None = None) -> tuple[str, FloatArray, IntArray | None]:
     """(evaluation used, regret at the checkpoints, pulls)."""
-    recipe, place = job.recipe, stage.place
-    if stage.kernel is None or place is None:
+    recipe, arrays = job.recipe, stage.arrays
+    if stage.kernel is None or arrays is None:
         live = run_live(recipe, stage.problem, job.checkpoints, desk.rngs, desk.stop, watch, job.played)
         return Evaluation.LIVE.value, *live
     lam = recipe.model.strength(recipe.regularization, stage.problem.arms)
-    track = desk.tracks.clean(stage.room, lam, stage.unknown)
-    stage.kernel.run(recipe, place, track, desk.rngs)
+    state = desk.states.reset(stage.size, lam, stage.unknown)
+    stage.kernel.run(recipe, arrays, state, desk.rngs)
     if job.played is not None:
         job.played(int(job.checkpoints[-1]))
-    return stage.kernel.way.value, track.regret.copy(), pulls_of(place, track)
+    return stage.kernel.way.value, state.regret.copy(), pulls_of(arrays, state)
 
 
 def check_length(problem: Problem, horizon: int) -> None:
@@ -128,10 +122,10 @@ def check_length(problem: Problem, horizon: int) -> None:
         raise InvalidArgument("horizon", horizon, expected)
 
 
-def pulls_of(place: World | Scene, track: Track) -> IntArray | None:
+def pulls_of(problem: FiniteProblem | ContextualProblem, state: RunState) -> IntArray | None:
     """Of the arms on offer; the warm-up counts as no round."""
-    if not isinstance(place, World):
+    if not isinstance(problem, FiniteProblem):
         return None
-    arms = place.by_coordinate.shape[1]
-    warm = np.bincount(place.warmup, minlength=arms)[:arms] if place.warmup.size else 0
-    return track.pulls[:arms].astype(np.int64) - warm
+    arms = problem.by_coordinate.shape[1]
+    warm = np.bincount(problem.warmup, minlength=arms)[:arms] if problem.warmup.size else 0
+    return state.pulls[:arms].astype(np.int64) - warm

@@ -13,7 +13,7 @@ from ensample.extras import require
 from ensample.files import check_file
 from ensample.policies.recipe import Recipe
 from ensample.problems import Family, Problem
-from ensample.simulation.registry import EVALUATIONS
+from ensample.simulation.dispatch import EVALUATIONS
 from ensample.simulation.replicates import LONGEST, Desk, Job, replicates
 from ensample.simulation.run_log import RunLog
 from ensample.simulation.runs import Runs

@@ -20,7 +20,7 @@ from ensample.perturbations import Gaussian, Uniform
 from ensample.policies import EnsembleSampling, InformationDirected, LinUCB, PerturbedHistory, Recipe, ThompsonSampling
 from ensample.problems import Family, Problem, problem
 from ensample.registry import kinds
-from ensample.simulation.registry import KERNELS, Evaluation
+from ensample.simulation.dispatch import KERNELS, Evaluation
 from ensample.simulation.simulate import simulate
 
 __all__ = ["do", "live_name", "names", "needed", "waiting"]

@@ -1,0 +1,61 @@
+"""Problems as arrays, for the compiled core (cpp/simulate/state.hpp)."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.types import FloatArray, IntArray
+
+__all__ = ["ContextualProblem", "FiniteProblem", "aligned", "with_constant"]
+
+LINE = 8  # numbers in a cache line
+
+
+class FiniteProblem(NamedTuple):
+    """Finitely many arms. Rows of `features` past K are seen in the warm-up only and never on offer."""
+
+    features: FloatArray  # [K + W, d]
+    by_coordinate: FloatArray  # [d, K]
+    means: FloatArray  # [K + W]
+    spreads: FloatArray  # [K + W] standard deviation of the noise
+    noise: int  # a kind of `problems.noise`
+    best: float  # the largest mean on offer
+    warmup: IntArray  # rows of `features` observed before the first round
+    opening: IntArray  # arms that the first rounds must play
+    mean_path: FloatArray  # where the truth moves: its means, one after the other [P, K]
+    best_means: FloatArray  # the largest of each [P]
+    period: int  # for how many rounds each holds; 0: the truth does not move
+
+
+class ContextualProblem(NamedTuple):
+    """Arms that change every round, or the unit ball."""
+
+    theta: FloatArray  # [d]
+    offered: int  # arms a round, unit vectors in random directions; 0: the unit ball
+    noise: int  # a kind of `problems.noise`
+    low: float  # of the noise's spread, as in `spread_at`
+    high: float
+    link: int = -1  # of the means; -1: they are linear
+    constant: bool = False  # whether the last feature is 1, and the unit vectors are of the others
+
+
+def with_constant(problem: FiniteProblem) -> FiniteProblem:
+    """Add a last feature that is 1. To the choice among arms it is 0, as it is the same for all."""
+    d, arms = problem.by_coordinate.shape
+    (by_coordinate,) = aligned((d + 1, arms))
+    by_coordinate[:d] = problem.by_coordinate
+    features = np.hstack([problem.features, np.ones((len(problem.features), 1))])
+    return problem._replace(features=features, by_coordinate=by_coordinate)
+
+
+def aligned(*shapes: tuple[int, ...]) -> list[FloatArray]:
+    """Return arrays of zeros that start at cache lines: rows that straddle them take half as long again to read."""
+    sizes = [math.prod(shape) for shape in shapes]
+    room = np.zeros(sum(sizes) + LINE * (1 + len(sizes)))
+    start = -room.ctypes.data // 8 % LINE
+    arrays = []
+    for shape, size in zip(shapes, sizes, strict=True):
+        arrays.append(room[start : start + size].reshape(shape))
+        start += -(-size // LINE) * LINE
+    return arrays

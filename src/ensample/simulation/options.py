@@ -1,0 +1,96 @@
+"""Recipes as kernels know them: laws, member rules and factors; and what kernels do not know."""
+
+from typing import Any, NamedTuple
+
+from ensample.inflation import NO_INFLATION, Inflation
+from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMember, UniformMember, as_member_rule
+from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Rademacher, Sphere, Uniform
+from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe, Recipe
+
+__all__ = [
+    "Law",
+    "ensemble_options",
+    "factor_of",
+    "law_options",
+    "looks_at_all",
+    "no_constant",
+    "remembers_all",
+    "unknown_laws",
+    "unknown_parts",
+    "why_not_fresh",
+    "why_not_stored",
+]
+
+
+class Law(NamedTuple):
+    """A law of perturbations."""
+
+    kind: int  # of `LawKind` in cpp/simulate/state.hpp
+    trials: int
+    scale: float
+
+
+LAWS: dict[type[InitialLaw], int] = {Gaussian: 0, Uniform: 1, Rademacher: 2, CenteredBinomial: 2, Sphere: 3}
+EVERY_ROUND, IN_TURN, OPTIMISTIC = 1, 0, -1  # rounds for which a member drawn at random stays, and what is none
+RULES: dict[type[MemberRule], int] = {UniformMember: EVERY_ROUND, RoundRobin: IN_TURN, OptimisticMember: OPTIMISTIC}
+
+
+def law_of(law: InitialLaw) -> Law:
+    return Law(LAWS[type(law)], law.trials if isinstance(law, CenteredBinomial) else 1, law.scale)
+
+
+def law_options(recipe: PerturbationRecipe) -> dict[str, Any]:
+    """Return the options that say how perturbations are drawn."""
+    return {"initial": law_of(recipe.initial_law), "reward": law_of(recipe.reward_law)}
+
+
+def ensemble_options(recipe: EnsembleRecipe) -> dict[str, Any]:
+    """Return the options that say how many members there are, who acts and how perturbations are drawn."""
+    rule = as_member_rule(recipe.member)
+    stay = rule.rounds if isinstance(rule, StickyMember) else RULES[type(rule)]
+    return {"size": recipe.size, "stay": stay, **law_options(recipe)}
+
+
+def factor_of(recipe: Recipe) -> Inflation:
+    """Return what multiplies its perturbations."""
+    return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
+
+
+def remembers_all(recipe: Recipe) -> str:
+    """Return that the past fades, which a kernel does not know; empty if it does not."""
+    return "" if recipe.half_life is None else f"this kernel does not know half_life={recipe.half_life:g}"
+
+
+def why_not_stored(recipe: EnsembleRecipe) -> str:
+    """Return why a kernel of stored members cannot run a recipe; empty if it can."""
+    return "this kernel keeps its members, and fresh=True draws them anew each round" if recipe.draws_fresh else ""
+
+
+def why_not_fresh(recipe: EnsembleRecipe) -> str:
+    """Return why a kernel of fresh members cannot run a recipe; empty if it can."""
+    return "" if recipe.draws_fresh else "this kernel draws its members anew each round, and fresh=False keeps them"
+
+
+def unknown_laws(recipe: PerturbationRecipe) -> str:
+    """Return which of its laws kernels do not know; empty if they know both."""
+    laws = type(recipe.initial_law), type(recipe.reward_law)
+    return next((f"kernels do not know the law {law.__name__}" for law in laws if law not in LAWS), "")
+
+
+def unknown_parts(recipe: EnsembleRecipe) -> str:
+    """Return which of its laws, or that its member rule, kernels do not know; empty if they know all."""
+    rule = type(as_member_rule(recipe.member))
+    if recipe.intercept and not recipe.calibrates:
+        return 'kernels know an intercept only where scale="auto"'
+    return unknown_laws(recipe) or ("" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}")
+
+
+def no_constant(recipe: EnsembleRecipe) -> str:
+    """As `looks_at_all`, or that it adds a constant to features that are not standing."""
+    return "kernels know an intercept only where finitely many arms stand" if recipe.intercept else looks_at_all(recipe)
+
+
+def looks_at_all(recipe: EnsembleRecipe) -> str:
+    """As `unknown_parts`, or that its member rule looks at every member."""
+    optimistic = type(recipe.member) is OptimisticMember
+    return unknown_parts(recipe) or ("the optimistic rule looks at every member" if optimistic else "")

@@ -1,0 +1,49 @@
+"""Valid calls of cpp/bindings_simulation.cpp."""
+
+from typing import Any
+
+import numpy as np
+
+import ensample as es
+from ensample.inflation import Inflation
+from ensample.problems.arrays import FiniteProblem
+from ensample.simulation.options import Law
+from ensample.simulation.state import Rngs, RunState, Size, new_state
+
+__all__ = ["CALLS"]
+
+
+def finite_problem(rng: np.random.Generator, dim: int, arms: int) -> FiniteProblem:
+    features = rng.standard_normal((arms, dim))
+    problem = es.LinearProblem(es.FiniteArms(features), rng.standard_normal(dim), 0.3, warmup=[0, 0], opening=[arms - 1])
+    arrays = problem.place()
+    assert isinstance(arrays, FiniteProblem)
+    return arrays
+
+
+def begun(rng: np.random.Generator, problem: Any, dim: int, rounds: int) -> RunState:
+    learned = (None, 0.0, False) if rng.random() < 0.5 else None
+    return new_state(Size.of(problem, dim), 1.0, np.array([1, rounds]), np.zeros(1, np.int64), learned)
+
+
+def simulate(rng: np.random.Generator) -> dict[str, Any]:
+    dim, arms = int(rng.integers(1, 6)), int(rng.integers(1, 40))
+    problem = finite_problem(rng, dim, arms)
+    law = Law(int(rng.integers(3)), int(rng.integers(1, 4)), 0.5)
+    return {
+        "kernel": "lazy_ensemble",
+        "problem": problem,
+        "state": begun(rng, problem, dim, int(rng.integers(2, 60))),
+        "rngs": Rngs(*(np.random.default_rng(int(seed)) for seed in rng.integers(1 << 30, size=4))),
+        "options": {
+            "size": int(rng.integers(1, 100)),
+            "stay": int(rng.integers(3)),
+            "initial": law,
+            "reward": law,
+            "factor": Inflation(1.0, learned=bool(rng.integers(2))),
+            "symmetric": bool(rng.integers(2)),
+        },
+    }
+
+
+CALLS = {"simulate": simulate}
