@@ -127,7 +127,7 @@ TOOLCHAIN = PATH=$(CURDIR)/$(BIN):$$PATH $(if $(COMPILER),,CMAKE_TOOLCHAIN_FILE=
 INSTALL = $(TOOLCHAIN) $(PIP) --no-build-isolation --editable
 
 .venv/compiles: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
-	$(INSTALL) '.[networks]'
+	$(INSTALL) .
 	@touch $@
 
 .venv/runs: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
