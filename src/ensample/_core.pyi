@@ -1,6 +1,5 @@
 """Compiled kernels (cpp/). Arrays are C-contiguous and of the dtype given: nothing is copied."""
 
-# ruff: noqa: E501
 
 from typing import Any
 

@@ -71,6 +71,8 @@ def retyped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def misaligned(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    if array.dtype.hasobject:
+        return array[..., None]
     room = np.zeros(array.nbytes + 1, np.uint8)
     moved = room[1:].view(array.dtype).reshape(array.shape)
     moved[...] = array
