@@ -56,9 +56,8 @@ def reshaped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def restrided(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     twice = np.repeat(np.repeat(array, 2, axis=0), 2, axis=-1)[::2, ...][..., ::2]
-    return pick(
-        rng, [twice, array[::-1], array[..., ::-1], np.asfortranarray(array), np.broadcast_to(array.ravel()[:1], array.shape)]
-    )
+    same = np.broadcast_to(array.ravel()[:1], array.shape) if array.size else array
+    return pick(rng, [twice, array[::-1], array[..., ::-1], np.asfortranarray(array), same])
 
 
 def retyped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
