@@ -131,6 +131,14 @@ def changed_tuple(value: Any, rng: np.random.Generator) -> Any:
     return type(value)(*fields)
 
 
+def changed_options(options: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """One option changed or missing."""
+    name = pick(rng, list(options))
+    if rng.random() < 0.1:
+        return {key: value for key, value in options.items() if key != name}
+    return options | {name: changed(options[name], rng)}
+
+
 def changed(value: Any, rng: np.random.Generator) -> Any:
     if rng.random() < 0.07:
         return pick(rng, OTHERS)
@@ -138,6 +146,8 @@ def changed(value: Any, rng: np.random.Generator) -> Any:
         return pick(rng, ARRAYS)(value, rng)
     if isinstance(value, tuple):
         return changed_tuple(value, rng)
+    if isinstance(value, dict) and value:
+        return changed_options(value, rng)
     if isinstance(value, np.random.Generator):
         return pick(rng, [None, value.bit_generator, np.random, np.random.Generator(pick(rng, BIT_GENERATORS)(1))])
     if isinstance(value, bool | np.bool_):
