@@ -49,14 +49,9 @@ inline void calibrate(RunState& run, Matrix gram) {
   recompute(run, V);
 }
 
-/// V += x x', b += x y; V^-1 and theta_hat by Sherman-Morrison.
-inline void observe(RunState& run, ConstVector x, double y) {
+/// Count an observation that makes det V larger by 1 + leverage.
+inline void count_observation(RunCounters& counters, double y, double leverage) {
   constexpr double many = 1e3;  // growth of det V after which its logarithm is taken
-  auto& counters = run.counters;
-  const Estimate estimate = estimate_of(run);
-  const double leverage = set_gain(estimate, x);
-  rank_one_update(estimate, x, y, leverage);
-  axpy(run.target, y, x);
   counters.growth *= 1.0 + leverage;
   if (counters.growth > many) {
     counters.information += log(counters.growth);
@@ -66,6 +61,15 @@ inline void observe(RunState& run, ConstVector x, double y) {
   counters.squares += y * y;
   counters.leverage = leverage;
   counters.count += 1.0;
+}
+
+/// V += x x', b += x y; V^-1 and theta_hat by Sherman-Morrison.
+inline void observe(RunState& run, ConstVector x, double y) {
+  const Estimate estimate = estimate_of(run);
+  const double leverage = set_gain(estimate, x);
+  rank_one_update(estimate, x, y, leverage);
+  axpy(run.target, y, x);
+  count_observation(run.counters, y, leverage);
 }
 
 inline bool calibration_is_due(const RunState& run) { return run.counters.count >= run.counters.next_calibration; }

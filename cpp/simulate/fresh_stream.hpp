@@ -1,0 +1,56 @@
+// Ensemble sampling with fresh members and a generalised linear model, by the stream fit: fresh.hpp in the features sqrt(w) x.
+#pragma once
+
+#include "fresh.hpp"
+#include "simulate/stream_rounds.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// What fresh members of a simulated run are drawn from.
+class FreshStream {
+ public:
+  FreshStream(const RunState& run, double ageing)
+      : run(run), ageing(ageing), d(run.mean.size()), root_buffer(d * d), gram_root_buffer(ageing > 0.0 ? d * d : 0), ages(2),
+        weighted(d), total(d), roots({root_buffer.data(), d, d}, {gram_root_buffer.data(), ageing > 0.0 ? d : 0, d}, {ages.data(), 2}) {}
+
+  /// Add the observation sqrt(w) x.
+  void add(ConstVector x, double w) {
+    for (std::size_t i = 0; i < d; ++i) weighted[i] = std::sqrt(w) * x[i];
+    add_to_roots(roots, ageing, {weighted.data(), d}, run.counters.count, 0.0);
+  }
+
+  /// Draw S divided by the scale.
+  ConstVector draw(Generator rng) {
+    for (std::size_t i = 0; i < d; ++i) total[i] = std::sqrt(1.0 + roots.prior_age) * run.prior_root[i] * rng.normal();
+    for (std::size_t i = 0; i < d; ++i) {
+      const double g = rng.normal();
+      for (std::size_t k = i; k < d; ++k) total[k] += g * roots.root(i, k);
+    }
+    return {total.data(), d};
+  }
+
+ private:
+  const RunState& run;
+  const double ageing;
+  const std::size_t d;
+  Buffer<double> root_buffer, gram_root_buffer, ages, weighted, total;
+  FreshRoots roots;
+};
+
+/// theta = theta_hat + scale V^-1 S.
+inline void fresh_stream(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  const std::size_t d = run.mean.size(), warm = problem.warmup.size();
+  StreamRounds rounds(problem, run, static_cast<Link>(options.link));
+  FreshStream members(run, options.ageing);
+  Buffer<double> theta(d);
+  const std::int64_t first = opening_rounds(problem, run), horizon = horizon_of(run);
+  for (std::size_t i = 0; i < warm + static_cast<std::size_t>(first); ++i)
+    members.add(problem.features[prescribed_row(problem, i)], rounds.learn_prescribed(i, rngs.noise));
+  for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+    perturb_estimate(run, members.draw(rngs.perturbation), options.scale, {theta.data(), d});
+    const std::size_t arm = greedy_arm(problem, run, {theta.data(), d});
+    members.add(problem.features[arm], rounds.pull(t, arm, rngs.noise));
+  }
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

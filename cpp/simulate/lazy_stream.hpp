@@ -1,0 +1,110 @@
+// Ensemble sampling with a generalised linear model, by the stream fit, that touches only the member that acts.
+//
+// It is linear ensemble sampling in the features sqrt(w) x, so the lazy law of lazy.hpp holds with weights for counts: what
+// member j has missed of arm k since it last acted is N(0, scale^2 (c_k(now) - c_k(then))) times x_k. A member that is new starts
+// from a base, N(0, scale^2 V) at some time, or from W and all that came since where W is too small beside V for a root in
+// doubles.
+#pragma once
+
+#include <bit>
+
+#include "simulate/members.hpp"
+#include "simulate/stream_rounds.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+class LazyStream {
+ public:
+  LazyStream(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
+      : rounds(problem, run, static_cast<Link>(options.link)), run(run), rngs(rngs), options(options), d(run.mean.size()),
+        rows(problem.features.rows), counts(run.pulls.size()), capacity(acting_members(options, horizon_of(run))), slots(capacity),
+        sums(capacity * d, Fill::none), seen_pulls(capacity * counts, Fill::none), seen_weights(capacity * rows, Fill::none),
+        base_root(d * d), base_pulls(counts), base_weights(rows), which(rows, Fill::none), draws(rows > d ? rows : d), theta(d) {
+    for (std::size_t i = 0; i < d; ++i) base_root[i * d + i] = run.prior_root[i];
+  }
+
+  void play() {
+    const FiniteProblem& problem = rounds.problem;
+    const std::int64_t first = opening_rounds(problem, run), horizon = horizon_of(run);
+    for (std::size_t i = 0; i < problem.warmup.size() + static_cast<std::size_t>(first); ++i) rounds.learn_prescribed(i, rngs.noise);
+    std::int64_t member = -1;
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      member = next_member(options, t, member, rngs.member);
+      perturb_estimate(run, updated_sum(member), 1.0, {theta.data(), d});
+      rounds.pull(t, greedy_arm(problem, run, {theta.data(), d}), rngs.noise);
+    }
+  }
+
+ private:
+  StreamRounds rounds;
+  RunState& run;
+  const Rngs& rngs;
+  const Options& options;
+  const std::size_t d, rows, counts, capacity;
+  Slots slots;
+  Buffer<double> sums;               // S^j of the members that have acted, in the order of their first time
+  Buffer<std::int32_t> seen_pulls;   // pull counts when the member last acted
+  Buffer<double> seen_weights;       // c_k then
+  Buffer<double> base_root;          // upper triangular R with R'R = V when the base was computed
+  Buffer<std::int32_t> base_pulls;   // pull counts then
+  Buffer<double> base_weights;       // c_k then
+  std::size_t work = 0;              // arms that new members have caught up with since
+  Buffer<std::int64_t> which;
+  Buffer<double> draws, theta;
+
+  /// Return S^j of a member, brought up to date.
+  ConstVector updated_sum(std::int64_t member) {
+    const std::size_t known = slots.used(), slot = slots.find(member);
+    if (slot == known) {
+      if (options.from_base && work > 8 * d) refresh_base();  // a new root costs about as much as this work
+      start_from_base(slot);
+      work += draw_missed(slot);
+    } else {
+      draw_missed(slot);
+    }
+    return {&sums[slot * d], d};
+  }
+
+  /// S^j = scale R'g, as if the member had last acted when the base was computed.
+  void start_from_base(std::size_t slot) {
+    for (std::size_t i = 0; i < d; ++i) draws[i] = options.scale * rngs.perturbation.normal();
+    sum_rows({&sums[slot * d], d}, {base_root.data(), d, d}, {draws.data(), d});
+    copy_values({base_weights.data(), rows}, {&seen_weights[slot * rows], rows});
+    std::memcpy(&seen_pulls[slot * counts], base_pulls.data(), counts * sizeof(std::int32_t));
+  }
+
+  void refresh_base() {
+    const Matrix root{base_root.data(), d, d};
+    for (double& entry : base_root) entry = 0.0;
+    for (std::size_t i = 0; i < d; ++i) root(i, i) = run.prior[i];
+    rounds.add_weighted(root);
+    take_root(root);
+    copy_values({rounds.weights.data(), rows}, {base_weights.data(), rows});
+    std::memcpy(base_pulls.data(), run.pulls.data(), run.pulls.size_bytes());
+    work = 0;
+  }
+
+  /// Draw what a member has missed since it last acted; return of how many arms.
+  std::size_t draw_missed(std::size_t slot) {
+    std::int32_t* const since = &seen_pulls[slot * counts];
+    double* const seen = &seen_weights[slot * rows];
+    std::size_t count = 0;
+    for (std::size_t start = 0; start < counts; start += count_block) {
+      for (auto missed = unequal(&run.pulls[start], since + start); missed != 0; missed &= missed - 1) {
+        const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
+        which[count] = static_cast<std::int64_t>(k);
+        draws[count++] = options.scale * std::sqrt(rounds.weights[k] - seen[k]) * rngs.perturbation.normal();
+        seen[k] = rounds.weights[k];
+      }
+    }
+    std::memcpy(since, run.pulls.data(), run.pulls.size_bytes());
+    add_some_rows({&sums[slot * d], d}, rounds.problem.features, {which.data(), count}, draws.data());
+    return count;
+  }
+};
+
+inline void lazy_stream(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  LazyStream(problem, run, rngs, options).play();
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

@@ -1,0 +1,167 @@
+// Generalised linear recipes by the exact fit on finitely many arms: a minimisation each round, or two.
+//
+// What they share: the loss is a sum over arms, and its minimiser theta_hat is followed by Newton's method from the last one. What
+// they do with theta_hat and the Hessian H is their kind. Tolerances are wider than a live policy's: regret does not know the ninth
+// digit.
+#pragma once
+
+#include "newton.hpp"
+#include "pseudo_rewards.hpp"
+#include "simulate/stream_rounds.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// Values of `Options::kind`: simulation/kernels.py has the same.
+enum class ExactKind : std::int64_t { laplace, perturbed_leader, linear_loss, pseudo_rewards, optimist, greedy, members };
+inline constexpr std::int64_t exact_kinds = 7;
+
+class NewtonRounds {
+ public:
+  NewtonRounds(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
+      : problem(problem), run(run), rngs(rngs), options(options), kind(static_cast<ExactKind>(options.kind)),
+        link(static_cast<Link>(options.link)), d(run.mean.size()), rows(problem.features.rows), counts(rows), totals(rows), zero(d),
+        centre(d), theta(d), shift(d), sums(kind == ExactKind::members ? static_cast<std::size_t>(options.size) * d : 0),
+        more_counts(rows), more_totals(rows), slopes(rows), matrices(3 * d * d) {}
+
+  void play() {
+    for (std::size_t j = 0; j < sums.size() / d; ++j)
+      for (std::size_t i = 0; i < d; ++i) sums[j * d + i] = options.scale * run.prior_root[i] * rngs.perturbation.normal();
+    const auto warm = static_cast<std::int64_t>(problem.warmup.size());
+    const std::int64_t prescribed = warm + opening_rounds(problem, run);
+    for (std::int64_t seen = 0; seen < warm + horizon_of(run) && !is_stopped(run); ++seen) {
+      const std::size_t arm = seen < prescribed ? prescribed_row(problem, static_cast<std::size_t>(seen)) : choose(seen);
+      observe_arm(seen - warm, arm);
+    }
+  }
+
+ private:
+  const FiniteProblem& problem;
+  RunState& run;
+  const Rngs& rngs;
+  const Options& options;
+  const ExactKind kind;
+  const Link link;
+  const std::size_t d, rows;
+  Buffer<double> counts, totals;  // how often each row was seen, and the sum of its rewards
+  Buffer<double> zero, centre, theta, shift;
+  Buffer<double> sums;  // S^j of the members [m, d]
+  Buffer<double> more_counts, more_totals, slopes;
+  Buffer<double> matrices;
+
+  Matrix matrix(std::size_t i) { return {&matrices[i * d * d], d, d}; }
+  static ConstVector all_of(Buffer<double>& buffer) { return {buffer.data(), buffer.size()}; }
+
+  Loss loss_of(Buffer<double>& n, Buffer<double>& y, Buffer<double>& shifted) {
+    return {problem.features, all_of(n), all_of(y), run.prior, all_of(shifted)};
+  }
+
+  void fit(const Loss& loss, Buffer<double>& to) {
+    constexpr double tolerance = 1e-7;  // of the last step, in the norm of the Hessian
+    minimise(link, loss, tolerance, {to.data(), d});
+  }
+
+  /// Play an arm in round t, or see it in the warm-up where t < 0, and learn from it. Members add sqrt(w) x Z^j with w of the
+  /// stream fit, as live policies do.
+  void observe_arm(std::int64_t t, std::size_t arm) {
+    const std::int64_t round = t < 0 ? 0 : t;
+    const double mean = mean_of(problem, round, arm);
+    const double y = draw_reward(problem.noise, mean, problem.spreads[arm], rngs.noise);
+    counts[arm] += 1.0;
+    totals[arm] += y;
+    run.pulls[arm] += 1;
+    if (kind == ExactKind::members) {
+      const double root = std::sqrt(observe_weighted(run, link, problem.features[arm], y));
+      for (std::size_t j = 0; j < sums.size() / d; ++j)
+        axpy({&sums[j * d], d}, options.scale * root * rngs.perturbation.normal(), problem.features[arm]);
+    }
+    if (t >= 0) note_regret(run, t, best_mean(problem, round) - mean);
+  }
+
+  /// Return the arm of a round, after `seen` observations.
+  std::size_t choose(std::int64_t seen) {
+    fit(loss_of(counts, totals, zero), centre);
+    switch (kind) {
+      case ExactKind::greedy:
+        return explore(seen);
+      case ExactKind::pseudo_rewards:
+        return fit_pseudo_rewards(seen);
+      case ExactKind::optimist:
+        return most_optimistic();
+      default:
+        return perturbed_arm();
+    }
+  }
+
+  /// The greedy arm or, with probability epsilon or decay / (decay + seen), any.
+  std::size_t explore(std::int64_t seen) {
+    const double chance = options.decay == 0.0 ? options.epsilon : options.decay / (options.decay + static_cast<double>(seen));
+    if (chance > 0.0 && rngs.member.uniform() < chance)
+      return static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(problem.by_coordinate.columns));
+    return greedy_arm(problem, run, all_of(centre));
+  }
+
+  /// Fit the rewards with pseudo-rewards among them, of a coin: ceil(a n) for n rewards of an arm.
+  std::size_t fit_pseudo_rewards(std::int64_t seen) {
+    const std::int64_t waiting = unplayed<std::int32_t>(options.basis, {run.pulls.data(), run.pulls.size()}, seen);
+    if (waiting >= 0) return static_cast<std::size_t>(waiting);
+    for (std::size_t k = 0; k < rows; ++k) {
+      const auto pseudo = static_cast<std::int64_t>(std::ceil(options.scale * counts[k]));
+      more_counts[k] = counts[k] + static_cast<double>(pseudo);
+      more_totals[k] = totals[k] + static_cast<double>(pseudo > 0 ? rngs.perturbation.binomial_half(pseudo) : 0);
+    }
+    copy_values(all_of(centre), {theta.data(), d});
+    fit(loss_of(more_counts, more_totals, zero), theta);
+    return greedy_arm(problem, run, all_of(theta));
+  }
+
+  /// Write H and its inverse to the first two matrices; return false if H is singular to working precision.
+  bool set_curvature() {
+    for (std::size_t k = 0; k < rows; ++k) slopes[k] = link_slope(link, dot(problem.features[k], all_of(centre)));
+    set_hessian(loss_of(counts, totals, zero), all_of(slopes), matrix(0));
+    return invert(matrix(0), matrix(1));
+  }
+
+  std::size_t most_optimistic() {
+    if (!set_curvature()) return greedy_arm(problem, run, all_of(centre));
+    for (std::size_t k = 0; k < run.scores.size(); ++k) {
+      const auto x = problem.features[k];
+      sum_rows({theta.data(), d}, matrix(1), x);
+      const double square = dot(all_of(theta), x);
+      run.scores[k] = dot(x, all_of(centre)) + options.scale * std::sqrt(square > 0.0 ? square : 0.0);
+    }
+    return argmax(run.scores);
+  }
+
+  /// The greedy arm of theta_hat + H^-1 shift or, but for Laplace, of the minimiser of the loss that is perturbed by the shift.
+  std::size_t perturbed_arm() {
+    if (!set_curvature()) return greedy_arm(problem, run, all_of(centre));
+    set_shift();
+    sum_rows({theta.data(), d}, matrix(1), all_of(shift));
+    for (std::size_t i = 0; i < d; ++i) theta[i] = centre[i] + theta[i];
+    if (kind != ExactKind::laplace) fit(loss_of(counts, totals, shift), theta);
+    return greedy_arm(problem, run, all_of(theta));
+  }
+
+  void set_shift() {
+    const Generator rng = rngs.perturbation;
+    if (kind == ExactKind::members) {
+      const auto member = static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(options.size));
+      copy_values({&sums[member * d], d}, {shift.data(), d});
+    } else if (kind == ExactKind::perturbed_leader) {
+      for (std::size_t i = 0; i < d; ++i) shift[i] = options.scale * run.prior_root[i] * rng.normal();
+      for (std::size_t k = 0; k < rows; ++k)
+        if (counts[k] > 0.0)
+          axpy({shift.data(), d}, options.scale * options.spread * std::sqrt(counts[k]) * rng.normal(), problem.features[k]);
+    } else {  // N(0, scale^2 H)
+      for (double& draw : theta) draw = options.scale * rng.normal();
+      cholesky(matrix(0), matrix(2));
+      sum_rows({shift.data(), d}, matrix(2), all_of(theta));
+    }
+  }
+};
+
+inline void newton_rounds(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  NewtonRounds(problem, run, rngs, options).play();
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL
