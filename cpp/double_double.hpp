@@ -41,6 +41,16 @@ SimdVector<N> product_error(const SimdVector<N>& a, const SimdVector<N>& b, cons
     return {product_error(a.low, b.low, product.low), product_error(a.high, b.high, product.high)};
   } else if constexpr (N == 1) {
     return {std::fma(a.v, b.v, -product.v)};
+#if defined(__FMA__)  // gcc 12 makes calls for single numbers of the loop below
+  } else if constexpr (N == 2) {
+    return {_mm_fmsub_pd(a.v, b.v, product.v)};
+  } else if constexpr (N == 4) {
+    return {_mm256_fmsub_pd(a.v, b.v, product.v)};
+#if defined(__AVX512F__)
+  } else if constexpr (N == 8) {
+    return {_mm512_fmsub_pd(a.v, b.v, product.v)};
+#endif
+#endif
   } else {
     SimdVector<N> error;
     for (int i = 0; i < N; ++i) error.v[i] = std::fma(a.v[i], b.v[i], -product.v[i]);

@@ -55,40 +55,114 @@ inline void member_thetas(const RidgeState& ridge, ConstMatrix sums, double fact
   }
 }
 
-/// Read an arm's features, those without a size (which were never played) in units of their root mean square on offer.
-inline void read_features(ConstMatrix by_coordinate, ConstVector sizes, std::size_t arm, Vector x) {
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = by_coordinate(i, arm);
-    if (sizes[i] == 0.0 && x[i] != 0.0)
-      x[i] /= std::sqrt(dot(by_coordinate[i], by_coordinate[i]) / static_cast<double>(by_coordinate.columns));
+/// Best arm of each member so far. Arms come in order, and the first of equal ones wins.
+class Votes {
+ public:
+  explicit Votes(std::size_t members) : best(members, Fill::none), arms(members, Fill::none) {}
+
+  void compare(ConstVector scores, std::size_t arm) {
+    for_each_column_tile<8>(scores.size(), [&]<int N>(std::size_t start) {
+      const auto score = SimdVector<N>::load(&scores[start]), number = SimdVector<N>::of(static_cast<double>(arm));
+      const auto top = arm == 0 ? score : SimdVector<N>::load(&best[start]);
+      const auto place = arm == 0 ? number : SimdVector<N>::load(&arms[start]);
+      where_greater(score, top, score, top).store(&best[start]);
+      where_greater(score, top, number, place).store(&arms[start]);
+    });
   }
+
+  void write(std::span<std::int64_t> chosen) const {
+    for (std::size_t j = 0; j < chosen.size(); ++j) chosen[j] = static_cast<std::int64_t>(arms[j]);
+  }
+
+ private:
+  Buffer<double> best, arms;
+};
+
+/// Features of the arms on offer, and V^-1 x of each, as columns.
+class OfferedArms {
+ public:
+  /// Features without a size were never played: they are divided by their root mean square on offer.
+  OfferedArms(const RidgeState& ridge, ConstMatrix by_coordinate, ConstVector sizes)
+      : d(ridge.dim()), arms(by_coordinate.columns), buffer(2 * d * arms + d, Fill::none) {
+    for (std::size_t i = 0; i < d; ++i) {
+      const auto from = by_coordinate[i];
+      double unit = 1.0;
+      if (sizes[i] == 0.0) unit = std::sqrt(dot(from, from) / static_cast<double>(arms));
+      for (std::size_t k = 0; k < arms; ++k) features()(i, k) = sizes[i] == 0.0 && from[k] != 0.0 ? from[k] / unit : from[k];
+    }
+    if (is_sparse())
+      for (std::size_t k = 0; k < arms; ++k) add_gain(ridge.estimate.inverse, k);
+    else
+      write_gains(ridge.estimate.inverse);
+  }
+
+  Matrix features() { return {buffer.data(), d, arms}; }
+  Matrix gains() { return {buffer.data() + d * arms, d, arms}; }
+
+ private:
+  std::size_t d, arms;
+  Buffer<double> buffer;
+
+  bool is_sparse() {
+    std::size_t zeros = 0;
+    for (std::size_t i = 0; i < d * arms; ++i) zeros += buffer[i] == 0.0;
+    return 4 * zeros > 3 * d * arms;
+  }
+
+  void write_gains(ConstMatrix inverse) {
+    const Vector weights{buffer.data() + 2 * d * arms, d};
+    for (std::size_t i = 0; i < d; ++i) {
+      for (std::size_t k = 0; k < d; ++k) weights[k] = inverse(k, i);
+      sum_rows(gains()[i], features(), weights);
+    }
+  }
+
+  void add_gain(ConstMatrix inverse, std::size_t arm) {
+    const Vector gain{buffer.data() + 2 * d * arms, d};
+    for (double& entry : gain) entry = 0.0;
+    for (std::size_t i = 0; i < d; ++i)
+      if (features()(i, arm) != 0.0) axpy(gain, features()(i, arm), inverse[i]);
+    for (std::size_t i = 0; i < d; ++i) gains()(i, arm) = gain[i];
+  }
+};
+
+/// Add to each total the product of x and its column, in the order of `dot`.
+inline void add_dots(Vector totals, ConstMatrix columns, ConstVector x) {
+  const std::size_t whole = x.size() - x.size() % 4;
+  for_each_column_tile<8>(totals.size(), [&]<int N>(std::size_t start) {
+    const auto at = [&](std::size_t i) { return x[i] * SimdVector<N>::load(&columns(i, start)); };
+    auto first = SimdVector<N>::of(0.0), second = first, third = first, fourth = first, rest = first;
+    for (std::size_t i = 0; i < whole; i += 4) first += at(i), second += at(i + 1), third += at(i + 2), fourth += at(i + 3);
+    for (std::size_t i = whole; i < x.size(); ++i) rest += at(i);
+    const auto product = ((first + second) + (third + fourth)) + rest;
+    (SimdVector<N>::load(&totals[start]) + product).store(&totals[start]);
+  });
 }
 
-/// Keep the best score of each member and the arm it belongs to; scores are centre + factor scores[j].
-inline void keep_best(ConstVector scores, double centre, double factor, std::size_t arm, std::span<std::int64_t> chosen, Vector best) {
-  for (std::size_t j = 0; j < scores.size(); ++j) {
-    const double score = centre + factor * scores[j];
-    if (arm == 0 || score > best[j]) best[j] = score, chosen[j] = static_cast<std::int64_t>(arm);
-  }
+inline void read_column(ConstMatrix matrix, std::size_t k, Vector column) {
+  for (std::size_t i = 0; i < column.size(); ++i) column[i] = matrix(i, k);
 }
 
 /// Greedy arm of every member, without its theta: x'theta^j = x'theta_hat + (V^-1 x)'S^j takes K d^2 + K d m steps, instead of
-/// d^2 m + K d m, and less where features are mostly 0. As from `member_thetas`, but for rounding.
+/// d^2 m + K d m. As from `member_thetas`, but for rounding.
 inline void vote(const RidgeState& ridge, ConstMatrix sums, double factor, ConstMatrix by_coordinate, ConstVector sizes,
                  std::span<std::int64_t> chosen) {
-  const std::size_t d = ridge.dim(), m = sums.columns;
-  Buffer<double> buffer(d * m + 2 * m + 2 * d, Fill::none);
+  const std::size_t d = ridge.dim(), m = sums.columns, arms = by_coordinate.columns;
+  Buffer<double> buffer(d * m + m + arms + d, Fill::none);
   const Matrix totals{buffer.data(), d, m};
-  const Vector best{totals.data + d * m, m}, scores{best.data() + m, m}, x{scores.data() + m, d}, weights{x.data() + d, d};
+  const Vector scores{totals.data + d * m, m}, centres{scores.data() + m, arms}, gain{centres.data() + arms, d};
+  OfferedArms offered(ridge, by_coordinate, sizes);
+  Votes votes(m);
   for (std::size_t i = 0; i < d; ++i) member_sums(ridge, sums, i, totals[i]);
-  for (std::size_t k = 0; k < by_coordinate.columns; ++k) {
-    read_features(by_coordinate, sizes, k, x);
-    for (double& weight : weights) weight = 0.0;
-    for (std::size_t i = 0; i < d; ++i)
-      if (x[i] != 0.0) axpy(weights, x[i], ridge.estimate.inverse[i]);
-    sum_rows(scores, totals, weights);
-    keep_best(scores, dot(x, ridge.estimate.mean), factor, k, chosen, best);
+  for (double& centre : centres) centre = 0.0;
+  add_dots(centres, offered.features(), ridge.estimate.mean);
+  for (std::size_t k = 0; k < arms; ++k) {
+    read_column(offered.gains(), k, gain);
+    sum_rows(scores, totals, gain);
+    for (double& score : scores) score = centres[k] + factor * score;
+    votes.compare(scores, k);
   }
+  votes.write(chosen);
 }
 
 /// At intervals add the newer half of the rows to the older, exactly: what does not fit stays in the newer. So a sum of a million
@@ -97,10 +171,12 @@ inline void carry_over(const RidgeState& ridge, Matrix sums) {
   constexpr double interval = 64.0;
   if (std::fmod(ridge.seen, interval) != 0.0) return;
   const std::size_t half = sums.rows / 2 * sums.columns;
-  for (std::size_t i = 0; i < half; ++i) {
-    const auto sum = two_sum(sums.data[i], sums.data[half + i]);
-    sums.data[i] = sum.high, sums.data[half + i] = sum.low;
-  }
+  double *older = sums.data, *newer = sums.data + half;
+  for_each_column_tile<register_width>(half, [=]<int N>(std::size_t start) {
+    const auto sum = two_sum(SimdVector<N>::load(older + start), SimdVector<N>::load(newer + start));
+    sum.high.store(older + start);
+    sum.low.store(newer + start);
+  });
 }
 
 /// S^j += x z_j.

@@ -71,27 +71,49 @@ inline void fresh_thetas(const RidgeState& ridge, const FreshDraws& draws, Matri
   }
 }
 
+inline void transpose(ConstMatrix rows, Matrix columns) {
+  for (std::size_t j = 0; j < rows.rows; ++j)
+    for (std::size_t i = 0; i < rows.columns; ++i) columns(i, j) = rows(j, i);
+}
+
+/// Write of each arm, as columns, what multiplies w and g in its scores: of an arm with V^-1 x = gain, initial sqrt((1 + A) prior)
+/// gain in place of `gains`, and reward R gain.
+inline void weigh_draws(const RidgeState& ridge, const FreshDraws& draws, Matrix gains, Matrix of_past) {
+  for (std::size_t i = 0; i < gains.rows; ++i) {
+    for (double& entry : of_past[i]) entry = 0.0;
+    add_dots(of_past[i], gains, draws.root[i]);
+    for (double& entry : of_past[i]) entry *= draws.reward;
+  }
+  for (std::size_t i = 0; i < gains.rows; ++i) {
+    const double weight = draws.initial * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]);
+    for (double& entry : gains[i]) entry *= weight;
+  }
+}
+
 /// Greedy arm of every draw among the columns of `by_coordinate` [d, K]. As by `fresh_thetas`, but for rounding:
 /// x'theta = x'theta_hat + (V^-1 x)'S takes K d (d + m) steps instead of m d (d + K).
 inline void vote_fresh(const RidgeState& ridge, const FreshDraws& draws, ConstMatrix by_coordinate, ConstVector sizes,
                        std::span<std::int64_t> chosen) {
-  const std::size_t d = ridge.dim(), m = draws.w.rows;
-  Buffer<double> buffer(4 * d + m, Fill::none);
-  const Vector x{buffer.data(), d}, gain{x.data() + d, d}, of_prior{gain.data() + d, d}, of_past{of_prior.data() + d, d};
-  const Vector best{of_past.data() + d, m};
-  for (std::size_t k = 0; k < by_coordinate.columns; ++k) {
-    read_features(by_coordinate, sizes, k, x);
-    sum_rows(gain, ridge.estimate.inverse, x);
-    for (std::size_t i = 0; i < d; ++i) {
-      of_prior[i] = draws.initial * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]) * gain[i];
-      of_past[i] = draws.reward * dot(draws.root[i], gain);
-    }
-    const double centre = dot(x, ridge.estimate.mean);
-    for (std::size_t j = 0; j < m; ++j) {
-      const double score = centre + dot(of_prior, draws.w[j]) + dot(of_past, draws.g[j]);
-      if (k == 0 || score > best[j]) best[j] = score, chosen[j] = static_cast<std::int64_t>(k);
-    }
+  const std::size_t d = ridge.dim(), m = draws.w.rows, arms = by_coordinate.columns;
+  Buffer<double> buffer(d * arms + 2 * d * m + m + arms + d, Fill::none);
+  const Matrix of_past{buffer.data(), d, arms}, w{of_past.data + d * arms, d, m}, g{w.data + d * m, d, m};
+  const Vector scores{g.data + d * m, m}, centres{scores.data() + m, arms}, weights{centres.data() + arms, d};
+  OfferedArms offered(ridge, by_coordinate, sizes);
+  Votes votes(m);
+  transpose(draws.w, w);
+  transpose(draws.g, g);
+  for (double& centre : centres) centre = 0.0;
+  add_dots(centres, offered.features(), ridge.estimate.mean);
+  weigh_draws(ridge, draws, offered.gains(), of_past);
+  for (std::size_t k = 0; k < arms; ++k) {
+    for (double& score : scores) score = centres[k];
+    read_column(offered.gains(), k, weights);
+    add_dots(scores, w, weights);
+    read_column(of_past, k, weights);
+    add_dots(scores, g, weights);
+    votes.compare(scores, k);
   }
+  votes.write(chosen);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -37,7 +37,11 @@ inline void add_some_rows(Vector total, ConstMatrix rows, std::span<const std::i
 
 /// total += weight row.
 inline void axpy(Vector total, double weight, ConstVector row) {
-  for (std::size_t k = 0; k < total.size(); ++k) total[k] += weight * row[k];
+  double* place = total.data();
+  const double* from = row.data();
+  for_each_column_tile<16>(total.size(), [=]<int N>(std::size_t start) {
+    (SimdVector<N>::load(place + start) + weight * SimdVector<N>::load(from + start)).store(place + start);
+  });
 }
 
 /// matrix += (weight left) right'.

@@ -37,13 +37,18 @@ struct Sums<DoubleDouble> {
   Vector target, target_low;
 
   void add(ConstVector x, double y) const {
-    for_each_column_tile<8>(x.size(), [&]<int N>(std::size_t start) {
-      const auto tile = SimdVector<N>::load(&x[start]);
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        const DoubleDoubleOf<SimdVector<N>> sum{SimdVector<N>::load(&gram(i, start)), SimdVector<N>::load(&gram_low(i, start))};
-        const auto more = plus_product(sum, SimdVector<N>::of(x[i]), tile);
-        more.high.store(&gram(i, start));
-        more.low.store(&gram_low(i, start));
+    const std::size_t d = x.size();
+    const double* weights = x.data();
+    double *high = gram.data, *low = gram_low.data;
+    // One register each: gcc 12 keeps pairs of wider vectors in memory.
+    for_each_column_tile<register_width>(d, [=]<int N>(std::size_t start) {
+      const auto tile = SimdVector<N>::load(weights + start);
+      for (std::size_t i = 0; i < d; ++i) {
+        const std::size_t place = i * d + start;
+        const DoubleDoubleOf<SimdVector<N>> sum{SimdVector<N>::load(high + place), SimdVector<N>::load(low + place)};
+        const auto more = plus_product(sum, SimdVector<N>::of(weights[i]), tile);
+        more.high.store(high + place);
+        more.low.store(low + place);
       }
     });
     for (std::size_t i = 0; i < x.size(); ++i) add_product(target[i], target_low[i], x[i], y);

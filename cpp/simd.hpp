@@ -56,6 +56,10 @@ struct SimdVector {
   friend SimdVector where_positive(const SimdVector& a, const SimdVector& yes, const SimdVector& no) {
     return {where_positive(a.low, yes.low, no.low), where_positive(a.high, yes.high, no.high)};
   }
+  /// `chosen` where a > b, `other` elsewhere.
+  friend SimdVector where_greater(const SimdVector& a, const SimdVector& b, const SimdVector& chosen, const SimdVector& other) {
+    return {where_greater(a.low, b.low, chosen.low, other.low), where_greater(a.high, b.high, chosen.high, other.high)};
+  }
   SimdVector& operator+=(const SimdVector& other) { return *this = *this + other; }
 };
 
@@ -87,10 +91,14 @@ struct SimdVector<N, true> {
   friend SimdVector where_positive(const SimdVector& a, const SimdVector& yes, const SimdVector& no) {
     return {a.v > Vec{} ? yes.v : no.v};
   }
+  friend SimdVector where_greater(const SimdVector& a, const SimdVector& b, const SimdVector& chosen, const SimdVector& other) {
+    return {a.v > b.v ? chosen.v : other.v};
+  }
   SimdVector& operator+=(const SimdVector& other) { return *this = *this + other; }
 };
 
-/// Call body<N>(start) for tiles of N columns that cover `width`: up to 3 single columns, then 4, 8 ... and the widest repeatedly.
+/// Call body<N>(start) for tiles of N columns that cover `width`: up to 3 single columns, then 4, 8 ... and the widest (2 or
+/// more) repeatedly.
 template <int Widest, class Body>
 void for_each_column_tile(std::size_t width, Body&& body) {
   std::size_t start = width % 4;

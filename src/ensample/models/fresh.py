@@ -17,6 +17,7 @@ from ensample.models.linear import LinearModel
 from ensample.models.model import Model
 from ensample.models.search import greedy_arms
 from ensample.models.streamed import Streamed
+from ensample.perturbations.gaussian import standard_normals
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
@@ -79,8 +80,8 @@ class FreshEnsemble(LinearModel):
             if members > 1:
                 check_memory("size", members, self.numbers_drawn(members))
             shape = members, self.dim
-            w = self.address.generator(Stream.INITIAL, self.round).standard_normal(shape)
-            self._drawn = w, self.address.generator(Stream.PERTURBATION, self.round).standard_normal(shape)
+            w = standard_normals(self.address.generator(Stream.INITIAL, self.round), shape)
+            self._drawn = w, standard_normals(self.address.generator(Stream.PERTURBATION, self.round), shape)
         w, g = self._drawn
         return w[:members], g[:members]
 

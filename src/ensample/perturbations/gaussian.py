@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from ensample import _core
 from ensample.perturbations.law import Perturbation, whole_counts
 from ensample.types import ArrayLike, FloatArray, Shape
 
-__all__ = ["GAUSSIAN", "P_N", "Gaussian"]
+__all__ = ["GAUSSIAN", "P_N", "Gaussian", "standard_normals"]
 
 P_N = 0.15865525393145705  # to the last bit; 0.5 erfc(sqrt(0.5)) in doubles is not
 """P(N(0, 1) >= 1) = 0.1586..., the anti-concentration of a Gaussian (Fact 1)."""
@@ -37,13 +38,21 @@ class Gaussian(Perturbation):
         return self.scale * (math.sqrt(dim) + math.sqrt(-2.0 * log_delta))
 
     def draw(self, rng: Generator, shape: Shape) -> FloatArray:
-        draws = rng.standard_normal(shape)
+        draws = standard_normals(rng, shape)
         draws *= self.scale
         return draws
 
     def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
         counts = whole_counts(counts)
         return self.scale * np.sqrt(counts) * rng.standard_normal(counts.shape)
+
+
+def standard_normals(rng: Generator, shape: Shape) -> FloatArray:
+    """Draw as `rng.standard_normal(shape)` does, in a third of the time, and the same whatever NumPy does one day."""
+    draws = np.empty(shape)
+    with rng.bit_generator.lock:
+        _core.draw_normal(rng, draws.reshape(-1))
+    return draws
 
 
 GAUSSIAN = Gaussian()
