@@ -57,8 +57,8 @@ def learned_rows(policy: es.Policy) -> np.ndarray:
         return X
     again, rows = policy.recipe.start(policy.arms, policy.seed), []
     for x, y in zip(log.features, log.reward, strict=True):
-        root, _ = again.model.link.respond(again.model.state, x, y)
-        rows.append(root * x)
+        weighted, _ = again.model.link.respond(again.model.state, x, y)
+        rows.append(weighted)
         again.update(x, y)
     return np.array(rows).reshape(-1, model.dim)
 

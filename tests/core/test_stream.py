@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.kernels.links import LOGISTIC_LINK
-from ensample.kernels.stream import implicit
+from ensample import _core
+from ensample.models.logistic import LOGISTIC_LINK
 
 RNG = np.random.default_rng(0)
 CASES = [
@@ -27,12 +27,14 @@ def distance(u: float, q: float, y: float, v: float) -> float:
 
 
 class Unknown(es.Logistic):
-    """As kernels do not know it."""
+    """A link that the core does not know."""
 
-    code = es.models.generalized.NO_LINK
+    code = None
 
 
-@pytest.mark.parametrize("solve", [lambda *case: implicit(LOGISTIC_LINK, *case), Unknown().implicit], ids=["kernel", "python"])
+@pytest.mark.parametrize(
+    "solve", [lambda *case: _core.implicit_step(LOGISTIC_LINK, *case), Unknown().implicit], ids=["core", "python"]
+)
 def test_the_root_is_right_to_its_last_digits(solve) -> None:
     worst = max(distance(*case, solve(*case)) for case in CASES)
     assert worst < 8.0
