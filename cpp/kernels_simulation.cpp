@@ -1,9 +1,11 @@
 // Compiled once for each instruction-set level, with -DENSAMPLE_LEVEL=<its name>.
 #include "simulation_kernels.hpp"
 
+#include "simulate/eager.hpp"
 #include "simulate/fresh_stream.hpp"
 #include "simulate/lazy.hpp"
 #include "simulate/lazy_stream.hpp"
+#include "simulate/moving_ensemble.hpp"
 #include "simulate/newton_rounds.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -23,9 +25,12 @@ BadOption not_exact(const Options& options, const ProblemSize&) {
 constexpr unsigned both_streams = member_stream | perturbation_stream;
 
 constexpr SimulationKernel table[] = {
-    {"lazy_ensemble", lazy_ensemble, nullptr, both_streams, no_optimist},
-    {"lazy_stream", lazy_stream, nullptr, both_streams, no_optimist},
+    {"eager_ensemble", eager_ensemble, nullptr, both_streams, nullptr},
+    {"eager_moving", nullptr, eager_moving, both_streams, no_optimist},
     {"fresh_stream", fresh_stream, nullptr, perturbation_stream, nullptr},
+    {"lazy_ensemble", lazy_ensemble, nullptr, both_streams, no_optimist},
+    {"lazy_moving", nullptr, lazy_moving, both_streams, no_optimist},
+    {"lazy_stream", lazy_stream, nullptr, both_streams, no_optimist},
     {"newton_rounds", newton_rounds, nullptr, both_streams, not_exact},
 };
 

@@ -19,7 +19,7 @@ from ensample.simulation.state import RunState
 
 __all__ = ["Evaluation", "simulates"]
 
-PORTED = {"lazy"}
+PORTED = {"lazy", "eager", "moving_ensemble"}
 """Modules, or functions as "module.name", whose recipes the compiled core simulates."""
 
 PROBLEMS: dict[type, type[FiniteProblem] | type[ContextualProblem]] = {World: FiniteProblem, Scene: ContextualProblem}
