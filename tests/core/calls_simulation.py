@@ -13,6 +13,20 @@ from ensample.simulation.state import Rngs, RunState, Size, new_state
 __all__ = ["CALLS"]
 
 
+KERNELS = [
+    "ensemble_plus_plus",
+    "epsilon_greedy",
+    "gaussian_history",
+    "informed_by_fresh_members",
+    "kveton_phe",
+    "lazy_ensemble",
+    "linucb",
+    "multiplier_bootstrap",
+    "summed_history",
+    "sup_linucb",
+]
+
+
 def finite_problem(rng: np.random.Generator, dim: int, arms: int) -> FiniteProblem:
     features = rng.standard_normal((arms, dim))
     problem = es.LinearProblem(es.FiniteArms(features), rng.standard_normal(dim), 0.3, warmup=[0, 0], opening=[arms - 1])
@@ -31,7 +45,7 @@ def simulate(rng: np.random.Generator) -> dict[str, Any]:
     problem = finite_problem(rng, dim, arms)
     law = Law(int(rng.integers(3)), int(rng.integers(1, 4)), 0.5)
     return {
-        "kernel": "lazy_ensemble",
+        "kernel": str(rng.choice(KERNELS)),
         "problem": problem,
         "state": begun(rng, problem, dim, int(rng.integers(2, 60))),
         "rngs": Rngs(*(np.random.default_rng(int(seed)) for seed in rng.integers(1 << 30, size=4))),
@@ -42,6 +56,16 @@ def simulate(rng: np.random.Generator) -> dict[str, Any]:
             "reward": law,
             "factor": Inflation(1.0, learned=bool(rng.integers(2))),
             "symmetric": bool(rng.integers(2)),
+            "epsilon": 0.1,
+            "radius": 0.5,
+            "floor": 0.1,
+            "stages": int(rng.integers(1, 9)),
+            "spread": 0.5,
+            "scale": 0.5,
+            "ageing": float(rng.choice([0.0, 0.3])),
+            "adaptive": bool(rng.integers(2)),
+            "watch_norm": bool(rng.integers(2)),
+            "basis": rng.permutation(arms)[: int(rng.integers(0, 4))],
         },
     }
 

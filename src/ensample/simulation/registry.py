@@ -19,7 +19,20 @@ from ensample.simulation.state import RunState
 
 __all__ = ["Evaluation", "simulates"]
 
-PORTED = {"lazy", "eager", "moving_ensemble"}
+PORTED = {
+    "eager",
+    "ensemble_plus_plus",
+    "greedy",
+    "history.fresh_members_on_arms",
+    "history.linphe_on_arms",
+    "history.thompson_on_arms",
+    "kveton_phe",
+    "lazy",
+    "linucb",
+    "moving_ensemble",
+    "multiplier_bootstrap",
+    "sup_linucb",
+}
 """Modules, or functions as "module.name", whose recipes the compiled core simulates."""
 
 PROBLEMS: dict[type, type[FiniteProblem] | type[ContextualProblem]] = {World: FiniteProblem, Scene: ContextualProblem}

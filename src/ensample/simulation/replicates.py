@@ -16,6 +16,7 @@ from ensample.randomness import RunGenerators
 from ensample.simulation import algorithms as algorithms  # those that the core does not have yet
 from ensample.simulation import kernels as kernels  # which fills KERNELS
 from ensample.simulation import logistic_kernels as logistic_kernels
+from ensample.simulation import recipes as recipes
 from ensample.simulation.dispatch import Evaluation, Kernel, kernel_for
 from ensample.simulation.live import Watch, run_live
 from ensample.simulation.run_log import RunLog

@@ -1,0 +1,121 @@
+// Models drawn anew each round: LinPHE, Thompson sampling and ensemble sampling with fresh members.
+//
+// The first of a round's exchangeable members acts, so that only it is drawn: a round costs the same for every size.
+#pragma once
+
+#include "fresh.hpp"
+#include "perturbations.hpp"
+#include "simulate/rounds.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// Draw W, for the prior of the moment where that is learned.
+inline void draw_initial(const RunState& run, const Law& law, Vector total, Generator rng) {
+  draw_vector(law, total, rng);
+  if (learns_scales(run))
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] *= run.prior_root[i];
+}
+
+/// Draws of W + scale R'g, g ~ N(0, I), R'R = sum x x'. With ageing (fresh.hpp) R'R is larger for old observations, and
+/// W with it.
+class RootedHistory {
+ public:
+  RootedHistory(const RunState& run, const Options& options)
+      : run(run),
+        options(options),
+        d(run.mean.size()),
+        room((options.ageing > 0.0 ? 2 : 1) * d * d),
+        scratch(d),
+        ages(2),
+        roots({room.data(), d, d}, {room.data() + (room.size() - d * d), options.ageing > 0.0 ? d : 0, d},
+              {ages.data(), 2}) {}
+
+  /// Start from the observations so far, which do not age: an aged sum has to see them in their order.
+  void begin(const FiniteProblem& problem) {
+    if (forgets(run)) {
+      copy_values(ConstVector(run.gram.data, d * d), {roots.root.data, d * d});
+      take_root(roots.root);
+      return;
+    }
+    for (std::size_t k = 0; k < problem.features.rows; ++k)
+      for (std::int32_t n = 0; n < run.pulls[k]; ++n) rotate(roots.root, problem.features[k], {scratch.data(), d});
+  }
+
+  /// Add the last observation.
+  void add(ConstVector x) {
+    if (forgets(run)) fade_roots(roots, run.forgetting_rate);
+    add_to_roots(roots, options.ageing, x, run.counters.count, run.forgetting_rate);
+  }
+
+  void draw(Vector total, Generator rng) {
+    draw_initial(run, options.initial, total, rng);
+    if (roots.prior_age > 0.0)
+      for (double& entry : total) entry *= std::sqrt(1.0 + roots.prior_age);
+    for (double& weight : scratch) weight = options.reward.scale * rng.normal();
+    weigh_rows<true>(total, roots.root, {scratch.data(), d});
+  }
+
+ private:
+  const RunState& run;
+  const Options& options;
+  const std::size_t d;
+  Buffer<double> room, scratch, ages;
+  FreshRoots roots;
+};
+
+/// Standard deviation of the n rewards so far, n in its denominator; 0 for none.
+inline double reward_deviation(const RunState& run, std::int64_t n) {
+  if (n == 0) return 0.0;
+  const auto count = static_cast<double>(n);
+  const double mean = run.counters.rewards / count, variance = run.counters.squares / count - mean * mean;
+  return std::sqrt(variance > 0.0 ? variance : 0.0);
+}
+
+/// theta = theta_hat + factor_t V^-1 (W + scale R'g): O(d^2) a round. The t of factor_t is the number of observations,
+/// the warm-up's included; `adaptive` multiplies it by the standard deviation of the rewards so far.
+inline void gaussian_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  const std::size_t d = run.mean.size(), warm = problem.warmup.size();
+  RootedHistory history(run, options);
+  Buffer<double> room(2 * d, Fill::none);
+  const Vector total{room.data(), d}, theta{room.data() + d, d};
+  const std::int64_t first = opening_rounds(problem, run);
+  for (std::size_t i = 0; i < warm + static_cast<std::size_t>(first); ++i) {
+    observe_prescribed(problem, run, i, rngs.noise);
+    if (options.ageing > 0.0) history.add(problem.features[prescribed_row(problem, i)]);
+  }
+  if (!(options.ageing > 0.0)) history.begin(problem);
+  for (std::int64_t t = first; t < horizon_of(run); ++t) {
+    if (is_stopped(run)) return;
+    history.draw(total, rngs.perturbation);
+    const std::int64_t seen = static_cast<std::int64_t>(warm) + t;
+    const double factor = inflation(options.factor, run, seen);
+    perturb_estimate(run, total, options.adaptive ? factor * reward_deviation(run, seen) : factor, theta);
+    const std::size_t arm = greedy_arm(problem, run, theta);
+    pull(problem, run, t, arm, rngs.noise);
+    history.add(problem.features[arm]);
+  }
+}
+
+/// theta = theta_hat + factor_t V^-1 (W + sum_k x_k G_k), G_k the sum of N_k draws: O(K d) a round where that sum is
+/// one step.
+inline void summed_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  const std::size_t d = run.mean.size(), rows = problem.features.rows;
+  Buffer<double> room(2 * d + rows, Fill::none);
+  Buffer<std::int64_t> which(rows, Fill::none);
+  const Vector total{room.data(), d}, theta{total.data() + d, d}, sums{theta.data() + d, rows};
+  for (std::int64_t t = begin(problem, run, rngs.noise); t < horizon_of(run); ++t) {
+    if (is_stopped(run)) return;
+    draw_initial(run, options.initial, total, rngs.perturbation);
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < rows; ++k)
+      if (run.pulls[k] > 0) {
+        which[count] = static_cast<std::int64_t>(k);
+        sums[count++] = draw_sum(options.reward, run.pulls[k], rngs.perturbation);
+      }
+    add_some_rows(total, problem.features, {which.data(), count}, sums.data());
+    perturb_estimate(run, total, inflation(options.factor, run, t), theta);
+    pull(problem, run, t, greedy_arm(problem, run, theta), rngs.noise);
+  }
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

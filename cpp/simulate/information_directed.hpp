@@ -1,0 +1,42 @@
+// Information-directed sampling on finitely many arms.
+#pragma once
+
+#include "information.hpp"
+#include "simulate/history.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// Draw one of a pair of arms.
+inline std::size_t draw_arm(const ArmPair& pair, Generator rng) {
+  return rng.uniform() < pair.share ? pair.first : pair.second;
+}
+
+/// Members are drawn anew each round, and one of the two arms of `best_pair` is played: O(m d^2 + K m d + K^2).
+inline void informed_by_fresh_members(const FiniteProblem& problem, RunState& run, const Rngs& rngs,
+                                      const Options& options) {
+  const std::size_t d = run.mean.size(), arms = problem.by_coordinate.columns,
+                    m = static_cast<std::size_t>(options.size);
+  RootedHistory history(run, options);
+  GapsAndGains found(arms, m);
+  Buffer<double> room(2 * d + d * m + arms * m, Fill::none);
+  const Vector total{room.data(), d}, theta{total.data() + d, d};
+  const Matrix thetas{theta.data() + d, d, m}, scores{thetas.data + d * m, arms, m};
+  const std::int64_t first = begin(problem, run, rngs.noise);
+  history.begin(problem);
+  for (std::int64_t t = first; t < horizon_of(run); ++t) {
+    if (is_stopped(run)) return;
+    const double factor = inflation(options.factor, run, t);
+    for (std::size_t j = 0; j < m; ++j) {
+      history.draw(total, rngs.perturbation);
+      perturb_estimate(run, total, factor, theta);
+      for (std::size_t i = 0; i < d; ++i) thetas(i, j) = theta[i];
+    }
+    score_members(thetas, problem.by_coordinate, scores);
+    found.compute(scores);
+    const std::size_t arm = draw_arm(best_pair(found.gaps, found.gains, found.means), rngs.member);
+    pull(problem, run, t, arm, rngs.noise);
+    history.add(problem.features[arm]);
+  }
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL

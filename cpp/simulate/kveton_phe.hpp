@@ -1,0 +1,91 @@
+// LinPHE with Bernoulli pseudo-rewards on finitely many arms.
+#pragma once
+
+#include "pseudo_rewards.hpp"
+#include "simulate/rounds.hpp"
+
+namespace ensample::ENSAMPLE_LEVEL {
+
+/// theta = G^-1 (b + sum_k x_k U_k), U_k ~ Binomial(ceil(a N_k), 1/2), G as in `invert_mixed`: O(K d + d^2) a round.
+class KvetonPHE {
+ public:
+  KvetonPHE(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
+      : problem(problem),
+        run(run),
+        rngs(rngs),
+        options(options),
+        d(run.mean.size()),
+        matrix(d * d),
+        vectors(3 * d),
+        which(problem.features.rows),
+        heads(problem.features.rows),
+        mixed{matrix.data(), d, d},
+        total{vectors.data(), d},
+        theta{vectors.data() + d, d},
+        gain{vectors.data() + 2 * d, d} {}
+
+  void play() {
+    for (std::int64_t t = begin(problem, run, rngs.noise); t < horizon_of(run); ++t) {
+      if (is_stopped(run)) return;
+      const std::int64_t first = unplayed(options.basis, pulls(), t);
+      if (first >= 0)
+        pull(problem, run, t, static_cast<std::size_t>(first), rngs.noise);
+      else
+        play_perturbed(t);
+    }
+  }
+
+ private:
+  const FiniteProblem& problem;
+  RunState& run;
+  const Rngs& rngs;
+  const Options& options;
+  const std::size_t d;
+  Buffer<double> matrix, vectors;
+  Buffer<std::int64_t> which;
+  Buffer<double> heads;
+  const Matrix mixed;  // G^-1
+  const Vector total, theta, gain;
+  bool is_known = false;  // whether there is a G^-1: a basis was played, and G is not singular to working precision
+
+  std::span<const std::int32_t> pulls() const { return {run.pulls.data(), problem.features.rows}; }
+  double pseudo_count_of(std::size_t arm) const {
+    return static_cast<double>(pseudo_count(options.scale, run.pulls[arm]));
+  }
+
+  void play_perturbed(std::int64_t t) {
+    if (!is_known || recomputation_is_due(run, t - 1))
+      is_known = invert_mixed(problem.features, pulls(), options.scale, run.lam, mixed);
+    draw_total();
+    sum_rows(theta, is_known ? mixed : run.inverse, total);  // the arms' directions are in V^-1
+    const std::size_t arm = greedy_arm(problem, run, theta);
+    const double before = pseudo_count_of(arm);
+    pull(problem, run, t, arm, rngs.noise);
+    if (is_known) update_mixed(problem.features[arm], 1.0 + pseudo_count_of(arm) - before);
+  }
+
+  /// Draw b + sum_k x_k U_k.
+  void draw_total() {
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < problem.features.rows; ++k)
+      if (run.pulls[k] > 0) {
+        which[count] = static_cast<std::int64_t>(k);
+        heads[count++] =
+            static_cast<double>(rngs.perturbation.binomial_half(pseudo_count(options.scale, run.pulls[k])));
+      }
+    copy_values(run.target, total);
+    add_some_rows(total, problem.features, {which.data(), count}, heads.data());
+  }
+
+  /// G += weight x x'.
+  void update_mixed(ConstVector x, double weight) {
+    sum_rows(gain, mixed, x);
+    add_outer(mixed, -weight / (1.0 + weight * dot(gain, x)), gain, gain);
+  }
+};
+
+inline void kveton_phe(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  KvetonPHE(problem, run, rngs, options).play();
+}
+
+}  // namespace ensample::ENSAMPLE_LEVEL
