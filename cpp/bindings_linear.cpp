@@ -85,12 +85,6 @@ void learn_fresh(State state, Array2<double> root, Array2<double> gram_root, Arr
   kernels->linear.learn_fresh(view_of(state), view_of(root), view_of(gram_root), span_of(ages), ageing_rate, observed, learning);
 }
 
-void settle(State state, OptionalScales scales, double strength, bool sizes_given, bool intercept, bool is_stale) {
-  const auto learning = learning_of(scales, dim_of_state(state), strength, sizes_given, intercept);
-  KernelScope scope;
-  kernels->linear.settle(view_of(state), learning, is_stale);
-}
-
 void check_member(std::int64_t member, std::size_t m) {
   require(member >= 0 && member < static_cast<std::int64_t>(m), "member", "the number of a member");
 }
@@ -227,6 +221,17 @@ nb::object matrix_from(const Floats2& matrix, Kernel kernel) {
 nb::object cholesky(Floats2 matrix) { return matrix_from(matrix, kernels->linear.cholesky); }
 nb::object invert(Floats2 matrix) { return matrix_from(matrix, kernels->linear.invert); }
 
+nb::object fit_evidence(Floats2 matrix, Floats1 target, double squares, double count, double length, double noise, double spread,
+                        double strength) {
+  require(dim_of_square(matrix) == target.shape[0], "target", "[d], for a matrix [d, d]");
+  EvidenceScales found;
+  {
+    KernelScope scope;
+    found = kernels->linear.fit_evidence(view_of(matrix), span_of(target), {squares, count, length, noise, spread}, strength);
+  }
+  return nb::make_tuple(found.noise, found.spread, found.effective);
+}
+
 }  // namespace
 
 void bind_linear(nb::module_& module) {
@@ -246,8 +251,6 @@ void bind_linear(nb::module_& module) {
   module.def("learn_fresh", &learn_fresh, "state"_a, "root"_a, "gram_root"_a, "ages"_a, "ageing_rate"_a, "x"_a, "y"_a,
              "origin"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false, "link"_a = none,
              "`learn_ridge`, keeping the roots that fresh members are drawn from.");
-  module.def("settle", &settle, "state"_a, "scales"_a, "strength"_a, "sizes_given"_a, "intercept"_a, "is_stale"_a,
-             "Learn the scales if they are due; recompute V^-1 and theta_hat then, and where they are stale.");
   module.def("best_arm_of_member", &best_arm_of_member, "state"_a, "sums"_a, "factor"_a, "member"_a, "by_coordinate"_a,
              "Return the greedy arm of one member, the lowest index on ties.");
   module.def("member_theta", &member_theta, "state"_a, "sums"_a, "factor"_a, "member"_a, "Return theta of one member: [d].");
@@ -263,6 +266,8 @@ void bind_linear(nb::module_& module) {
   module.def("multiply", &multiply, "matrix"_a, "vector"_a, "Return the product of a symmetric matrix and a vector.");
   module.def("rotate", &rotate, "factor"_a, "x"_a, "Update the upper triangular R to that of R'R + x x'.");
   module.def("cholesky", &cholesky, "matrix"_a, "Return the upper triangular R with R'R = matrix; None if a pivot is not positive.");
+  module.def("fit_evidence", &fit_evidence, "matrix"_a, "target"_a, "squares"_a, "count"_a, "length"_a, "noise"_a, "spread"_a,
+             "strength"_a = 0.0, "Return (sigma^2, tau^2, gamma), the fixed point of the evidence; a strength > 0 is kept.");
   module.def("invert", &invert, "matrix"_a, "Return the inverse of a positive definite matrix; None if a pivot is not positive.");
 }
 

@@ -5,11 +5,6 @@ namespace ensample::ENSAMPLE_LEVEL {
 
 namespace {
 
-void settle_state(Matrix state, const ScaleLearning& learning, bool is_stale) {
-  RidgeState ridge(state);
-  settle(ridge, learning, is_stale);
-}
-
 std::size_t best_arm_of(Matrix state, ConstMatrix sums, double factor, std::size_t member, ConstMatrix by_coordinate) {
   return best_arm_of_member(RidgeState(state), sums, factor, member, by_coordinate);
 }
@@ -46,6 +41,16 @@ void rotate_alone(Matrix factor, ConstVector x) {
   rotate(factor, x, {scratch.data(), x.size()});
 }
 
+EvidenceScales fit_evidence(ConstMatrix gram, ConstVector target, const EvidenceSums& sums, double strength) {
+  const std::size_t d = target.size();
+  Buffer<double> buffer(d * d + d, Fill::none);
+  std::copy_n(gram.data, d * d, buffer.data());
+  std::copy_n(target.data(), d, buffer.data() + d * d);
+  const auto found = evidence({buffer.data(), d, d}, {buffer.data() + d * d, d}, sums.squares, sums.count, sums.length, sums.noise,
+                              sums.spread, strength);
+  return {found.noise, found.spread, found.effective};
+}
+
 }  // namespace
 
 extern const LinearKernels linear_kernels;
@@ -56,7 +61,6 @@ const LinearKernels linear_kernels{
     .learn_rooted = learn_rooted,
     .learn_posterior = learn_posterior,
     .learn_fresh = learn_fresh,
-    .settle = settle_state,
     .best_arm_of_member = best_arm_of,
     .member_theta = write_theta,
     .member_thetas = write_thetas,
@@ -69,6 +73,7 @@ const LinearKernels linear_kernels{
     .rotate = rotate_alone,
     .cholesky = cholesky,
     .invert = invert,
+    .fit_evidence = fit_evidence,
 };
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -21,6 +21,16 @@ struct FreshDraws {
   ConstMatrix w, g;  // [m, d]
 };
 
+/// What the scales of noise and parameter are learned from, beside sum x x' and sum x y.
+struct EvidenceSums {
+  double squares, count, length;  // sum y^2; number of observations; mean square length of the features
+  double noise, spread;           // where the fixed point starts: sigma^2 and tau^2
+};
+
+struct EvidenceScales {
+  double noise, spread, effective;  // sigma^2, tau^2 and gamma
+};
+
 /// `state` is a ridge regression's (ridge_state.hpp).
 struct LinearKernels {
   void (*learn_ridge)(Matrix state, const Observation& observed, const ScaleLearning& learning);
@@ -32,7 +42,6 @@ struct LinearKernels {
   void (*learn_posterior)(Matrix state, Matrix root, Vector rewards, const Observation& observed);
   void (*learn_fresh)(Matrix state, Matrix root, Matrix gram_root, Vector ages, double ageing_rate, const Observation& observed,
                       const ScaleLearning& learning);
-  void (*settle)(Matrix state, const ScaleLearning& learning, bool is_stale);
 
   std::size_t (*best_arm_of_member)(Matrix state, ConstMatrix sums, double factor, std::size_t member, ConstMatrix by_coordinate);
   void (*member_theta)(Matrix state, ConstMatrix sums, double factor, std::size_t member, Vector theta);
@@ -49,6 +58,7 @@ struct LinearKernels {
   void (*rotate)(Matrix factor, ConstVector x);
   bool (*cholesky)(ConstMatrix matrix, Matrix factor);
   bool (*invert)(ConstMatrix matrix, Matrix inverse);
+  EvidenceScales (*fit_evidence)(ConstMatrix gram, ConstVector target, const EvidenceSums& sums, double strength);
 };
 
 }  // namespace ensample

@@ -11,8 +11,7 @@ from sklearn.linear_model import BayesianRidge
 
 import ensample as es
 from conformance.policies import offered
-from ensample.kernels.calibration import SCRATCH, evidence, evidence_in
-from ensample.kernels.compile import kernel as compiled
+from ensample._core import fit_evidence
 from ensample.models import LinearEnsemble, LinearModel
 from evidence import holds
 from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, most_likely
@@ -60,24 +59,8 @@ def test_the_fixed_point_is_the_slow_one(n: int, noise: float) -> None:
     X, y = data(n, n, 5, noise)
     G, b, yy = X.T @ X, X.T @ y, float(y @ y)
     expected = fixed_point(G, b, yy, n, yy / n, yy / n)
-    found = evidence(G.copy(), b.copy(), yy, float(n), np.trace(G) / n, yy / n, yy / n, 0.0)
+    found = fit_evidence(G, b, yy, float(n), np.trace(G) / n, yy / n, yy / n)
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-8 * yy)
-
-
-@compiled
-def on_used_paper(G: np.ndarray, b: np.ndarray, squares: float, n: float, length: float) -> tuple[float, float, float]:
-    scratch = np.full((SCRATCH, b.size + 1), np.nan)
-    return evidence_in(G, b, scratch, squares, n, length, 1.0, 1.0, 0.0)
-
-
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-def test_what_the_scratch_held_does_not_matter(dim: int) -> None:
-    """Nor that the matrix has one more row and column, as it has where there is an intercept."""
-    X, y = data(0, 30, dim, 1.0)
-    G, b, yy, length = X.T @ X, X.T @ y, float(y @ y), float(np.square(X).sum()) / 30
-    larger = np.full((dim + 1, dim + 1), np.nan)
-    larger[:dim, :dim] = G
-    assert on_used_paper(larger, b.copy(), yy, 30.0, length) == evidence(G.copy(), b.copy(), yy, 30.0, length, 1.0, 1.0, 0.0)
 
 
 def test_collinear_features_are_no_division_by_zero() -> None:
@@ -90,7 +73,7 @@ def test_collinear_features_are_no_division_by_zero() -> None:
         y = np.ones(n)
         G, b = X.T @ X, X.T @ y
         if X.any():
-            found = evidence(G.copy(), b.copy(), float(n), float(n), np.trace(G) / n, 1.0, 1.0, 0.0)
+            found = fit_evidence(G, b, float(n), float(n), np.trace(G) / n, 1.0, 1.0)
             assert found[:2] == pytest.approx(fixed_point(G, b, float(n), n, 1.0, 1.0)[:2], rel=1e-8)
 
 
@@ -101,7 +84,7 @@ def test_the_fixed_point_is_the_most_likely(n: int, dim: int, noise: float) -> N
     yy = float(y @ y)
     scales, length = (yy / n, yy / n), float((X**2).sum() / n)
     for _ in range(200):
-        scales = evidence(X.T @ X, X.T @ y, yy, float(n), length, *scales, 0.0)[:2]
+        scales = fit_evidence(X.T @ X, X.T @ y, yy, float(n), length, *scales)[:2]
     assert scales == pytest.approx(most_likely(X, y), rel=1e-6)
 
 
@@ -115,7 +98,7 @@ def test_it_is_bayesian_ridge_with_these_priors() -> None:
     ).fit(X, y)
     scales = m2, m2
     for _ in range(100):
-        scales = evidence(X.T @ X, X.T @ y, yy, float(n), x2, *scales, 0.0)[:2]
+        scales = fit_evidence(X.T @ X, X.T @ y, yy, float(n), x2, *scales)[:2]
     assert scales == pytest.approx((1.0 / ridge.alpha_, 1.0 / ridge.lambda_), rel=1e-6)
 
 
@@ -247,7 +230,7 @@ def test_what_is_due_is_done_between_two_calibrations(fresh: bool) -> None:
     for t in range(256):
         policy.update(t % 8, float(FEATURES[t % 8] @ THETA) + t % 3)
     model = policy.model
-    assert isinstance(model, LinearModel) and model.known.asked[0] < 256
+    assert isinstance(model, LinearModel) and model.known.calibrated_at[0] < 256
     np.testing.assert_allclose(model.inverse @ model.gram, np.eye(4), atol=1e-13)
     assert model.information == pytest.approx(np.linalg.slogdet(model.gram)[1] - np.log(model.parts.prior).sum(), rel=1e-12)
 

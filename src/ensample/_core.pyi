@@ -1,6 +1,5 @@
 """Compiled kernels (cpp/). Arrays are C-contiguous and of the dtype given: nothing is copied."""
 
-
 from typing import Any
 
 import numpy as np
@@ -77,9 +76,6 @@ def learn_fresh(
     intercept: bool = False,
     link: int | None = None,
 ) -> None: ...
-def settle(
-    state: Floats, scales: Floats | None, strength: float, sizes_given: bool, intercept: bool, is_stale: bool
-) -> None: ...
 def best_arm_of_member(state: Floats, sums: Floats, factor: float, member: int, by_coordinate: Floats) -> int: ...
 def member_theta(state: Floats, sums: Floats, factor: float, member: int) -> Floats: ...
 def member_thetas(state: Floats, sums: Floats, factor: float) -> Floats: ...
@@ -104,6 +100,16 @@ def multiply(matrix: Floats, vector: Floats) -> Floats: ...
 def rotate(factor: Floats, x: Floats) -> None: ...
 def cholesky(matrix: Floats) -> Floats | None: ...
 def invert(matrix: Floats) -> Floats | None: ...
+def fit_evidence(
+    matrix: Floats,
+    target: Floats,
+    squares: float,
+    count: float,
+    length: float,
+    noise: float,
+    spread: float,
+    strength: float = 0.0,
+) -> tuple[float, float, float]: ...
 
 # Other linear recipes (cpp/bindings_recipes.cpp)
 

@@ -15,8 +15,8 @@ import numpy as np
 import ensample as es
 from attacks.mutants import BASES, mutated
 from conformance.policies import ARMS, fingerprint, offered, reward
-from ensample.kernels.ridge import views
 from ensample.models import FreshEnsemble
+from ensample.models.ridge import ridge_views
 from ensample.policies.generalized import StreamPosterior
 from ensample.policies.multiplier_bootstrap import ReweighedModel
 from ensample.policies.sup_linucb import StagedModel
@@ -142,7 +142,7 @@ def is_close(name: str, values: np.ndarray, expected: np.ndarray) -> bool:
     """To two digits of the largest; of a ridge regression, in each part that anything is computed from."""
     if name != "ridge":
         return bool((np.abs(values - expected) <= 1e-2 * np.abs(expected).max(initial=1e-300)).all())
-    own, theirs = views(values), views(expected)
+    own, theirs = ridge_views(values), ridge_views(expected)
     used = ("gram", "inverse", "target", "mean", "prior", "lengths")
     pairs = [(getattr(own, part), getattr(theirs, part)) for part in used]
     pairs += [(getattr(own, part).ravel()[:1], getattr(theirs, part).ravel()[:1]) for part in ("seen", "information", "rate")]

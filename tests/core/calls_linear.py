@@ -132,11 +132,12 @@ def learn_fresh(rng: np.random.Generator) -> Arguments:
     }
 
 
-def settle(rng: np.random.Generator) -> Arguments:
+def fit_evidence(rng: np.random.Generator) -> Arguments:
     dim = size(rng)
-    nothing = {"scales": None, "strength": 0.0, "sizes_given": False, "intercept": False}
-    state = state_of(rng, dim)
-    return {"state": state, **nothing, **scales_of(rng, dim), "is_stale": bool(rng.integers(2))}
+    rows, rewards = rng.standard_normal((dim + 5, dim)), rng.standard_normal(dim + 5)
+    sums = {"squares": float(rewards @ rewards), "count": dim + 5.0, "length": float(np.square(rows).sum()) / (dim + 5)}
+    scales = {"noise": 1.0, "spread": 1.0, "strength": float(rng.choice([0.0, 0.5]))}
+    return {"matrix": rows.T @ rows, "target": rows.T @ rewards, **sums, **scales}
 
 
 def of_members(rng: np.random.Generator) -> Arguments:
@@ -214,6 +215,7 @@ CALLS = {
     "add_rows": add_rows,
     "best_arm_of_member": best_arm_of_member,
     "cholesky": a_square,
+    "fit_evidence": fit_evidence,
     "fresh_thetas": fresh_thetas,
     "invert": a_square,
     "learn_fresh": learn_fresh,
@@ -226,7 +228,6 @@ CALLS = {
     "member_thetas": of_members,
     "multiply": multiply,
     "rotate": rotate,
-    "settle": settle,
     "shift_mean": shift_mean,
     "vote": vote,
     "vote_fresh": vote_fresh,

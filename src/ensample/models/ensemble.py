@@ -7,7 +7,6 @@ from ensample import _core
 from ensample.arms import Offer
 from ensample.calibration import Unknown
 from ensample.models.linear import LinearModel, best_for
-from ensample.models.model import Model
 from ensample.models.search import greedy_arm, greedy_arms
 from ensample.perturbations import InitialLaw, Perturbation, drawn
 from ensample.randomness import Address, Stream
@@ -101,8 +100,6 @@ class LinearEnsemble(LinearModel):
         fresh = self._vectors(Stream.FADING, round) if self.rate > 0.0 else None
         of_members = self.sums, x, y, rows[round - first], fresh, self.origin, self.root
         _core.learn_members(self.state, *of_members, *self.learning, self.link_code)
-
-    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "sums": self.sums}

@@ -14,7 +14,6 @@ from ensample.models.description import EnsemblePlan
 from ensample.models.generalized import GeneralizedLinear
 from ensample.models.intercept import WithIntercept, prior_with_constant
 from ensample.models.linear import LinearModel
-from ensample.models.model import Model
 from ensample.models.search import greedy_arms
 from ensample.models.streamed import Streamed
 from ensample.perturbations.gaussian import standard_normals
@@ -124,8 +123,6 @@ class FreshEnsemble(LinearModel):
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         state, root, gram_root, ages = self.state, self.root, self.gram_root, self.ages
         _core.learn_fresh(state, root, gram_root, ages, self.ageing, x, y, self.origin, *self.learning, self.link_code)
-
-    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "gram_root": self.gram_root, "ages": self.ages}

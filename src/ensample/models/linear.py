@@ -11,7 +11,7 @@ from ensample.arms import Offer, Rows, blocks
 from ensample.calibration import Calibration, Unknown
 from ensample.checks import are_within, has_tiny, vector, whole
 from ensample.models.model import Model
-from ensample.models.ridge import GROWTH, Ridge, Scales, first_prior, new_ridge, new_scales, ridge_views, scale_views
+from ensample.models.ridge import Ridge, Scales, first_prior, new_ridge, new_scales, ridge_views, scale_views
 from ensample.models.search import greedy_arm
 from ensample.types import FloatArray, IntArray
 
@@ -100,19 +100,6 @@ class LinearModel(Model):
         return Calibration(
             self.sigma, math.sqrt(known.spread[0]) or 1.0, float(known.strength[0]), effective, count, known.sizes.copy()
         )
-
-    def settle(self) -> None:
-        """Do what the core did not do at once: of models whose kernels leave it to this."""
-        unknown, is_stale = self.unknown, math.isnan(self.parts.information[0])
-        if is_stale or (unknown is not None and self._may_be_due(unknown)):
-            _core.settle(self.state, *self.learning, is_stale)
-
-    def _may_be_due(self, unknown: Unknown) -> bool:
-        """False where it is surely too early for new scales, as in most rounds: below 2^50 the product is exact.
-
-        Elsewhere the kernel decides, as it does while there are features that were never seen.
-        """
-        return self._lacks_sizes(unknown) or self.rate > 0.0 or bool(self.parts.seen[0] >= GROWTH * self.known.calibrated_at[0])
 
     def _lacks_sizes(self, unknown: Unknown) -> bool:
         """Return True if sizes of features are learned and some were never seen."""

@@ -60,10 +60,7 @@ class Model(ABC):
         """What was learned, by name; `learn` changes these arrays in place."""
 
     def settle(self) -> None:  # noqa: B027 (most models have nothing to do)
-        """What follows an observation that is already in `arrays()`. Doing it twice changes nothing.
-
-        Whoever overrides that of a linear model calls it too: what V^-1 needs now and then is done there, not in `learn`.
-        """
+        """Do what follows an observation that is already in `arrays()`. Doing it twice changes nothing."""
 
     ordinary_feature: ClassVar[float] = ORDINARY
     """The largest magnitude of features that `is_bounded` covers."""

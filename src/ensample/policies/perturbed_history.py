@@ -14,7 +14,6 @@ from ensample.calibration import AUTO
 from ensample.checks import instance
 from ensample.errors import InvalidArgument
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
-from ensample.models.model import Model
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.generalized import EXACT, FollowedLeader, StreamLeader
 from ensample.policies.ledger import LogSink
@@ -137,8 +136,6 @@ class HistoryModel(DrawnModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_history(self.state, self.root, self.pulls, arm, x, y, *self.learning)
-
-    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "pulls": self.pulls}

@@ -14,7 +14,6 @@ from ensample.checks import boolean, instance
 from ensample.errors import InvalidArgument
 from ensample.kernels.inflation import Inflation
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
-from ensample.models.model import Model
 from ensample.perturbations import GAUSSIAN, Gaussian
 from ensample.policies.generalized import EXACT, Laplace, StreamPosterior
 from ensample.policies.perturbed_history import HistoryModel
@@ -152,8 +151,6 @@ class ThompsonModel(DrawnModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_posterior(self.state, self.root, self.rewards, x, y)
-
-    settle = Model.settle  # `learn` does all
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "rewards": self.rewards}

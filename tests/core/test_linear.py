@@ -1,0 +1,274 @@
+"""Linear models in the core, against their formulas, at every instruction-set level."""
+
+import math
+from collections.abc import Iterator
+
+import mpmath
+import numpy as np
+import pytest
+
+from ensample import _core
+from ensample.models.ridge import (
+    effective_count,
+    first_prior,
+    new_ridge,
+    new_scales,
+    next_calibration,
+    ridge_views,
+    scale_views,
+)
+
+
+@pytest.fixture(params=_core.levels(), autouse=True)
+def level(request: pytest.FixtureRequest) -> Iterator[str]:
+    usual = _core.level()
+    _core.use_level(request.param)
+    yield request.param
+    _core.use_level(usual)
+
+
+def observations(dim: int, count: int, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(dim)
+    return scale * rng.standard_normal((count, dim)), rng.standard_normal(count)
+
+
+def exact(X: np.ndarray, y: np.ndarray, prior: np.ndarray, kept: float = 1.0) -> tuple[np.ndarray, np.ndarray, float]:
+    """V^-1, theta_hat and log(det V / det prior) in 60 digits; an observation counts kept^n after n others."""
+    with mpmath.workdps(60):
+        shares = [mpmath.mpf(kept) ** k for k in range(len(y))][::-1]
+        V, b = mpmath.diag([mpmath.mpf(p) for p in prior]), mpmath.zeros(len(prior), 1)
+        for x, reward, share in zip(X.tolist(), y.tolist(), shares, strict=True):
+            column = mpmath.matrix(x)
+            V += share * column * column.T
+            b += share * reward * column
+        inverse = V**-1
+        theta = inverse * b
+        growth = mpmath.log(mpmath.det(V)) - sum(mpmath.log(p) for p in prior)
+        return np.array(inverse.tolist(), float), np.array(theta.tolist(), float)[:, 0], float(growth)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 5, 8, 12])
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e7])
+def test_ridge_regression_agrees_with_sixty_digits(dim: int, scale: float) -> None:
+    X, y = observations(dim, 30, scale)
+    state = new_ridge(dim, 0.5)
+    for x, reward in zip(X, y.tolist(), strict=True):
+        _core.learn_ridge(state, x, reward)
+    inverse, theta, growth = exact(X, y, np.full(dim, 0.5))
+    parts = ridge_views(state)
+    assert parts.seen[0] == 30
+    np.testing.assert_allclose(parts.inverse, inverse, rtol=1e-8, atol=1e-9 * np.abs(inverse).max())
+    np.testing.assert_allclose(parts.mean, theta, rtol=1e-8, atol=1e-9 * np.abs(theta).max())
+    assert parts.information[0] == pytest.approx(growth, rel=1e-9)
+    assert parts.squares[:, 0].sum() == pytest.approx(float(y @ y), rel=1e-14)
+
+
+def test_sums_keep_what_doubles_lose() -> None:
+    state = new_ridge(1, 1.0)
+    for x, y in [(1e8, 1.0), (1.0, 1e-9), (1e-8, 3.0)]:
+        _core.learn_ridge(state, np.array([x]), y)
+    parts = ridge_views(state)
+    with mpmath.workdps(60):
+        V = mpmath.mpf(1) + mpmath.mpf(1e8) ** 2 + 1 + mpmath.mpf(1e-8) ** 2
+        kept = mpmath.mpf(float(parts.gram[0, 0])) + mpmath.mpf(float(parts.gram_low[0, 0]))
+        assert abs(kept - V) <= V * mpmath.mpf(2) ** -100
+
+
+@pytest.mark.parametrize("dim", [1, 3, 6])
+def test_a_past_that_fades_agrees_with_sixty_digits(dim: int) -> None:
+    X, y = observations(dim, 40)
+    rate, prior = math.log(2.0) / 10.0, np.linspace(0.5, 2.0, dim)
+    state = new_ridge(dim, prior, rate)
+    for x, reward in zip(X, y.tolist(), strict=True):
+        _core.learn_ridge(state, x, reward)
+    inverse, theta, growth = exact(X, y, prior, math.exp(-rate))
+    parts = ridge_views(state)
+    np.testing.assert_allclose(parts.inverse, inverse, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(parts.mean, theta, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(parts.lengths[0], np.square(X).sum(axis=0), rtol=1e-14)
+    assert parts.information[0] == pytest.approx(growth, rel=1e-9)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize("dim", [1, 4, 9])
+def test_members_are_sums_of_what_they_were_given(dim: int, learned: bool) -> None:
+    rng, members, arms = np.random.default_rng(0), 70, 6
+    X, y = observations(dim, 150)
+    W, Z = rng.standard_normal((dim, members)), rng.standard_normal((len(X), members))
+    state, empty, root = new_ridge(dim, 1.5), np.zeros((dim, members)), np.zeros((dim, dim))
+    sums = np.vstack((empty, empty, W) if learned else (W, empty))
+    for x, reward, z in zip(X, y.tolist(), Z, strict=True):
+        _core.learn_members(state, sums, x, reward, z, None, None, root)
+    V = 1.5 * np.eye(dim) + X.T @ X
+    thetas = np.linalg.solve(V, (X.T @ y)[:, None] + 0.7 * ((math.sqrt(1.5) if learned else 1.0) * W + X.T @ Z))
+    found = _core.member_thetas(state, sums, 0.7)
+    np.testing.assert_allclose(found, thetas, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(root.T @ root, X.T @ X, rtol=1e-10, atol=1e-10)
+    offered = rng.standard_normal((dim, arms))
+    best = (offered.T @ thetas).argmax(axis=0)
+    assert _core.vote(state, sums, 0.7, offered, np.ones(dim)).tolist() == best.tolist()
+    for member in range(0, members, 9):
+        theta = _core.member_theta(state, sums, 0.7, member)
+        assert theta.tolist() == found[:, member].tolist()
+        assert _core.best_arm_of_member(state, sums, 0.7, member, offered) == best[member]
+
+
+def test_members_fade_with_the_past() -> None:
+    rng, dim, members, kept = np.random.default_rng(1), 3, 5, math.exp(-0.1)
+    state, sums = new_ridge(dim, 1.0, 0.1), rng.standard_normal((2 * dim, members))
+    expected = sums[:dim] + sums[dim:]
+    for _ in range(20):
+        x, z, fresh = rng.standard_normal(dim), rng.standard_normal(members), rng.standard_normal((dim, members))
+        _core.learn_members(state, sums, x, 0.5, z, fresh)
+        expected = math.sqrt(kept) * expected + math.sqrt(1.0 - kept) * fresh + np.outer(x, z)
+    np.testing.assert_allclose(sums[:dim] + sums[dim:], expected, rtol=1e-12)
+
+
+def test_an_intercept_is_a_constant_feature_and_rewards_are_less_the_first() -> None:
+    X, y = observations(3, 20)
+    y += 1000.0
+    prior = np.array([1.0, 1.0, 1.0, 1e-15])
+    state, sums, origin = new_ridge(4, prior), np.zeros((8, 2)), np.zeros(1)
+    for x, reward in zip(X, y.tolist(), strict=True):
+        _core.learn_members(state, sums, x, reward, np.zeros(2), None, origin)
+    assert origin[0] == y[0]
+    _, theta, _ = exact(np.hstack((X, np.ones((20, 1)))), y - y[0], prior)
+    np.testing.assert_allclose(ridge_views(state).mean, theta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.05])
+def test_fresh_members_are_drawn_from_the_aged_history(rate: float) -> None:
+    rng, dim, ageing = np.random.default_rng(2), 4, 0.3
+    X, y = observations(dim, 60)
+    state, root, gram_root, ages = new_ridge(dim, 2.0, rate), np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(2)
+    kept, G, aged, prior_age, last = math.exp(-rate), np.zeros((dim, dim)), np.zeros((dim, dim)), 0.0, 0.0
+    for count, (x, reward) in enumerate(zip(X, y.tolist(), strict=True), 1):
+        _core.learn_fresh(state, root, gram_root, ages, ageing, x, reward)
+        G, aged, prior_age = kept * G + np.outer(x, x), kept * aged, kept * prior_age
+        if last == 0.0:
+            last = float(count)
+        elif count >= next_calibration(last, rate):
+            added = ageing * math.log2(1.0 + (count - last) / effective_count(last, rate))
+            aged, prior_age, last = aged + added * G, prior_age + added, float(count)
+    np.testing.assert_allclose(gram_root.T @ gram_root, G, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(root.T @ root, G + aged, rtol=1e-10, atol=1e-10)
+    assert ages.tolist() == [pytest.approx(prior_age), last]
+    w, g = rng.standard_normal((2, 30, dim))
+    parts, offered = ridge_views(state), rng.standard_normal((dim, 9))
+    sums = 0.6 * math.sqrt((1.0 + prior_age) * 2.0) * w + 0.4 * g @ root
+    thetas = parts.mean + sums @ parts.inverse
+    np.testing.assert_allclose(_core.fresh_thetas(state, root, ages[0], 0.6, 0.4, w, g), thetas, rtol=1e-10)
+    votes = _core.vote_fresh(state, root, ages[0], 0.6, 0.4, w, g, offered, np.ones(dim))
+    assert votes.tolist() == (thetas @ offered).argmax(axis=1).tolist()
+
+
+def test_features_without_a_size_are_in_units_of_what_is_on_offer() -> None:
+    rng = np.random.default_rng(3)
+    state, sums, sizes = new_ridge(3, 1.0), rng.standard_normal((6, 40)), np.array([1.0, 0.0, 0.0])
+    offered = np.vstack((rng.standard_normal((1, 8)), 1e6 * rng.standard_normal((1, 8)), np.zeros((1, 8))))
+    units = np.array([1.0, math.sqrt(float(np.square(offered[1]).mean())), 1.0])
+    scaled = offered / units[:, None]
+    assert _core.vote(state, sums, 1.0, offered, sizes).tolist() == _core.vote(state, sums, 1.0, scaled, np.ones(3)).tolist()
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_calibration_gives_the_prior_that_follows_from_the_evidence(given: bool) -> None:
+    dim, (X, y) = 4, observations(4, 50)
+    X *= [1.0, 10.0, 0.1, 3.0]
+    sizes = np.array([1.0, 2.0, 3.0, 4.0]) if given else np.zeros(dim)
+    state, scales = new_ridge(dim, first_prior(sizes, 0.0, False)), new_scales(sizes, 0.0)
+    known, parts, asked = scale_views(scales), ridge_views(state), []
+    for x, reward in zip(X, y.tolist(), strict=True):
+        _core.learn_ridge(state, x, reward, scales, 0.0, given, False)
+        asked.append(int(known.calibrated_at[0]))
+    assert sorted(set(asked)) == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 48]
+    seen = X[:48], y[:48]
+    units = sizes if given else np.sqrt(np.square(seen[0]).mean(axis=0))
+    np.testing.assert_allclose(known.sizes, units, rtol=1e-12)
+    scaled = seen[0] / units
+    sums = float(seen[1] @ seen[1]), 48.0, float(np.square(scaled).sum()) / 48.0
+    noise, spread = sums[0] / 48.0, sums[0] / 48.0
+    for _ in range(100):
+        noise, spread, _ = _core.fit_evidence(scaled.T @ scaled, scaled.T @ seen[1], *sums, noise, spread)
+    assert (known.noise[0], known.spread[0]) == pytest.approx((noise, max(spread, sums[0] / 48.0 / sums[2])), rel=1e-5)
+    np.testing.assert_allclose(parts.prior, known.strength[0] * units**2, rtol=1e-12)
+    inverse, theta, growth = exact(X, y, parts.prior)
+    np.testing.assert_allclose(parts.inverse, inverse, rtol=1e-9, atol=1e-12 * np.abs(inverse).max())
+    np.testing.assert_allclose(parts.mean, theta, rtol=1e-9, atol=1e-12)
+    assert parts.information[0] == pytest.approx(growth, rel=1e-9)
+
+
+def test_history_keeps_a_root_and_counts_arms() -> None:
+    X, y = observations(3, 40)
+    state, root, pulls = new_ridge(3, 1.0), np.zeros((3, 3)), np.zeros(4, np.int64)
+    for t, (x, reward) in enumerate(zip(X, y.tolist(), strict=True)):
+        _core.learn_history(state, root, pulls, t % 5 - 1, x, reward)
+    assert pulls.tolist() == [8, 8, 8, 8]
+    np.testing.assert_allclose(root.T @ root, X.T @ X, rtol=1e-10, atol=1e-10)
+
+
+def test_posterior_keeps_mean_and_squared_deviations_of_rewards() -> None:
+    X, y = observations(3, 40)
+    state, root, rewards = new_ridge(3, 1.0), np.eye(3), np.zeros(3)
+    for x, reward in zip(X, y.tolist(), strict=True):
+        _core.learn_posterior(state, root, rewards, x, reward)
+    assert rewards.tolist() == pytest.approx([40.0, y.mean(), np.square(y - y.mean()).sum()])
+    np.testing.assert_allclose(root.T @ root, np.eye(3) + X.T @ X, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5, 17, 40])
+def test_products_factors_and_inverses_are_those_of_numpy(dim: int) -> None:
+    rng = np.random.default_rng(dim)
+    rows, vector = rng.standard_normal((dim + 3, dim)), rng.standard_normal(dim)
+    matrix, state = rows.T @ rows + np.eye(dim), new_ridge(dim, 2.0)
+    R, inverse = _core.cholesky(matrix), _core.invert(matrix)
+    np.testing.assert_allclose(R, np.linalg.cholesky(matrix).T, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-8, atol=1e-11)
+    np.testing.assert_allclose(_core.multiply(matrix, vector), matrix @ vector, rtol=1e-10, atol=1e-12)
+    assert _core.cholesky(-matrix) is None
+    assert _core.invert(-matrix) is None
+    _core.rotate(R, vector)
+    np.testing.assert_allclose(R.T @ R, matrix + np.outer(vector, vector), rtol=1e-10, atol=1e-10)
+    total, weights = vector.copy(), rng.standard_normal(dim + 3)
+    _core.add_rows(total, rows, weights)
+    np.testing.assert_allclose(total, vector + weights @ rows, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(_core.shift_mean(state, vector), 0.5 * vector)
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        ({"state": np.zeros((10, 2))}, "state"),
+        ({"state": np.zeros((15, 0))}, "state"),
+        ({"x": np.zeros(3)}, "x"),
+        ({"sums": np.zeros((5, 4))}, "sums"),
+        ({"sums": np.zeros((4, 0))}, "sums"),
+        ({"z": np.zeros(3)}, "z"),
+        ({"origin": np.zeros(2)}, "origin"),
+        ({"root": np.zeros((2, 3))}, "root"),
+        ({"scales": np.zeros((5, 2))}, "scales"),
+        ({"state": new_ridge(2, 1.0, 0.1)}, "fresh"),
+    ],
+)
+def test_a_bad_call_names_its_argument(change: dict[str, np.ndarray], argument: str) -> None:
+    good = {"state": new_ridge(2, 1.0), "sums": np.zeros((4, 4)), "x": np.zeros(2), "y": 1.0, "z": np.zeros(4)}
+    with pytest.raises(ValueError, match=f"argument `{argument}`"):
+        _core.learn_members(**(good | change))
+
+
+@pytest.mark.parametrize("member", [-1, 4, 1 << 40])
+def test_a_member_that_is_not_there_is_refused(member: int) -> None:
+    with pytest.raises(ValueError, match="argument `member`"):
+        _core.member_theta(new_ridge(2, 1.0), np.zeros((4, 4)), 1.0, member)
+
+
+def test_an_arm_that_is_not_there_is_refused() -> None:
+    for arm in (-2, 3):
+        with pytest.raises(ValueError, match="argument `arm`"):
+            _core.learn_history(new_ridge(2, 1.0), np.zeros((2, 2)), np.zeros(3, np.int64), arm, np.zeros(2), 1.0)
+
+
+def test_arrays_of_another_dtype_or_layout_are_refused() -> None:
+    for state in (new_ridge(2, 1.0).astype(np.float32), np.asfortranarray(new_ridge(2, 1.0)), [1.0, 2.0]):
+        with pytest.raises(TypeError):
+            _core.learn_ridge(state, np.zeros(2), 1.0)
