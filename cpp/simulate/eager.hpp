@@ -109,12 +109,12 @@ class MemberScores {
     return best;
   }
 
+  Matrix scores() { return {buffer.data(), rows, size}; }  // [K + W, m]
+
  private:
   const FiniteProblem& problem;
   std::size_t rows, size;
   Buffer<double> buffer, surprise, weights;
-
-  Matrix scores() { return {buffer.data(), rows, size}; }
 };
 
 /// Algorithm 1, with a row of Z drawn each round.

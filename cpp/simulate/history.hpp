@@ -5,6 +5,7 @@
 
 #include "fresh.hpp"
 #include "perturbations.hpp"
+#include "simulate/contextual.hpp"
 #include "simulate/rounds.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -115,6 +116,22 @@ inline void summed_history(const FiniteProblem& problem, RunState& run, const Rn
     add_some_rows(total, problem.features, {which.data(), count}, sums.data());
     perturb_estimate(run, total, inflation(options.factor, run, t), theta);
     pull(problem, run, t, greedy_arm(problem, run, theta), rngs.noise);
+  }
+}
+
+/// `gaussian_history` on arms that change every round, or on the unit ball.
+inline void moving_history(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  const std::size_t d = problem.theta.size();
+  RootedHistory history(run, options);
+  ContextualRound round(problem, run);
+  Buffer<double> room(d, Fill::none);
+  const Vector total{room.data(), d};
+  for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
+    round.offer(problem, rngs.context);
+    history.draw(total, rngs.perturbation);
+    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta());
+    play(problem, run, round, t, rngs.noise);
+    history.add(round.x());
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "information.hpp"
+#include "simulate/eager.hpp"
 #include "simulate/history.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -9,6 +10,28 @@ namespace ensample::ENSAMPLE_LEVEL {
 /// Draw one of a pair of arms.
 inline std::size_t draw_arm(const ArmPair& pair, Generator rng) {
   return rng.uniform() < pair.share ? pair.first : pair.second;
+}
+
+/// Members as in Algorithm 1, all kept up to date; each round plays one of the two arms of `best_pair`: O(K m + K^2).
+inline void informed_ensemble(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  const std::size_t arms = problem.by_coordinate.columns, m = static_cast<std::size_t>(options.size);
+  MemberSums members(run, rngs, options);
+  const std::int64_t first = begin(problem, run, rngs.noise);
+  members.perturb_prescribed(problem, run, first);
+  MemberScores scores(problem, m);
+  GapsAndGains found(arms, m);
+  scores.compute(run, members, inflation(options.factor, run, first));
+  for (std::int64_t t = first; t < horizon_of(run) && !is_stopped(run); ++t) {
+    found.compute(scores.scores().between(0, arms));
+    const std::size_t arm = draw_arm(best_pair(found.gaps, found.gains, found.means), rngs.member);
+    const double y = pull(problem, run, t, arm, rngs.noise);
+    members.perturb(run, problem.features[arm]);
+    const double factor = inflation(options.factor, run, t);
+    if (recomputation_is_due(run, t) || is_replaced(run))
+      scores.compute(run, members, factor);
+    else
+      scores.update(run, arm, y, factor, members.z());
+  }
 }
 
 /// Members are drawn anew each round, and one of the two arms of `best_pair` is played: O(m d^2 + K m d + K^2).

@@ -18,6 +18,7 @@ KERNELS = [
     "epsilon_greedy",
     "gaussian_history",
     "informed_by_fresh_members",
+    "informed_ensemble",
     "kveton_phe",
     "lazy_ensemble",
     "linucb",

@@ -10,7 +10,7 @@ import ensample as es
 from core.test_recipes import staged_arm
 from ensample import _core
 from ensample.inflation import Inflation
-from ensample.problems.arrays import FiniteProblem
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.simulation.options import Law
 from ensample.simulation.state import Rngs, RunState, Size, new_state
 from naive import relatives
@@ -325,6 +325,63 @@ def test_informed_by_fresh_members(seed: int) -> None:
     twin = Twin(seed)
     options = {"size": size, "initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
     compare("informed_by_fresh_members", options, twin, twin.play(choose), seed)
+
+
+@SEEDS
+def test_informed_ensemble(seed: int) -> None:
+    size = 8
+    twin = Twin(seed)
+    S = 0.4 * twin.rngs.perturbation.standard_normal((size, DIM))
+    prescribed = sorted([*WARMUP, *OPENING])  # their perturbations are drawn after them, arm by arm
+
+    def learn(twin: Twin, arm: int, y: float) -> None:
+        after = len(twin.seen) - len(prescribed)
+        for each in [] if after < 0 else prescribed if after == 0 else [arm]:
+            S[:] += np.outer(0.5 * twin.rngs.perturbation.standard_normal(size), twin.X[each])
+
+    def choose(twin: Twin, t: int) -> int:
+        thetas = np.array([perturbed(twin, sums, 1.0) for sums in S])
+        gaps, gains = relatives.gaps_and_gains(twin.X, thetas)
+        first, second, share = _core.best_pair(gaps, gains, twin.X @ thetas.mean(axis=0))
+        return first if twin.rngs.member.random() < share else second
+
+    options = {"size": size, "initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
+    compare("informed_ensemble", options, twin, twin.play(choose, learn), seed)
+
+
+@SEEDS
+@pytest.mark.parametrize("offered", [0, 5])
+def test_history_on_moving_arms(seed: int, offered: int) -> None:
+    truth, rounds = np.random.default_rng(2).standard_normal(DIM), 200
+    problem = ContextualProblem(truth, offered, 0, 0.5, 0.5)
+    state = new_state(Size.of(problem, DIM), LAM, np.arange(1, rounds + 1), np.zeros(1, np.int64))
+    options = {"initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
+    _core.simulate("moving_history", problem, state, generators(seed), options)
+
+    rngs, V, G, b, regret = generators(seed), LAM * np.eye(DIM), np.zeros((DIM, DIM)), np.zeros(DIM), [0.0]
+    for _ in range(rounds):
+        X = rngs.context.standard_normal((offered, DIM))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        total = 0.4 * rngs.perturbation.standard_normal(DIM)
+        total += root_of(G).T @ (0.5 * rngs.perturbation.standard_normal(DIM))
+        theta = np.linalg.solve(V, b + total)
+        x = X[np.argmax(X @ theta)] if offered else theta / np.linalg.norm(theta)
+        best = (X @ truth).max() if offered else np.linalg.norm(truth)
+        y = x @ truth + 0.5 * rngs.noise.standard_normal()
+        V, G, b = V + np.outer(x, x), G + np.outer(x, x), b + y * x
+        regret.append(regret[-1] + best - x @ truth)
+    np.testing.assert_allclose(state.regret, regret[1:], rtol=1e-7)
+    np.testing.assert_allclose(state.mean, np.linalg.solve(V, b), rtol=1e-7)
+
+
+def root_of(G: np.ndarray) -> np.ndarray:
+    """Return the upper triangular R with R'R = G and no negative pivot, which may be singular."""
+    R = np.zeros_like(G)
+    for i in range(len(G)):
+        row = G[i] - R[:i, i] @ R[:i]
+        if row[i] > 1e-12:
+            R[i, i:] = row[i:] / np.sqrt(row[i])
+    return R
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from ensample.policies.kveton_phe import independent_rows
 from ensample.policies.multiplier_bootstrap import MultiplierBootstrap
 from ensample.policies.recipe import Recipe
 from ensample.policies.sup_linucb import SupLinUCB
-from ensample.problems.arrays import FiniteProblem
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.randomness import RunGenerators
 from ensample.simulation.dispatch import Evaluation, run, simulates
 from ensample.simulation.options import (
@@ -31,6 +31,7 @@ from ensample.simulation.options import (
     ensemble_options,
     factor_of,
     law_options,
+    no_constant,
     remembers_all,
     unknown_laws,
     unknown_parts,
@@ -117,11 +118,56 @@ def fresh_members(recipe: EnsembleSampling, problem: FiniteProblem, state: RunSt
     run("gaussian_history", problem, state, drawn, **options)
 
 
-def keeps_members(recipe: InformationDirected) -> str:
-    return unknown_parts(recipe) or why_not_fresh(recipe)
+# The same on arms that change every round, or the ball
 
 
-@simulates(InformationDirected, FiniteProblem, Evaluation.EAGER, unless=keeps_members)
+def no_moving_history(recipe: PerturbedHistory) -> str:
+    """Without standing arms only Gaussian sums can be drawn."""
+    gaussian = type(recipe.reward_law) is Gaussian
+    return (
+        remembers_all(recipe)
+        or unknown_laws(recipe)
+        or ("" if gaussian else f"without standing arms {recipe.reward_law!r} has no sums to draw")
+    )
+
+
+@simulates(PerturbedHistory, ContextualProblem, Evaluation.EAGER, unless=no_moving_history)
+def moving_perturbed_history(
+    recipe: PerturbedHistory, problem: ContextualProblem, state: RunState, rngs: RunGenerators
+) -> None:
+    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+    run("moving_history", problem, state, drawn, **law_options(recipe), factor=factor_of(recipe))
+
+
+def is_adaptive(recipe: ThompsonSampling) -> str:
+    return remembers_all(recipe) or (
+        "kernels on moving arms do not follow the rewards' standard deviation" if recipe.adaptive else ""
+    )
+
+
+@simulates(ThompsonSampling, ContextualProblem, Evaluation.EAGER, unless=is_adaptive)
+def moving_thompson_sampling(
+    recipe: ThompsonSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators
+) -> None:
+    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+    run("moving_history", problem, state, drawn, **posterior_options(recipe))
+
+
+def not_fresh_on_moving_arms(recipe: EnsembleSampling) -> str:
+    return remembers_all(recipe) or no_constant(recipe) or why_not_fresh(recipe)
+
+
+@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=not_fresh_on_moving_arms)
+def moving_fresh_members(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
+    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+    options = {**law_options(recipe), "factor": factor_of(recipe), "ageing": recipe.ageing_rate}
+    run("moving_history", problem, state, drawn, **options)
+
+
+# Information-directed sampling: cpp/simulate/information_directed.hpp
+
+
+@simulates(InformationDirected, FiniteProblem, Evaluation.EAGER)
 def information_directed(recipe: InformationDirected, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
     kernel = "informed_by_fresh_members" if recipe.fresh else "informed_ensemble"
     drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
