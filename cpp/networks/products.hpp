@@ -16,7 +16,7 @@ inline constexpr std::size_t most_inner = 64;   // rows of the right matrix that
 #if defined(__AVX512F__)
 inline constexpr std::size_t most_chunks = 8;   // of a row in registers: what 32 of them hold, beside a product
 #elif defined(__AVX__)
-inline constexpr std::size_t most_chunks = 7 - 1;
+inline constexpr std::size_t most_chunks = 7;
 #else
 inline constexpr std::size_t most_chunks = 3;
 #endif

@@ -23,7 +23,7 @@ class Loss(ABC):
 
     @abstractmethod
     def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
-        """The rewards that outputs stand for, where rewards have this mean and spread."""
+        """Return the rewards that outputs stand for, where rewards have this mean and spread."""
 
 
 class SquaredLoss(Loss):

@@ -70,7 +70,7 @@ class NetworkState(NamedTuple):
 
     @property
     def feature_units(self) -> FloatArray:
-        """[3, d]"""
+        """Rows of `features`: [3, d]."""
         d = self.numbers.size // 4 - 1
         return self.numbers[: 3 * d].reshape(3, d)
 
@@ -171,7 +171,7 @@ class NetworkEnsemble(Model):
         return self.training.loss.rewards(outputs, *self._reward_units())
 
     def _seen(self, rows: FloatArray) -> FloatArray:
-        """Rows as networks see them. Standing arms have fixed units and are kept."""
+        """Return rows as networks see them. Standing arms have fixed units and are kept."""
         if rows is not self.rows:
             return in_units(rows, self.state.features.sizes)
         if self._seen_rows is None:
@@ -179,7 +179,7 @@ class NetworkEnsemble(Model):
         return self._seen_rows
 
     def _prior_scores(self, member: int, rows: FloatArray, seen: FloatArray) -> FloatArray:
-        """What a member's prior network says; of standing arms it says the same for ever, and that is kept."""
+        """Return the outputs of a member's prior network, which for standing arms never change and are kept."""
         assert self.prior is not None
         if rows is not self.rows:
             return self.nets.member(self.prior, member, seen)
@@ -197,7 +197,7 @@ class NetworkEnsemble(Model):
         return scores.argmax(axis=0), scores.max(axis=0)
 
     def all_scores(self, rows: FloatArray) -> FloatArray:
-        """What every member expects of every row: [K, m]."""
+        """Return what every member expects of every row: [K, m]."""
         seen = self._seen(rows)
         outputs = self.nets.outputs(self.weights[0], seen)
         if self.prior is not None:
@@ -252,7 +252,7 @@ class NetworkEnsemble(Model):
         return Calibration(sigma, spread, (sigma / spread) ** 2, None, self.count, self.state.features.sizes.copy())
 
     def fault(self) -> str | None:
-        """What no training leaves behind: squares below 0, places in memory that are not filled in order, or filled twice."""
+        """Return what no training leaves behind: squares below 0, places in memory not filled in order, or filled twice."""
         state, rounds = self.state, self.memory.rounds
         filled = min(self.count, self.memory.capacity)
         squares = (*self.weights[2:], state.features.sizes, state.features.squares, state.features.seen)
