@@ -1,7 +1,7 @@
 """Bad calls of every binding of `ensample._core`: each returns or raises TypeError or ValueError, and never faults.
 
-`python tests/core/fuzz.py --calls 1000000` calls all bindings so often in all, each in a process of its own, and says which
-call ended a process. `make sanitize` runs it on a build with the address sanitizer.
+`python tests/core/fuzz.py --calls 1000000` calls all bindings so often in all, in a process, and says which call ended it.
+`make sanitize` runs it on a build with the address sanitizer.
 """
 
 import argparse
@@ -27,6 +27,7 @@ __all__ = ["bad_arguments", "misbehaviour"]
 
 GUARD = 32  # items before and after an array that nobody may write to
 SLOW = 20.0  # seconds of a call
+MOST_FAULTS = 20
 WHOLE = [-1, 0, 1, 2, 7, 1 << 31, -(1 << 31), (1 << 62) + 1, (1 << 63) - 1, -(1 << 63), 1 << 64]
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 5e-324, 1e308, -1e308, 1e-300, 0.5]
 OTHERS = [None, True, 3, 2.5, "text", b"bytes", (), [1.0, 2.0], {}, object(), np.float64(1.0), np.array(1.0), 1j]
@@ -229,59 +230,61 @@ def table_of_makers() -> dict[str, Any]:
 # --- Very many calls --------------------------------------------------------------------------------------------------------
 
 
-def run_calls(name: str, first: int, last: int, place: Path) -> None:
-    """Make calls and write the number of each to a file before it is made."""
+def run_calls(names: list[str], first: int, last: int, place: Path) -> None:
+    """Make calls of every binding, and write the number of each to a file before it is made."""
     np.seterr(all="ignore")
-    with place.open("r+b") as file, mmap.mmap(file.fileno(), 8) as at:
-        for seed in range(first, last):
-            at[:8] = seed.to_bytes(8, "little")
-            if found := misbehaviour(name, seed, guard=not os.environ.get("ENSAMPLE_SANITIZED")):
-                print(f"{name} {seed}: {found}", flush=True)
-            if seed % 10_000 == 0:
-                gc.collect()
+    guard, started = not os.environ.get("ENSAMPLE_SANITIZED"), time.monotonic()
+    with place.open("r+b") as file, mmap.mmap(file.fileno(), 16) as at:
+        for number, name in enumerate(names):
+            for seed in range(first if number == 0 else 0, last):
+                at[:16] = number.to_bytes(8, "little") + seed.to_bytes(8, "little")
+                if found := misbehaviour(name, seed, guard):
+                    print(f"FAULT {name} {seed}: {found}", flush=True)
+                if seed % 10_000 == 0:
+                    gc.collect()
+            print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
 
 
-def fuzz_binding(name: str, first: int, last: int) -> int:
-    """Run calls in processes; go on behind each call that ends one. Return the number of faults."""
+def fuzz(names: list[str], first: int, last: int) -> int:
+    """Run calls in a process; go on behind each call that ends it. Return the number of faults."""
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder, "at")
-        while first < last:
-            place.write_bytes(first.to_bytes(8, "little"))
+        place, errors = Path(folder, "at"), Path(folder, "errors")
+        while names and faults < MOST_FAULTS:
+            place.write_bytes(bytes(8) + first.to_bytes(8, "little"))
             python = [sys.executable, *(["-S"] if sys.flags.no_site else [])]
-            asked = ["--binding", name, "--first", str(first), "--last", str(last), "--place", str(place)]
-            done = subprocess.run([*python, __file__, *asked], capture_output=True, text=True, check=False)
-            print(done.stdout, end="")
-            faults += len(done.stdout.splitlines())
-            if done.returncode == 0:
+            asked = ["--place", str(place), "--first", str(first), "--last", str(last), *names]
+            with errors.open("w") as said:
+                process = subprocess.Popen([*python, __file__, *asked], stdout=subprocess.PIPE, stderr=said, text=True)
+                for line in process.stdout or ():
+                    print(line, end="", flush=True)
+                    faults += line.startswith("FAULT")
+            code = process.wait()
+            if code == 0:
                 return faults
-            if done.returncode == 1:
-                raise RuntimeError(done.stderr)  # of this file, not of the core
-            seed = int.from_bytes(place.read_bytes(), "little")
-            print(f"{name} {seed}: the process ended with {done.returncode}\n{done.stderr[-3000:]}", flush=True)
-            faults, first = faults + 1, seed + 1
-            if faults >= 20:
-                print(f"{name}: so many faults are enough")
-                return faults
+            text, at = errors.read_text(errors="replace"), place.read_bytes()
+            number, seed = int.from_bytes(at[:8], "little"), int.from_bytes(at[8:], "little")
+            if code == 1 and "Sanitizer" not in text and "runtime error:" not in text:
+                raise RuntimeError(text)  # of this file, not of the core
+            print(f"FAULT {names[number]} {seed}: the process ended with {code}\n{text[-3000:]}", flush=True)
+            faults, names, first = faults + 1, names[number:], seed + 1
     return faults
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="of bindings; all of them if none is given")
     parser.add_argument("--calls", type=int, default=1_000_000, help="of all bindings together")
-    parser.add_argument("--binding", help="only this one")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first call")
-    parser.add_argument("--last", type=int)
-    parser.add_argument("--place", type=Path)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first call, to make a fault again")
+    parser.add_argument("--last", type=int, help="the seed after the last one")
+    parser.add_argument("--place", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    names = given.names or sorted(set(bindings()) & set(table()))
+    last = given.last or given.first + -(-given.calls // len(names))
     if given.place:
-        return run_calls(given.binding, given.first, given.last, given.place)
-    names = [given.binding] if given.binding else sorted(set(bindings()) & set(table()))
-    share, faults, started = -(-given.calls // len(names)), 0, time.monotonic()
-    for number, name in enumerate(names, 1):
-        faults += fuzz_binding(name, given.first, given.last or given.first + share)
-        print(f"{number} of {len(names)}: {name}, {share:,} calls, {time.monotonic() - started:.0f} s", flush=True)
-    print(f"{faults} faults in {share * len(names):,} calls")
+        return run_calls(names, given.first, last, given.place)
+    faults = fuzz(names, given.first, last)
+    print(f"{faults} faults in {(last - given.first) * len(names):,} calls of {len(names)} bindings")
     sys.exit(faults > 0)
 
 
