@@ -1,0 +1,283 @@
+"""Simulated runs of the compiled core against plain NumPy, and what a bad call is told."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import ensample as es
+from ensample import _core
+from ensample.inflation import Inflation
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.problems.noise import noisy_reward, spread_at
+from ensample.simulation.options import Law
+from ensample.simulation.state import Rngs, RunState, Size, new_state
+
+DIM, ARMS, ROUNDS, LAM = 3, 21, 60, 0.7
+GAUSSIAN, UNIFORM, RADEMACHER, SPHERE = (Law(kind, 1, 0.5) for kind in range(4))
+ENSEMBLE = {"stay": 1, "initial": GAUSSIAN, "reward": GAUSSIAN, "factor": Inflation(1.3)}
+
+
+def finite(noise: es.Noise | float = 0.3, **more: Any) -> FiniteProblem:
+    rng = np.random.default_rng(1)
+    arms = es.FiniteArms(rng.standard_normal((ARMS, DIM)))
+    arrays = es.LinearProblem(arms, [0.1, -0.2, 0.15], noise, **more).place()
+    assert isinstance(arrays, FiniteProblem)
+    return arrays
+
+
+def contextual(offered: int = 5) -> ContextualProblem:
+    return ContextualProblem(np.array([0.5, -0.2, 0.8]), offered, 0, 0.1, 0.4)
+
+
+def new(problem: Any, rounds: int = ROUNDS) -> RunState:
+    return new_state(Size.of(problem, DIM), LAM, np.array([rounds // 2, rounds]), np.zeros(1, np.int64))
+
+
+def generators(seed: int = 0) -> Rngs:
+    return Rngs(*(np.random.default_rng([seed, stream]) for stream in range(4)))
+
+
+def played(kernel: str, problem: Any, rounds: int = ROUNDS, **options: Any) -> RunState:
+    state = new(problem, rounds)
+    _core.simulate(kernel, problem, state, generators(), ENSEMBLE | options)
+    return state
+
+
+class Regression:
+    """V and b, solved anew each round."""
+
+    def __init__(self) -> None:
+        self.V, self.b = LAM * np.eye(DIM), np.zeros(DIM)
+        self.regret: list[float] = [0.0]
+
+    def theta(self, total: np.ndarray, factor: float = 1.3) -> np.ndarray:
+        return np.linalg.solve(self.V, self.b + factor * total)
+
+    def learn(self, x: np.ndarray, y: float, loss: float | None) -> None:
+        """Without a loss it is no round."""
+        self.V += np.outer(x, x)
+        self.b += x * y
+        if loss is not None:
+            self.regret.append(self.regret[-1] + loss)
+
+
+class Outcome(NamedTuple):
+    regret: list[float]
+    mean: np.ndarray
+
+
+def draw(law: Law, n: int, rng: np.random.Generator) -> float:
+    """The sum of n draws."""
+    if law.kind == GAUSSIAN.kind:
+        return law.scale * np.sqrt(n) * rng.standard_normal()
+    if law.kind == RADEMACHER.kind:
+        heads = rng.binomial(n, 0.5) if n > 1 else rng.random() < 0.5
+        return law.scale * (2.0 * heads - n)
+    return np.sqrt(3.0) * law.scale * sum(2.0 * rng.random() - 1.0 for _ in range(n))
+
+
+def vector(law: Law, rng: np.random.Generator) -> np.ndarray:
+    if law.kind == SPHERE.kind:
+        w = rng.standard_normal(DIM)
+        return law.scale * np.sqrt(DIM) * w / np.linalg.norm(w)
+    return np.array([draw(law, 1, rng) for _ in range(DIM)])
+
+
+def prescribed(problem: FiniteProblem, fit: Regression, rngs: Rngs) -> np.ndarray:
+    """The warm-up and the opening; returns the pulls."""
+    pulls = np.zeros(len(problem.features), np.int64)
+    for i, row in enumerate([*problem.warmup, *problem.opening]):
+        y = noisy_reward(problem.noise, problem.means[row], problem.spreads[row], rngs.noise)
+        fit.learn(problem.features[row], y, problem.best - problem.means[row] if i >= problem.warmup.size else None)
+        pulls[row] += 1
+    return pulls
+
+
+def pull(problem: FiniteProblem, fit: Regression, theta: np.ndarray, rngs: Rngs) -> int:
+    arm = int(np.argmax(problem.by_coordinate.T @ theta))
+    y = noisy_reward(problem.noise, problem.means[arm], problem.spreads[arm], rngs.noise)
+    fit.learn(problem.features[arm], y, problem.best - problem.means[arm])
+    return arm
+
+
+def eager(problem: FiniteProblem, size: int, initial: Law, reward: Law) -> Outcome:
+    fit, rngs = Regression(), generators()
+    sums = np.array([vector(initial, rngs.perturbation) for _ in range(size)])
+    pulls = prescribed(problem, fit, rngs)
+    for x, count in zip(problem.features, pulls, strict=True):
+        for _ in range(count):
+            sums += np.outer([draw(reward, 1, rngs.perturbation) for _ in range(size)], x)
+    for _ in range(problem.opening.size, ROUNDS):
+        member = int(rngs.member.random() * size)
+        arm = pull(problem, fit, fit.theta(sums[member]), rngs)
+        sums += np.outer([draw(reward, 1, rngs.perturbation) for _ in range(size)], problem.features[arm])
+    return Outcome(fit.regret, np.linalg.solve(fit.V, fit.b))
+
+
+def lazy(problem: FiniteProblem, size: int, initial: Law, reward: Law) -> Outcome:
+    """Of few members, so that they are drawn in turn; without Gaussian laws, so that there is no base."""
+    fit, rngs = Regression(), generators()
+    pulls = prescribed(problem, fit, rngs)
+    sums: dict[int, np.ndarray] = {}
+    seen: dict[int, np.ndarray] = {}
+    for _ in range(problem.opening.size, ROUNDS):
+        member = int(rngs.member.random() * size)
+        if member not in sums:
+            sums[member], seen[member] = vector(initial, rngs.perturbation), np.zeros_like(pulls)
+        for arm in np.flatnonzero(pulls - seen[member]):
+            sums[member] += draw(reward, int(pulls[arm] - seen[member][arm]), rngs.perturbation) * problem.features[arm]
+        seen[member] = pulls.copy()
+        pulls[pull(problem, fit, fit.theta(sums[member]), rngs)] += 1
+    return Outcome(fit.regret, np.linalg.solve(fit.V, fit.b))
+
+
+def check(state: RunState, outcome: Outcome) -> None:
+    np.testing.assert_allclose(state.regret, [outcome.regret[ROUNDS // 2], outcome.regret[ROUNDS]], rtol=1e-9)
+    np.testing.assert_allclose(state.mean, outcome.mean, rtol=1e-9)
+
+
+LAWS = [(UNIFORM, UNIFORM), (SPHERE, RADEMACHER), (GAUSSIAN, UNIFORM)]
+TWINS: dict[str, Callable[..., Outcome]] = {"eager_ensemble": eager, "lazy_ensemble": lazy}
+
+
+@pytest.mark.parametrize("noise", [0.3, es.RademacherNoise(0.2), es.HeteroscedasticNoise(0.1, 0.4)], ids=repr)
+@pytest.mark.parametrize(("initial", "reward"), LAWS)
+@pytest.mark.parametrize("kernel", TWINS)
+def test_an_ensemble_plays_as_its_plain_version(kernel: str, initial: Law, reward: Law, noise: es.Noise) -> None:
+    problem = finite(noise, warmup=[0, 0, 4], opening=[7, 2])
+    check(played(kernel, problem, size=7, initial=initial, reward=reward), TWINS[kernel](problem, 7, initial, reward))
+
+
+def test_an_eager_ensemble_with_gaussian_laws_plays_as_its_plain_version() -> None:
+    problem = finite()
+    check(played("eager_ensemble", problem, size=7), eager(problem, 7, GAUSSIAN, GAUSSIAN))
+
+
+def test_another_law_is_noticed() -> None:
+    problem = finite()
+    with pytest.raises(AssertionError):
+        check(played("eager_ensemble", problem, size=7), eager(problem, 7, GAUSSIAN, UNIFORM))
+
+
+@pytest.mark.parametrize("offered", [0, 5])
+def test_moving_arms_play_as_their_plain_version(offered: int) -> None:
+    problem, size = contextual(offered), 4
+    fit, rngs = Regression(), generators()
+    sums = np.array([vector(GAUSSIAN, rngs.perturbation) for _ in range(size)])
+    for _ in range(ROUNDS):
+        features = rngs.context.standard_normal((offered, DIM))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        theta = fit.theta(sums[int(rngs.member.random() * size)])
+        x = features[np.argmax(features @ theta)] if offered else theta / np.linalg.norm(theta)
+        best = (features @ problem.theta).max() if offered else np.linalg.norm(problem.theta)
+        mean = float(x @ problem.theta)
+        fit.learn(x, noisy_reward(0, mean, spread_at(mean, 0.1, 0.4), rngs.noise), best - mean)
+        sums += np.outer([draw(GAUSSIAN, 1, rngs.perturbation) for _ in range(size)], x)
+    check(played("eager_moving", problem, size=size), Outcome(fit.regret, np.linalg.solve(fit.V, fit.b)))
+
+
+KERNELS = {"lazy_ensemble": finite, "eager_ensemble": finite, "lazy_moving": contextual, "eager_moving": contextual}
+
+
+@pytest.mark.parametrize("size", [1, 5, 500])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_all_levels_give_the_same_bits(kernel: str, size: int) -> None:
+    used, outcomes = _core.level(), set()
+    try:
+        for level in _core.levels():
+            _core.use_level(level)
+            state = played(kernel, KERNELS[kernel](), 300, size=size)
+            outcomes.add((state.regret.tobytes(), state.inverse.tobytes(), state.mean.tobytes()))
+    finally:
+        _core.use_level(used)
+    assert len(outcomes) == 1
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_run_ends_when_it_is_told_to_stop(kernel: str) -> None:
+    problem = KERNELS[kernel]()
+    state = new(problem, 2**30)
+    state.stop[0] = 1
+    _core.simulate(kernel, problem, state, generators(), ENSEMBLE | {"size": 3})
+    assert np.isnan(state.regret).all() and state.counters["count"][0] == 0.0
+
+
+def counters(**more: float) -> np.ndarray:
+    values = new(finite()).counters
+    for name, value in more.items():
+        values[name] = value
+    return values
+
+
+BAD_PROBLEMS = {
+    "features": np.zeros((ARMS, DIM + 1)),
+    "means": np.zeros(ARMS - 1),
+    "spreads": np.zeros(ARMS + 1),
+    "noise": 5,
+    "best": "much",
+    "warmup": np.array([ARMS]),
+    "opening": np.array([-1]),
+    "mean_path": np.zeros((2, ARMS + 1)),
+    "best_means": np.zeros(1),
+    "period": -1,
+    "by_coordinate": np.zeros((DIM, ARMS), np.float32),
+}
+BAD_STATES = {
+    "gram": np.zeros((DIM, DIM + 1)),
+    "inverse": np.zeros((DIM, DIM))[::-1],
+    "scales": np.zeros((5, DIM)),
+    "prior": np.zeros(DIM + 1),
+    "mean": np.zeros(DIM, np.int64),
+    "pulls": np.zeros(17, np.int32),
+    "counted": np.zeros(32, np.int32),
+    "scores": np.zeros(ARMS - 1),
+    "checkpoints": np.array([9, 9]),
+    "regret": np.zeros(1),
+    "stop": np.zeros(0, np.int64),
+    "counters": counters(next_checkpoint=1),
+}
+BAD_OPTIONS = {
+    "size": 0,
+    "stay": -1,
+    "initial": Law(4, 1, 1.0),
+    "reward": SPHERE,
+    "factor": 1.0,
+    "symmetric": 1.5,
+    "redraw_growth": -1.0,
+    "basis": np.array([ARMS]),
+}
+BAD = {"problem": BAD_PROBLEMS, "state": BAD_STATES, "options": BAD_OPTIONS}
+
+
+@pytest.mark.parametrize(("argument", "field"), [(name, field) for name, fields in BAD.items() for field in fields])
+def test_a_bad_call_is_refused_by_name(argument: str, field: str) -> None:
+    problem = finite()
+    call = {"problem": problem, "state": new(problem), "options": ENSEMBLE | {"size": 3}}
+    good, bad = call[argument], BAD[argument][field]
+    call[argument] = good | {field: bad} if isinstance(good, dict) else good._replace(**{field: bad})
+    with pytest.raises((TypeError, ValueError), match="argument `"):
+        _core.simulate("lazy_ensemble", rngs=generators(), **call)
+
+
+def test_other_fields_of_counters_are_refused() -> None:
+    problem = finite()
+    state = new(problem)
+    names = state.counters.dtype.names
+    renamed = [(name if name != "growth" else "growing", state.counters.dtype[name]) for name in names]
+    with pytest.raises(ValueError, match="counters"):
+        _core.simulate("lazy_ensemble", problem, state._replace(counters=np.zeros(1, renamed)), generators(), ENSEMBLE)
+
+
+def test_a_name_that_is_not_known_is_refused() -> None:
+    problem = finite()
+    with pytest.raises(ValueError, match=r"`kernel`.*'lasy'"):
+        _core.simulate("lasy", problem, new(problem), generators(), ENSEMBLE)
+    with pytest.raises(TypeError, match=r"`options`.*`sise`"):
+        _core.simulate("lazy_ensemble", problem, new(problem), generators(), {"sise": 3})
+    with pytest.raises(ValueError, match="`rngs`"):
+        _core.simulate("lazy_ensemble", problem, new(problem), generators()._replace(member=None), ENSEMBLE)
+    with pytest.raises(ValueError, match="`mean_path`"):
+        moving = problem._replace(mean_path=np.zeros((2, ARMS)), best_means=np.zeros(2), period=ROUNDS // 2 - 1)
+        _core.simulate("lazy_ensemble", moving, new(problem), generators(), ENSEMBLE)
