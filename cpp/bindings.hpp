@@ -81,6 +81,12 @@ inline void require(bool condition, const char* name, const char* expected) {
   throw nb::python_error();
 }
 
+/// Require a count of pulls that one more can be added to; arm -1 is none.
+inline void require_count(const Array1<std::int64_t>& pulls, std::int64_t arm) {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  require(arm < 0 || (pulls.data[arm] >= 0 && pulls.data[arm] < most), "pulls", "counts from 0 to 2^62");
+}
+
 /// A new array, whose items are not set. `object` is what Python gets.
 template <class T, int N>
 struct NewArray {

@@ -48,6 +48,7 @@ void learn_history(State state, Array2<double> root, Array1<std::int64_t> pulls,
   const std::size_t d = dim_of_state(state);
   check_square(root, d, "root");
   require(arm >= -1 && arm < static_cast<std::int64_t>(pulls.shape[0]), "arm", "-1 or the number of an arm in `pulls`");
+  require_count(pulls, arm);
   const auto observed = observation_of(x, y, {}, d);
   const auto learning = learning_of(scales, d, strength, sizes_given, intercept);
   KernelScope scope;

@@ -140,6 +140,7 @@ void learn_replicates(State state, Array3<double> grams, Array2<double> targets,
   require_stack(grams, "grams", targets.shape[0], d);
   require(weights.shape[0] == targets.shape[0] && weights.shape[1] == 3, "weights", "three for each replicate");
   check_arm(arm, pulls.shape[0], 0);
+  require_count(pulls, arm);
   const auto observed = observation_of(x, y, {}, d);
   KernelScope scope;
   kernels->recipes.learn_replicates(view_of(state), {stack_of(grams), view_of(targets)}, view_of(weights), pseudo,
@@ -161,6 +162,7 @@ void learn_directions(State state, Array2<double> directions, Floats1 x, double 
 void learn_pull(State state, Array1<std::int64_t> pulls, std::int64_t arm, Floats1 x, double y) {
   const std::size_t d = dim_of_state(state);
   check_arm(arm, pulls.shape[0], -1);
+  require_count(pulls, arm);
   const auto observed = observation_of(x, y, {}, d);
   KernelScope scope;
   kernels->recipes.learn_pull(view_of(state), span_of(pulls), arm, observed);
