@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from ensample import _core
 from ensample.arms import Arms, Offer
-from ensample.kernels.pseudo_rewards import unplayed
 from ensample.models import DrawnModel, GeneralizedLinear, LinearModel
 from ensample.models.exact import ExactFit, Seen, fitted, root_of
 from ensample.models.streamed import Streamed
@@ -162,8 +161,8 @@ class PseudoClicks(ExactDraw):
         self.a, self.basis = a, basis
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
-        arm = unplayed(self.basis, self.arm_counts.astype(np.int64), member)
-        return (arm, self.rows[arm]) if arm >= 0 else super().best(member, offer)
+        arm = _core.unplayed(self.basis, self.arm_counts.astype(np.int64), member)
+        return super().best(member, offer) if arm is None else (arm, self.rows[arm])
 
     def drawn(self, rng: Generator) -> FloatArray:
         rows, counts, totals = self.centre.seen
