@@ -53,4 +53,16 @@ inline void fresh_stream(const FiniteProblem& problem, RunState& run, const Rngs
   }
 }
 
+/// The same on arms that change every round, or on the unit ball.
+inline void fresh_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  FreshStream members(run, options.ageing);
+  ContextualRound round(problem, run);
+  for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
+    round.offer(problem, rngs.context);
+    perturb_estimate(run, members.draw(rngs.perturbation), options.scale, round.theta());
+    const double w = play_weighted(problem, run, round, static_cast<Link>(options.link), t, rngs.noise);
+    members.add(round.x(), w);
+  }
+}
+
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -7,6 +7,7 @@
 
 #include "newton.hpp"
 #include "pseudo_rewards.hpp"
+#include "simulate/greedy.hpp"
 #include "simulate/stream_rounds.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -92,9 +93,9 @@ class NewtonRounds {
     }
   }
 
-  /// The greedy arm or, with probability epsilon or decay / (decay + seen), any.
+  /// Return the greedy arm or, now and then, any.
   std::size_t explore(std::int64_t seen) {
-    const double chance = options.decay == 0.0 ? options.epsilon : options.decay / (options.decay + static_cast<double>(seen));
+    const double chance = exploration(options.epsilon, options.decay, seen);
     if (chance > 0.0 && rngs.member.uniform() < chance)
       return static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(problem.by_coordinate.columns));
     return greedy_arm(problem, run, all_of(centre));

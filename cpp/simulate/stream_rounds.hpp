@@ -1,9 +1,10 @@
-// One round of a simulated generalised linear model that learns by the stream fit (stream.hpp), on finitely many arms.
+// One round of a simulated generalised linear model that learns by the stream fit (stream.hpp).
 //
-// V is prior + sum_k c_k x_k x_k' with c_k the sum of the weights of arm k's observations, from which it can be had again at any
+// On finitely many arms V is prior + sum_k c_k x_k x_k' with c_k the sum of the weights of arm k's observations, from which it can be had again at any
 // time.
 #pragma once
 
+#include "simulate/contextual.hpp"
 #include "simulate/rounds.hpp"
 #include "stream.hpp"
 
@@ -72,5 +73,16 @@ struct StreamRounds {
     ENSAMPLE_LEVEL::recompute(run, gram);
   }
 };
+
+/// Play the best x for the model that acts in round t, on arms that change, and learn from it; return the weight.
+inline double play_weighted(const ContextualProblem& problem, RunState& run, ContextualRound& round, Link link, std::int64_t t,
+                            Generator rng) {
+  const double best = round.choose(problem, run), mean = mean_of(problem, round.x());
+  const double w = observe_weighted(run, link, round.x(), draw_reward(problem, mean, rng));
+  add_outer(round.gram(), w, round.x(), round.x());
+  if (recomputation_is_due(run, t)) recompute(run, round.gram());
+  note_regret(run, t, mean_at(problem.link, best) - mean);
+  return w;
+}
 
 }  // namespace ensample::ENSAMPLE_LEVEL

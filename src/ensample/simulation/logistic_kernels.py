@@ -20,7 +20,7 @@ from ensample.policies import (
 )
 from ensample.policies.generalized import EXACT
 from ensample.policies.kveton_phe import independent_rows
-from ensample.problems.arrays import FiniteProblem
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.randomness import RunGenerators
 from ensample.simulation.dispatch import Evaluation, run, simulates
 from ensample.simulation.options import ensemble_options, looks_at_all, remembers_all, why_not_fresh, why_not_stored
@@ -53,8 +53,14 @@ def not_fresh(recipe: EnsembleSampling) -> str:
 
 
 def stream_options(recipe: EnsembleSampling) -> dict[str, Any]:
+    """Return the options of both kinds of members."""
     assert isinstance(recipe.model, Logistic)
     return {"link": recipe.model.code, "scale": recipe.unit_scale}
+
+
+def stored_options(recipe: EnsembleSampling) -> dict[str, Any]:
+    told = ensemble_options(recipe)
+    return {"size": told["size"], "stay": told["stay"], **stream_options(recipe)}
 
 
 def has_base(problem: FiniteProblem, state: RunState) -> bool:
@@ -66,15 +72,26 @@ def has_base(problem: FiniteProblem, state: RunState) -> bool:
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=not_stored, model=Logistic)
 def lazy_stream(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn, told = Rngs(rngs.noise, rngs.member, rngs.perturbation), ensemble_options(recipe)
-    told = {"size": told["size"], "stay": told["stay"], "from_base": has_base(problem, state), **stream_options(recipe)}
-    run("lazy_stream", problem, state, drawn, **told)
+    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    run("lazy_stream", problem, state, drawn, from_base=has_base(problem, state), **stored_options(recipe))
+
+
+@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=not_stored, model=Logistic)
+def lazy_moving_stream(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
+    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
+    run("lazy_moving_stream", problem, state, drawn, **stored_options(recipe))
 
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=not_fresh, model=Logistic)
 def fresh_stream(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
     drawn = Rngs(rngs.noise, perturbation=rngs.perturbation)
     run("fresh_stream", problem, state, drawn, ageing=recipe.ageing_rate, **stream_options(recipe))
+
+
+@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=not_fresh, model=Logistic)
+def fresh_moving_stream(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
+    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+    run("fresh_moving_stream", problem, state, drawn, ageing=recipe.ageing_rate, **stream_options(recipe))
 
 
 # The exact fit: cpp/simulate/newton_rounds.hpp
