@@ -12,7 +12,7 @@ inline void copy_values(ConstVector from, Vector to) { std::memcpy(to.data(), fr
 /// total = sum_i weights[i] rows[i], row after row, added to what there is if Keep.
 template <bool Keep>
 void weigh_rows(Vector total, ConstMatrix rows, ConstVector weights) {
-  for_each_column_tile<32>(total.size(), [&]<int N>(std::size_t start) {
+  for_each_column_tile<32>(total.size(), [&]<int N>(std::size_t start) __attribute__((always_inline)) {
     auto tile = Keep ? SimdVector<N>::load(&total[start]) : SimdVector<N>::of(0.0);
     const double* row = rows.data + start;
     for (const double weight : weights) {
@@ -27,7 +27,7 @@ inline void sum_rows(Vector total, ConstMatrix rows, ConstVector weights) { weig
 
 /// total += sum_i weights[i] rows[which[i]].
 inline void add_some_rows(Vector total, ConstMatrix rows, std::span<const std::int64_t> which, const double* weights) {
-  for_each_column_tile<16>(total.size(), [&]<int N>(std::size_t start) {
+  for_each_column_tile<16>(total.size(), [&]<int N>(std::size_t start) __attribute__((always_inline)) {
     auto tile = SimdVector<N>::load(&total[start]);
     for (std::size_t i = 0; i < which.size(); ++i)
       tile += weights[i] * SimdVector<N>::load(rows.data + which[i] * rows.columns + start);
@@ -51,7 +51,7 @@ inline void add_outer(Matrix matrix, double weight, ConstVector left, ConstVecto
     for (std::size_t i = 0; i < left.size(); ++i) axpy(matrix[i], weight * left[i], right);
     return;
   }
-  for_each_column_tile<16>(right.size(), [&]<int N>(std::size_t start) {
+  for_each_column_tile<16>(right.size(), [&]<int N>(std::size_t start) __attribute__((always_inline)) {
     const auto tile = SimdVector<N>::load(&right[start]);
     for (std::size_t i = 0; i < left.size(); ++i) {
       double* place = matrix.data + i * matrix.columns + start;
@@ -75,11 +75,18 @@ inline void add_two(Vector total, double a, ConstVector x, double b, ConstVector
   for (std::size_t k = 0; k < total.size(); ++k) total[k] = (total[k] + a * x[k]) + b * y[k];
 }
 
-/// Return true if one of 8 scores is the given one. Without a branch, which the compiler turns into vector comparisons.
+/// Return true if one of 8 scores is the given one. By hand: compilers compare one after the other.
 inline bool has_equal(const double* scores, double value) {
+#if defined(__AVX__)
+  const auto wanted = _mm256_set1_pd(value);
+  const auto low = _mm256_cmp_pd(_mm256_loadu_pd(scores), wanted, _CMP_EQ_OQ);
+  const auto high = _mm256_cmp_pd(_mm256_loadu_pd(scores + 4), wanted, _CMP_EQ_OQ);
+  return _mm256_movemask_pd(_mm256_or_pd(low, high)) != 0;
+#else
   std::int64_t equal = 0;
   for (int i = 0; i < 8; ++i) equal |= -static_cast<std::int64_t>(scores[i] == value);
   return equal != 0;
+#endif
 }
 
 /// Index of the largest score, the lowest on ties: find the maximum first, then its place.

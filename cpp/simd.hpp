@@ -100,7 +100,7 @@ struct SimdVector<N, true> {
 /// Call body<N>(start) for tiles of N columns that cover `width`: up to 3 single columns, then 4, 8 ... and the widest (2 or
 /// more) repeatedly.
 template <int Widest, class Body>
-void for_each_column_tile(std::size_t width, Body&& body) {
+[[gnu::always_inline]] inline void for_each_column_tile(std::size_t width, Body&& body) {
   std::size_t start = width % 4;
   for (std::size_t k = 0; k < start; ++k) body.template operator()<1>(k);
   if constexpr (Widest > 4) {
