@@ -13,7 +13,6 @@ from ensample.policies.recipe import Recipe
 from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
 from ensample.problems.arrays import ContextualProblem, FiniteProblem, with_constant
 from ensample.randomness import RunGenerators
-from ensample.simulation import algorithms as algorithms  # those that the core does not have yet
 from ensample.simulation import kernels as kernels  # which fills KERNELS
 from ensample.simulation import logistic_kernels as logistic_kernels
 from ensample.simulation import recipes as recipes
