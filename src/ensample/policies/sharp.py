@@ -7,7 +7,7 @@ from typing import Self
 from ensample.arms import Arms
 from ensample.checks import instance, number
 from ensample.errors import AssumptionError
-from ensample.kernels.inflation import Inflation
+from ensample.inflation import Inflation
 from ensample.models import LinearEnsemble
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address

@@ -12,7 +12,7 @@ from ensample.arms import Arms
 from ensample.calibration import AUTO
 from ensample.checks import boolean, instance
 from ensample.errors import InvalidArgument
-from ensample.kernels.inflation import Inflation
+from ensample.inflation import Inflation
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian
 from ensample.policies.generalized import EXACT, Laplace, StreamPosterior
