@@ -193,12 +193,13 @@ nb::object theta_of_directions(State state, Floats2 directions, Floats1 weights)
 nb::object theta_of_pseudo_rewards(State state, Floats2 rows, Array1<const std::int64_t> pulls, double a, double lam,
                                    nb::handle rng) {
   constexpr double most_tosses = 1e18;
+  constexpr auto most_pulls = static_cast<std::int64_t>(most_tosses);
   const std::size_t d = dim_of_state(state);
   require(rows.shape[1] == d, "rows", "a column for each feature of the state");
   require(pulls.shape[0] == rows.shape[0], "pulls", "one number for each of `rows`");
   require(a > 0.0 && a <= 1e6, "a", "a number above 0, at most 1e6");
   for (const auto count : span_of(pulls))
-    require(count >= 0 && a * static_cast<double>(count) <= most_tosses, "pulls", "counts of arms");
+    require(count >= 0 && count <= most_pulls && a * static_cast<double>(count) <= most_tosses, "pulls", "counts of arms");
   const Generator generator = generator_of(rng);
   require(generator.bits != nullptr, "rng", "a numpy.random.Generator");
   NewArray<double, 1> theta(d);
