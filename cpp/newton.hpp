@@ -11,12 +11,17 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// H = diag(prior) + sum_k n_k slopes_k x_k x_k'.
+/// H = diag(prior) + sum_k n_k slopes_k x_k x_k', a row of H after the other: sums stay in registers.
 inline void set_hessian(const Loss& loss, ConstVector slopes, Matrix hessian) {
-  std::fill_n(hessian.data, hessian.rows * hessian.columns, 0.0);
-  for (std::size_t k = 0; k < loss.rows.rows; ++k)
-    if (loss.counts[k] > 0.0) add_outer(hessian, loss.counts[k] * slopes[k], loss.rows[k], loss.rows[k]);
-  for (std::size_t i = 0; i < loss.prior.size(); ++i) hessian(i, i) += loss.prior[i];
+  const std::size_t n = loss.rows.rows, d = hessian.rows;
+  Buffer<double> buffer(2 * n, Fill::none);
+  const Vector weights{buffer.data(), n}, of_row{buffer.data() + n, n};
+  for (std::size_t k = 0; k < n; ++k) weights[k] = loss.counts[k] > 0.0 ? loss.counts[k] * slopes[k] : 0.0;
+  for (std::size_t i = 0; i < d; ++i) {
+    for (std::size_t k = 0; k < n; ++k) of_row[k] = weights[k] * loss.rows(k, i);
+    sum_rows(hessian[i], loss.rows, of_row);
+    hessian(i, i) += loss.prior[i];
+  }
 }
 
 /// Write -H^-1 gradient at theta, given A' and A'' there, to `step`; return its length in the norm of H, infinite if H is
