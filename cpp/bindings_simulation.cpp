@@ -71,7 +71,9 @@ RunCounters& counters_of(nb::handle value) {
                 reinterpret_cast<PyArray_Descr*>(nb::object(found[0]).ptr())->type_num == field.type,
             "counters", wanted);
   }
-  return *static_cast<RunCounters*>(PyArray_DATA(array));
+  void* data = PyArray_DATA(array);  // a packed dtype counts as aligned wherever it is
+  require(reinterpret_cast<std::uintptr_t>(data) % alignof(RunCounters) == 0, "counters", "memory aligned to 8 bytes");
+  return *static_cast<RunCounters*>(data);
 }
 
 RunState run_state(const Fields& f) {
