@@ -34,7 +34,10 @@ struct Int16Vector {
   }
   static Int16Vector of(std::uint16_t value) { return {Int16Vector<N / 2>::of(value), Int16Vector<N / 2>::of(value)}; }
   void store(std::int16_t* to) const { low.store(to), high.store(to + N / 2); }
-  Int16Vector bits(int first, std::uint16_t mask) const { return {low.bits(first, mask), high.bits(first, mask)}; }
+  template <int first>
+  Int16Vector code() const {
+    return {low.template code<first>(), high.template code<first>()};
+  }
   std::int16_t max() const { return larger(low, high).max(); }
 
   friend Int16Vector operator+(const Int16Vector& a, const Int16Vector& b) { return {a.low + b.low, a.high + b.high}; }
@@ -59,8 +62,12 @@ struct Int16Vector<N, true> {
   static Int16Vector of(std::uint16_t value) { return {Words{} + value}; }
   void store(std::int16_t* to) const { std::memcpy(to, &words, sizeof words); }
 
-  /// (word >> first) & mask.
-  Int16Vector bits(int first, std::uint16_t mask) const { return {(words >> first) & mask}; }
+  /// Bits `first` to `first + 3` of each word.
+  template <int first>
+  Int16Vector code() const {
+    if constexpr (first == 12) return {words >> 12};
+    return {(words >> first) & std::uint16_t{15}};
+  }
 
   /// The larger half again and again; element by element it took a third of a search.
   std::int16_t max() const {

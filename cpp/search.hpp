@@ -240,8 +240,8 @@ struct TileBounds {
     for (std::size_t pair = 0; pair < weights.size() / 2; ++pair) {
       const auto words = TileSums::load(codes + pair * search_tile);
       const std::uint16_t first = weights[2 * pair], second = weights[2 * pair + 1];
-      low = low + words.bits(0, 15) * first + words.bits(4, 15) * second;
-      high = high + words.bits(8, 15) * first + words.bits(12, 15) * second;
+      low = low + words.code<0>() * first + words.code<4>() * second;
+      high = high + words.code<8>() * first + words.code<12>() * second;
     }
   }
   std::int16_t max() const { return larger(low, high).max(); }
@@ -280,10 +280,11 @@ inline Best find_best(const EncodedArms& arms, ConstVector theta, SearchBuffers&
   }
   best.arm = first * search_tile;
   scan(arms.rows, theta, first * search_tile, arms.end_of(first), best);
+  double least = (best.score - bounds.offset) / bounds.unit;
   for (std::size_t tile = 0; tile < arms.tiles(); ++tile) {
-    const double least = (best.score - bounds.offset) / bounds.unit;
-    if (buffers.tops[tile] >= least && tile != first)
-      score_candidates(arms, theta, tile, bounds_of(tile), least, best);
+    if (buffers.tops[tile] < least || tile == first) continue;
+    score_candidates(arms, theta, tile, bounds_of(tile), least, best);
+    least = (best.score - bounds.offset) / bounds.unit;
   }
   return best;
 }
