@@ -10,17 +10,16 @@ OLDEST ?= $(shell for p in $(BIN)/python python3.11 python3; do \
 	$$p -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null && echo $$p && break; done)
 LOWEST := build/lowest
 ATTACKS = $(shell grep -rl --include='test_*.py' 'from attempts import' tests)
-ALL_BUT_ONE = $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 1 ? n - 1 : 1)))
 EXTRAS ?= dev
 comma := ,
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile --constraint constraints.txt
 CORE := CMakeLists.txt $(wildcard cmake/* cpp/*.hpp cpp/*.cpp cpp/*/*.hpp)
 COMPILER := $(firstword $(foreach name,$(CXX) c++ g++ clang++,$(shell command -v $(name))))
 
-unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start here: what one has compiled, the next one finds
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start here: each finds the bytecode of those before it
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve-demo test test-lowest wheel attack lint format bench docs site clean warm
+.PHONY: help run serve-demo build test test-lowest wheel attack lint format bench docs site clean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,12 +28,11 @@ run: .venv/runs  ## race the policies, then an experiment on real data and what 
 	$(BIN)/ensample race
 	$(BIN)/ensample demo
 
-test: .venv/compiles  ## linters, types, import rules, doctests and all tests
-	$(MAKE) --jobs 3 warm lint .venv/imported  # kernels compile while the rest is fetched
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
+build: .venv/develops  ## compile the core again after a change in cpp/: only the files that changed
 
-warm: .venv/compiles  # so that no test waits for a compiler
-	$(BIN)/ensample warm-up --processes $(ALL_BUT_ONE)  # pip has the other core
+test: .venv/develops  ## linters, types, import rules, doctests and all tests
+	$(MAKE) --jobs 2 lint .venv/imported
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 3 --dist worksteal  # for two cores: many tests wait for others' processes
 
 .venv/imported: .venv/develops  # all that tests import, in one process: the others find its bytecode
 	@$(BIN)/pytest --collect-only --quiet >/dev/null || true  # what is wrong is said when they run
@@ -126,13 +124,9 @@ TOOLCHAIN = PATH=$(CURDIR)/$(BIN):$$PATH $(if $(COMPILER),,CMAKE_TOOLCHAIN_FILE=
 	ZIG=$$($(BIN)/python -c 'import ziglang; print(ziglang.__path__[0] + "/zig")'))
 INSTALL = $(TOOLCHAIN) $(PIP) --no-build-isolation --editable
 
-.venv/compiles: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
-	$(INSTALL) .
-	@touch $@
-
 .venv/runs: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
 	$(INSTALL) '.[lab]'
-	@touch $@ .venv/compiles
+	@touch $@
 
 .venv/serves: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
 	$(INSTALL) '.[serve]'
@@ -144,4 +138,4 @@ INSTALL = $(TOOLCHAIN) $(PIP) --no-build-isolation --editable
 
 .venv/develops: .venv/builds $(CORE) pyproject.toml src/ensample/version.py
 	$(INSTALL) '.[$(EXTRAS)]'
-	@touch $@ .venv/compiles .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents)
+	@touch $@ .venv/runs .venv/serves $(if $(filter dev docs,$(subst $(comma), ,$(EXTRAS))),.venv/documents)

@@ -1,4 +1,4 @@
-"""How the whole suite is run: what takes longest is begun first, and no test compiles a kernel unseen."""
+"""How the whole suite is run: what takes longest is begun first."""
 
 import gc
 from collections.abc import Iterator
@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ensample.compiling import LISTENERS
-from ensample.kernels.interpreted import AT_ONCE
 from ensample.randomness import SEED_BITS
 
 if TYPE_CHECKING:
     from ensample.experiments.postgres_pool import PostgresPool
-
-COMPILED = "compiled"
 
 
 @pytest.fixture(autouse=True)
@@ -64,39 +60,8 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    AT_ONCE.set(True)  # tests are of machine code, whatever there is on disk; those of what Python does instead say so
     config.addinivalue_line("markers", "long: takes seconds; begun first, so that in the end no process waits for another's")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("long") is None)  # otherwise they stay in their order
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Note which kernels a test has compiled, as nobody had done so ahead."""
-
-    def note(kernel: str) -> None:
-        item.user_properties.append((COMPILED, kernel))
-
-    LISTENERS.append(note)
-    try:
-        return (yield)
-    finally:
-        if note in LISTENERS:  # a test may have listeners of its own
-            LISTENERS.remove(note)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what `ensample warm-up` does not know: each costs seconds, in every process that meets it before it is on disk."""
-    found = {
-        (value, report.nodeid.partition("[")[0])
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for name, value in getattr(report, "user_properties", ())
-        if name == COMPILED and not report.nodeid.startswith("tests/kernels/")  # which compile to see what becomes of it
-    }
-    if found:
-        terminalreporter.section("kernels that tests compiled (ensample warm-up first, or add them to simulation/tasks.py)")
-        for kernel, test in sorted(found):
-            terminalreporter.line(f"{kernel} in {test}")

@@ -1,4 +1,4 @@
-"""A process that is forked for each line it reads: what `forked` and `prompt` have in common, which imports next to nothing."""
+"""A process that is forked for each line it reads: it imports next to nothing, so that `prompt` says what is imported."""
 
 import json
 import os

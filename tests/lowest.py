@@ -24,12 +24,12 @@ def lowest(project: dict[str, Any]) -> list[str]:
 
 def pinned(requirement: str) -> str:
     """
-    >>> pinned("numba>=0.61,<0.69")
-    'numba==0.61'
+    >>> pinned("polars>=1.30,<3")
+    'polars==1.30'
     """
     found = BOUND.fullmatch(requirement)
     if found is None:
-        raise ValueError(f"{requirement!r} has no lower bound such as 'numba>=0.61'")
+        raise ValueError(f"{requirement!r} has no lower bound such as 'polars>=1.30'")
     return f"{found['name']}=={found['version']}"
 
 

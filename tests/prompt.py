@@ -1,7 +1,7 @@
 """`ensample` at a shell's prompt.
 
 Each command is a process of its own, with its own folder, environment, output, errors and exit code. It is forked from one
-that has imported what takes long and has met the usual kernels: a command takes a tenth of a second instead of one to three.
+that has imported what takes long: a command takes a tenth of a second instead of one.
 Where it matters how Python starts, in another locale or without some packages, there is one such process for each way to
 start. What asks which modules a command imports needs a process from scratch.
 """
@@ -109,7 +109,7 @@ def serve(missing: tuple[str, ...]) -> None:
     for name in AHEAD:
         with suppress(ImportError, EnsampleError):
             importlib.import_module(name)
-    meet_kernels()
+    simulate_once()
     typer.main.get_command(typer.Typer(callback=some_command))  # which imports more
     gc.collect()
     gc.freeze()  # or every command would copy all that is in memory, to count what can be thrown away
@@ -120,8 +120,8 @@ def some_command(number: int = 3) -> None:
     """As ours, with an option that is a number."""
 
 
-def meet_kernels() -> None:
-    """Machine code that is at hand need not be read from disk by every race."""
+def simulate_once() -> None:
+    """Import what the first simulation imports."""
     import ensample as es
 
     for recipe in (es.Greedy(), es.EnsembleSampling(3), es.ThompsonSampling()):

@@ -19,8 +19,6 @@ import ensample as es
 
 PACKAGES = [
     "numpy",
-    "numba",
-    "llvmlite",
     "rich",
     "safetensors",
     "typer",

@@ -99,7 +99,7 @@ def test_child_forked_beside_a_busy_thread_has_a_whole_copy(
     found = set()
     for _ in range(FORKS):
         work, check = start()
-        check()  # in this process: children do not compile
+        check()
         with busy(work):
             found.add(in_child(check))
     assert found == {"True"}

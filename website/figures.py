@@ -138,7 +138,7 @@ LAYERS = (
     (("experiments", "names, contexts, ledger", PRODUCT), ("simulation", "replicates, lazily", RESEARCH)),
     (("policies", "one algorithm a file", PRODUCT), ("problems", "a known truth; data sets", RESEARCH)),
     (("models", "linear, logistic, networks: score and learn", SHARED),),
-    (("kernels", "compiled loops over arrays", SHARED),),
+    (("_core", "compiled kernels in C++ over NumPy's arrays", SHARED),),
     (("theory, perturbations, members, arms, calibration", "the paper's words", SHARED),),
     (("randomness, statistics, checks, errors, ...", "what all stand on", SHARED),),
 )

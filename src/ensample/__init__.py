@@ -10,7 +10,7 @@ Keep many models of the reward, each trained on slightly perturbed data; each ro
 
 Recipes: `EnsembleSampling`, `PerturbedHistory` (LinPHE). What the paper prescribes: `theory`, `Setting`.
 
-The names are in `__init__.pyi`. Each is imported when it is first used: the kernels' compiler takes a while.
+The names are in `__init__.pyi`. Each is imported when it is first used.
 """
 
 import sys

@@ -135,7 +135,6 @@ from ensample.problems.wheel import Wheel as Wheel
 from ensample.simulation.difference import Difference as Difference
 from ensample.simulation.runs import Runs as Runs
 from ensample.simulation.simulate import simulate as simulate
-from ensample.simulation.warming import warm_up as warm_up
 from ensample.theory.guarantee import Guarantee as Guarantee
 from ensample.theory.setting import Setting as Setting
 from ensample.version import __version__ as __version__

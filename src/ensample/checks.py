@@ -250,7 +250,7 @@ def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
         given = np.asanyarray(value)
     except ValueError:
         raise InvalidArgument(argument, value, expected) from None
-    if isinstance(given, np.ma.MaskedArray):
+    if type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray):  # to import numpy.ma takes 20 ms
         raise WrongType(argument, value, f"{expected}, not a masked array")
     if given.dtype.kind not in NUMERIC:
         raise WrongType(argument, value, f"{expected}, not dtype {given.dtype}")

@@ -4,10 +4,6 @@ A file is filled under another name in the same folder, `.ensample-<random>.part
 Its writer holds a lock on it meanwhile. The system lets go of a lock when its holder ends, however that ends, so that whoever
 writes to the folder next can tell what a killed writer left from what is being written right now, by any process of any user
 or container. (A process's number would be used again or mean another one in a container; an age would be a guess.)
-
-All that is written whole is written here, but for compiled code: `kernels.shelf` has a writer of its own. What it loses is
-compiled again and what is damaged is not believed, so that it needs no sync, which for hundreds of files would take seconds, no
-lock and no error; and it works where there are no locks to be had.
 """
 
 import errno

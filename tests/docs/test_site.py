@@ -163,6 +163,7 @@ def test_the_layers_are_those_that_are_checked() -> None:
         for contract in project["tool"]["importlinter"]["contracts"]
         if contract["name"] == "Imports point downwards"
     )
+    layers.insert(layers.index("ensample.models") + 1, "ensample._core")  # import-linter sees no extension modules
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     table = text.split("<!-- layers:")[1].split("<!-- end of the layers")[0]
     rows = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines() if row.startswith("| `")]

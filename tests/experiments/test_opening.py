@@ -8,7 +8,6 @@ import apsw
 import pytest
 
 import ensample as es
-from ensample import compiling
 from ensample.experiments.events import Created
 from ensample.experiments.storage import MemoryStorage
 from ensample.experiments.writer_lock import WriterLock
@@ -113,17 +112,6 @@ def test_an_experiment_of_another_version_is_refused(numbers: int, advice: str, 
     connection.close()
     with pytest.raises(es.SnapshotError, match=rf"family calibrated: {numbers}, here .*{advice}"):
         es.open_experiment(file)
-
-
-def test_compiling_is_said_where_somebody_looks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(compiling, "LISTENERS", [])
-    monkeypatch.setattr(compiling, "SAID", [])
-    compiling.announce("kernel")
-    assert not capsys.readouterr().err  # a log file is nobody
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    compiling.announce("kernel")
-    compiling.announce("another")
-    assert capsys.readouterr().err.count("compiling, once for each installation") == 1
 
 
 def test_a_batch_in_memory_is_whole_or_nothing() -> None:

@@ -2,7 +2,7 @@
 
     python -m experiments.try_kills KILLS FOLDER [answers-first]
 
-The process is a fork of this one, which has everything compiled. Each answer goes into a pipe once it was given. It prints what
+The process is a fork of this one, which has everything imported. Each answer goes into a pipe once it was given. It prints what
 was found as JSON: kills, answers given, answers of which nothing was found, rewards that count twice, states that differ.
 """
 
@@ -99,8 +99,8 @@ def look(path: Path, answers: list[list[Any]], found: dict[str, int]) -> None:
 def main() -> None:
     kills, folder = int(sys.argv[1]), Path(sys.argv[2])
     kind = AnswersFirst if "answers-first" in sys.argv else SQLiteStorage
-    warm = es.Experiment("warm", **GIVEN)
-    warm.reward(warm.decide({"x": 1}), 1)
+    first = es.Experiment("first", **GIVEN)  # the forks inherit what its calls import
+    first.reward(first.decide({"x": 1}), 1)
     found = {"kills": 0, "answers": 0, "lost": 0, "doubled": 0, "differ": 0}
     rng = random.Random(7)
     answers: list[list[Any]] = []

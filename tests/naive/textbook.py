@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 
 def ensemble_sampling(
@@ -61,21 +60,14 @@ def votes(X: np.ndarray, estimates: np.ndarray) -> list[int]:
     return chosen
 
 
-@njit  # a million rounds
 def sherman_morrison(X: np.ndarray, lam: float, arms: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """The ridge estimate from `targets` [T] by rank-one updates in doubles, never recomputed: [d]."""
     d = X.shape[1]
     inverse, theta = np.eye(d) / lam, np.zeros(d)
-    for t in range(len(arms)):
-        x = X[arms[t]]
-        u, size, error = np.zeros(d), 1.0, targets[t]
-        for i in range(d):
-            for j in range(d):
-                u[i] += inverse[i, j] * x[j]
-            size += x[i] * u[i]
-            error -= x[i] * theta[i]
-        for i in range(d):
-            for j in range(d):
-                inverse[i, j] -= u[i] * u[j] / size
-            theta[i] += error * u[i] / size
+    for arm, y in zip(arms, targets, strict=True):
+        x = X[arm]
+        u = inverse @ x
+        gain = u / (1.0 + x @ u)
+        theta += gain * (y - x @ theta)
+        inverse -= np.outer(gain, u)
     return theta

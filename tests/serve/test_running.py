@@ -17,25 +17,13 @@ import pytest
 
 import ensample as es
 import prompt
-from ensample.kernels.calibration import calibrate_if_due
-from ensample.kernels.interpreted import AT_ONCE
 from ensample.serve.journal import Journal
 from ensample.serve.replaying import replayed_experiments
-from ensample.serve.running import listening, tell_warnings, warm
+from ensample.serve.running import listening, tell_warnings
 from ensample.serve.service_settings import ServiceSettings, read_settings
-from serve.try_kills import CLIENTS, Client, connected, request, response, started
+from serve.try_kills import CLIENTS, Client, connected, import_all, request, response, started
 
 ONE = "/v1/experiments/killed"
-
-
-def test_the_service_has_compiled_what_it_needs_before_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate_if_due, "compiles", False)
-    before = AT_ONCE.set(False)
-    try:
-        warm()
-    finally:
-        AT_ONCE.reset(before)
-    assert calibrate_if_due.compiles  # type: ignore[attr-defined]
 
 
 def test_a_stop_answers_what_was_asked(tmp_path: Path) -> None:
@@ -58,7 +46,7 @@ def stopped_under_load(data: Path) -> dict[str, int]:
     """In a process without threads, of which the service is a fork."""
     from ensample.experiments.sqlite import SQLiteStorage
 
-    warm()
+    import_all()
     found = {"again": 0}
     clients = [Client(number, found) for number in range(CLIENTS)]
     child, port = started(data, SQLiteStorage)
@@ -84,23 +72,11 @@ def stopped_under_load(data: Path) -> dict[str, int]:
     return {"status": status, "answers": sum(len(client.answers) for client in clients)}
 
 
-COMPILES = """
-from ensample import compiling
-from ensample.cli.main import main
-from ensample.serve import running
-
-running.warm = lambda: compiling.announce("a kernel")
-main()
-"""
-
-
 def test_the_address_is_said_once_it_answers(tmp_path: Path) -> None:
-    """And what takes so long before that."""
-    command = [sys.executable, "-c", COMPILES, "serve", "--data", str(tmp_path), "--port", "0", "--log-level", "error"]
+    command = [*prompt.ENSAMPLE, "serve", "--data", str(tmp_path), "--port", "0", "--log-level", "error"]
     with Popen(command, stderr=PIPE, text=True, env={**os.environ, **prompt.PLAIN}) as server:
         assert server.stderr is not None
         try:
-            assert server.stderr.readline() == "compiling, once for each installation: a moment\n"
             port = int(server.stderr.readline().split("/docs")[0].rpartition(":")[2])
             with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as caller:
                 caller.request("GET", "/readyz")

@@ -75,7 +75,7 @@ def test_what_may_take_long_is_for_the_thread(worker: Worker, monkeypatch: pytes
     assert not answered_here()
     assert worker._usual["decide"] < SLOW, "it is learned from the thread's answers whether they are quick"
     worker._usual = {"decide": 0.0}
-    assert not answered_here("reward"), "each kind for itself: another may have to compile first"
+    assert not answered_here("reward"), "each kind for itself"
 
 
 def test_a_crowd_says_nothing_of_lone_questions(worker: Worker) -> None:

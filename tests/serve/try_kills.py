@@ -2,7 +2,7 @@
 
     python -m serve.try_kills KILLS FOLDER [answers-first]
 
-The service is a fork of this process, which has everything imported and compiled. Clients decide and reward with ids of their
+The service is a fork of this process, which has everything imported. Clients decide and reward with ids of their
 own; what was under way when it was killed they send again to the next one, as clients do. Every third service has one client
 alone, which its event loop answers by itself. It prints what was found as JSON: kills, answers, those to a client alone, calls
 that were sent again, answers of which nothing or something else was found (and how many of these to a client alone), decisions
@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ensample.experiments import Experiment
 from ensample.experiments.book import log_rows
 from ensample.experiments.folding import creation
 from ensample.experiments.settings import Settings
@@ -28,7 +29,7 @@ from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.storage import Reading
 from ensample.serve import worker
 from ensample.serve.replaying import replayed_events
-from ensample.serve.running import listening, run, warm
+from ensample.serve.running import listening, run
 from ensample.serve.service_settings import ServiceSettings
 from experiments.test_power import AnswersFirst
 
@@ -189,10 +190,16 @@ def look(reader: Reading, clients: list[Client], found: dict[str, int], served: 
                 found["lost_alone"] += lost
 
 
+def import_all() -> None:
+    """Import here what a service imports at its first calls: its forks inherit it."""
+    experiment = Experiment("first", actions=["a", "b"])
+    experiment.reward(experiment.decide({"x": 1.0}), 1)
+
+
 def main() -> None:
     kills, folder = int(sys.argv[1]), Path(sys.argv[2])
     kind = AnswersLongBefore if "answers-first" in sys.argv else SQLiteStorage
-    warm()
+    import_all()
     found = {"kills": 0, "answers": 0, "alone": 0, "again": 0, "lost": 0, "lost_alone": 0, "doubled": 0, "differ": 0}
     rng, clients = random.Random(7), list[Client]()
     for number in range(kills):

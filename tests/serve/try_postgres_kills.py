@@ -18,8 +18,7 @@ from typing import Any
 
 from ensample.experiments.postgres import PostgresReader, PostgresStorage, prepared_database
 from ensample.experiments.postgres_pool import PostgresPool
-from ensample.serve.running import warm
-from serve.try_kills import EXPERIMENT, ONE, Client, connected, hash_of, look, request, response, started
+from serve.try_kills import EXPERIMENT, ONE, Client, connected, hash_of, import_all, look, request, response, started
 
 CLIENTS = 6
 NAME = ONE.rpartition("/")[2]
@@ -76,7 +75,7 @@ def main() -> None:
     if "forgets" in sys.argv:
         Forgets.install()
     prepared_database(address)
-    warm()
+    import_all()
     found = {"kills": 0, "answers": 0, "again": 0, "lost": 0, "doubled": 0, "differ": 0}
     rng, clients = random.Random(7), [Client(number, found) for number in range(CLIENTS)]
     servers = [started(folder / "a", database=address), started(folder / "b", database=address)]

@@ -33,8 +33,7 @@ import psycopg
 from ensample.experiments import postgres_pool
 from ensample.experiments.postgres import PostgresReader, prepared_database
 from ensample.experiments.postgres_pool import PostgresPool
-from ensample.serve.running import warm
-from serve.try_kills import Ask, Client, connected, hash_of, look, request, response, started
+from serve.try_kills import Ask, Client, connected, hash_of, import_all, look, request, response, started
 from serve.try_postgres_kills import NAME, made
 
 CLIENTS = 6
@@ -217,7 +216,7 @@ def address_for(server: int, listener: socket.socket | None, address: str) -> st
 def main() -> None:
     kind, stalls, folder, address = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
     prepared_database(address)
-    warm()
+    import_all()
     if "unlimited" in sys.argv:
         postgres_pool.LIMITS.clear()
         postgres_pool.ANSWER = math.inf

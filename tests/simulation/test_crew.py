@@ -36,7 +36,7 @@ def test_a_single_task_tells_nothing_of_the_others() -> None:
 
 
 def test_nor_does_what_each_of_them_did_first() -> None:
-    """There something is compiled or loaded."""
+    """There something is loaded."""
     crew = Crew(2)
     crew.note(2, Spent(0.1, 30.0), 0.0)
     crew.note(2, Spent(29.0, 30.0), 0.0)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ LIVE_ROUNDS, NETWORK_ROUNDS, FILLED = 1_000, 50, 600
 Turn = Callable[[], float]
 
 
-def stored(size: int, **more: float) -> es.EnsembleSampling:
+def stored(size: int, **more: Any) -> es.EnsembleSampling:
     return es.EnsembleSampling(size, fresh=False, ageing=0, **more)
 
 
@@ -105,7 +106,7 @@ def main(level: str) -> None:
         name = line.strip()
         if name not in turns:
             turns[name] = CASES[name]()
-            turns[name]()  # the first turn may compile or load
+            turns[name]()  # the first turn may load modules, or compile where the version has numba
         print(turns[name](), flush=True)
 
 

@@ -137,7 +137,7 @@ class Broken(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What a check takes on two cores once everything is compiled."""
+    """Seconds and megabytes that a check takes on two cores."""
 
     seconds: float
     megabytes: float = 100.0

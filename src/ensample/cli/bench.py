@@ -19,7 +19,6 @@ from ensample.checks import whole
 from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
 from ensample.files import check_file, write_whole
-from ensample.kernels.interpreted import compiled_at_once
 from ensample.numerals import terminal
 from ensample.registry import known
 
@@ -75,8 +74,7 @@ def bench(
     for group in only or []:
         if group not in (*GROUPS, DATA):
             raise InvalidArgument("only", group, known(group, [*GROUPS, DATA]))
-    with compiled_at_once():  # what is measured is what there is once everything is compiled
-        measure_and_show(only or list(GROUPS), turns, rounds, json_file, markdown)
+    measure_and_show(only or list(GROUPS), turns, rounds, json_file, markdown)
 
 
 def show_versions(against: str, parts: list[str], levels: list[str], turns: int) -> None:

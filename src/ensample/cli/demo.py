@@ -9,14 +9,12 @@ from rich.table import Table
 
 import ensample as es
 from ensample.checks import whole
-from ensample.cli.compiling import compiled_ahead
 from ensample.cli.console import label, output, progress
 from ensample.cli.demonstration import ACTIONS, FLOOR, JudgedPolicy, PlayedExperiment, judge, parts_of, play
 from ensample.cli.recipes import build
 from ensample.extras import require
 from ensample.files import check_folder
 from ensample.numerals import terminal
-from ensample.simulation.tasks import live_name
 
 __all__ = ["demo"]
 
@@ -52,7 +50,6 @@ def demo(
     if folder is not None:  # say what is missing now rather than when the work is done
         check_folder("out", folder)
     require("polars", *(["matplotlib", "jinja2"] if folder is not None else []), user="ensample demo")
-    compiled_ahead([live_name(recipe)])
     with progress() as bars:
         deciding = bars.add_task("decisions", total=rounds)
         judging = bars.add_task("policies judged by the log", total=3)

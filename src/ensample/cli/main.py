@@ -7,7 +7,6 @@ import typer
 
 from ensample.cli.commands import SETTINGS, Commands, Later
 from ensample.cli.letters import show_what_can_be_shown
-from ensample.compiling import LISTENERS
 from ensample.version import __version__
 
 __all__ = ["app", "main"]
@@ -45,7 +44,6 @@ class OurCommands(Commands):
         Later("backup", "ensample.cli.backup", "Copy all that a service keeps into one file, while it runs."),
         Later("migrate", "ensample.cli.migrate", "Carry experiments of an earlier version over to this one."),
         Later("verify", "ensample.cli.verify", "Check the paper's statements: what is measured against what is claimed."),
-        Later("warm-up", "ensample.cli.warm_up", "Compile ahead what would be compiled when it is first called."),
         Later(
             "bench",
             "ensample.cli.bench",
@@ -80,7 +78,6 @@ def options(
 def main() -> None:
     """Run the command line; an error of ours is one line, not a traceback."""
     show_what_can_be_shown()
-    LISTENERS.append(tell_of_compiling)
     try:
         app()
     except SystemExit as ending:
@@ -97,12 +94,6 @@ def main() -> None:
         if isinstance(error, EnsampleError | MemoryError | OSError):
             complain(str(error) or "not enough memory for this")
         raise
-
-
-def tell_of_compiling(kernel: str) -> None:
-    from ensample.cli.compiling import tell
-
-    tell(kernel)
 
 
 def complain(message: str) -> NoReturn:

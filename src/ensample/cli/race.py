@@ -13,7 +13,6 @@ from rich.table import Table
 
 from ensample.checks import blaming, whole
 from ensample.cli import complete
-from ensample.cli.compiling import compiled_ahead
 from ensample.cli.console import output, progress, warnings_shown
 from ensample.cli.contenders import CLICKS, CURVED, LINEAR, usual_race
 from ensample.cli.fields import find_here
@@ -30,7 +29,6 @@ from ensample.policies import Recipe
 from ensample.problems import Family, Problem, example_of
 from ensample.problems import problem as family_named
 from ensample.simulation import Runs, simulate
-from ensample.simulation.tasks import needed
 
 __all__ = ["race"]
 
@@ -148,8 +146,7 @@ def run(
 ) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
-    way = "auto" if example_of(family).linear else "live"  # no kernel knows rewards that are curved: nobody needs to be warned
-    compiled_ahead([needed(recipe, family) for recipe in recipes.values()])
+    way = "auto" if example_of(family).linear else "live"  # no kernel simulates networks: a warning would be no news
     with warnings_shown(), progress() as bars:
         tasks = {name: bars.add_task(escape(name), total=runs, start=False) for name in recipes}
         for name, task in tasks.items():
@@ -158,7 +155,6 @@ def run(
                 bars.update(task, completed=rounds / horizon)  # runs, in fractions: one of networks takes its time
 
             with blaming(name):
-                simulate(recipes[name], family, horizon=1, evaluation=way)  # load, or compile: the clock sees rounds only
                 bars.start_task(task)
                 results[name] = simulate(
                     recipes[name], family, horizon, runs, seed, way, checkpoints=CHECKPOINTS, threads=threads, rounds=advance

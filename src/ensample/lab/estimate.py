@@ -71,7 +71,7 @@ def spread_out(cells: list[Cell]) -> list[Cell]:
 
 
 def pilot(study: Study, cell: Cell) -> tuple[float, str]:
-    """(seconds a round, evaluation). The first run is for the compiler."""
+    """Return (seconds a round, evaluation). The first of two runs fills caches and is not counted."""
     short = replace(cell, horizon=min(cell.horizon, PILOT_ROUNDS))
     task = Task(short, 0, 2, study.seed, study.checkpoints, study.evaluation)
     block = play(task, np.zeros(1, np.int64))

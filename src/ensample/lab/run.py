@@ -25,7 +25,7 @@ from ensample.simulation.simulate import checkpoint_rounds
 
 __all__ = ["Progress", "run_study"]
 
-PACKAGES = ("ensample", "numpy", "numba", "llvmlite", "polars")
+PACKAGES = ("ensample", "numpy", "polars")
 
 
 class Progress(NamedTuple):

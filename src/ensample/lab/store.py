@@ -200,7 +200,7 @@ def deciding(description: dict[str, Any]) -> str:
 
 
 def cost(cell: Cell, block: Block) -> float:
-    """Seconds a round of one thread; the median of the runs of this session, because the first may wait for a compiler."""
+    """Return the seconds a round takes on one thread: the median over the runs of this session."""
     return float(np.nanmedian(block.seconds)) / cell.horizon
 
 

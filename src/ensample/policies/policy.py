@@ -18,7 +18,6 @@ from ensample.models.model import Model
 from ensample.models.search import recall
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision, Log
 from ensample.policies.diagnostics import Diagnostics, diagnose
-from ensample.policies.interrupts import meant_by
 from ensample.policies.ledger import Ledger, LogSink, Observation, checked_sink
 from ensample.policies.sampled import SampledPropensities, sampled
 from ensample.randomness import Address
@@ -132,11 +131,8 @@ class Policy:
             if ledger._pending is not None:
                 ledger.settle()
             round = ledger.round
-            try:
-                member, arm, x = self._choose(round, offer)
-                known = float(self._shares(round, offer)[arm]) if asked else None
-            except SystemError as error:
-                raise meant_by(error) from None
+            member, arm, x = self._choose(round, offer)
+            known = float(self._shares(round, offer)[arm]) if asked else None
             decision = Decision(round, arm, x, member, ledger.version, known, features is None, self._origin)
             if features is not None:
                 self._offers[round] = offer
@@ -168,10 +164,7 @@ class Policy:
             observation = self._observation(decision, y, ledger.round, ())
             if self._offers:
                 self._offers.clear()
-            try:
-                ledger.learn(observation)
-            except SystemError as error:
-                raise meant_by(error) from None
+            ledger.learn(observation)
 
     def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
@@ -348,13 +341,10 @@ class Policy:
         """Each member's greedy arm in a round and what it promises, kept until the next update: ([m], [m])."""
         model, version, kept = self._ledger.model, self._ledger.version, self._voted
         acting = model.at(round)
-        try:
-            if acting is not model:  # rounds of their own are few
-                return acting.votes(offer)
-            if kept is None or kept[:2] != (version, offer):
-                self._voted = kept = version, offer, *model.votes(offer)
-        except SystemError as error:
-            raise meant_by(error) from None
+        if acting is not model:  # rounds of their own are few
+            return acting.votes(offer)
+        if kept is None or kept[:2] != (version, offer):
+            self._voted = kept = version, offer, *model.votes(offer)
         return kept[2:]
 
     def _offer(self, features: ArrayLike) -> Offer:
@@ -406,7 +396,7 @@ class Policy:
             if self.recipe.standing_only:
                 raise InvalidArgument("arm", decision, f"a decision or the number of an arm for {self.recipe.standing_rule}")
             x = vector("arm", decision, self.arms.dim)
-            x.setflags(write=False)  # as those of arms and decisions: kernels are compiled for one kind
+            x.setflags(write=False)  # as those of arms and decisions are
             return fresh, UNNUMBERED, x, y, NOT_KNOWN
         kinds = "a decision" if rows is None else "a decision, the index of an arm"
         raise WrongType("decision", decision, f"{kinds} or a vector of {self.arms.dim} features")

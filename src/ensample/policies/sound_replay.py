@@ -83,7 +83,7 @@ def compare(policy: Policy, alike: Callable[[Arrays, Arrays], bool], advice: str
 def observations(policy: Policy) -> list[Observation]:
     """The log, which `soundness` has looked at."""
     rounds, features, rewards, arms, propensities = policy.log()
-    features.setflags(write=False)  # as those of arms and decisions: kernels are compiled for one kind
+    features.setflags(write=False)  # as those of arms and decisions are
     return list(zip(rounds.tolist(), arms.tolist(), features, rewards.tolist(), propensities.tolist(), strict=True))
 
 

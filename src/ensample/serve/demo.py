@@ -67,7 +67,7 @@ def play(visitors: Visitors, seconds: float, shown: Callable[[float], object] = 
 
 
 def waited(visitors: Visitors, server: "subprocess.Popen[bytes]") -> None:
-    """Until the service is ready; the first start of an installation compiles."""
+    """Wait until the service is ready."""
     while server.poll() is None:
         try:
             visitors.call("GET", "/readyz")

@@ -13,10 +13,8 @@ from typing import Any
 import uvicorn
 
 from ensample.errors import InvalidArgument
-from ensample.experiments import Experiment
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
-from ensample.kernels.interpreted import compiled_at_once
 from ensample.serve.app import application
 from ensample.serve.connections import Connections, RefusalLog, connection_limits
 from ensample.serve.journal import Journal
@@ -24,7 +22,7 @@ from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
 from ensample.serve.store import is_begun, store_of
 
-__all__ = ["check_safe", "listening", "run", "server_of", "warm"]
+__all__ = ["check_safe", "listening", "run", "server_of"]
 
 SWITCH = 0.0005  # seconds that a thread may keep the interpreter from another: the loop and the workers wait for each other
 THRESHOLDS = 10_000, 20, 50  # looking for what refers to itself takes 100 ms where 100,000 decisions are open: seldom, then
@@ -92,7 +90,6 @@ def run(
     """Until it is told to stop: then calls under way are answered, and the files closed. `ready` is told when it answers."""
     journal = Journal(settings.log_level)
     service = Service(settings, journal, storage_of)  # which says at once that another one has the folder
-    warm()  # not while it opens, where Ctrl-C would have to wait for the end of it
     sys.setswitchinterval(SWITCH)
     tell_warnings(journal)
 
@@ -125,14 +122,6 @@ def server_of(service: Service, ready: Callable[[], None]) -> "AnnouncedServer":
         timeout_graceful_shutdown=GRACE,
     )
     return AnnouncedServer(config, connections.refused, ready)
-
-
-def warm() -> None:
-    """Meet the usual kernels before the first caller does: where none are at hand they are compiled, once an installation."""
-    experiment = Experiment("warm", actions=["a", "b"])
-    with compiled_at_once():
-        for _ in range(2):
-            experiment.reward(experiment.decide({"x": 1.0}), 1)
 
 
 class AnnouncedServer(uvicorn.Server):

@@ -59,7 +59,7 @@ class Runs:
 
     @property
     def seconds_per_round(self) -> float:
-        """Of one thread: the median over the runs, since the first of them may have had to wait for a kernel's compilation."""
+        """Return the time of a round on one thread: the median over the runs, which one slow run does not move."""
         return float(np.median(self.seconds)) / self.horizon
 
     def quantile(self, q: float) -> FloatArray:

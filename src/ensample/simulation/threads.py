@@ -41,7 +41,7 @@ class Crew:
 
     def __init__(self, most: int) -> None:
         self.most = self.size = most
-        self._new = most  # tasks that do not count: what they have to compile or to load, others wait for
+        self._new = most  # tasks that do not count: what they have to load, others wait for
         self._seen: list[Spent] = []
         self._rest, self._until = REST, math.inf
 
