@@ -1,5 +1,6 @@
 """Compare this version with another one, installed in an environment of its own: `ensample bench --against PYTHON`."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +20,11 @@ class VersionProcess:
     """A process that measures one version, case by case."""
 
     def __init__(self, python: str, level: str) -> None:
-        self.process = subprocess.Popen([python, str(WORKER), level], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # another version has its own path
+        environment = dict(os.environ) if python == sys.executable else alone
+        self.process = subprocess.Popen(
+            [python, str(WORKER), level], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
 
     def measure(self, case: str) -> float:
         assert self.process.stdin is not None and self.process.stdout is not None
