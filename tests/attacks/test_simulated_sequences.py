@@ -7,7 +7,7 @@ from attacks.test_exactness import Sequence
 from attempts import attempts
 from ensample.randomness import RunGenerators
 from ensample.simulation.dispatch import kernel_for
-from ensample.simulation.state import Size, new_state
+from ensample.simulation.state import RunSize, new_state
 
 STIFF = 1e8  # a simulation keeps V and b in doubles: beyond this condition number it may be off by more than APART
 APART = 1e-7  # of 5,643 prefixes of 1,000 sequences five are apart by more than 1e-8
@@ -23,7 +23,7 @@ def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     recipe = es.Greedy(regularization=sequence.lam)
     arrays = problem.place()
     marks, stop = np.array([1]), np.zeros(1, np.int64)
-    state = new_state(Size.of(arrays, sequence.dim), sequence.lam, marks, stop)
+    state = new_state(RunSize.of(arrays, sequence.dim), sequence.lam, marks, stop)
     kernel_for(recipe, problem, arrays, "eager").run(recipe, arrays, state, RunGenerators(0, 0))
     policy = recipe.start(problem.arms)
     for x in sequence.X[:rounds]:

@@ -288,15 +288,11 @@ def test_an_interrupt_at_any_moment_leaves_a_whole_update(recipe: str, arms: str
 
 @pytest.mark.parametrize("recipe", ["ensemble", "ensemble, refreshed", "LinUCB, watched norm"])
 def test_an_interrupt_leaves_nothing_due(recipe: str) -> None:
-    """Ctrl-C between an observation of long features and what is then computed anew from V: the next look finds it done."""
-    before, expected = (ALL_RECIPES[recipe].start(es.FiniteArms(1e4 * FEATURES), seed=3) for _ in range(2))
-    for one in (before, expected):
-        one.decide()
-    model, decision = expected._ledger.model, expected.open_decisions[0]
-    model.learn(decision.round, decision.arm, decision.features, 0.5)
-    assert np.isnan(model.information) or recipe == "LinUCB, watched norm", "the case that is meant"
+    """Ctrl-C in an update by long features, after which V^-1 is due to be recomputed."""
+    before = ALL_RECIPES[recipe].start(es.FiniteArms(1e4 * FEATURES), seed=3)
+    before.decide()
     expected = copy.deepcopy(before)
-    expected.update(decision, 0.5)
+    expected.update(expected.open_decisions[0], 0.5)
     assert np.isfinite(expected.model.information)
     interrupt_everywhere(before, expected, stride=5)
 

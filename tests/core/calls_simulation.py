@@ -8,7 +8,7 @@ import ensample as es
 from ensample.inflation import Inflation
 from ensample.problems.arrays import FiniteProblem
 from ensample.simulation.options import Law
-from ensample.simulation.state import Rngs, RunState, Size, new_state
+from ensample.simulation.state import Rngs, RunSize, RunState, new_state
 
 __all__ = ["CALLS"]
 
@@ -38,7 +38,7 @@ def finite_problem(rng: np.random.Generator, dim: int, arms: int) -> FiniteProbl
 
 def begun(rng: np.random.Generator, problem: Any, dim: int, rounds: int) -> RunState:
     learned = (None, 0.0, False) if rng.random() < 0.5 else None
-    return new_state(Size.of(problem, dim), 1.0, np.array([1, rounds]), np.zeros(1, np.int64), learned)
+    return new_state(RunSize.of(problem, dim), 1.0, np.array([1, rounds]), np.zeros(1, np.int64), learned)
 
 
 def simulate(rng: np.random.Generator) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ensample import _core
 from ensample.inflation import Inflation
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.simulation.options import Law
-from ensample.simulation.state import Rngs, RunState, Size, new_state
+from ensample.simulation.state import Rngs, RunSize, RunState, new_state
 from naive import relatives
 
 DIM, ARMS, ROUNDS, LAM = 3, 7, 300, 0.5
@@ -35,7 +35,7 @@ def generators(seed: int) -> Rngs:
 def simulated(kernel: str, seed: int, options: dict[str, Any]) -> RunState:
     faced = problem()
     checkpoints = np.arange(1, ROUNDS + 1)
-    state = new_state(Size.of(faced, DIM), LAM, checkpoints, np.zeros(1, np.int64))
+    state = new_state(RunSize.of(faced, DIM), LAM, checkpoints, np.zeros(1, np.int64))
     _core.simulate(kernel, faced, state, generators(seed), options)
     return state
 
@@ -354,7 +354,7 @@ def test_informed_ensemble(seed: int) -> None:
 def test_history_on_moving_arms(seed: int, offered: int) -> None:
     truth, rounds = np.random.default_rng(2).standard_normal(DIM), 200
     problem = ContextualProblem(truth, offered, 0, 0.5, 0.5)
-    state = new_state(Size.of(problem, DIM), LAM, np.arange(1, rounds + 1), np.zeros(1, np.int64))
+    state = new_state(RunSize.of(problem, DIM), LAM, np.arange(1, rounds + 1), np.zeros(1, np.int64))
     options = {"initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
     _core.simulate("moving_history", problem, state, generators(seed), options)
 

@@ -12,7 +12,7 @@ from ensample.inflation import Inflation
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.problems.noise import noisy_reward, spread_at
 from ensample.simulation.options import Law
-from ensample.simulation.state import Rngs, RunState, Size, new_state
+from ensample.simulation.state import Rngs, RunSize, RunState, new_state
 
 DIM, ARMS, ROUNDS, LAM = 3, 21, 60, 0.7
 GAUSSIAN, UNIFORM, RADEMACHER, SPHERE = (Law(kind, 1, 0.5) for kind in range(4))
@@ -32,7 +32,7 @@ def contextual(offered: int = 5) -> ContextualProblem:
 
 
 def new(problem: Any, rounds: int = ROUNDS) -> RunState:
-    return new_state(Size.of(problem, DIM), LAM, np.array([rounds // 2, rounds]), np.zeros(1, np.int64))
+    return new_state(RunSize.of(problem, DIM), LAM, np.array([rounds // 2, rounds]), np.zeros(1, np.int64))
 
 
 def generators(seed: int = 0) -> Rngs:

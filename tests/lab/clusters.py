@@ -58,7 +58,7 @@ def machines(
     try:
         start("dask_scheduler", scheduler, "--port", "0")
         deadline = time.monotonic() + 60
-        while not contact.exists() and time.monotonic() < deadline:
+        while not (contact.exists() and contact.read_text()) and time.monotonic() < deadline:
             time.sleep(0.05)
         for has_ensample in workers:
             start("dask_worker", has_ensample, "--nthreads", "1", "--no-nanny")

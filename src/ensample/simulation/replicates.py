@@ -19,7 +19,7 @@ from ensample.simulation import recipes as recipes
 from ensample.simulation.dispatch import Evaluation, Kernel, kernel_for
 from ensample.simulation.live import Watch, run_live
 from ensample.simulation.run_log import RunLog
-from ensample.simulation.state import RunState, RunStates, Size
+from ensample.simulation.state import RunSize, RunState, RunStates
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["LONGEST", "Desk", "Job", "Replicate", "replicates"]
@@ -56,7 +56,7 @@ class Stage(NamedTuple):
     problem: Problem
     kernel: Kernel | None  # None: the live policy plays
     arrays: FiniteProblem | ContextualProblem | None
-    size: Size
+    size: RunSize
     unknown: Unknown | None
 
 
@@ -93,7 +93,7 @@ def staged(job: Job, problem: Problem) -> Stage:
         arrays = with_constant(arrays)
     prior = None if kernel is None else recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
-    return Stage(problem, kernel, arrays, Size.of(arrays, problem.arms.dim + recipe.intercept), unknown)
+    return Stage(problem, kernel, arrays, RunSize.of(arrays, problem.arms.dim + recipe.intercept), unknown)
 
 
 def can_be_learned(recipe: Recipe, problem: Problem) -> bool:

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from ensample.problems.arrays import ContextualProblem, FiniteProblem, aligned
 from ensample.types import CountArray, FloatArray, IntArray
 
-__all__ = ["LearnedScales", "Rngs", "RunState", "RunStates", "Size", "new_state"]
+__all__ = ["LearnedScales", "Rngs", "RunSize", "RunState", "RunStates", "new_state"]
 
 COUNT_BLOCK = 16  # pull counts that the core compares at once
 MAX_LEVERAGE = 1e4  # leverage beyond which V^-1 is recomputed, until V is ill-conditioned
@@ -66,7 +66,7 @@ class Rngs(NamedTuple):
     context: Generator | None = None
 
 
-class Size(NamedTuple):
+class RunSize(NamedTuple):
     """How large a run is."""
 
     dim: int
@@ -74,7 +74,7 @@ class Size(NamedTuple):
     arms: int  # on offer
 
     @classmethod
-    def of(cls, problem: FiniteProblem | ContextualProblem | None, dim: int) -> "Size":
+    def of(cls, problem: FiniteProblem | ContextualProblem | None, dim: int) -> "RunSize":
         """Return that of a problem whose features are of so many dimensions."""
         if isinstance(problem, FiniteProblem):
             return cls(dim, len(problem.features), problem.by_coordinate.shape[1])
@@ -86,7 +86,7 @@ LearnedScales = tuple[FloatArray | None, float, bool]
 
 
 def new_state(
-    size: Size,
+    size: RunSize,
     lam: float,
     checkpoints: IntArray,
     stop: IntArray,
@@ -138,12 +138,12 @@ class RunStates:
 
     def __init__(self, checkpoints: IntArray, stop: IntArray, rate: float) -> None:
         self.checkpoints, self.stop, self.rate = checkpoints, stop, rate
-        self._kind: tuple[Size, float] | None = None
+        self._kind: tuple[RunSize, float] | None = None
         self._learned: LearnedScales | None = None
         self._state: RunState
         self._first: list[tuple[Any, Any]]  # arrays that runs write to, and what they hold before the first round
 
-    def reset(self, size: Size, lam: float, learned: LearnedScales | None) -> RunState:
+    def reset(self, size: RunSize, lam: float, learned: LearnedScales | None) -> RunState:
         """Return a run before its first round, as `new_state` makes it. The run before is over."""
         if self._kind == (size, lam) and alike(learned, self._learned):
             for values, first in self._first:
