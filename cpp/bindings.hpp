@@ -1,4 +1,4 @@
-// What all files of bindings share: NumPy arrays as views, named tuples, generators, and the scope in which kernels run.
+// What all files of bindings share: NumPy arrays as views, named tuples, generators, checks, and how kernels are called.
 #pragma once
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -9,9 +9,12 @@
 #endif
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <numpy/arrayobject.h>
 
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "dispatch.hpp"
 #include "random.hpp"
@@ -26,51 +29,47 @@ namespace ensample {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-/// A C-contiguous NumPy array of N dimensions whose items are exactly T, borrowed for one call; writable unless T is const.
-/// Another dtype, layout or number of dimensions is a TypeError, never a copy.
-template <class T, int N>
-struct Array {
-  T* data = nullptr;
-  std::size_t shape[N] = {};
-
-  std::size_t size() const {
-    std::size_t product = 1;
-    for (const std::size_t length : shape) product *= length;
-    return product;
-  }
-};
-
-template <class T>
-using Array1 = Array<T, 1>;
-template <class T>
-using Array2 = Array<T, 2>;
-template <class T>
-using Array3 = Array<T, 3>;
-
-template <class T>
-std::span<T> span_of(const Array1<T>& array) {
-  return {array.data, array.shape[0]};
-}
-
-template <class T>
-View<T> view_of(const Array2<T>& array) {
-  return {array.data, array.shape[0], array.shape[1]};
-}
-
 /// NumPy's letter for the kind of a type: float, signed or unsigned integer, boolean.
 template <class T>
 constexpr char kind_of = std::is_same_v<T, bool> ? 'b' : std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
 
+/// Borrow a C-contiguous NumPy array of N dimensions whose items are exactly T, for one call; writable unless T is const.
+/// Return false for another dtype, layout or number of dimensions: nothing is copied.
 template <class T, int N>
-bool load_array(PyObject* object, Array<T, N>& view) {
+bool borrow_array(PyObject* object, T*& data, std::size_t (&shape)[N]) {
   using Item = std::remove_const_t<T>;
   if (!PyArray_Check(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   if (PyArray_NDIM(array) != N || PyArray_DESCR(array)->kind != kind_of<Item> || PyArray_ITEMSIZE(array) != sizeof(Item) ||
       !(std::is_const_v<T> ? PyArray_ISCARRAY_RO(array) : PyArray_ISCARRAY(array)))
     return false;
-  view.data = static_cast<T*>(PyArray_DATA(array));
-  for (int i = 0; i < N; ++i) view.shape[i] = static_cast<std::size_t>(PyArray_DIM(array, i));
+  data = static_cast<T*>(PyArray_DATA(array));
+  for (int i = 0; i < N; ++i) shape[i] = static_cast<std::size_t>(PyArray_DIM(array, i));
+  return true;
+}
+
+template <class T>
+bool load_view(PyObject* object, std::span<T>& view) {
+  T* data;
+  std::size_t shape[1];
+  if (!borrow_array(object, data, shape)) return false;
+  view = {data, shape[0]};
+  return true;
+}
+
+template <class T>
+bool load_view(PyObject* object, View<T>& view) {
+  std::size_t shape[2];
+  if (!borrow_array(object, view.data, shape)) return false;
+  view.rows = shape[0], view.columns = shape[1];
+  return true;
+}
+
+template <class T>
+bool load_view(PyObject* object, MatrixStack<T>& view) {
+  std::size_t shape[3];
+  if (!borrow_array(object, view.data, shape)) return false;
+  view.count = shape[0], view.rows = shape[1], view.columns = shape[2];
   return true;
 }
 
@@ -80,29 +79,6 @@ inline void require(bool condition, const char* name, const char* expected) {
   PyErr_Format(PyExc_ValueError, "argument `%s`: expected %s", name, expected);
   throw nb::python_error();
 }
-
-/// Require a count of pulls that one more can be added to; arm -1 is none.
-inline void require_count(const Array1<std::int64_t>& pulls, std::int64_t arm) {
-  constexpr std::int64_t most = std::int64_t{1} << 62;
-  require(arm < 0 || (pulls.data[arm] >= 0 && pulls.data[arm] < most), "pulls", "counts from 0 to 2^62");
-}
-
-/// A new array, whose items are not set. `object` is what Python gets.
-template <class T, int N>
-struct NewArray {
-  nb::object object;
-  Array<T, N> view;
-
-  template <class... Lengths>
-  explicit NewArray(Lengths... lengths) {
-    static_assert(sizeof...(lengths) == N);
-    npy_intp shape[N] = {static_cast<npy_intp>(lengths)...};
-    constexpr int type = std::is_floating_point_v<T> ? NPY_DOUBLE : NPY_INT64;
-    object = nb::steal(PyArray_SimpleNew(N, shape, type));
-    if (!object.is_valid()) throw nb::python_error();
-    load_array(object.ptr(), view);
-  }
-};
 
 /// Raise TypeError "argument `name`: expected <expected>", whatever error there was.
 [[noreturn]] inline void raise_type_error(const char* name, const char* expected) {
@@ -116,6 +92,15 @@ inline nb::object attribute_of(nb::handle value, const char* attribute, const ch
   PyObject* found = PyObject_GetAttrString(value.ptr(), attribute);
   if (found == nullptr) raise_type_error(name, expected);
   return nb::steal(found);
+}
+
+/// Borrow the bit generator of a numpy.random.Generator; return false for anything else.
+inline bool load_generator(nb::handle value, Generator& generator) {
+  const nb::object bit_generator = nb::getattr(value, "bit_generator", nb::none());
+  const nb::object capsule = nb::getattr(bit_generator, "capsule", nb::none());
+  if (!PyCapsule_IsValid(capsule.ptr(), "BitGenerator")) return false;
+  generator.bits = static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator"));
+  return true;
 }
 
 /// Fields of a named tuple, by name. Its arrays outlive the call: the caller holds the tuple.
@@ -132,24 +117,31 @@ class Fields {
   operator double() const { return scalar<double>("a number"); }
   operator std::int64_t() const { return scalar<std::int64_t>("an integer"); }
   operator bool() const { return scalar<bool>("a boolean"); }
+  /// An empty generator for None.
+  operator Generator() const {
+    Generator generator{nullptr};
+    if (!is_none() && !load_generator(value, generator)) raise_type_error(name, "a numpy.random.Generator or None");
+    return generator;
+  }
   template <class T>
   operator std::span<T>() const {
-    return span_of(array<T, 1>("a C-contiguous array of 1 dimension and its own dtype"));
+    return view<std::span<T>>("a C-contiguous array of 1 dimension and its own dtype");
   }
   template <class T>
   operator View<T>() const {
-    return view_of(array<T, 2>("a C-contiguous array of 2 dimensions and its own dtype"));
-  }
-  template <class T, int N>
-  Array<T, N> array(const char* expected) const {
-    Array<T, N> view;
-    require(load_array(value.ptr(), view), name, expected);
-    return view;
+    return view<View<T>>("a C-contiguous array of 2 dimensions and its own dtype");
   }
 
  private:
   nb::object value;
   const char* name;
+
+  template <class Array>
+  Array view(const char* expected) const {
+    Array result;
+    require(load_view(value.ptr(), result), name, expected);
+    return result;
+  }
 
   template <class T>
   T scalar(const char* expected) const {
@@ -158,18 +150,6 @@ class Fields {
     return result;
   }
 };
-
-/// The bit generator of a numpy.random.Generator, which must outlive the result; None gives an empty generator.
-inline Generator generator_of(nb::handle rng) {
-  if (rng.is_none()) return {nullptr};
-  const nb::object bit_generator = nb::getattr(rng, "bit_generator", nb::none());
-  const nb::object capsule = nb::getattr(bit_generator, "capsule", nb::none());
-  if (!PyCapsule_IsValid(capsule.ptr(), "BitGenerator")) {
-    PyErr_SetString(PyExc_TypeError, "argument `rng`: expected a numpy.random.Generator");
-    throw nb::python_error();
-  }
-  return {static_cast<bitgen_t*>(PyCapsule_GetPointer(capsule.ptr(), "BitGenerator"))};
-}
 
 /// Default floating-point mode: a library built with fast-math may have told the processor to flush small numbers to zero.
 class DefaultFloatingPoint {
@@ -190,11 +170,97 @@ class DefaultFloatingPoint {
 #endif
 };
 
-/// The scope in which kernels run: without the GIL, in default floating-point mode.
-struct KernelScope {
-  nb::gil_scoped_release release;
-  DefaultFloatingPoint mode;
-};
+/// Call a kernel without the GIL, in default floating-point mode.
+template <class Kernel, class... Arguments>
+auto run(Kernel kernel, Arguments&&... arguments) {
+  const nb::gil_scoped_release release;
+  const DefaultFloatingPoint mode;
+  return kernel(std::forward<Arguments>(arguments)...);
+}
+
+/// Run a kernel and return the array that it writes, its last argument; None if it returns false.
+template <class T, int N, class Kernel, class... Arguments>
+nb::object run_into_new(const npy_intp (&shape)[N], Kernel kernel, Arguments&&... arguments) {
+  constexpr int type = std::is_floating_point_v<T> ? NPY_DOUBLE : NPY_INT64;
+  const nb::object array = nb::steal(PyArray_SimpleNew(N, shape, type));
+  if (!array.is_valid()) throw nb::python_error();
+  std::conditional_t<N == 1, std::span<T>, View<T>> view;
+  load_view(array.ptr(), view);
+  if constexpr (std::is_same_v<decltype(run(kernel, arguments..., view)), bool>) {
+    if (!run(kernel, std::forward<Arguments>(arguments)..., view)) return nb::none();
+  } else {
+    run(kernel, std::forward<Arguments>(arguments)..., view);
+  }
+  return array;
+}
+
+template <class T = double, class... Arguments>
+nb::object new_vector(std::size_t size, Arguments&&... arguments) {
+  return run_into_new<T>({static_cast<npy_intp>(size)}, std::forward<Arguments>(arguments)...);
+}
+
+template <class... Arguments>
+nb::object new_matrix(std::size_t rows, std::size_t columns, Arguments&&... arguments) {
+  return run_into_new<double>({static_cast<npy_intp>(rows), static_cast<npy_intp>(columns)}, std::forward<Arguments>(arguments)...);
+}
+
+// Checks of arguments that several groups have.
+
+inline void require_size(ConstVector values, std::size_t size, const char* name, const char* expected) {
+  require(values.size() == size, name, expected);
+}
+
+inline void require_square(ConstMatrix matrix, std::size_t d, const char* name) {
+  require(matrix.rows == d && matrix.columns == d, name, "[d, d]");
+}
+
+/// Require features of arms by coordinate.
+inline void require_arms(ConstMatrix by_coordinate, std::size_t d) {
+  require(by_coordinate.rows == d && by_coordinate.columns > 0, "by_coordinate", "features of arms, [d, K]");
+}
+
+/// Require the number of an arm, or -1 where `least` is that: none.
+inline void require_arm(std::int64_t arm, std::size_t arms, std::int64_t least) {
+  require(arm >= least && arm < static_cast<std::int64_t>(arms), "arm", least < 0 ? "-1 or the number of an arm" : "the number of an arm");
+}
+
+/// Require a count of pulls that one more can be added to; arm -1 is none.
+inline void require_count(ConstInts pulls, std::int64_t arm) {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  require(arm < 0 || (pulls[static_cast<std::size_t>(arm)] >= 0 && pulls[static_cast<std::size_t>(arm)] < most), "pulls",
+          "counts from 0 to 2^62");
+}
+
+/// Return the dimension d of a ridge regression's state (ridge_state.hpp).
+inline std::size_t dim_of_state(ConstMatrix state) {
+  const std::size_t d = state.columns, rest = state.rows - 3 * d;
+  require(d > 0 && state.rows > 3 * d && (rest == 9 || rest == 11), "state", "a ridge regression, [3d + 9, d] or [3d + 11, d]");
+  return d;
+}
+
+inline bool fades(ConstMatrix state) { return state.rows == 3 * state.columns + 11; }
+
+/// Return how scales are learned: not at all if `scales` is None.
+inline ScaleLearning learning_of(std::optional<Matrix> scales, std::size_t d, double strength, bool sizes_given, bool intercept) {
+  require(!scales || (scales->rows == 6 && scales->columns == d), "scales", "None or [6, d]");
+  return {scales.value_or(Matrix{}), strength, sizes_given, intercept};
+}
+
+/// Return a link that the core knows, by its code; the identity for None.
+inline Link link_of(std::optional<std::int64_t> code) {
+  require(!code || *code == static_cast<std::int64_t>(Link::logistic) || *code == static_cast<std::int64_t>(Link::identity), "link",
+          "None or the code of a link that the core knows");
+  return code ? static_cast<Link>(*code) : Link::identity;
+}
+
+/// Features [d] and a reward; with an `origin` [1] the state has a constant feature beside them.
+inline Observation observation_of(ConstVector x, double y, std::optional<Vector> origin, std::size_t d,
+                                  std::optional<std::int64_t> link = {}) {
+  require(!origin || origin->size() == 1, "origin", "None or an array of 1 number");
+  require(x.size() + (origin ? 1 : 0) == d, "x", "one number for each feature of the state");
+  require(!origin || !link, "link", "None where there is an origin");
+  return {x, y, origin.value_or(Vector{}), link_of(link)};
+}
 
 void bind_glm(nb::module_& module);
 void bind_linear(nb::module_& module);
@@ -205,9 +271,25 @@ void bind_simulation(nb::module_& module);
 
 }  // namespace ensample
 
-template <class T, int N>
-struct nanobind::detail::type_caster<ensample::Array<T, N>> {
-  using View = ensample::Array<T, N>;
-  NB_TYPE_CASTER(View, const_name("numpy.ndarray"))
-  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept { return ensample::load_array(object.ptr(), value); }
+namespace nanobind::detail {
+
+/// Arguments that are views of NumPy arrays; anything that `borrow_array` refuses is a TypeError.
+template <class View_>
+struct view_caster {
+  NB_TYPE_CASTER(View_, const_name("numpy.ndarray"))
+  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept { return ensample::load_view(object.ptr(), value); }
 };
+
+template <>
+struct type_caster<ensample::Generator> {
+  NB_TYPE_CASTER(ensample::Generator, const_name("numpy.random.Generator"))
+  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept { return ensample::load_generator(object, value); }
+};
+template <class T>
+struct type_caster<std::span<T>> : view_caster<std::span<T>> {};
+template <class T>
+struct type_caster<ensample::View<T>> : view_caster<ensample::View<T>> {};
+template <class T>
+struct type_caster<ensample::MatrixStack<T>> : view_caster<ensample::MatrixStack<T>> {};
+
+}  // namespace nanobind::detail

@@ -1,4 +1,6 @@
-#include "bindings_linear.hpp"
+#include <nanobind/stl/pair.h>
+
+#include "bindings.hpp"
 
 namespace ensample {
 namespace {
@@ -6,99 +8,69 @@ namespace {
 // Functions of math.hpp and random.hpp by themselves, for tests/core/test_math.py and test_random.py.
 
 template <MathFunction function>
-void evaluate(Array1<const double> values, Array1<double> out) {
+void evaluate(ConstVector values, Vector out) {
   require(out.size() == values.size(), "out", "an array of the same size as `values`");
-  KernelScope scope;
-  kernels->glm.evaluate(function, span_of(values), span_of(out));
+  run(kernels->glm.evaluate, function, values, out);
 }
 
 template <Draw distribution>
-void draw(nb::object rng, Array1<double> out) {
-  const Generator generator = generator_of(rng);
-  require(generator.bits != nullptr, "rng", "a numpy.random.Generator");
-  KernelScope scope;
-  kernels->glm.draw(distribution, 0, generator, span_of(out));
+void draw(Generator rng, Vector out) {
+  run(kernels->glm.draw, distribution, 0, rng, out);
 }
 
-void draw_binomial(nb::object rng, std::int64_t trials, Array1<double> out) {
+void draw_binomial(Generator rng, std::int64_t trials, Vector out) {
   require(trials >= 0 && trials < std::int64_t{1} << 52, "trials", "a number from 0 to 2^52");
-  const Generator generator = generator_of(rng);
-  require(generator.bits != nullptr, "rng", "a numpy.random.Generator");
-  KernelScope scope;
-  kernels->glm.draw(Draw::binomial_half, trials, generator, span_of(out));
+  run(kernels->glm.draw, Draw::binomial_half, trials, rng, out);
 }
 
-using Floats1 = Array1<const double>;
-using Floats2 = Array2<const double>;
-
-template <class Kernel>
-nb::object each_of(std::int64_t code, const Floats1& predictors, Kernel kernel) {
-  const Link link = link_of(code);
-  NewArray<double, 1> out(predictors.shape[0]);
-  {
-    KernelScope scope;
-    kernel(link, span_of(predictors), span_of(out.view));
-  }
-  return out.object;
+nb::object link_means(std::int64_t link, ConstVector predictors) {
+  return new_vector(predictors.size(), kernels->glm.link_means, link_of(link), predictors);
 }
 
-nb::object link_means(std::int64_t link, Floats1 predictors) { return each_of(link, predictors, kernels->glm.link_means); }
-nb::object link_slopes(std::int64_t link, Floats1 predictors) { return each_of(link, predictors, kernels->glm.link_slopes); }
+nb::object link_slopes(std::int64_t link, ConstVector predictors) {
+  return new_vector(predictors.size(), kernels->glm.link_slopes, link_of(link), predictors);
+}
 
 double implicit_step(std::int64_t link, double predictor, double leverage, double y) {
-  // A few operations on numbers: this keeps the GIL.
-  return kernels->glm.implicit_step(link_of(link), predictor, leverage, y);
+  return kernels->glm.implicit_step(link_of(link), predictor, leverage, y);  // keeps the GIL: a few operations
 }
 
-nb::tuple predict(Array2<double> state, Floats1 x) {
-  require(x.shape[0] == dim_of_state(state), "x", "one number for each feature of the state");
-  double predictor, leverage;
-  {
-    KernelScope scope;
-    kernels->glm.predict(view_of(state), span_of(x), predictor, leverage);
-  }
-  return nb::make_tuple(predictor, leverage);
+std::pair<double, double> predict(Matrix state, ConstVector x) {
+  require(x.size() == dim_of_state(state), "x", "one number for each feature of the state");
+  const Prediction found = run(kernels->glm.predict, state, x);
+  return {found.predictor, found.leverage};
 }
 
-Loss loss_of(const Floats2& rows, const Floats1& counts, const Floats1& totals, const Floats1& prior, const Floats1& shift) {
-  const std::size_t n = rows.shape[0], d = rows.shape[1];
-  require(d > 0, "rows", "features [n, d]");
-  require(counts.shape[0] == n, "counts", "one number for each row");
-  require(totals.shape[0] == n, "totals", "one number for each row");
-  require(prior.shape[0] == d, "prior", "one number for each feature");
-  require(shift.shape[0] == d, "shift", "one number for each feature");
-  return {view_of(rows), span_of(counts), span_of(totals), span_of(prior), span_of(shift)};
+Loss loss_of(ConstMatrix rows, ConstVector counts, ConstVector totals, ConstVector prior, ConstVector shift) {
+  require(rows.columns > 0, "rows", "features [n, d]");
+  require(counts.size() == rows.rows, "counts", "one number for each row");
+  require(totals.size() == rows.rows, "totals", "one number for each row");
+  require(prior.size() == rows.columns, "prior", "one number for each feature");
+  require(shift.size() == rows.columns, "shift", "one number for each feature");
+  return {rows, counts, totals, prior, shift};
 }
 
-bool minimise(std::int64_t code, Floats2 rows, Floats1 counts, Floats1 totals, Floats1 prior, Floats1 shift, double tolerance,
-              Array1<double> theta) {
-  const Link link = link_of(code);
+bool minimise(std::int64_t link, ConstMatrix rows, ConstVector counts, ConstVector totals, ConstVector prior, ConstVector shift,
+              double tolerance, Vector theta) {
   const Loss loss = loss_of(rows, counts, totals, prior, shift);
-  require(theta.shape[0] == rows.shape[1], "theta", "one number for each feature");
-  KernelScope scope;
-  return kernels->glm.minimise(link, loss, tolerance, span_of(theta));
+  require(theta.size() == rows.columns, "theta", "one number for each feature");
+  return run(kernels->glm.minimise, link_of(link), loss, tolerance, theta);
 }
 
-double newton_step(Floats2 rows, Floats1 counts, Floats1 totals, Floats1 prior, Floats1 shift, Floats1 theta, Floats1 means,
-                   Floats1 slopes, Array1<double> step) {
+double newton_step(ConstMatrix rows, ConstVector counts, ConstVector totals, ConstVector prior, ConstVector shift, ConstVector theta,
+                   ConstVector means, ConstVector slopes, Vector step) {
   const Loss loss = loss_of(rows, counts, totals, prior, shift);
-  require(theta.shape[0] == rows.shape[1], "theta", "one number for each feature");
-  require(means.shape[0] == rows.shape[0], "means", "one number for each row");
-  require(slopes.shape[0] == rows.shape[0], "slopes", "one number for each row");
-  require(step.shape[0] == rows.shape[1], "step", "one number for each feature");
-  KernelScope scope;
-  return kernels->glm.newton_step(loss, span_of(theta), span_of(means), span_of(slopes), span_of(step));
+  require(theta.size() == rows.columns, "theta", "one number for each feature");
+  require(means.size() == rows.rows, "means", "one number for each row");
+  require(slopes.size() == rows.rows, "slopes", "one number for each row");
+  require(step.size() == rows.columns, "step", "one number for each feature");
+  return run(kernels->glm.newton_step, loss, theta, means, slopes, step);
 }
 
-nb::object hessian(Floats2 rows, Floats1 counts, Floats1 slopes, Floats1 prior) {
+nb::object hessian(ConstMatrix rows, ConstVector counts, ConstVector slopes, ConstVector prior) {
   const Loss loss = loss_of(rows, counts, counts, prior, prior);
-  require(slopes.shape[0] == rows.shape[0], "slopes", "one number for each row");
-  NewArray<double, 2> out(rows.shape[1], rows.shape[1]);
-  {
-    KernelScope scope;
-    kernels->glm.set_hessian(loss, span_of(slopes), view_of(out.view));
-  }
-  return out.object;
+  require(slopes.size() == rows.rows, "slopes", "one number for each row");
+  return new_matrix(rows.columns, rows.columns, kernels->glm.set_hessian, loss, slopes);
 }
 
 }  // namespace

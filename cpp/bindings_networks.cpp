@@ -6,50 +6,47 @@ namespace {
 constexpr std::int64_t most_count = std::int64_t{1} << 53, most_width = 1 << 20, most_members = 1 << 30;
 constexpr double most_numbers = 1e15;  // of all weights, or of a workspace: more cannot be addressed
 
-NetworkShape shape_of(const Array1<const std::int64_t>& widths, std::int64_t members, std::int64_t activation) {
-  require(widths.size() >= 3 && widths.data[widths.size() - 1] == 1, "widths", "those of features, hidden layers and one output");
-  for (const std::int64_t width : span_of(widths)) require(width >= 1 && width <= most_width, "widths", "numbers from 1 to 2^20");
+NetworkShape shape_of(ConstInts widths, std::int64_t members, std::int64_t activation) {
+  require(widths.size() >= 3 && widths.back() == 1, "widths", "those of features, hidden layers and one output");
+  for (const std::int64_t width : widths) require(width >= 1 && width <= most_width, "widths", "numbers from 1 to 2^20");
   require(members >= 1 && members <= most_members, "members", "a number from 1 to 2^30");
   require(activation >= 0 && activation <= 2, "activation", "0 (relu), 1 (leaky) or 2 (tanh)");
   double count = 0.0;
   for (std::size_t k = 0; k + 1 < widths.size(); ++k)
-    count += static_cast<double>(members) * static_cast<double>(widths.data[k] + 1) * static_cast<double>(widths.data[k + 1]);
+    count += static_cast<double>(members) * static_cast<double>(widths[k] + 1) * static_cast<double>(widths[k + 1]);
   require(count <= most_numbers, "widths", "networks whose weights can be counted");
-  return {span_of(widths), static_cast<std::size_t>(members), Activation{activation}};
+  return {widths, static_cast<std::size_t>(members), Activation{activation}};
 }
 
 NetworkShape shape_of(const Fields& shape) {
-  return shape_of(shape["widths"].array<const std::int64_t, 1>("an array [L + 1] of int64"), shape["members"], shape["activation"]);
+  return shape_of(shape["widths"], shape["members"], shape["activation"]);
 }
 
-void network_outputs(nb::object shape_fields, Array1<const double> weights, std::int64_t first, Array2<const double> rows,
-                     Array2<double> outputs) {
+void network_outputs(nb::object shape_fields, ConstVector weights, std::int64_t first, ConstMatrix rows,
+                     Matrix outputs) {
   const NetworkShape shape = shape_of(Fields(shape_fields));
   require(weights.size() == shape.weights(), "weights", "[n]");
-  require(rows.shape[0] > 0 && rows.shape[1] == shape.dim(), "rows", "[K, d], K > 0");
-  require(outputs.shape[1] == rows.shape[0] && outputs.shape[0] > 0, "outputs", "[members, K]");
-  require(first >= 0 && static_cast<std::size_t>(first) < shape.members && outputs.shape[0] <= shape.members - first, "first",
+  require(rows.rows > 0 && rows.columns == shape.dim(), "rows", "[K, d], K > 0");
+  require(outputs.columns == rows.rows && outputs.rows > 0, "outputs", "[members, K]");
+  require(first >= 0 && static_cast<std::size_t>(first) < shape.members && outputs.rows <= shape.members - first, "first",
           "the number of a member that as many others follow");
-  const KernelScope scope;
-  kernels->networks.outputs(shape, span_of(weights), static_cast<std::size_t>(first), view_of(rows), view_of(outputs));
+  run(kernels->networks.outputs, shape, weights, static_cast<std::size_t>(first), rows, outputs);
 }
 
-void network_gradient(nb::object shape_fields, Array1<const double> weights, Array2<const double> rows,
-                      Array2<const double> slopes, Array1<double> gradient) {
+void network_gradient(nb::object shape_fields, ConstVector weights, ConstMatrix rows,
+                      ConstMatrix slopes, Vector gradient) {
   const NetworkShape shape = shape_of(Fields(shape_fields));
   require(weights.size() == shape.weights(), "weights", "[n]");
-  require(rows.shape[0] > 0 && rows.shape[1] == shape.dim(), "rows", "[B, d], B > 0");
-  require(slopes.shape[0] == shape.members && slopes.shape[1] == rows.shape[0], "slopes", "[m, B]");
+  require(rows.rows > 0 && rows.columns == shape.dim(), "rows", "[B, d], B > 0");
+  require(slopes.rows == shape.members && slopes.columns == rows.rows, "slopes", "[m, B]");
   require(gradient.size() == shape.weights(), "gradient", "[n]");
-  const KernelScope scope;
-  kernels->networks.gradient(shape, span_of(weights), view_of(rows), view_of(slopes), span_of(gradient));
+  run(kernels->networks.gradient, shape, weights, rows, slopes, gradient);
 }
 
 std::size_t workspace_size(const NetworkShape& shape, std::size_t planes, std::size_t batch) {
-  // A formula, which keeps the GIL.
   const double rows = 1.0 + static_cast<double>(batch), units = static_cast<double>(shape.hidden_units() + shape.dim() + 8);
   require(rows * units * static_cast<double>(shape.members) <= most_numbers, "batch", "a batch whose units can be counted");
-  return kernels->networks.workspace_size(shape, planes, batch);
+  return kernels->networks.workspace_size(shape, planes, batch);  // keeps the GIL: a formula
 }
 
 std::size_t network_workspace(nb::object shape_fields, std::int64_t planes, std::int64_t batch) {
@@ -119,7 +116,7 @@ NewObservation observation_of(const Fields& fields, const NetworkShape& shape, c
 }
 
 bool network_learn(nb::object shape_fields, nb::object training_fields, nb::object anchor_fields, nb::object state_fields,
-                   nb::object memory_fields, nb::object observation_fields, Array1<double> workspace) {
+                   nb::object memory_fields, nb::object observation_fields, Vector workspace) {
   const NetworkShape shape = shape_of(Fields(shape_fields));
   const NetworkTraining training = training_of(Fields(training_fields));
   const NetworkState state = state_of(Fields(state_fields), shape);
@@ -128,23 +125,19 @@ bool network_learn(nb::object shape_fields, nb::object training_fields, nb::obje
   const NewObservation now = observation_of(Fields(observation_fields), shape, memory);
   require(workspace.size() >= workspace_size(shape, state.weights.rows, now.places.columns), "workspace",
           "an array as long as network_workspace() says");
-  const KernelScope scope;
-  return kernels->networks.learn(shape, training, anchor, state, memory, now, workspace.data);
+  return run(kernels->networks.learn, shape, training, anchor, state, memory, now, workspace.data());
 }
 
-void scale_rows(Array2<const double> rows, Array1<const double> sizes, Array2<double> seen) {
-  require(sizes.size() == rows.shape[1], "sizes", "[d]");
-  require(seen.shape[0] == rows.shape[0] && seen.shape[1] == rows.shape[1], "seen", "an array of the shape of `rows`");
-  const KernelScope scope;
-  kernels->networks.scale_rows(view_of(rows), span_of(sizes), view_of(seen));
+void scale_rows(ConstMatrix rows, ConstVector sizes, Matrix seen) {
+  require(sizes.size() == rows.columns, "sizes", "[d]");
+  require(seen.rows == rows.rows && seen.columns == rows.columns, "seen", "an array of the shape of `rows`");
+  run(kernels->networks.scale_rows, rows, sizes, seen);
 }
 
-void learn_sizes(Array2<double> units, Array1<const double> x, std::int64_t count) {
-  require(units.shape[0] == 3 && units.shape[1] == x.size(), "units", "[3, d]: sizes, squares, seen");
+void learn_sizes(Matrix units, ConstVector x, std::int64_t count) {
+  require(units.rows == 3 && units.columns == x.size(), "units", "[3, d]: sizes, squares, seen");
   require(count >= 1 && count <= most_count, "count", "a number of observations, at least 1");
-  const KernelScope scope;
-  const Matrix rows = view_of(units);
-  kernels->networks.learn_sizes(rows[0], rows[1], rows[2], span_of(x), count);
+  run(kernels->networks.learn_sizes, units[0], units[1], units[2], x, count);
 }
 
 }  // namespace

@@ -3,72 +3,66 @@
 namespace ensample {
 namespace {
 
-using Rows = Array2<const double>;
-using Codes = Array1<std::uint8_t>;
-using ConstCodes = Array1<const std::uint8_t>;
-using Theta = Array1<const double>;
-
-constexpr std::size_t table_rows = 4;
+using Codes = std::span<std::uint8_t>;
+using ConstCodes = std::span<const std::uint8_t>;
 
 /// Bytes of codes of so many arms: two features a byte, and one byte for the radius.
-std::size_t size_of_codes(const Rows& rows) {
-  const std::size_t tiles = (rows.shape[0] + search_tile - 1) / search_tile;
-  return tiles * ((rows.shape[1] + 1) / 2 + 1) * search_tile;
+std::size_t size_of_codes(ConstMatrix rows) {
+  const std::size_t tiles = (rows.rows + search_tile - 1) / search_tile;
+  return tiles * ((rows.columns + 1) / 2 + 1) * search_tile;
 }
 
-void require_arms(const Rows& rows, const char* name) {
-  require(rows.shape[0] > 0 && rows.shape[1] > 0, name, "at least one row and one column");
+void require_items(ConstMatrix matrix, const char* name) {
+  require(matrix.rows > 0 && matrix.columns > 0, name, "at least one row and one column");
 }
 
-void require_encoded(const Rows& rows, const Rows& table, std::size_t codes) {
-  require_arms(rows, "rows");
-  require(table.shape[0] == table_rows && table.shape[1] == rows.shape[1], "table", "the shape [4, columns of `rows`]");
-  require(codes == size_of_codes(rows), "codes", "the size that `size_of_codes` returns");
+void require_encoded(ConstMatrix rows, ConstMatrix table, ConstCodes codes) {
+  require_items(rows, "rows");
+  require(table.rows == 4 && table.columns == rows.columns, "table", "the shape [4, columns of `rows`]");
+  require(codes.size() == size_of_codes(rows), "codes", "the size that `size_of_codes` returns");
 }
 
-std::size_t greedy_arm(Theta theta, Rows by_coordinate) {
-  require_arms(by_coordinate, "by_coordinate");
-  require(theta.shape[0] == by_coordinate.shape[0], "theta", "one entry for each row of `by_coordinate`");
-  const KernelScope scope;
-  return kernels->search.greedy_arm(span_of(theta), view_of(by_coordinate));
+/// Require what is written for each column of `thetas`.
+void require_results(ConstMatrix thetas, Ints chosen, Vector scores) {
+  require(chosen.size() == thetas.columns, "chosen", "one entry for each column of `thetas`");
+  require(scores.size() == thetas.columns, "scores", "one entry for each column of `thetas`");
 }
 
-void greedy_arms(Rows thetas, Rows by_coordinate, Array1<std::int64_t> chosen, Array1<double> scores) {
-  require_arms(by_coordinate, "by_coordinate");
-  require(thetas.shape[0] == by_coordinate.shape[0], "thetas", "as many rows as `by_coordinate`");
-  require(chosen.shape[0] == thetas.shape[1], "chosen", "one entry for each column of `thetas`");
-  require(scores.shape[0] == thetas.shape[1], "scores", "one entry for each column of `thetas`");
-  const KernelScope scope;
-  kernels->search.greedy_arms(view_of(thetas), view_of(by_coordinate), span_of(chosen), span_of(scores));
+std::size_t greedy_arm(ConstVector theta, ConstMatrix by_coordinate) {
+  require_items(by_coordinate, "by_coordinate");
+  require(theta.size() == by_coordinate.rows, "theta", "one entry for each row of `by_coordinate`");
+  return run(kernels->search.greedy_arm, theta, by_coordinate);
 }
 
-std::size_t scan_arms(Rows rows, Theta theta) {
-  require_arms(rows, "rows");
-  require(theta.shape[0] == rows.shape[1], "theta", "one entry for each column of `rows`");
-  const KernelScope scope;
-  return kernels->search.scan_arms(view_of(rows), span_of(theta));
+void greedy_arms(ConstMatrix thetas, ConstMatrix by_coordinate, Ints chosen, Vector scores) {
+  require_items(by_coordinate, "by_coordinate");
+  require(thetas.rows == by_coordinate.rows, "thetas", "as many rows as `by_coordinate`");
+  require_results(thetas, chosen, scores);
+  run(kernels->search.greedy_arms, thetas, by_coordinate, chosen, scores);
 }
 
-void encode_arms(Rows rows, Array2<double> table, Codes codes) {
-  require_encoded(rows, {table.data, {table.shape[0], table.shape[1]}}, codes.size());
-  const KernelScope scope;
-  kernels->search.encode_arms(view_of(rows), view_of(table), span_of(codes));
+std::size_t scan_arms(ConstMatrix rows, ConstVector theta) {
+  require_items(rows, "rows");
+  require(theta.size() == rows.columns, "theta", "one entry for each column of `rows`");
+  return run(kernels->search.scan_arms, rows, theta);
 }
 
-std::size_t find_best_arm(Rows rows, Rows table, ConstCodes codes, Theta theta) {
-  require_encoded(rows, table, codes.size());
-  require(theta.shape[0] == rows.shape[1], "theta", "one entry for each column of `rows`");
-  const KernelScope scope;
-  return kernels->search.find_best_arm(view_of(rows), view_of(table), codes.data, span_of(theta));
+void encode_arms(ConstMatrix rows, Matrix table, Codes codes) {
+  require_encoded(rows, table, codes);
+  run(kernels->search.encode_arms, rows, table, codes);
 }
 
-void find_best_arms(Rows rows, Rows table, ConstCodes codes, Rows thetas, Array1<std::int64_t> chosen, Array1<double> scores) {
-  require_encoded(rows, table, codes.size());
-  require(thetas.shape[0] == rows.shape[1], "thetas", "one row for each column of `rows`");
-  require(chosen.shape[0] == thetas.shape[1], "chosen", "one entry for each column of `thetas`");
-  require(scores.shape[0] == thetas.shape[1], "scores", "one entry for each column of `thetas`");
-  const KernelScope scope;
-  kernels->search.find_best_arms(view_of(rows), view_of(table), codes.data, view_of(thetas), span_of(chosen), span_of(scores));
+std::size_t find_best_arm(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstVector theta) {
+  require_encoded(rows, table, codes);
+  require(theta.size() == rows.columns, "theta", "one entry for each column of `rows`");
+  return run(kernels->search.find_best_arm, rows, table, codes.data(), theta);
+}
+
+void find_best_arms(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstMatrix thetas, Ints chosen, Vector scores) {
+  require_encoded(rows, table, codes);
+  require(thetas.rows == rows.columns, "thetas", "one row for each column of `rows`");
+  require_results(thetas, chosen, scores);
+  run(kernels->search.find_best_arms, rows, table, codes.data(), thetas, chosen, scores);
 }
 
 }  // namespace
@@ -79,7 +73,7 @@ void bind_search(nb::module_& module) {
   module.def("greedy_arms", &greedy_arms, "thetas"_a, "by_coordinate"_a, "chosen"_a, "scores"_a,
              "Write the greedy arm of each column of `thetas` [d, m], and its score.");
   module.def("scan_arms", &scan_arms, "rows"_a, "theta"_a, "Return argmax_k x_k'theta of all rows, the lowest index on ties.");
-  module.def("size_of_codes", [](Rows rows) { return size_of_codes(rows); }, "rows"_a, "Return the number of bytes of codes.");
+  module.def("size_of_codes", &size_of_codes, "rows"_a, "Return the number of bytes of codes.");
   module.def("encode_arms", &encode_arms, "rows"_a, "table"_a, "codes"_a,
              "Quantise features: write `table` [4, d] and `codes`, which `find_best_arm` needs.");
   module.def("find_best_arm", &find_best_arm, "rows"_a, "table"_a, "codes"_a, "theta"_a,

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-bool all_within(std::span<const std::int64_t> numbers, std::size_t end) {
+bool all_within(ConstInts numbers, std::size_t end) {
   for (const std::int64_t number : numbers)
     if (number < 0 || static_cast<std::size_t>(number) >= end) return false;
   return true;
@@ -77,7 +77,7 @@ RunCounters& counters_of(nb::handle value) {
 }
 
 RunState run_state(const Fields& f) {
-  const std::span<const std::int64_t> stop = f["stop"];
+  const ConstInts stop = f["stop"];
   require(stop.size() == 1, "stop", "[1]");
   return {f["lam"],     f["fixed_lam"], f["sizes_given"], f["intercept"], f["forgetting_rate"], f["scales"], f["prior"], f["prior_root"],
           f["gram"],    f["counted"],   f["inverse"],     f["mean"],      f["target"],          f["pulls"],  f["gain"],
@@ -198,8 +198,7 @@ Options options_of(nb::dict given) {
 
 Rngs rngs_of(nb::handle given, unsigned streams, bool contextual) {
   const Fields f(nb::borrow(given), "rngs");
-  const Rngs rngs{generator_of(f["noise"].object()), generator_of(f["member"].object()), generator_of(f["perturbation"].object()),
-                  generator_of(f["context"].object())};
+  const Rngs rngs{f["noise"], f["member"], f["perturbation"], f["context"]};
   require(rngs.noise.bits != nullptr, "rngs", "a generator of the noise");
   require(rngs.member.bits != nullptr || !(streams & member_stream), "rngs", "a generator of members");
   require(rngs.perturbation.bits != nullptr || !(streams & perturbation_stream), "rngs", "a generator of perturbations");
@@ -207,41 +206,38 @@ Rngs rngs_of(nb::handle given, unsigned streams, bool contextual) {
   return rngs;
 }
 
-const SimulationKernel& kernel_named(const char* name) {  // keeps the GIL: nothing runs yet
+const SimulationKernel& kernel_named(const char* name) {
   for (const auto& kernel : kernels->simulation.table)
     if (std::strcmp(kernel.name, name) == 0) return kernel;
   PyErr_Format(PyExc_ValueError, "argument `kernel`: expected the name of a kernel, got '%s'", name);
   throw nb::python_error();
 }
 
-void simulate(const char* name, nb::object problem, nb::object state, nb::object rngs, nb::dict options) {
+void simulate(const char* name, nb::object problem_fields, nb::object state_fields, nb::object rng_fields, nb::dict option_values) {
   const SimulationKernel& kernel = kernel_named(name);
-  const Fields faced(problem, "problem"), played(state, "state");
   const bool contextual = kernel.contextual != nullptr;
-  const Options told = options_of(options);
-  const Rngs streams = rngs_of(rngs, kernel.streams, contextual);
-  RunState run = run_state(played);
+  const Options options = options_of(option_values);
+  const Rngs streams = rngs_of(rng_fields, kernel.streams, contextual);
+  RunState state = run_state(Fields(state_fields, "state"));
   FiniteProblem finite{};
   ContextualProblem moving{};
   if (contextual) {
-    moving = contextual_problem(faced);
-    check_state(run, moving.theta.size(), 0, static_cast<std::size_t>(moving.offered));
+    moving = contextual_problem(Fields(problem_fields, "problem"));
+    check_state(state, moving.theta.size(), 0, static_cast<std::size_t>(moving.offered));
   } else {
-    finite = finite_problem(faced);
-    check_state(run, finite.features.columns, finite.features.rows, finite.by_coordinate.columns);
-    check_rounds(finite, run.checkpoints.back());
+    finite = finite_problem(Fields(problem_fields, "problem"));
+    check_state(state, finite.features.columns, finite.features.rows, finite.by_coordinate.columns);
+    check_rounds(finite, state.checkpoints.back());
   }
-  const std::size_t rows = contextual ? 0 : finite.features.rows;
-  require(all_within(told.basis, contextual ? 0 : finite.by_coordinate.columns), "basis", "arms by number");
+  require(all_within(options.basis, finite.by_coordinate.columns), "basis", "arms by number");
   if (kernel.check != nullptr) {
-    const BadOption bad = kernel.check(told, {rows, run.scores.size()});
+    const BadOption bad = kernel.check(options, {finite.features.rows, state.scores.size()});
     require(bad.name == nullptr, bad.name, bad.expected);
   }
-  KernelScope scope;
   if (contextual)
-    kernel.contextual(moving, run, streams, told);
+    run(kernel.contextual, moving, state, streams, options);
   else
-    kernel.finite(finite, run, streams, told);
+    run(kernel.finite, finite, state, streams, options);
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ inline void member_theta(const RidgeState& ridge, ConstMatrix sums, double facto
 }
 
 /// Greedy arm of one member among the columns of `by_coordinate` [d, K], or [d - 1, K] where the last feature is a constant.
-inline std::size_t best_arm_of_member(const RidgeState& ridge, ConstMatrix sums, double factor, std::size_t member,
+inline std::size_t best_arm_of_member(Matrix state, ConstMatrix sums, double factor, std::size_t member,
                                       ConstMatrix by_coordinate) {
+  const RidgeState ridge(state);
   const std::size_t d = ridge.dim(), arms = by_coordinate.columns;
   Buffer<double> buffer(2 * d + arms, Fill::none);
   const Vector total{buffer.data(), d}, theta{buffer.data() + d, d}, scores{buffer.data() + 2 * d, arms};
@@ -39,7 +40,8 @@ inline void member_sums(const RidgeState& ridge, ConstMatrix sums, std::size_t i
 }
 
 /// Write theta^j of every member [d, m].
-inline void member_thetas(const RidgeState& ridge, ConstMatrix sums, double factor, Matrix thetas) {
+inline void member_thetas(Matrix state, ConstMatrix sums, double factor, Matrix thetas) {
+  const RidgeState ridge(state);
   const std::size_t d = ridge.dim(), m = sums.columns;
   Buffer<double> buffer(d * m + d, Fill::none);
   const Matrix totals{buffer.data(), d, m};
@@ -70,7 +72,7 @@ class Votes {
     });
   }
 
-  void write(std::span<std::int64_t> chosen) const {
+  void write(Ints chosen) const {
     for (std::size_t j = 0; j < chosen.size(); ++j) chosen[j] = static_cast<std::int64_t>(arms[j]);
   }
 
@@ -145,8 +147,9 @@ inline void read_column(ConstMatrix matrix, std::size_t k, Vector column) {
 
 /// Greedy arm of every member, without its theta: x'theta^j = x'theta_hat + (V^-1 x)'S^j takes K d^2 + K d m steps, instead of
 /// d^2 m + K d m. As from `member_thetas`, but for rounding.
-inline void vote(const RidgeState& ridge, ConstMatrix sums, double factor, ConstMatrix by_coordinate, ConstVector sizes,
-                 std::span<std::int64_t> chosen) {
+inline void vote(Matrix state, ConstMatrix sums, double factor, ConstMatrix by_coordinate, ConstVector sizes,
+                 Ints chosen) {
+  const RidgeState ridge(state);
   const std::size_t d = ridge.dim(), m = sums.columns, arms = by_coordinate.columns;
   Buffer<double> buffer(d * m + m + arms + d, Fill::none);
   const Matrix totals{buffer.data(), d, m};

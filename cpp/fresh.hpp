@@ -59,7 +59,8 @@ inline void add_to_roots(FreshRoots& roots, double ageing_rate, ConstVector x, d
 }
 
 /// Write theta_hat + V^-1 S, a row for each row of w and g [m, d].
-inline void fresh_thetas(const RidgeState& ridge, const FreshDraws& draws, Matrix thetas) {
+inline void fresh_thetas(Matrix state, const FreshDraws& draws, Matrix thetas) {
+  const RidgeState ridge(state);
   const std::size_t d = ridge.dim();
   Buffer<double> buffer(2 * d, Fill::none);
   const Vector total{buffer.data(), d}, weights{buffer.data() + d, d};
@@ -92,8 +93,9 @@ inline void weigh_draws(const RidgeState& ridge, const FreshDraws& draws, Matrix
 
 /// Greedy arm of every draw among the columns of `by_coordinate` [d, K]. As by `fresh_thetas`, but for rounding:
 /// x'theta = x'theta_hat + (V^-1 x)'S takes K d (d + m) steps instead of m d (d + K).
-inline void vote_fresh(const RidgeState& ridge, const FreshDraws& draws, ConstMatrix by_coordinate, ConstVector sizes,
-                       std::span<std::int64_t> chosen) {
+inline void vote_fresh(Matrix state, const FreshDraws& draws, ConstMatrix by_coordinate, ConstVector sizes,
+                       Ints chosen) {
+  const RidgeState ridge(state);
   const std::size_t d = ridge.dim(), m = draws.w.rows, arms = by_coordinate.columns;
   Buffer<double> buffer(d * arms + 2 * d * m + m + arms + d, Fill::none);
   const Matrix of_past{buffer.data(), d, arms}, w{of_past.data + d * arms, d, m}, g{w.data + d * m, d, m};

@@ -19,6 +19,11 @@ struct Loss {
   ConstVector prior, shift;     // [d]
 };
 
+/// x'theta_hat and x'V^-1 x.
+struct Prediction {
+  double predictor, leverage;
+};
+
 struct GlmKernels {
   void (*evaluate)(MathFunction function, ConstVector values, Vector out);
   void (*draw)(Draw distribution, std::int64_t trials, Generator rng, Vector out);
@@ -26,7 +31,7 @@ struct GlmKernels {
   void (*link_means)(Link link, ConstVector predictors, Vector means);
   void (*link_slopes)(Link link, ConstVector predictors, Vector slopes);
   double (*implicit_step)(Link link, double predictor, double leverage, double y);
-  void (*predict)(Matrix state, ConstVector x, double& predictor, double& leverage);
+  Prediction (*predict)(Matrix state, ConstVector x);
 
   bool (*minimise)(Link link, const Loss& loss, double tolerance, Vector theta);
   double (*newton_step)(const Loss& loss, ConstVector theta, ConstVector means, ConstVector slopes, Vector step);

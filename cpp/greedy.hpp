@@ -18,7 +18,7 @@ inline std::size_t greedy_arm(ConstVector theta, ConstMatrix by_coordinate) {
 
 /// The same for each column of `thetas` [d, m], and its score: a product of [m, d] with [d, K], in blocks of members whose
 /// scores stay in the first cache.
-inline void greedy_arms(ConstMatrix thetas, ConstMatrix by_coordinate, std::span<std::int64_t> chosen, Vector scores) {
+inline void greedy_arms(ConstMatrix thetas, ConstMatrix by_coordinate, Ints chosen, Vector scores) {
   constexpr std::size_t block = 256;
   alignas(64) double found[block];
   for (std::size_t j = 0; j < thetas.columns; ++j) chosen[j] = 0, scores[j] = -std::numeric_limits<double>::infinity();

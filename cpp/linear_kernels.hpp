@@ -21,22 +21,12 @@ struct FreshDraws {
   ConstMatrix w, g;  // [m, d]
 };
 
-/// What the scales of noise and parameter are learned from, beside sum x x' and sum x y.
-struct EvidenceSums {
-  double squares, count, length;  // sum y^2; number of observations; mean square length of the features
-  double noise, spread;           // where the fixed point starts: sigma^2 and tau^2
-};
-
-struct EvidenceScales {
-  double noise, spread, effective;  // sigma^2, tau^2 and gamma
-};
-
 /// `state` is a ridge regression's (ridge_state.hpp).
 struct LinearKernels {
   void (*learn_ridge)(Matrix state, const Observation& observed, const ScaleLearning& learning);
   void (*learn_members)(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, Matrix root, const Observation& observed,
                         const ScaleLearning& learning);
-  void (*learn_history)(Matrix state, Matrix root, std::span<std::int64_t> pulls, std::int64_t arm, const Observation& observed,
+  void (*learn_history)(Matrix state, Matrix root, Ints pulls, std::int64_t arm, const Observation& observed,
                         const ScaleLearning& learning);
   void (*learn_rooted)(Matrix state, Matrix root, ConstVector rooted, const Observation& observed);
   void (*learn_posterior)(Matrix state, Matrix root, Vector rewards, const Observation& observed);
@@ -47,18 +37,16 @@ struct LinearKernels {
   void (*member_theta)(Matrix state, ConstMatrix sums, double factor, std::size_t member, Vector theta);
   void (*member_thetas)(Matrix state, ConstMatrix sums, double factor, Matrix thetas);
   void (*vote)(Matrix state, ConstMatrix sums, double factor, ConstMatrix by_coordinate, ConstVector sizes,
-               std::span<std::int64_t> chosen);
+               Ints chosen);
   void (*fresh_thetas)(Matrix state, const FreshDraws& draws, Matrix thetas);
   void (*vote_fresh)(Matrix state, const FreshDraws& draws, ConstMatrix by_coordinate, ConstVector sizes,
-                     std::span<std::int64_t> chosen);
+                     Ints chosen);
   void (*shift_mean)(Matrix state, ConstVector total, Vector theta);
 
   void (*add_rows)(Vector total, ConstMatrix rows, ConstVector weights);
   void (*multiply)(ConstMatrix matrix, ConstVector vector, Vector product);
-  void (*rotate)(Matrix factor, ConstVector x);
   bool (*cholesky)(ConstMatrix matrix, Matrix factor);
   bool (*invert)(ConstMatrix matrix, Matrix inverse);
-  EvidenceScales (*fit_evidence)(ConstMatrix gram, ConstVector target, const EvidenceSums& sums, double strength);
 };
 
 }  // namespace ensample

@@ -41,7 +41,7 @@ inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix 
 }
 
 /// Keep a root of sum x x', and pull counts; arm -1 is none that is counted.
-inline void learn_history(Matrix state, Matrix root, std::span<std::int64_t> pulls, std::int64_t arm, const Observation& observed,
+inline void learn_history(Matrix state, Matrix root, Ints pulls, std::int64_t arm, const Observation& observed,
                           const ScaleLearning& learning) {
   RidgeState ridge(state);
   add_to_root(ridge, root, observed.x);

@@ -9,7 +9,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 
 /// The arm of the basis that is to be played first, in turn among those that have no reward yet; -1 if there is none.
 template <class Count>
-std::int64_t unplayed(std::span<const std::int64_t> basis, std::span<const Count> pulls, std::int64_t t) {
+std::int64_t unplayed(ConstInts basis, std::span<const Count> pulls, std::int64_t t) {
   std::int64_t waiting = 0;
   for (const auto arm : basis) waiting += pulls[static_cast<std::size_t>(arm)] == 0;
   if (waiting == 0) return -1;

@@ -7,17 +7,6 @@
 
 namespace ensample {
 
-using IntVector = std::span<const std::int64_t>;
-
-/// Equal matrices [d, d], one after the other.
-template <class T>
-struct MatrixStack {
-  T* data;
-  std::size_t count, dim;
-
-  View<T> operator[](std::size_t i) const { return {data + i * dim * dim, dim, dim}; }
-};
-
 /// The regressions of SupLinUCB's stages.
 struct Stages {
   MatrixStack<double> grams, inverses;  // V and V^-1 of each stage [S, d, d]
@@ -55,7 +44,7 @@ struct RecipeKernels {
   void (*learn_replicates)(Matrix state, const Replicates& replicates, ConstMatrix weights, double pseudo,
                            std::int64_t& pulls, const Observation& observed);
   void (*learn_directions)(Matrix state, Matrix directions, ConstVector z, const Observation& observed);
-  void (*learn_pull)(Matrix state, std::span<std::int64_t> pulls, std::int64_t arm, const Observation& observed);
+  void (*learn_pull)(Matrix state, Ints pulls, std::int64_t arm, const Observation& observed);
 
   std::size_t (*optimistic_arm)(ConstMatrix inverse, ConstVector mean, ConstMatrix by_coordinate, double beta);
   void (*optimistic_theta)(ConstMatrix inverse, ConstVector mean, ConstVector x, double beta, Vector theta);
@@ -64,9 +53,9 @@ struct RecipeKernels {
   ArmPair (*informed_pair)(ConstMatrix thetas, ConstMatrix by_coordinate);
   void (*solve_replicates)(const Replicates& replicates, Matrix thetas);
   void (*theta_of_directions)(Matrix state, ConstMatrix directions, ConstVector weights, Vector theta);
-  void (*theta_of_pseudo_rewards)(Matrix state, ConstMatrix rows, IntVector pulls, double a, double lam, Generator rng,
+  void (*theta_of_pseudo_rewards)(Matrix state, ConstMatrix rows, ConstInts pulls, double a, double lam, Generator rng,
                                   Vector theta);
-  std::int64_t (*unplayed)(IntVector basis, IntVector pulls, std::int64_t round);
+  std::int64_t (*unplayed)(ConstInts basis, ConstInts pulls, std::int64_t round);
 };
 
 }  // namespace ensample

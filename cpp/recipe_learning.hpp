@@ -57,7 +57,7 @@ inline void learn_directions(Matrix state, Matrix directions, ConstVector z, con
 }
 
 /// Count the arm, unless it is -1.
-inline void learn_pull(Matrix state, std::span<std::int64_t> pulls, std::int64_t arm, const Observation& observed) {
+inline void learn_pull(Matrix state, Ints pulls, std::int64_t arm, const Observation& observed) {
   RidgeState ridge(state);
   if (arm >= 0) ++pulls[static_cast<std::size_t>(arm)];
   observe_and_recompute(ridge, observed);
@@ -73,7 +73,7 @@ inline void theta_of_directions(Matrix state, ConstMatrix directions, ConstVecto
 }
 
 /// Draw the pseudo-rewards of every arm and write theta = G^-1 (b + sum_k x_k U_k), G as in `invert_mixed`.
-inline void theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, IntVector pulls, double a, double lam,
+inline void theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pulls, double a, double lam,
                                     Generator rng, Vector theta) {
   const RidgeState ridge(state);
   const std::size_t d = theta.size();

@@ -297,7 +297,7 @@ inline std::size_t find_best_arm(ConstMatrix rows, ConstMatrix table, const std:
 
 /// The same for each column of `thetas` [d, m].
 inline void find_best_arms(ConstMatrix rows, ConstMatrix table, const std::uint8_t* codes, ConstMatrix thetas,
-                           std::span<std::int64_t> chosen, Vector scores) {
+                           Ints chosen, Vector scores) {
   const EncodedArms arms{rows, table, codes};
   SearchBuffers buffers(arms);
   Buffer<double> room(thetas.rows);

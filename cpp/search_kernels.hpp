@@ -10,12 +10,12 @@ inline constexpr std::size_t max_search_dim = 2048;  // columns whose bounds fit
 
 struct SearchKernels {
   std::size_t (*greedy_arm)(ConstVector theta, ConstMatrix by_coordinate);
-  void (*greedy_arms)(ConstMatrix thetas, ConstMatrix by_coordinate, std::span<std::int64_t> chosen, Vector scores);
+  void (*greedy_arms)(ConstMatrix thetas, ConstMatrix by_coordinate, Ints chosen, Vector scores);
   std::size_t (*scan_arms)(ConstMatrix rows, ConstVector theta);
   void (*encode_arms)(ConstMatrix rows, Matrix table, std::span<std::uint8_t> codes);
   std::size_t (*find_best_arm)(ConstMatrix rows, ConstMatrix table, const std::uint8_t* codes, ConstVector theta);
   void (*find_best_arms)(ConstMatrix rows, ConstMatrix table, const std::uint8_t* codes, ConstMatrix thetas,
-                         std::span<std::int64_t> chosen, Vector scores);
+                         Ints chosen, Vector scores);
 };
 
 }  // namespace ensample

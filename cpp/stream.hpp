@@ -42,12 +42,7 @@ inline double implicit_step(Link link, double u, double q, double y) {
   return v;
 }
 
-/// x'theta_hat and x'V^-1 x.
-struct Prediction {
-  double predictor, leverage;
-};
-
-/// After fading, where the past fades.
+/// Return x'theta_hat and x'V^-1 x: where the past fades, after fading.
 inline Prediction predict(const RidgeState& ridge, ConstVector x) {
   const std::size_t d = ridge.dim();
   Buffer<double> buffer(d + (ridge.fades() ? 2 * d * d : 0), Fill::none);

@@ -9,6 +9,8 @@ namespace ensample {
 
 using Vector = std::span<double>;
 using ConstVector = std::span<const double>;
+using Ints = std::span<std::int64_t>;
+using ConstInts = std::span<const std::int64_t>;
 using Counts = std::span<std::int32_t>;
 
 /// A C-contiguous matrix.
@@ -25,6 +27,15 @@ struct View {
 
 using Matrix = View<double>;
 using ConstMatrix = View<const double>;
+
+/// Matrices of one shape, one after the other.
+template <class T>
+struct MatrixStack {
+  T* data = nullptr;
+  std::size_t count = 0, rows = 0, columns = 0;
+
+  View<T> operator[](std::size_t i) const { return {data + i * rows * columns, rows, columns}; }
+};
 
 /// How scales of noise and parameter are learned.
 struct ScaleLearning {

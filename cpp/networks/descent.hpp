@@ -13,7 +13,7 @@ inline constexpr double largest_single = 1e36;     // a square beyond it may be 
 
 /// How strongly weights are pulled to where they began, by runs of equal strengths.
 struct Pull {
-  std::span<const std::int64_t> ends;  // the last being n
+  ConstInts ends;  // the last being n
   ConstVector strengths;               // where lam / n is 1
 };
 

@@ -22,7 +22,7 @@ struct NetworkTraining {
 struct NetworkMemory {
   Matrix features;                  // [C, d]
   Vector rewards;                   // [C]
-  std::span<std::int64_t> rounds;   // [C]
+  Ints rounds;   // [C]
   ConstMatrix perturbations;        // [C, m]
   ConstMatrix prior_outputs;        // [C, m], or [C, 0] where there are no prior networks
 };
@@ -31,13 +31,13 @@ struct NetworkMemory {
 struct NetworkState {
   Matrix weights;                    // [3, n] with the moments of Adam, or [1, n]
   Vector numbers;                    // [4 d + 4]: sizes, squares, seen of features; the newest features and reward; units of rewards
-  std::span<std::int64_t> counts;    // [4]: observations, minibatches; round and place of the newest observation
+  Ints counts;    // [4]: observations, minibatches; round and place of the newest observation
 };
 
 /// What weights are pulled to, how strongly, by runs of equal strengths.
 struct NetworkAnchor {
   ConstVector weights;                 // [n]
-  std::span<const std::int64_t> ends;  // the last being n
+  ConstInts ends;  // the last being n
   ConstVector strengths;
 };
 

@@ -11,11 +11,11 @@ namespace ensample::ENSAMPLE_LEVEL {
 /// Observations of a minibatch as networks see them. Equal rows are one: networks give them the same outputs, and what a gradient
 /// takes from them is the sum of their slopes. Where arms stand, a minibatch has few rows.
 struct Minibatch {
-  std::span<const std::int64_t> places;  // [B]
+  ConstInts places;  // [B]
   Matrix seen;                           // [1 + B, d]: the different rows come first
   Vector keys;                           // [1 + B]
   Vector rewards;                        // [B]
-  std::span<std::int64_t> which;         // [1 + B], the row of each observation, that of the newest first
+  Ints which;         // [1 + B], the row of each observation, that of the newest first
   std::size_t rows = 0;                  // how many differ
 
   static std::size_t size(std::size_t batch, std::size_t dim) { return (1 + batch) * (dim + 3) + 32; }

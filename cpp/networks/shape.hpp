@@ -9,7 +9,7 @@ enum class Activation : std::int64_t { relu, leaky, tanh };
 
 /// m networks R^d -> R of one shape.
 struct NetworkShape {
-  std::span<const std::int64_t> widths;  // [L + 1], from the features to the one output
+  ConstInts widths;  // [L + 1], from the features to the one output
   std::size_t members;
   Activation activation;
 

@@ -20,7 +20,7 @@ struct FiniteProblem {
   ConstVector spreads;        // [K + W] standard deviation of the noise
   Noise noise;
   double best;                                    // the largest mean on offer
-  std::span<const std::int64_t> warmup, opening;  // rows seen before the first round; arms that the first rounds must play
+  ConstInts warmup, opening;  // rows seen before the first round; arms that the first rounds must play
   ConstMatrix mean_path;                          // where the truth moves: its means, one after the other [P, K]
   ConstVector best_means;                         // the largest of each [P]
   std::int64_t period;                            // for how many rounds each holds; 0: the truth does not move
@@ -66,7 +66,7 @@ struct RunState {
   Counts pulls;            // [K + W], and zeros up to a multiple of `count_block`
   Vector gain;             // V^-1 x of the last observation, as it was before it [d]
   RunCounters& counters;
-  std::span<const std::int64_t> checkpoints;  // rounds after which the regret is written down; they ascend to the horizon
+  ConstInts checkpoints;  // rounds after which the regret is written down; they ascend to the horizon
   Vector regret;                              // at the checkpoints
   Vector scores;                              // scratch [K]
   const std::int64_t& stop;                   // not 0: give up, Ctrl-C was pressed
@@ -111,7 +111,7 @@ struct Options {
   std::int64_t link = no_link;
   std::int64_t kind = 0;                  // which of the algorithms that share a kernel
   bool from_base = false;                 // whether new members start from a common root of V
-  std::span<const std::int64_t> basis;    // arms by number
+  ConstInts basis;    // arms by number
 };
 
 struct Rngs {

@@ -12,8 +12,8 @@ class NewStages {
   NewStages(std::size_t count, std::size_t d, double lam, double radius, double floor)
       : matrices(2 * count * d * d),
         vectors(2 * count * d),
-        stages{{matrices.data(), count, d},
-               {matrices.data() + count * d * d, count, d},
+        stages{{matrices.data(), count, d, d},
+               {matrices.data() + count * d * d, count, d, d},
                {vectors.data(), count, d},
                {vectors.data() + count * d, count, d},
                radius,

@@ -132,14 +132,6 @@ def learn_fresh(rng: np.random.Generator) -> Arguments:
     }
 
 
-def fit_evidence(rng: np.random.Generator) -> Arguments:
-    dim = size(rng)
-    rows, rewards = rng.standard_normal((dim + 5, dim)), rng.standard_normal(dim + 5)
-    sums = {"squares": float(rewards @ rewards), "count": dim + 5.0, "length": float(np.square(rows).sum()) / (dim + 5)}
-    scales = {"noise": 1.0, "spread": 1.0, "strength": float(rng.choice([0.0, 0.5]))}
-    return {"matrix": rows.T @ rows, "target": rows.T @ rewards, **sums, **scales}
-
-
 def of_members(rng: np.random.Generator) -> Arguments:
     dim = size(rng)
     return {**members(rng, dim, state_of(rng, dim)), "factor": 1.5}
@@ -202,11 +194,6 @@ def multiply(rng: np.random.Generator) -> Arguments:
     return {"matrix": square(rng, dim), "vector": rng.standard_normal(dim)}
 
 
-def rotate(rng: np.random.Generator) -> Arguments:
-    dim = size(rng)
-    return {"factor": root(rng, dim), "x": rng.standard_normal(dim)}
-
-
 def a_square(rng: np.random.Generator) -> Arguments:
     return {"matrix": square(rng, size(rng))}
 
@@ -215,7 +202,6 @@ CALLS = {
     "add_rows": add_rows,
     "best_arm_of_member": best_arm_of_member,
     "cholesky": a_square,
-    "fit_evidence": fit_evidence,
     "fresh_thetas": fresh_thetas,
     "invert": a_square,
     "learn_fresh": learn_fresh,
@@ -227,7 +213,6 @@ CALLS = {
     "member_theta": of_one_member,
     "member_thetas": of_members,
     "multiply": multiply,
-    "rotate": rotate,
     "shift_mean": shift_mean,
     "vote": vote,
     "vote_fresh": vote_fresh,

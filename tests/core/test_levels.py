@@ -127,18 +127,12 @@ def test_every_binding_runs_in_default_floating_point_mode(name: str) -> None:
         ]
 
 
-def functions_of(text: str) -> list[str]:
-    """Return the functions of a C++ file: from a line that begins at the margin to the brace that ends it."""
-    return re.findall(r"^\S.*\{\n(?:(?!\}).*\n)*\}", text, re.MULTILINE)
-
-
 @pytest.mark.skipif(not (ROOT / "cpp").exists(), reason="there are no sources")
 def test_every_binding_calls_kernels_without_the_gil() -> None:
     for file in (ROOT / "cpp").glob("bindings_*.cpp"):
-        for function in functions_of(file.read_text(encoding="utf-8")):
-            if (place := function.find("kernels->")) >= 0:
-                released = "KernelScope" in function[:place] or "keeps the GIL" in function[:place]
-                assert released, f"{file.name}: {function.splitlines()[0]}"
+        for line in file.read_text(encoding="utf-8").splitlines():
+            called = re.search(r"kernels->[\w.]+\(", line)  # elsewhere kernels are arguments of `run`, which releases it
+            assert not called or "keeps the GIL" in line, f"{file.name}: {line}"
 
 
 def test_other_threads_run_beside_a_kernel() -> None:
