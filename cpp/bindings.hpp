@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "dispatch.hpp"
+#include "kernels.hpp"
 #include "random.hpp"
 #include "views.hpp"
 

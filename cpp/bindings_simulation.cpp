@@ -207,7 +207,7 @@ Rngs rngs_of(nb::handle given, unsigned streams, bool contextual) {
 }
 
 const SimulationKernel& kernel_named(const char* name) {
-  for (const auto& kernel : kernels->simulation.table)
+  for (const auto& kernel : kernels->simulations)
     if (std::strcmp(kernel.name, name) == 0) return kernel;
   PyErr_Format(PyExc_ValueError, "argument `kernel`: expected the name of a kernel, got '%s'", name);
   throw nb::python_error();

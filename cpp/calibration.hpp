@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "buffer.hpp"
-#include "forgetting.hpp"
+#include "ridge.hpp"
 #include "linalg.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {

@@ -1,4 +1,4 @@
-#include "dispatch.hpp"
+#include "kernels.hpp"
 
 #include <vector>
 
@@ -6,31 +6,19 @@
 #include <cpuid.h>
 #endif
 
-#define ENSAMPLE_DECLARE(level)                                                                             \
-  namespace level {                                                                                         \
-  extern const GlmKernels glm_kernels;                                                                      \
-  extern const LinearKernels linear_kernels;                                                                \
-  extern const NetworkKernels network_kernels;                                                              \
-  extern const RecipeKernels recipe_kernels;                                                                \
-  extern const SearchKernels search_kernels;                                                                \
-  extern const SimulationKernels simulation_kernels;                                                        \
-  static const Kernels all{#level,         glm_kernels,    linear_kernels,    network_kernels,                    \
-                           recipe_kernels, search_kernels, simulation_kernels};                                  \
-  }
-
 namespace ensample {
 
 #if defined(ENSAMPLE_HAS_portable)
-ENSAMPLE_DECLARE(portable)
+namespace portable { extern const Kernels all_kernels; }
 #endif
 #if defined(ENSAMPLE_HAS_x86_64)
-ENSAMPLE_DECLARE(x86_64)
+namespace x86_64 { extern const Kernels all_kernels; }
 #endif
 #if defined(ENSAMPLE_HAS_x86_64_v3)
-ENSAMPLE_DECLARE(x86_64_v3)
+namespace x86_64_v3 { extern const Kernels all_kernels; }
 #endif
 #if defined(ENSAMPLE_HAS_x86_64_v4)
-ENSAMPLE_DECLARE(x86_64_v4)
+namespace x86_64_v4 { extern const Kernels all_kernels; }
 #endif
 
 namespace {
@@ -68,16 +56,16 @@ int machine_level() {
 std::vector<const Kernels*> find_usable() {
   std::vector<const Kernels*> found;
 #if defined(ENSAMPLE_HAS_portable)
-  found.push_back(&portable::all);
+  found.push_back(&portable::all_kernels);
 #endif
 #if defined(ENSAMPLE_HAS_x86_64)
-  found.push_back(&x86_64::all);
+  found.push_back(&x86_64::all_kernels);
 #endif
 #if defined(ENSAMPLE_HAS_x86_64_v3)
-  if (machine_level() >= 3) found.push_back(&x86_64_v3::all);
+  if (machine_level() >= 3) found.push_back(&x86_64_v3::all_kernels);
 #endif
 #if defined(ENSAMPLE_HAS_x86_64_v4)
-  if (machine_level() >= 4) found.push_back(&x86_64_v4::all);
+  if (machine_level() >= 4) found.push_back(&x86_64_v4::all_kernels);
 #endif
   return found;
 }

@@ -12,7 +12,7 @@
 
 #include "calibration.hpp"
 #include "ensemble.hpp"
-#include "linear_kernels.hpp"
+#include "kernels.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
@@ -72,11 +72,6 @@ inline void fresh_thetas(Matrix state, const FreshDraws& draws, Matrix thetas) {
   }
 }
 
-inline void transpose(ConstMatrix rows, Matrix columns) {
-  for (std::size_t j = 0; j < rows.rows; ++j)
-    for (std::size_t i = 0; i < rows.columns; ++i) columns(i, j) = rows(j, i);
-}
-
 /// Write of each arm, as columns, what multiplies w and g in its scores: of an arm with V^-1 x = gain, initial sqrt((1 + A) prior)
 /// gain in place of `gains`, and reward R gain.
 inline void weigh_draws(const RidgeState& ridge, const FreshDraws& draws, Matrix gains, Matrix of_past) {
@@ -102,8 +97,8 @@ inline void vote_fresh(Matrix state, const FreshDraws& draws, ConstMatrix by_coo
   const Vector scores{g.data + d * m, m}, centres{scores.data() + m, arms}, weights{centres.data() + arms, d};
   OfferedArms offered(ridge, by_coordinate, sizes);
   Votes votes(m);
-  transpose(draws.w, w);
-  transpose(draws.g, g);
+  transpose(w, draws.w);
+  transpose(g, draws.g);
   for (double& centre : centres) centre = 0.0;
   add_dots(centres, offered.features(), ridge.estimate.mean);
   weigh_draws(ridge, draws, offered.gains(), of_past);

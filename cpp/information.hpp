@@ -9,7 +9,7 @@
 
 #include "buffer.hpp"
 #include "linalg.hpp"
-#include "recipe_kernels.hpp"
+#include "kernels.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 

@@ -1,5 +1,5 @@
 // Compiled once for each instruction-set level, with -DENSAMPLE_LEVEL=<its name>.
-#include "simulation_kernels.hpp"
+#include "kernels.hpp"
 
 #include "simulate/eager.hpp"
 #include "simulate/ensemble_plus_plus.hpp"
@@ -70,7 +70,7 @@ constexpr SimulationKernel table[] = {
 
 }  // namespace
 
-extern const SimulationKernels simulation_kernels;
-const SimulationKernels simulation_kernels{table};
+extern const std::span<const SimulationKernel> simulation_kernels;
+constinit const std::span<const SimulationKernel> simulation_kernels{table};
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -3,9 +3,9 @@
 
 #include "ensemble.hpp"
 #include "fresh.hpp"
-#include "linear_kernels.hpp"
-#include "live_calibration.hpp"
-#include "observation.hpp"
+#include "kernels.hpp"
+#include "ridge_state.hpp"
+#include "stream.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
@@ -54,7 +54,7 @@ inline void learn_rooted(Matrix state, Matrix root, ConstVector rooted, const Ob
   RidgeState ridge(state);
   as_learned(ridge, observed, [&](ConstVector x, double y) {
     add_to_root(ridge, root, rooted.empty() ? x : rooted);
-    if (!observe(ridge, x, y)) recompute(ridge);
+    observe_and_recompute(ridge, x, y);
   });
 }
 
@@ -66,7 +66,7 @@ inline void learn_posterior(Matrix state, Matrix root, Vector rewards, const Obs
   rewards[2] += deviation * (deviation - step);
   rewards[1] += step;
   rewards[0] += 1.0;
-  if (!observe(ridge, observed.x, observed.y)) recompute(ridge);
+  observe_and_recompute(ridge, observed.x, observed.y);
 }
 
 /// Keep the roots that fresh members are drawn from.

@@ -1,7 +1,7 @@
 // Canonical links: A', A'' and A''' of a generalised linear model with E[Y | x] = A'(x'theta).
 #pragma once
 
-#include "glm_kernels.hpp"
+#include "kernels.hpp"
 #include "math.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {

@@ -7,7 +7,9 @@
 #include <cmath>
 
 #include "buffer.hpp"
+#include "kernels.hpp"
 #include "linalg.hpp"
+#include "ridge.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
@@ -42,6 +44,75 @@ inline void optimistic_theta(ConstMatrix inverse, ConstVector mean, ConstVector 
   const double width = width_of(dot(gain, x));
   for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = mean[i];
   if (width > 0.0) axpy(theta, beta / width, gain);
+}
+
+// --- SupLinUCB: a ridge regression for each stage -------------------------------------------------------------------------
+//
+// Stage s (from 1; from 0 in arrays) asks for widths of at most 2^-s. An arm that is wider is played for what its stage
+// learns from it. Where all are narrow enough, arms that promise too little are dropped and the next stage is asked.
+
+/// The largest width that a stage accepts.
+inline double allowed_width(std::size_t stage) { return std::ldexp(1.0, -static_cast<int>(stage) - 1); }
+
+/// The choice of a round among the columns of `by_coordinate` [d, K].
+inline StagedChoice choose_staged(const Stages& stages, ConstMatrix by_coordinate) {
+  const std::size_t arms = by_coordinate.columns, none = arms;
+  Buffer<char> dropped(arms);
+  Buffer<double> room(2 * arms, Fill::none);
+  const Vector widths{room.data(), arms}, promises{room.data() + arms, arms};
+  std::size_t best = none;
+  for (std::size_t s = 0; s < stages.count(); ++s) {
+    square_widths(stages.inverses[s], by_coordinate, widths);
+    sum_rows(promises, by_coordinate, stages.means[s]);
+    std::size_t widest = none;
+    best = none;
+    for (std::size_t k = 0; k < arms; ++k) {
+      if (dropped[k]) continue;
+      widths[k] = stages.radius * width_of(widths[k]);
+      promises[k] += widths[k];
+      if (best == none || promises[k] > promises[best]) best = k;
+      if (widest == none || widths[k] > widths[widest]) widest = k;
+    }
+    if (best == none) return {0, s, false};  // only where estimates are NaN
+    const double allowed = allowed_width(s);
+    if (widths[widest] <= stages.floor) return {best, s, false};
+    if (widths[widest] > allowed) return {widest, s, true};
+    const double least = promises[best] - 2.0 * allowed;
+    for (std::size_t k = 0; k < arms; ++k) dropped[k] = dropped[k] || !(promises[k] >= least);
+  }
+  return {best, stages.count() - 1, false};
+}
+
+/// The first stage for which x is too wide; `stages.count()` if there is none.
+inline std::size_t first_unsure_stage(const Stages& stages, ConstVector x) {
+  Buffer<double> gain(x.size(), Fill::none);
+  const Vector image{gain.data(), x.size()};
+  for (std::size_t s = 0; s < stages.count(); ++s) {
+    sum_rows(image, stages.inverses[s], x);
+    if (stages.radius * width_of(dot(image, x)) > std::max(allowed_width(s), stages.floor)) return s;
+  }
+  return stages.count();
+}
+
+/// The stage that learns from an arm x that is played: the one for which it would be chosen now, or else the first that
+/// needs it; `stages.count()` if none does.
+inline std::size_t learning_stage(const Stages& stages, const StagedChoice& choice, std::int64_t arm, ConstVector x) {
+  if (static_cast<std::int64_t>(choice.arm) != arm) return first_unsure_stage(stages, x);
+  return choice.learns ? choice.stage : stages.count();
+}
+
+/// One stage learns: V += x x', b += x y, and V^-1 and theta_hat follow. Where V is singular to working precision the
+/// rank-one formula must do.
+inline void learn_in_stage(const Stages& stages, std::size_t s, ConstVector x, double y) {
+  const Matrix inverse = stages.inverses[s];
+  Buffer<double> buffer(x.size(), Fill::none);
+  const Vector gain{buffer.data(), x.size()};
+  sum_rows(gain, inverse, x);
+  add_outer(inverse, -1.0 / (1.0 + dot(gain, x)), gain, gain);
+  add_outer(stages.grams[s], 1.0, x, x);
+  axpy(stages.targets[s], y, x);
+  invert(stages.grams[s], inverse);
+  sum_rows(stages.means[s], inverse, stages.targets[s]);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

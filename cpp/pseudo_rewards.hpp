@@ -1,8 +1,10 @@
-// Regression on rewards and pseudo-rewards together, and which arms must be played before it can begin.
+// Regression on rewards and pseudo-rewards together: by counts (LinPHE), or with a weight for each replicate (multiplier
+// bootstrap). And which arms must be played before it can begin.
 #pragma once
 
 #include <cmath>
 
+#include "kernels.hpp"
 #include "ridge.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -35,6 +37,24 @@ bool invert_mixed(ConstMatrix rows, std::span<const Count> pulls, double a, doub
   for (std::size_t k = 0; k < rows.rows; ++k)
     if (pulls[k] > 0) add_outer(gram, static_cast<double>(pulls[k] + pseudo_count(a, pulls[k])), rows[k], rows[k]);
   return invert(gram, inverse);
+}
+
+/// Replicate j observes (x, y) with weight w, and pseudo-rewards 0 and 1 with `pseudo` times weights of their own:
+/// weights [3].
+inline void weigh(const Replicates& replicates, std::size_t j, const double* weights, double pseudo, ConstVector x,
+                  double y) {
+  const double real = std::max(weights[0], 0.0);
+  const double low = pseudo * std::max(weights[1], 0.0), high = pseudo * std::max(weights[2], 0.0);
+  add_outer(replicates.grams[j], real + low + high, x, x);
+  axpy(replicates.targets[j], real * y + high, x);
+}
+
+/// theta = G^-1 b; 0 where G is singular to working precision. `inverse` [d, d] is scratch.
+inline void weighted_estimate(ConstMatrix gram, ConstVector target, Matrix inverse, Vector theta) {
+  if (invert(gram, inverse))
+    sum_rows(theta, inverse, target);
+  else
+    for (double& entry : theta) entry = 0.0;
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

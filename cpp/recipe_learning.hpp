@@ -2,26 +2,19 @@
 #pragma once
 
 #include "ensemble.hpp"
-#include "live_calibration.hpp"
-#include "multipliers.hpp"
-#include "observation.hpp"
+#include "ridge_state.hpp"
+#include "stream.hpp"
 #include "pseudo_rewards.hpp"
-#include "recipe_kernels.hpp"
-#include "shared_factor.hpp"
-#include "stages.hpp"
+#include "kernels.hpp"
+#include "optimism.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
-
-/// Ridge regression where nothing is calibrated.
-inline void observe_and_recompute(RidgeState& ridge, const Observation& observed) {
-  if (!observe(ridge, observed.x, observed.y)) recompute(ridge);
-}
 
 /// Note the largest |theta_hat| so far, before scales are learned anew.
 inline void learn_optimist(Matrix state, double& largest, const Observation& observed, const ScaleLearning& learning) {
   RidgeState ridge(state);
   as_learned(ridge, observed, [&](ConstVector x, double y) {
-    if (!observe(ridge, x, y)) recompute(ridge);
+    observe_and_recompute(ridge, x, y);
     largest = std::max(largest, std::sqrt(dot(ridge.estimate.mean, ridge.estimate.mean)));
     settle(ridge, learning, false);
   });
@@ -34,7 +27,7 @@ inline void learn_staged(Matrix state, const Stages& stages, ConstMatrix by_coor
   RidgeState ridge(state);
   const std::size_t stage = learning_stage(stages, choose_staged(stages, by_coordinate), arm, observed.x);
   if (stage < stages.count()) learn_in_stage(stages, stage, observed.x, observed.y);
-  observe_and_recompute(ridge, observed);
+  observe_and_recompute(ridge, observed.x, observed.y);
 }
 
 /// Every replicate observes (x, y) with weights of its own [B, 3].
@@ -44,14 +37,14 @@ inline void learn_replicates(Matrix state, const Replicates& replicates, ConstMa
   for (std::size_t j = 0; j < replicates.count(); ++j)
     weigh(replicates, j, &weights(j, 0), pseudo, observed.x, observed.y);
   ++pulls;
-  observe_and_recompute(ridge, observed);
+  observe_and_recompute(ridge, observed.x, observed.y);
 }
 
 /// S += x z', kept transposed as [2M, d], older terms first.
 inline void learn_directions(Matrix state, Matrix directions, ConstVector z, const Observation& observed) {
   RidgeState ridge(state);
   const bool is_fresh = observe(ridge, observed.x, observed.y);
-  add_directions(directions.between(z.size(), 2 * z.size()), observed.x, z);
+  add_outer(directions.between(z.size(), 2 * z.size()), 1.0, z, observed.x);
   carry_over(ridge, directions);
   if (!is_fresh) recompute(ridge);
 }
@@ -60,7 +53,19 @@ inline void learn_directions(Matrix state, Matrix directions, ConstVector z, con
 inline void learn_pull(Matrix state, Ints pulls, std::int64_t arm, const Observation& observed) {
   RidgeState ridge(state);
   if (arm >= 0) ++pulls[static_cast<std::size_t>(arm)];
-  observe_and_recompute(ridge, observed);
+  observe_and_recompute(ridge, observed.x, observed.y);
+}
+
+/// total = sum_j weights[j] (older[j] + newer[j]), for `directions` [2M, d] whose first half holds older terms.
+inline void combine_directions(ConstMatrix directions, ConstVector weights, Vector total) {
+  const ConstMatrix older = directions.between(0, weights.size());
+  const ConstMatrix newer = directions.between(weights.size(), 2 * weights.size());
+  for_each_column_tile<16>(total.size(), [&]<int N>(std::size_t start) {
+    auto tile = SimdVector<N>::of(0.0);
+    for (std::size_t j = 0; j < weights.size(); ++j)
+      tile += weights[j] * (SimdVector<N>::load(&older(j, start)) + SimdVector<N>::load(&newer(j, start)));
+    tile.store(&total[start]);
+  });
 }
 
 /// Write theta_hat + V^-1 S weights, of the directions S.

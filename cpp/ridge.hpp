@@ -13,8 +13,19 @@
 #include "cholesky.hpp"
 #include "double_double.hpp"
 #include "linalg.hpp"
+#include "math.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
+
+// An observation counts half as much after every half-life. The rate is log 2 / half-life, 0 if nothing is forgotten.
+
+/// g = 2^(-1 / half-life), the weight that an observation keeps after one more.
+inline double kept_share(double rate) { return exp(-rate); }
+
+/// 1 + g + ... + g^(count - 1): how many full observations `count` faded ones are worth.
+inline double effective_count(double count, double rate) {
+  return rate > 0.0 ? expm1(-rate * count) / expm1(-rate) : count;
+}
 
 /// V and b. `Real` is the precision they are kept in.
 template <class Real>

@@ -12,15 +12,14 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 
 #include "buffer.hpp"
 #include "int16.hpp"
-#include "search_kernels.hpp"
+#include "kernels.hpp"
+#include "math.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double max_code = 15.0, middle_code = 8.0;  // the latter is the code of the centre
 inline constexpr double max_radius_code = 255.0;
 inline constexpr double max_int16 = 32767.0;

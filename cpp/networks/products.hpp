@@ -167,37 +167,4 @@ void multiply(Matrix out, ConstMatrix left, ConstMatrix right, const double* sta
   }
 }
 
-/// out = values', in squares of 4 x 4.
-inline void transpose(Matrix out, ConstMatrix values) {
-  const std::size_t rows = values.rows - values.rows % 4, columns = values.columns - values.columns % 4;
-#if defined(__SSE2__)
-  const auto pair = [&](std::size_t i, std::size_t k) {
-    const __m128d one = _mm_loadu_pd(&values(i, k)), other = _mm_loadu_pd(&values(i + 1, k));
-    _mm_storeu_pd(&out(k, i), _mm_unpacklo_pd(one, other));
-    _mm_storeu_pd(&out(k + 1, i), _mm_unpackhi_pd(one, other));
-  };
-  for (std::size_t i = 0; i < rows; i += 4)
-    for (std::size_t k = 0; k < columns; k += 4) {
-#if defined(__AVX__)
-      const __m256d a = _mm256_loadu_pd(&values(i, k)), b = _mm256_loadu_pd(&values(i + 1, k));
-      const __m256d c = _mm256_loadu_pd(&values(i + 2, k)), d = _mm256_loadu_pd(&values(i + 3, k));
-      const __m256d ab = _mm256_unpacklo_pd(a, b), ba = _mm256_unpackhi_pd(a, b);
-      const __m256d cd = _mm256_unpacklo_pd(c, d), dc = _mm256_unpackhi_pd(c, d);
-      _mm256_storeu_pd(&out(k, i), _mm256_permute2f128_pd(ab, cd, 0x20));
-      _mm256_storeu_pd(&out(k + 1, i), _mm256_permute2f128_pd(ba, dc, 0x20));
-      _mm256_storeu_pd(&out(k + 2, i), _mm256_permute2f128_pd(ab, cd, 0x31));
-      _mm256_storeu_pd(&out(k + 3, i), _mm256_permute2f128_pd(ba, dc, 0x31));
-      (void)pair;
-#else
-      pair(i, k), pair(i, k + 2), pair(i + 2, k), pair(i + 2, k + 2);
-#endif
-    }
-#else
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t k = 0; k < columns; ++k) out(k, i) = values(i, k);
-#endif
-  for (std::size_t i = 0; i < values.rows; ++i)
-    for (std::size_t k = i < rows ? columns : 0; k < values.columns; ++k) out(k, i) = values(i, k);
-}
-
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "perturbations.hpp"
-#include "shared_factor.hpp"
 #include "simulate/rounds.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -23,7 +22,7 @@ inline void ensemble_plus_plus(const FiniteProblem& problem, RunState& run, cons
   }
   const auto learn_row = [&](std::size_t row) {
     draw_vector(law, z, rngs.perturbation);
-    add_directions(directions, problem.features[row], z);
+    add_outer(directions, 1.0, z, problem.features[row]);
   };
   const std::int64_t first = begin(problem, run, rngs.noise);
   for (std::size_t k = 0; k < problem.features.rows; ++k)

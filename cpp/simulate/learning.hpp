@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "calibration.hpp"
-#include "forgetting.hpp"
 #include "ridge.hpp"
 #include "simulate/state.hpp"
 

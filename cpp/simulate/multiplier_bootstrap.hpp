@@ -1,7 +1,6 @@
 // Multiplier bootstrap exploration on finitely many arms.
 #pragma once
 
-#include "multipliers.hpp"
 #include "pseudo_rewards.hpp"
 #include "simulate/rounds.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "simulate/rounds.hpp"
-#include "stages.hpp"
+#include "optimism.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 

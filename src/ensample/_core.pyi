@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
 
-# Instruction-set levels (cpp/dispatch.hpp)
+# Instruction-set levels (cpp/kernels.hpp)
 
 def levels() -> list[str]: ...
 def level() -> str: ...
