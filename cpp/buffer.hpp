@@ -30,6 +30,9 @@ class Buffer {
   T* data() { return first; }
   T* begin() { return first; }
   T* end() { return first + count; }
+  const T* data() const { return first; }
+  const T* begin() const { return first; }
+  const T* end() const { return first + count; }
   std::size_t size() const { return count; }
 
  private:

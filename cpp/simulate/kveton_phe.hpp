@@ -7,22 +7,9 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 /// theta = G^-1 (b + sum_k x_k U_k), U_k ~ Binomial(ceil(a N_k), 1/2), G as in `invert_mixed`: O(K d + d^2) a round.
-class KvetonPHE {
+class KvetonPHE : FiniteRun {
  public:
-  KvetonPHE(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
-      : problem(problem),
-        run(run),
-        rngs(rngs),
-        options(options),
-        d(run.mean.size()),
-        matrix(d * d),
-        vectors(3 * d),
-        which(problem.features.rows),
-        heads(problem.features.rows),
-        mixed{matrix.data(), d, d},
-        total{vectors.data(), d},
-        theta{vectors.data() + d, d},
-        gain{vectors.data() + 2 * d, d} {}
+  using FiniteRun::FiniteRun;
 
   void play() {
     for (std::int64_t t = begin(problem, run, rngs.noise); t < horizon_of(run); ++t) {
@@ -36,16 +23,9 @@ class KvetonPHE {
   }
 
  private:
-  const FiniteProblem& problem;
-  RunState& run;
-  const Rngs& rngs;
-  const Options& options;
-  const std::size_t d;
-  Buffer<double> matrix, vectors;
-  Buffer<std::int64_t> which;
-  Buffer<double> heads;
-  const Matrix mixed;  // G^-1
-  const Vector total, theta, gain;
+  Buffer<double> mixed_buffer{d * d}, total{d}, theta{d}, gain{d}, heads{problem.features.rows};
+  Buffer<std::int64_t> which{problem.features.rows};
+  const Matrix mixed{mixed_buffer.data(), d, d};  // G^-1
   bool is_known = false;  // whether there is a G^-1: a basis was played, and G is not singular to working precision
 
   std::span<const std::int32_t> pulls() const { return {run.pulls.data(), problem.features.rows}; }
@@ -83,9 +63,5 @@ class KvetonPHE {
     add_outer(mixed, -weight / (1.0 + weight * dot(gain, x)), gain, gain);
   }
 };
-
-inline void kveton_phe(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  KvetonPHE(problem, run, rngs, options).play();
-}
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -77,20 +77,12 @@ class Base {
 };
 
 /// Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j.
-class LazyEnsemble {
+class LazyEnsemble : FiniteRun {
  public:
-  LazyEnsemble(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
-      : problem(problem), run(run), rngs(rngs), options(options), d(run.mean.size()), learned(learns_scales(run)), ratio(base_ratio()),
-        schedule(!options.symmetric, options, opening_rounds(problem, run), horizon_of(run), rngs.member),  // signs are drawn in turn
-        capacity(schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon_of(run))),
-        slots(schedule.size() > 0 ? 0 : capacity), sums(capacity * d, Fill::none), initials(learned ? capacity * d : 0, Fill::none),
-        seen(capacity * run.pulls.size(), Fill::none), epochs(capacity), base_with_prior(d, run.pulls.size()),
-        base_without_prior(d, run.pulls.size()), which(problem.features.rows, Fill::none), weights(problem.features.rows, Fill::none),
-        draws(d), sum_with_initial(d), theta(d) {
-    for (std::size_t i = 0; i < d; ++i) base_with_prior.begin(i, learned ? run.prior[i] : ratio > 0.0 ? ratio : 0.0);
-  }
+  using FiniteRun::FiniteRun;
 
   void play() {
+    for (std::size_t i = 0; i < d; ++i) base_with_prior.begin(i, learned ? run.prior[i] : ratio > 0.0 ? ratio : 0.0);
     std::int64_t member = -1;
     double redraw_at = options.redraw_growth;
     const std::int64_t horizon = horizon_of(run);
@@ -109,30 +101,27 @@ class LazyEnsemble {
       const ConstVector total = updated_sum(slot, schedule.size() > 0 && slot + 1 == capacity);
       double scale = inflation(options.factor, run, t);
       if (options.symmetric && rngs.member.uniform() < 0.5) scale = -scale;
-      perturb_estimate(run, total, scale, {theta.data(), d});
-      pull(problem, run, t, greedy_arm(problem, run, {theta.data(), d}), rngs.noise);
+      perturb_estimate(run, total, scale, theta);
+      pull(problem, run, t, greedy_arm(problem, run, theta), rngs.noise);
     }
   }
 
  private:
-  const FiniteProblem& problem;
-  RunState& run;
-  const Rngs& rngs;
-  const Options& options;
-  const std::size_t d;
-  const bool learned;  // the scales
-  const double ratio;
-  const MemberSchedule schedule;
-  const std::size_t capacity;
-  Slots slots;
-  Buffer<double> sums, initials;  // S^j, and W^j / sqrt(prior) apart where the prior is learned
-  Buffer<std::int32_t> seen;      // pull counts when the member last acted
-  Buffer<std::int64_t> epochs;    // when its W was drawn; 0: not yet
+  const bool learned = learns_scales(run);  // the scales
+  const double ratio = base_ratio();
+  const MemberSchedule schedule{!options.symmetric, options, opening_rounds(problem, run), horizon_of(run),
+                                rngs.member};  // symmetric: signs are drawn in turn with members
+  const std::size_t capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon_of(run));
+  Slots slots{schedule.size() > 0 ? 0 : capacity};
+  Buffer<double> sums{capacity * d, Fill::none};                    // S^j
+  Buffer<double> initials{learned ? capacity * d : 0, Fill::none};  // W^j / sqrt(prior), apart where the prior is learned
+  Buffer<std::int32_t> seen{capacity * run.pulls.size(), Fill::none};  // pull counts when the member last acted
+  Buffer<std::int64_t> epochs{capacity};                               // when its W was drawn; 0: not yet
   std::int64_t epoch = 1;
-  Base base_with_prior, base_without_prior;
+  Base base_with_prior{d, run.pulls.size()}, base_without_prior{d, run.pulls.size()};
   double prior_learned_at = 0.0;  // number of observations at which the prior in `base_with_prior` was learned
-  Buffer<std::int64_t> which;
-  Buffer<double> weights, draws, sum_with_initial, theta;
+  Buffer<std::int64_t> which{problem.features.rows, Fill::none};
+  Buffer<double> weights{problem.features.rows, Fill::none}, draws{d}, sum_with_initial{d}, theta{d};
 
   /// The ratio of the variances of W and Z where new members can start from a base with both, else -1.
   ///
@@ -170,7 +159,7 @@ class LazyEnsemble {
     if (apart) draw_vector(options.initial, {&initials[slot * d], d}, rngs.perturbation);
     if (ratio >= 0.0) {
       for (double& draw : draws) draw = options.reward.scale * rngs.perturbation.normal();
-      sum_rows(total, base.root(), {draws.data(), d});
+      sum_rows(total, base.root(), draws);
     } else if (learned) {
       for (double& entry : total) entry = 0.0;
     } else {
@@ -218,12 +207,8 @@ class LazyEnsemble {
   ConstVector with_initial(ConstVector total, std::size_t slot) {
     const double* initial = &initials[slot * d];
     for (std::size_t i = 0; i < d; ++i) sum_with_initial[i] = total[i] + run.prior_root[i] * initial[i];
-    return {sum_with_initial.data(), d};
+    return sum_with_initial;
   }
 };
-
-inline void lazy_ensemble(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  LazyEnsemble(problem, run, rngs, options).play();
-}
 
 }  // namespace ensample::ENSAMPLE_LEVEL

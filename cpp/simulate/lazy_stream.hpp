@@ -13,44 +13,35 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-class LazyStream {
+class LazyStream : FiniteRun {
  public:
-  LazyStream(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
-      : rounds(problem, run, static_cast<Link>(options.link)), run(run), rngs(rngs), options(options), d(run.mean.size()),
-        rows(problem.features.rows), counts(run.pulls.size()), capacity(acting_members(options, horizon_of(run))), slots(capacity),
-        sums(capacity * d, Fill::none), seen_pulls(capacity * counts, Fill::none), seen_weights(capacity * rows, Fill::none),
-        base_root(d * d), base_pulls(counts), base_weights(rows), which(rows, Fill::none), draws(rows > d ? rows : d), theta(d) {
-    for (std::size_t i = 0; i < d; ++i) base_root[i * d + i] = run.prior_root[i];
-  }
+  using FiniteRun::FiniteRun;
 
   void play() {
-    const FiniteProblem& problem = rounds.problem;
+    for (std::size_t i = 0; i < d; ++i) base_root[i * d + i] = run.prior_root[i];
     const std::int64_t first = opening_rounds(problem, run), horizon = horizon_of(run);
     for (std::size_t i = 0; i < problem.warmup.size() + static_cast<std::size_t>(first); ++i) rounds.learn_prescribed(i, rngs.noise);
     std::int64_t member = -1;
     for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
       member = next_member(options, t, member, rngs.member);
-      perturb_estimate(run, updated_sum(member), 1.0, {theta.data(), d});
-      rounds.pull(t, greedy_arm(problem, run, {theta.data(), d}), rngs.noise);
+      perturb_estimate(run, updated_sum(member), 1.0, theta);
+      rounds.pull(t, greedy_arm(problem, run, theta), rngs.noise);
     }
   }
 
  private:
-  StreamRounds rounds;
-  RunState& run;
-  const Rngs& rngs;
-  const Options& options;
-  const std::size_t d, rows, counts, capacity;
-  Slots slots;
-  Buffer<double> sums;               // S^j of the members that have acted, in the order of their first time
-  Buffer<std::int32_t> seen_pulls;   // pull counts when the member last acted
-  Buffer<double> seen_weights;       // c_k then
-  Buffer<double> base_root;          // upper triangular R with R'R = V when the base was computed
-  Buffer<std::int32_t> base_pulls;   // pull counts then
-  Buffer<double> base_weights;       // c_k then
-  std::size_t work = 0;              // arms that new members have caught up with since
-  Buffer<std::int64_t> which;
-  Buffer<double> draws, theta;
+  StreamRounds rounds{problem, run, static_cast<Link>(options.link)};
+  const std::size_t rows = problem.features.rows, counts = run.pulls.size(), capacity = acting_members(options, horizon_of(run));
+  Slots slots{capacity};
+  Buffer<double> sums{capacity * d, Fill::none};  // S^j of the members that have acted, in the order of their first time
+  Buffer<std::int32_t> seen_pulls{capacity * counts, Fill::none};  // pull counts when the member last acted
+  Buffer<double> seen_weights{capacity * rows, Fill::none};        // c_k then
+  Buffer<double> base_root{d * d};                                 // upper triangular R with R'R = V when the base was computed
+  Buffer<std::int32_t> base_pulls{counts};                         // pull counts then
+  Buffer<double> base_weights{rows};                               // c_k then
+  std::size_t work = 0;                                            // arms that new members have caught up with since
+  Buffer<std::int64_t> which{rows, Fill::none};
+  Buffer<double> draws{rows > d ? rows : d}, theta{d};
 
   /// Return S^j of a member, brought up to date.
   ConstVector updated_sum(std::int64_t member) {
@@ -69,7 +60,7 @@ class LazyStream {
   void start_from_base(std::size_t slot) {
     for (std::size_t i = 0; i < d; ++i) draws[i] = options.scale * rngs.perturbation.normal();
     sum_rows({&sums[slot * d], d}, {base_root.data(), d, d}, {draws.data(), d});
-    copy_values({base_weights.data(), rows}, {&seen_weights[slot * rows], rows});
+    copy_values(base_weights, {&seen_weights[slot * rows], rows});
     std::memcpy(&seen_pulls[slot * counts], base_pulls.data(), counts * sizeof(std::int32_t));
   }
 
@@ -79,7 +70,7 @@ class LazyStream {
     for (std::size_t i = 0; i < d; ++i) root(i, i) = run.prior[i];
     rounds.add_weighted(root);
     take_root(root);
-    copy_values({rounds.weights.data(), rows}, {base_weights.data(), rows});
+    copy_values(rounds.weights, base_weights);
     std::memcpy(base_pulls.data(), run.pulls.data(), run.pulls.size_bytes());
     work = 0;
   }
@@ -102,10 +93,6 @@ class LazyStream {
     return count;
   }
 };
-
-inline void lazy_stream(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  LazyStream(problem, run, rngs, options).play();
-}
 
 /// The same on arms that change every round, or on the unit ball: what member j has missed is N(0, scale^2 (V_now - V_then)).
 inline void lazy_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {

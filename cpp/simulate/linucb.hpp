@@ -17,22 +17,15 @@ inline void update_widths(const FiniteProblem& problem, const RunState& run, Vec
 }
 
 /// beta_t = factor_t or, with `watch_norm`, factor_t + sqrt(lam) times the largest |theta_hat| so far.
-class LinUCB {
+class LinUCB : FiniteRun {
  public:
-  LinUCB(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
-      : problem(problem),
-        run(run),
-        noise(rngs.noise),
-        options(options),
-        room(2 * problem.by_coordinate.columns),
-        widths{room.data(), problem.by_coordinate.columns},
-        projections{room.data() + widths.size(), widths.size()} {}
+  using FiniteRun::FiniteRun;
 
   void play() {
     const auto warm = static_cast<std::int64_t>(problem.warmup.size());
     const std::int64_t first = opening_rounds(problem, run);
     for (std::size_t i = 0; i < static_cast<std::size_t>(warm + first); ++i) {
-      observe_prescribed(problem, run, i, noise);
+      observe_prescribed(problem, run, i, rngs.noise);
       watch();
     }
     square_widths(run.inverse, problem.by_coordinate, widths);
@@ -40,7 +33,7 @@ class LinUCB {
       if (is_stopped(run)) return;
       const double beta = inflation(options.factor, run, warm + t) + std::sqrt(run.lam * largest);
       sum_rows(run.scores, problem.by_coordinate, run.mean);
-      pull(problem, run, t, most_promising(run.scores, widths, beta), noise);
+      pull(problem, run, t, most_promising(run.scores, widths, beta), rngs.noise);
       watch();
       if (recomputation_is_due(run, t) || is_replaced(run))
         square_widths(run.inverse, problem.by_coordinate, widths);
@@ -50,12 +43,7 @@ class LinUCB {
   }
 
  private:
-  const FiniteProblem& problem;
-  RunState& run;
-  const Generator noise;
-  const Options& options;
-  Buffer<double> room;
-  const Vector widths, projections;
+  Buffer<double> widths{problem.by_coordinate.columns}, projections{problem.by_coordinate.columns};
   double largest = 0.0;  // |theta_hat|^2 so far, if it is watched
 
   void watch() {
@@ -64,9 +52,5 @@ class LinUCB {
     if (square > largest) largest = square;
   }
 };
-
-inline void linucb(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  LinUCB(problem, run, rngs, options).play();
-}
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -16,13 +16,9 @@ namespace ensample::ENSAMPLE_LEVEL {
 enum class ExactKind : std::int64_t { laplace, perturbed_leader, linear_loss, pseudo_rewards, optimist, greedy, members };
 inline constexpr std::int64_t exact_kinds = 7;
 
-class NewtonRounds {
+class NewtonRounds : FiniteRun {
  public:
-  NewtonRounds(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
-      : problem(problem), run(run), rngs(rngs), options(options), kind(static_cast<ExactKind>(options.kind)),
-        link(static_cast<Link>(options.link)), d(run.mean.size()), rows(problem.features.rows), counts(rows), totals(rows), zero(d),
-        centre(d), theta(d), shift(d), sums(kind == ExactKind::members ? static_cast<std::size_t>(options.size) * d : 0),
-        more_counts(rows), more_totals(rows), slopes(rows), matrices(3 * d * d) {}
+  using FiniteRun::FiniteRun;
 
   void play() {
     for (std::size_t j = 0; j < sums.size() / d; ++j)
@@ -36,29 +32,21 @@ class NewtonRounds {
   }
 
  private:
-  const FiniteProblem& problem;
-  RunState& run;
-  const Rngs& rngs;
-  const Options& options;
-  const ExactKind kind;
-  const Link link;
-  const std::size_t d, rows;
-  Buffer<double> counts, totals;  // how often each row was seen, and the sum of its rewards
-  Buffer<double> zero, centre, theta, shift;
-  Buffer<double> sums;  // S^j of the members [m, d]
-  Buffer<double> more_counts, more_totals, slopes;
-  Buffer<double> matrices;
+  const ExactKind kind = static_cast<ExactKind>(options.kind);
+  const Link link = static_cast<Link>(options.link);
+  const std::size_t rows = problem.features.rows;
+  Buffer<double> counts{rows}, totals{rows};  // how often each row was seen, and the sum of its rewards
+  Buffer<double> zero{d}, centre{d}, theta{d}, shift{d};
+  Buffer<double> sums{kind == ExactKind::members ? static_cast<std::size_t>(options.size) * d : 0};  // S^j of the members [m, d]
+  Buffer<double> more_counts{rows}, more_totals{rows}, slopes{rows}, matrices{3 * d * d};
 
   Matrix matrix(std::size_t i) { return {&matrices[i * d * d], d, d}; }
-  static ConstVector all_of(Buffer<double>& buffer) { return {buffer.data(), buffer.size()}; }
 
-  Loss loss_of(Buffer<double>& n, Buffer<double>& y, Buffer<double>& shifted) {
-    return {problem.features, all_of(n), all_of(y), run.prior, all_of(shifted)};
-  }
+  Loss loss_of(ConstVector n, ConstVector y, ConstVector shifted) { return {problem.features, n, y, run.prior, shifted}; }
 
-  void fit(const Loss& loss, Buffer<double>& to) {
+  void fit(const Loss& loss, Vector to) {
     constexpr double tolerance = 1e-7;  // of the last step, in the norm of the Hessian
-    minimise(link, loss, tolerance, {to.data(), d});
+    minimise(link, loss, tolerance, to);
   }
 
   /// Play an arm in round t, or see it in the warm-up where t < 0, and learn from it. Members add sqrt(w) x Z^j with w of the
@@ -98,7 +86,7 @@ class NewtonRounds {
     const double chance = exploration(options.epsilon, options.decay, seen);
     if (chance > 0.0 && rngs.member.uniform() < chance)
       return static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(problem.by_coordinate.columns));
-    return greedy_arm(problem, run, all_of(centre));
+    return greedy_arm(problem, run, centre);
   }
 
   /// Fit the rewards with pseudo-rewards among them, of a coin: ceil(a n) for n rewards of an arm.
@@ -110,59 +98,55 @@ class NewtonRounds {
       more_counts[k] = counts[k] + static_cast<double>(pseudo);
       more_totals[k] = totals[k] + static_cast<double>(pseudo > 0 ? rngs.perturbation.binomial_half(pseudo) : 0);
     }
-    copy_values(all_of(centre), {theta.data(), d});
+    copy_values(centre, theta);
     fit(loss_of(more_counts, more_totals, zero), theta);
-    return greedy_arm(problem, run, all_of(theta));
+    return greedy_arm(problem, run, theta);
   }
 
   /// Write H and its inverse to the first two matrices; return false if H is singular to working precision.
   bool set_curvature() {
-    for (std::size_t k = 0; k < rows; ++k) slopes[k] = link_slope(link, dot(problem.features[k], all_of(centre)));
-    set_hessian(loss_of(counts, totals, zero), all_of(slopes), matrix(0));
+    for (std::size_t k = 0; k < rows; ++k) slopes[k] = link_slope(link, dot(problem.features[k], centre));
+    set_hessian(loss_of(counts, totals, zero), slopes, matrix(0));
     return invert(matrix(0), matrix(1));
   }
 
   std::size_t most_optimistic() {
-    if (!set_curvature()) return greedy_arm(problem, run, all_of(centre));
+    if (!set_curvature()) return greedy_arm(problem, run, centre);
     for (std::size_t k = 0; k < run.scores.size(); ++k) {
       const auto x = problem.features[k];
-      sum_rows({theta.data(), d}, matrix(1), x);
-      const double square = dot(all_of(theta), x);
-      run.scores[k] = dot(x, all_of(centre)) + options.scale * std::sqrt(square > 0.0 ? square : 0.0);
+      sum_rows(theta, matrix(1), x);
+      const double square = dot(theta, x);
+      run.scores[k] = dot(x, centre) + options.scale * std::sqrt(square > 0.0 ? square : 0.0);
     }
     return argmax(run.scores);
   }
 
   /// The greedy arm of theta_hat + H^-1 shift or, but for Laplace, of the minimiser of the loss that is perturbed by the shift.
   std::size_t perturbed_arm() {
-    if (!set_curvature()) return greedy_arm(problem, run, all_of(centre));
+    if (!set_curvature()) return greedy_arm(problem, run, centre);
     set_shift();
-    sum_rows({theta.data(), d}, matrix(1), all_of(shift));
+    sum_rows(theta, matrix(1), shift);
     for (std::size_t i = 0; i < d; ++i) theta[i] = centre[i] + theta[i];
     if (kind != ExactKind::laplace) fit(loss_of(counts, totals, shift), theta);
-    return greedy_arm(problem, run, all_of(theta));
+    return greedy_arm(problem, run, theta);
   }
 
   void set_shift() {
     const Generator rng = rngs.perturbation;
     if (kind == ExactKind::members) {
       const auto member = static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(options.size));
-      copy_values({&sums[member * d], d}, {shift.data(), d});
+      copy_values({&sums[member * d], d}, shift);
     } else if (kind == ExactKind::perturbed_leader) {
       for (std::size_t i = 0; i < d; ++i) shift[i] = options.scale * run.prior_root[i] * rng.normal();
       for (std::size_t k = 0; k < rows; ++k)
         if (counts[k] > 0.0)
-          axpy({shift.data(), d}, options.scale * options.spread * std::sqrt(counts[k]) * rng.normal(), problem.features[k]);
+          axpy(shift, options.scale * options.spread * std::sqrt(counts[k]) * rng.normal(), problem.features[k]);
     } else {  // N(0, scale^2 H)
       for (double& draw : theta) draw = options.scale * rng.normal();
       cholesky(matrix(0), matrix(2));
-      sum_rows({shift.data(), d}, matrix(2), all_of(theta));
+      sum_rows(shift, matrix(2), theta);
     }
   }
 };
-
-inline void newton_rounds(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  NewtonRounds(problem, run, rngs, options).play();
-}
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -8,6 +8,24 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
+/// An algorithm on finitely many arms: derived classes `play` a run to its end, or until it is stopped.
+struct FiniteRun {
+  const FiniteProblem& problem;
+  RunState& run;
+  const Rngs& rngs;
+  const Options& options;
+  const std::size_t d = run.mean.size();
+
+  FiniteRun(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
+      : problem(problem), run(run), rngs(rngs), options(options) {}
+};
+
+/// Play a run by an algorithm: an entry of the table in kernels_simulation.cpp.
+template <class Algorithm>
+void play(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  Algorithm(problem, run, rngs, options).play();
+}
+
 /// gram += sum_k (pulls_k - counted_k) x_k x_k'; counted = pulls.
 inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix gram, std::int32_t* counted) {
   for (std::size_t k = 0; k < problem.features.rows; ++k)
