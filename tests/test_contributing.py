@@ -54,7 +54,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNames
         "def made(dim, noise=0.2):\n    return Needle(dim, noise)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(kernels, "SAID", set())
+    monkeypatch.setattr(kernels, "WARNED", set())
     modules = {name: importlib.import_module(name) for name in (*BLOCKS, "mine")}
     things = {name: thing for module in modules.values() for name, thing in vars(module).items() if not name.startswith("_")}
     yield SimpleNamespace(folder=tmp_path, **things)

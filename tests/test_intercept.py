@@ -167,7 +167,7 @@ def test_where_it_helps(fresh: bool) -> None:
     ],
 )
 def test_others_are_simulated_live(recipe: es.Recipe, problem: es.Family, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensample.simulation.dispatch.SAID", set())  # warnings come once in a process
+    monkeypatch.setattr("ensample.simulation.dispatch.WARNED", set())  # warnings come once in a process
     with pytest.warns(es.LiveSimulationWarning, match=said):
         assert es.simulate(recipe, problem, 5, runs=1).evaluation == "live"
 

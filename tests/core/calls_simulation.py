@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import ensample as es
+from ensample.calibration import Unknown
 from ensample.inflation import Inflation
 from ensample.problems.arrays import FiniteProblem
 from ensample.simulation.options import Law
@@ -37,8 +38,8 @@ def finite_problem(rng: np.random.Generator, dim: int, arms: int) -> FiniteProbl
 
 
 def begun(rng: np.random.Generator, problem: Any, dim: int, rounds: int) -> RunState:
-    learned = (None, 0.0, False) if rng.random() < 0.5 else None
-    return new_state(RunSize.of(problem, dim), 1.0, np.array([1, rounds]), np.zeros(1, np.int64), learned)
+    unknown = Unknown(None, 0.0) if rng.random() < 0.5 else None
+    return new_state(RunSize.of(problem, dim), 1.0, np.array([1, rounds]), np.zeros(1, np.int64), unknown)
 
 
 def simulate(rng: np.random.Generator) -> dict[str, Any]:

@@ -116,18 +116,50 @@ def eager(problem: FiniteProblem, size: int, initial: Law, reward: Law) -> Outco
     return Outcome(fit.regret, np.linalg.solve(fit.V, fit.b))
 
 
-def lazy(problem: FiniteProblem, size: int, initial: Law, reward: Law) -> Outcome:
-    """Of few members, so that they are drawn in turn; without Gaussian laws, so that there is no base."""
+class Base:
+    """Where a new member starts: R'g with R'R = ratio I + sum_k N_k x_k x_k', N_k being recent pull counts."""
+
+    def __init__(self, problem: FiniteProblem, ratio: float) -> None:
+        self.problem, self.ratio = problem, ratio
+        self.root, self.work = np.sqrt(ratio) * np.eye(DIM), 0
+        self.counts = np.zeros(len(problem.features), np.int64)
+
+    def draw(self, pulls: np.ndarray, scale: float, rng: np.random.Generator) -> np.ndarray:
+        if self.work > 8 * DIM:
+            X = self.problem.features
+            self.root = np.linalg.cholesky(self.ratio * np.eye(DIM) + (X.T * pulls) @ X).T
+            self.counts, self.work = pulls.copy(), 0
+        self.work += np.count_nonzero(pulls - self.counts)
+        return scale * rng.standard_normal(DIM) @ self.root
+
+
+def lazy(
+    problem: FiniteProblem,
+    size: int,
+    initial: Law,
+    reward: Law,
+    stay: int = 1,
+    base: Base | None = None,
+) -> Outcome:
+    """Draw what a member has missed when it acts. Without a base it has missed all before its first round."""
     fit, rngs = Regression(), generators()
     pulls = prescribed(problem, fit, rngs)
     sums: dict[int, np.ndarray] = {}
     seen: dict[int, np.ndarray] = {}
-    for _ in range(problem.opening.size, ROUNDS):
-        member = int(rngs.member.random() * size)
-        if member not in sums:
+    member = -1
+    for t in range(problem.opening.size, ROUNDS):
+        if stay == 0:
+            member = t % size
+        elif member < 0 or t % stay == 0:
+            member = int(rngs.member.random() * size)
+        if member not in sums and base is None:
             sums[member], seen[member] = vector(initial, rngs.perturbation), np.zeros_like(pulls)
+        elif member not in sums:
+            sums[member] = base.draw(pulls, reward.scale, rngs.perturbation)
+            seen[member] = base.counts.copy()
         for arm in np.flatnonzero(pulls - seen[member]):
-            sums[member] += draw(reward, int(pulls[arm] - seen[member][arm]), rngs.perturbation) * problem.features[arm]
+            n = int(pulls[arm] - seen[member][arm])
+            sums[member] += draw(reward, n, rngs.perturbation) * problem.features[arm]
         seen[member] = pulls.copy()
         pulls[pull(problem, fit, fit.theta(sums[member]), rngs)] += 1
     return Outcome(fit.regret, np.linalg.solve(fit.V, fit.b))
@@ -153,6 +185,44 @@ def test_an_ensemble_plays_as_its_plain_version(kernel: str, initial: Law, rewar
 def test_an_eager_ensemble_with_gaussian_laws_plays_as_its_plain_version() -> None:
     problem = finite()
     check(played("eager_ensemble", problem, size=7), eager(problem, 7, GAUSSIAN, GAUSSIAN))
+
+
+@pytest.mark.parametrize("stay", [0, 1, 4])
+@pytest.mark.parametrize("size", [19, 20, 40, 1000])  # the schedule is drawn ahead from 20 on
+def test_members_scheduled_ahead_play_as_those_drawn_round_by_round(size: int, stay: int) -> None:
+    problem = finite(warmup=[0, 0, 4], opening=[7, 2])
+    state = played("lazy_ensemble", problem, size=size, stay=stay, initial=SPHERE, reward=UNIFORM)
+    check(state, lazy(problem, size, SPHERE, UNIFORM, stay))
+
+
+@pytest.mark.parametrize("size", [7, 40])
+def test_new_members_of_gaussian_laws_start_from_a_base(size: int) -> None:
+    problem, initial = finite(warmup=[0, 0, 4], opening=[7, 2]), Law(0, 1, 0.8)
+    state = played("lazy_ensemble", problem, size=size, initial=initial, reward=GAUSSIAN)
+    ratio = (initial.scale / GAUSSIAN.scale) ** 2
+    check(state, lazy(problem, size, initial, GAUSSIAN, base=Base(problem, ratio)))
+    for wrong in (Base(problem, 9.0 * ratio), None):
+        with pytest.raises(AssertionError):
+            check(state, lazy(problem, size, initial, GAUSSIAN, base=wrong))
+
+
+def test_new_members_have_no_base_where_a_root_would_lose_w() -> None:
+    problem, initial = finite(), Law(0, 1, 1e-4)
+    state = played("lazy_ensemble", problem, size=40, initial=initial, reward=GAUSSIAN)
+    check(state, lazy(problem, 40, initial, GAUSSIAN))
+
+
+@pytest.mark.parametrize("noise", range(5))
+def test_kernels_draw_the_rewards_of_python(noise: int) -> None:
+    """NORMAL_NOISE to SALE_NOISE. There is one arm, and its feature is 1: then b is the sum of the rewards."""
+    one = es.LinearProblem(es.FiniteArms([[1.0]]), [0.4], 0.3).place()
+    assert isinstance(one, FiniteProblem)
+    state = new_state(RunSize.of(one, 1), LAM, np.array([500]), np.zeros(1, np.int64))
+    _core.simulate("epsilon_greedy", one._replace(noise=noise), state, generators(), {})
+    rng = generators().noise
+    rewards = [noisy_reward(noise, 0.4, 0.3, rng) for _ in range(500)]
+    assert state.target[0] == pytest.approx(sum(rewards), rel=1e-12)
+    assert sum(rewards) != pytest.approx(500 * 0.4, rel=1e-6), "the control: they are random"
 
 
 def test_another_law_is_noticed() -> None:

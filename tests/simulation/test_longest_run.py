@@ -5,7 +5,7 @@ import pytest
 
 import ensample as es
 from ensample.lab.work import Task, play
-from ensample.simulation.replicates import Desk, Job, run, staged
+from ensample.simulation.replicates import Job, Workspace, prepare, run
 from ensample.simulation.simulate import checkpoint_rounds
 
 LONGEST = 2**31 - 1
@@ -20,7 +20,7 @@ def begin(
     """The first moment of a run; a kernel that has been told to stop plays no round."""
     stop, marks = np.ones(1, np.int64), checkpoint_rounds(horizon, 5)
     job = Job(es.EnsembleSampling(size=3, fresh=fresh), problem, marks, evaluation, 0, 0)
-    way, regret, _ = run(job, staged(job, problem), Desk(job, stop))
+    way, regret, _ = run(job, prepare(job, problem), Workspace(job, stop))
     assert np.isnan(regret[-1])
     return way
 

@@ -18,7 +18,7 @@ ARMS = es.FiniteArms(np.eye(2))
 
 @pytest.fixture(autouse=True)
 def _nothing_said_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "SAID", set())
+    monkeypatch.setattr(dispatch, "WARNED", set())
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 import ensample as es
 from ensample.randomness import RunStream, run_generator
 from ensample.registry import kinds
-from ensample.simulation.replicates import Desk, Job, replicates
+from ensample.simulation.replicates import Job, Workspace, replicates
 from ensample.simulation.simulate import BLOCK_ROUNDS, blocks_of
 from naive.stored import StoredRows, StoredVectors
 
@@ -164,7 +164,7 @@ def test_a_replicate_does_not_depend_on_those_before_it(recipe: es.Recipe, name:
         whole = es.simulate(recipe, faced, 60, 12, evaluation=way, checkpoints=2, threads=1)
         job = Job(recipe, faced, whole.checkpoints, way, seed=0, cell=0)
         for order in ((3,), (4,), (11,), (11, 3, 3, 4, 11)):
-            for r, done in zip(order, replicates(job, order, Desk(job, stop)), strict=True):
+            for r, done in zip(order, replicates(job, order, Workspace(job, stop)), strict=True):
                 np.testing.assert_array_equal(done.regret, whole.regret[r])
                 np.testing.assert_array_equal(done.pulls, None if whole.pulls is None else whole.pulls[r])
 

@@ -9,7 +9,7 @@ import numpy as np
 from ensample.bench.contestants import ARMS, DIM, HORIZON, NOISE, SCALE
 from ensample.bench.timing import Turn
 from ensample.lab import Study, run_study
-from ensample.simulation.replicates import Desk, Job, replicates
+from ensample.simulation.replicates import Job, Workspace, replicates
 from ensample.simulation.simulate import checkpoint_rounds
 
 __all__ = ["bare", "studied"]
@@ -49,7 +49,7 @@ def bare() -> Turn:
         start = time.perf_counter()
         for cell in asked.cells:
             job = Job(cell.recipe, cell.family, marks, "auto", asked.seed, cell.key)
-            for _ in replicates(job, range(RUNS), Desk(job, stop)):
+            for _ in replicates(job, range(RUNS), Workspace(job, stop)):
                 pass
         return microseconds(asked, start)
 

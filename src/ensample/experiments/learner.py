@@ -87,7 +87,7 @@ class Learner:
     def _counted(self, round: int, by_coordinate: FloatArray) -> Advice:
         """By one count of all votes, of which the acting member's is one."""
         model: Any = self.policy.model
-        votes = model.at(round).ballot(by_coordinate)
+        votes = model.at(round).greedy_votes(by_coordinate)
         member = 0 if model.is_fresh else int(self.policy._address.uniform(round) * model.size)
         weights = np.bincount(votes, minlength=by_coordinate.shape[1]) / model.size
         return Advice(member, int(votes[member]), weights.tolist())

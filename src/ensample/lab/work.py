@@ -10,7 +10,7 @@ from ensample.checks import blaming
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
 from ensample.problems import Problem
-from ensample.simulation.replicates import Desk, Job, replicates
+from ensample.simulation.replicates import Job, Workspace, replicates
 from ensample.simulation.simulate import checkpoint_rounds
 from ensample.types import FloatArray, IntArray
 
@@ -60,7 +60,7 @@ def play(task: Task, stop: IntArray) -> Block:
     way = ""
     job = Job(cell.recipe, cell.family, marks, task.evaluation, task.seed, cell.key)
     with blaming(f"{cell.policy} on {', '.join([cell.problem, *cell.values])}"):
-        for place, done in enumerate(replicates(job, range(task.first, task.last), Desk(job, stop))):
+        for place, done in enumerate(replicates(job, range(task.first, task.last), Workspace(job, stop))):
             way, regret[place], seconds[place] = done.evaluation, done.regret, done.seconds
             if done.pulls is not None:
                 pulls.append(done.pulls[best_first(done.problem)])

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from ensample import _core
 from ensample.arms import Offer
 from ensample.calibration import Unknown
+from ensample.memory import aligned
 from ensample.models.linear import LinearModel, best_for
 from ensample.models.search import greedy_arm, greedy_arms
 from ensample.perturbations import InitialLaw, Perturbation, drawn
@@ -16,7 +17,6 @@ __all__ = ["LinearEnsemble"]
 
 ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
 KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
-LINE = 8  # doubles in a cache line
 
 
 class LinearEnsemble(LinearModel):
@@ -49,7 +49,8 @@ class LinearEnsemble(LinearModel):
         W = self._vectors(Stream.INITIAL, 0)
         zeros = np.zeros((dim, size))
         parts = (W, zeros) if self.unknown is None else (zeros, zeros, W)
-        self.sums = aligned(np.vstack(parts))  # S^j, a column a member (cpp/ensemble.hpp) [2d or 3d, m]
+        (self.sums,) = aligned((len(parts) * dim, size))  # S^j, a column a member (cpp/ensemble.hpp) [2d or 3d, m]
+        self.sums[:] = np.vstack(parts)
         self.rows_per_block = max(1, ROW_BLOCK // size)
         self._blocks: dict[int, list[FloatArray]] = {}
         self._ones = np.ones(dim)
@@ -87,8 +88,8 @@ class LinearEnsemble(LinearModel):
             return np.zeros(0, np.int64), offer.promises(self.thetas().T)
         return greedy_arms(self.thetas(), self.in_known_units(offer))
 
-    def ballot(self, by_coordinate: FloatArray) -> IntArray:
-        """Each member's greedy arm among the columns of [d, K], without its theta: [m]. As `votes`, but for rounding."""
+    def greedy_votes(self, by_coordinate: FloatArray) -> IntArray:
+        """Return each member's greedy arm among the columns of [d, K]: [m]. As `votes`, but for rounding; no theta is kept."""
         known = self.unknown is not None and self.unknown.sizes is None
         sizes = self.known.sizes if known else self._ones
         return _core.vote(self.state, self.sums, self.inflation, by_coordinate, sizes)
@@ -130,12 +131,3 @@ class LinearEnsemble(LinearModel):
         """The perturbations of some rounds together, a row each: moving a generator costs more than drawing a few numbers."""
         shape = self.rows_per_block, self._drawn
         return drawn(self.law, self.law.draw(self.address.generator(Stream.PERTURBATION, block), shape), shape)
-
-
-def aligned(values: FloatArray) -> FloatArray:
-    """Return a copy that starts at a cache line: rows that straddle lines take half as long again to update."""
-    buffer = np.empty(values.size + LINE - 1)
-    start = -buffer.ctypes.data // buffer.itemsize % LINE
-    copy = buffer[start : start + values.size].reshape(values.shape)
-    copy[...] = values
-    return copy

@@ -113,8 +113,8 @@ class FreshEnsemble(LinearModel):
             return np.zeros(0, np.int64), offer.promises(self.thetas().T)
         return greedy_arms(self.thetas(), self.in_known_units(offer))
 
-    def ballot(self, by_coordinate: FloatArray) -> IntArray:
-        """Return each member's greedy arm among the columns of [d, K], without its theta: [m]. As `votes`, but for rounding."""
+    def greedy_votes(self, by_coordinate: FloatArray) -> IntArray:
+        """Return each member's greedy arm among the columns of [d, K]: [m]. As `votes`, but for rounding; no theta is kept."""
         known = self.unknown is not None and self.unknown.sizes is None
         sizes = self.known.sizes if known else self._ones
         age, drawn = self.ages[AGE_OF_PRIOR], self.draws(self.size)

@@ -1,15 +1,13 @@
 """Problems as arrays, for the compiled core (cpp/simulate/state.hpp)."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
+from ensample.memory import aligned
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["ContextualProblem", "FiniteProblem", "aligned", "with_constant"]
-
-LINE = 8  # numbers in a cache line
+__all__ = ["ContextualProblem", "FiniteProblem", "with_constant"]
 
 
 class FiniteProblem(NamedTuple):
@@ -47,15 +45,3 @@ def with_constant(problem: FiniteProblem) -> FiniteProblem:
     by_coordinate[:d] = problem.by_coordinate
     features = np.hstack([problem.features, np.ones((len(problem.features), 1))])
     return problem._replace(features=features, by_coordinate=by_coordinate)
-
-
-def aligned(*shapes: tuple[int, ...]) -> list[FloatArray]:
-    """Return arrays of zeros that start at cache lines: rows that straddle them take half as long again to read."""
-    sizes = [math.prod(shape) for shape in shapes]
-    room = np.zeros(sum(sizes) + LINE * (1 + len(sizes)))
-    start = -room.ctypes.data // 8 % LINE
-    arrays = []
-    for shape, size in zip(shapes, sizes, strict=True):
-        arrays.append(room[start : start + size].reshape(shape))
-        start += -(-size // LINE) * LINE
-    return arrays

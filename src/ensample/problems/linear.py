@@ -11,7 +11,8 @@ from numpy.random import Generator
 from ensample.arms import Arms, ChangingArms, FiniteArms, UnitBall
 from ensample.checks import instance, matrix, sequence, vector, whole
 from ensample.errors import InvalidArgument
-from ensample.problems.arrays import ContextualProblem, FiniteProblem, aligned
+from ensample.memory import aligned
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.problems.noise import KernelNoise, Noise, as_noise, known_to_kernels
 from ensample.types import ArrayLike, FloatArray, IntArray
 

@@ -1,15 +1,15 @@
-"""Which kernel of the compiled core simulates which recipe.
+"""Registry of the kernels that simulate recipes.
 
 A kernel is registered for one type of recipe and one kind of problem: `FiniteProblem` (finitely many arms) or
 `ContextualProblem` (arms that change every round, or the ball).
 
     @simulates(LinUCB, FiniteProblem, Evaluation.EAGER)
     def linucb(recipe: LinUCB, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-        run("linucb", problem, state, Rngs(rngs.noise), factor=recipe.factor)
+        run_kernel("linucb", problem, state, Rngs(rngs.noise), factor=recipe.factor)
 
-The type must match exactly. A subclass may play otherwise than its parent: it is simulated by its live policy until somebody
-says that a kernel does what it does, `simulates(Mine, FiniteProblem, Evaluation.EAGER)(linucb)`. A kernel is also for one type
-of model, `Linear` unless it says another.
+The type must match exactly, since a subclass may decide otherwise than its parent. A subclass that
+decides alike is registered itself: `simulates(Mine, FiniteProblem, Evaluation.EAGER)(linucb)`. Any
+other recipe is simulated by its live policy. A kernel is for one type of model, `Linear` by default.
 """
 
 import threading
@@ -27,7 +27,7 @@ from ensample.problems import Problem
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.simulation.state import Rngs, RunState
 
-__all__ = ["EVALUATIONS", "KERNELS", "Evaluation", "Kernel", "kernel_for", "run", "simulates"]
+__all__ = ["EVALUATIONS", "KERNELS", "Evaluation", "Kernel", "kernel_for", "run_kernel", "simulates"]
 
 
 class Evaluation(StrEnum):
@@ -43,11 +43,11 @@ EVALUATIONS = ("auto", *(way.value for way in FASTEST_FIRST))
 
 Arrays = FiniteProblem | ContextualProblem
 Run = Callable[..., None]  # (recipe, problem, state, random numbers): one run, written to the state
-Given = TypeVar("Given", bound=Run)
+AnyRun = TypeVar("AnyRun", bound=Run)
 
 
-def run(kernel: str, problem: Arrays, state: RunState, rngs: Rngs, **options: Any) -> None:
-    """Play a run to its end by a kernel of the core. `Options` of cpp/simulate/state.hpp has the names of options."""
+def run_kernel(kernel: str, problem: Arrays, state: RunState, rngs: Rngs, **options: Any) -> None:
+    """Simulate a run to its end. `Options` of cpp/simulate/state.hpp documents the options."""
     _core.simulate(kernel, problem, state, rngs, options)
 
 
@@ -56,18 +56,18 @@ class Kernel(NamedTuple):
 
     way: Evaluation
     run: Run
-    unless: Callable[[Any], str]  # why it cannot run a recipe of that type; empty where it can
+    unless: Callable[[Any], str]  # returns why it cannot run a recipe of that type; empty if it can
     model: type[RewardModel]
 
     def obstacle(self, recipe: Recipe) -> str:
-        """Return why it cannot run a recipe; empty where it can."""
+        """Return why it cannot run a recipe; empty if it can."""
         if type(recipe.model) is not self.model:
             return f"this kernel does not know model={recipe.model!r}"
         return self.unless(recipe)
 
 
 KERNELS: dict[tuple[type[Recipe], type], list[Kernel]] = defaultdict(list)
-"""By type of recipe and of problem, the fastest first."""
+"""Kernels by type of recipe and of problem, the fastest first."""
 
 
 def no_obstacle(recipe: Recipe) -> str:
@@ -80,10 +80,10 @@ def simulates(
     way: Evaluation,
     unless: Callable[[Any], str] = no_obstacle,
     model: type[RewardModel] = Linear,
-) -> Callable[[Given], Given]:
-    """Register a function as the way to simulate recipes of this type, `unless` it gives a reason why it cannot."""
+) -> Callable[[AnyRun], AnyRun]:
+    """Register a function that simulates recipes of this type, but for those that `unless` gives a reason against."""
 
-    def register(run: Given) -> Given:
+    def register(run: AnyRun) -> AnyRun:
         kernels = KERNELS[recipe, problem]
         kernels.append(Kernel(way, run, unless, model))
         kernels.sort(key=lambda kernel: FASTEST_FIRST.index(kernel.way))
@@ -93,16 +93,16 @@ def simulates(
 
 
 def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, asked: str) -> Kernel | None:
-    """Return the kernel that `asked` (auto, lazy, eager or live) stands for; None: the live policy.
+    """Return the kernel for an evaluation (auto, lazy, eager or live); None for the live policy.
 
-    `arrays` is the problem as kernels see it. Raises where there is no such kernel.
+    `arrays` is the problem as kernels take it. Raise if no kernel evaluates the recipe in the way that was asked for.
     """
     registered = KERNELS.get((type(recipe), type(arrays)), [])
     able = (kernel for kernel in registered if not kernel.obstacle(recipe))
     if asked == "auto":
         fastest = next(able, None)
         if fastest is None:
-            warn_once(f"{obstacle(recipe, problem, arrays, registered)}: {SLOW}")
+            warn_once(f"{why_no_kernel(recipe, problem, arrays, registered)}: {SLOW}")
         return fastest
     by_way = {kernel.way: kernel for kernel in able}
     if asked != Evaluation.LIVE and asked not in by_way:
@@ -114,8 +114,8 @@ def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, asked: s
 SLOW = "its live policy is simulated, about a hundred times slower (evaluation='live' says that this is meant)"
 
 
-def obstacle(recipe: Recipe, problem: Problem, arrays: Arrays | None, registered: list[Kernel]) -> str:
-    """Return why no kernel can."""
+def why_no_kernel(recipe: Recipe, problem: Problem, arrays: Arrays | None, registered: list[Kernel]) -> str:
+    """Return why no kernel can simulate a recipe on a problem."""
     name = type(recipe).__name__
     if arrays is None:
         kinds = type(problem.arms).__name__, type(problem.noise).__name__
@@ -126,14 +126,14 @@ def obstacle(recipe: Recipe, problem: Problem, arrays: Arrays | None, registered
     return f"{name}: {(same or registered)[0].obstacle(recipe)}"
 
 
-SAID: set[str] = set()
-SAYING = threading.Lock()
+WARNED: set[str] = set()
+WARNED_LOCK = threading.Lock()
 
 
 def warn_once(message: str) -> None:
-    """Warn once in this process, whatever the number of runs and threads."""
-    with SAYING:
-        if message in SAID:
+    """Warn unless this process has already warned of the same, in any run or thread."""
+    with WARNED_LOCK:
+        if message in WARNED:
             return
-        SAID.add(message)
+        WARNED.add(message)
     warnings.warn(message, LiveSimulationWarning, stacklevel=2)

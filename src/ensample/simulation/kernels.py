@@ -1,4 +1,4 @@
-"""The kernels of the compiled core, and how their recipes are told to them. Importing this fills `dispatch.KERNELS`."""
+"""Kernels of the core for stored ensembles. Importing this module registers them in `dispatch.KERNELS`."""
 
 from ensample.perturbations import Gaussian
 from ensample.policies import (
@@ -9,14 +9,14 @@ from ensample.policies import (
 )
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import Evaluation, run, simulates
+from ensample.simulation.dispatch import Evaluation, run_kernel, simulates
 from ensample.simulation.options import (
     ensemble_options,
     factor_of,
-    looks_at_all,
-    no_constant,
-    remembers_all,
-    unknown_parts,
+    why_not_fading,
+    why_not_lazy,
+    why_not_members,
+    why_not_moving,
     why_not_stored,
 )
 from ensample.simulation.state import Rngs, RunState
@@ -27,68 +27,70 @@ __all__: list[str] = []
 # Ensembles that keep their members: cpp/simulate/lazy.hpp
 
 
-def no_lazy_law(recipe: EnsembleSampling) -> str:
-    """What is missed is known by whole numbers of pulls."""
-    return remembers_all(recipe) or looks_at_all(recipe) or why_not_stored(recipe)
+def why_not_lazy_ensemble(recipe: EnsembleSampling) -> str:
+    """Return why it cannot be lazy: the perturbations that a member missed follow from whole pull counts."""
+    return why_not_fading(recipe) or why_not_lazy(recipe) or why_not_stored(recipe)
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=no_lazy_law)
+@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_ensemble)
 def lazy_ensemble(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run("lazy_ensemble", problem, state, drawn, **ensemble_options(recipe), factor=factor_of(recipe))
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
 
 
 @simulates(SymmetrizedEnsembleSampling, FiniteProblem, Evaluation.LAZY)
 def lazy_symmetrized(recipe: SymmetrizedEnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run("lazy_ensemble", problem, state, drawn, **ensemble_options(recipe), symmetric=True)
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), symmetric=True)
 
 
 @simulates(SharpEnsembleSampling, FiniteProblem, Evaluation.LAZY)
 def lazy_sharp(recipe: SharpEnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run("lazy_ensemble", problem, state, drawn, **ensemble_options(recipe), factor=recipe.factor)
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), factor=recipe.factor)
 
 
 @simulates(RefreshedEnsembleSampling, FiniteProblem, Evaluation.LAZY)
 def lazy_refreshed(recipe: RefreshedEnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run("lazy_ensemble", problem, state, drawn, **ensemble_options(recipe), redraw_growth=recipe.threshold)
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), redraw_growth=recipe.threshold)
 
 
 # All members kept up to date: cpp/simulate/eager.hpp
 
 
-def no_eager_law(recipe: EnsembleSampling) -> str:
-    return unknown_parts(recipe) or why_not_stored(recipe)
+def why_not_eager_ensemble(recipe: EnsembleSampling) -> str:
+    return why_not_members(recipe) or why_not_stored(recipe)
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=no_eager_law)
+@simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_eager_ensemble)
 def eager_ensemble(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run("eager_ensemble", problem, state, drawn, **ensemble_options(recipe), factor=factor_of(recipe))
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    run_kernel("eager_ensemble", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
 
 
 # Arms that change every round, or the ball: cpp/simulate/moving_ensemble.hpp
 
 
-def no_moving_law(recipe: EnsembleSampling) -> str:
-    return remembers_all(recipe) or no_constant(recipe) or why_not_stored(recipe)
+def why_not_eager_moving(recipe: EnsembleSampling) -> str:
+    return why_not_fading(recipe) or why_not_moving(recipe) or why_not_stored(recipe)
 
 
-def no_lazy_moving_law(recipe: EnsembleSampling) -> str:
-    """Only a Gaussian law has one."""
+def why_not_lazy_moving(recipe: EnsembleSampling) -> str:
+    """Return why it cannot be lazy on moving arms: only sums of Gaussian perturbations can be drawn at once."""
     gaussian = type(recipe.reward_law) is Gaussian
-    return no_moving_law(recipe) or ("" if gaussian else f"no lazy law is known for {recipe.reward_law!r} on moving arms")
+    return why_not_eager_moving(recipe) or (
+        "" if gaussian else f"no lazy law is known for {recipe.reward_law!r} on moving arms"
+    )
 
 
-@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=no_lazy_moving_law)
+@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_moving)
 def lazy_moving(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
-    run("lazy_moving", problem, state, drawn, **ensemble_options(recipe), factor=factor_of(recipe))
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
+    run_kernel("lazy_moving", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
 
 
-@simulates(EnsembleSampling, ContextualProblem, Evaluation.EAGER, unless=no_moving_law)
+@simulates(EnsembleSampling, ContextualProblem, Evaluation.EAGER, unless=why_not_eager_moving)
 def eager_moving(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
-    run("eager_moving", problem, state, drawn, **ensemble_options(recipe), factor=factor_of(recipe))
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
+    run_kernel("eager_moving", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))

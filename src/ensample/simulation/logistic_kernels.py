@@ -1,4 +1,4 @@
-"""How recipes with a logistic model are told to the compiled core. Importing this fills `dispatch.KERNELS`."""
+"""Kernels of the core for recipes with a logistic model. Importing this module registers them in `dispatch.KERNELS`."""
 
 from enum import IntEnum
 from typing import Any
@@ -22,83 +22,85 @@ from ensample.policies.generalized import EXACT
 from ensample.policies.kveton_phe import independent_rows
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import Evaluation, run, simulates
-from ensample.simulation.options import ensemble_options, looks_at_all, remembers_all, why_not_fresh, why_not_stored
+from ensample.simulation.dispatch import Evaluation, run_kernel, simulates
+from ensample.simulation.options import ensemble_options, why_not_fading, why_not_fresh, why_not_lazy, why_not_stored
 from ensample.simulation.state import Rngs, RunState
 
 __all__: list[str] = []
 
-SMALLEST_SHARE = 1e-8  # of W in V that a root in doubles keeps to eight digits
+MIN_PRIOR_SHARE = 1e-8  # of the prior in V: a root of V in doubles keeps eight digits of it
 
 
 # The stream fit: cpp/simulate/lazy_stream.hpp, fresh_stream.hpp
 
 
-def no_stream_law(recipe: EnsembleSampling) -> str:
+def why_not_stream(recipe: EnsembleSampling) -> str:
     """Return why an ensemble cannot be simulated lazily, whether its members are stored or fresh."""
     assert isinstance(recipe.model, Logistic)
     if recipe.model.fit != "stream":
         return 'only fit="stream" has a lazy law'
     if recipe.initial is not None or recipe.reward is not None:
         return "the lazy law of the stream fit is that of the default laws"
-    return remembers_all(recipe) or looks_at_all(recipe)
+    return why_not_fading(recipe) or why_not_lazy(recipe)
 
 
-def not_stored(recipe: EnsembleSampling) -> str:
-    return no_stream_law(recipe) or why_not_stored(recipe)
+def why_not_lazy_stream(recipe: EnsembleSampling) -> str:
+    return why_not_stream(recipe) or why_not_stored(recipe)
 
 
-def not_fresh(recipe: EnsembleSampling) -> str:
-    return no_stream_law(recipe) or why_not_fresh(recipe)
+def why_not_fresh_stream(recipe: EnsembleSampling) -> str:
+    return why_not_stream(recipe) or why_not_fresh(recipe)
 
 
 def stream_options(recipe: EnsembleSampling) -> dict[str, Any]:
-    """Return the options of both kinds of members."""
+    """Return the options that stored and fresh members share."""
     assert isinstance(recipe.model, Logistic)
     return {"link": recipe.model.code, "scale": recipe.unit_scale}
 
 
 def stored_options(recipe: EnsembleSampling) -> dict[str, Any]:
-    told = ensemble_options(recipe)
-    return {"size": told["size"], "stay": told["stay"], **stream_options(recipe)}
+    options = ensemble_options(recipe)
+    return {"size": options["size"], "stay": options["stay"], **stream_options(recipe)}
 
 
-def has_base(problem: FiniteProblem, state: RunState) -> bool:
-    """Return True if the prior is never so small beside V that a root in doubles loses it."""
-    squares = float(np.square(problem.features).sum(axis=1).max())
-    played = 0.25 * float(state.checkpoints[-1] + problem.warmup.size) * squares
-    return float(state.prior.min()) >= SMALLEST_SHARE * (float(state.prior.max()) + played)
+def is_prior_representable(problem: FiniteProblem, state: RunState) -> bool:
+    """Return True if a root of V in doubles keeps the prior until the last round."""
+    largest = float(np.square(problem.features).sum(axis=1).max())
+    observations = float(state.checkpoints[-1] + problem.warmup.size)
+    played = 0.25 * observations * largest  # weights mu (1 - mu) are at most 1/4
+    return float(state.prior.min()) >= MIN_PRIOR_SHARE * (float(state.prior.max()) + played)
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=not_stored, model=Logistic)
+@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic)
 def lazy_stream(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run("lazy_stream", problem, state, drawn, from_base=has_base(problem, state), **stored_options(recipe))
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    from_base = is_prior_representable(problem, state)
+    run_kernel("lazy_stream", problem, state, generators, from_base=from_base, **stored_options(recipe))
 
 
-@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=not_stored, model=Logistic)
+@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic)
 def lazy_moving_stream(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
-    run("lazy_moving_stream", problem, state, drawn, **stored_options(recipe))
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
+    run_kernel("lazy_moving_stream", problem, state, generators, **stored_options(recipe))
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=not_fresh, model=Logistic)
+@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic)
 def fresh_stream(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation)
-    run("fresh_stream", problem, state, drawn, ageing=recipe.ageing_rate, **stream_options(recipe))
+    generators = Rngs(rngs.noise, perturbation=rngs.perturbation)
+    run_kernel("fresh_stream", problem, state, generators, ageing=recipe.ageing_rate, **stream_options(recipe))
 
 
-@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=not_fresh, model=Logistic)
+@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic)
 def fresh_moving_stream(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    drawn = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
-    run("fresh_moving_stream", problem, state, drawn, ageing=recipe.ageing_rate, **stream_options(recipe))
+    generators = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+    run_kernel("fresh_moving_stream", problem, state, generators, ageing=recipe.ageing_rate, **stream_options(recipe))
 
 
 # The exact fit: cpp/simulate/newton_rounds.hpp
 
 
 class ExactKind(IntEnum):
-    """What is done with theta_hat and the Hessian."""
+    """How an arm is chosen from theta_hat and the Hessian (`ExactKind` in cpp/simulate/newton_rounds.hpp)."""
 
     LAPLACE = 0
     PERTURBED_LEADER = 1
@@ -109,17 +111,17 @@ class ExactKind(IntEnum):
     MEMBERS = 6
 
 
-def not_exact(recipe: Recipe) -> str:
-    """Return why it is simulated by its live policy."""
+def why_not_exact(recipe: Recipe) -> str:
+    """Return why the kernel of the exact fit cannot run a recipe; empty if it can."""
     assert isinstance(recipe.model, Logistic)
     if recipe.model.fit != EXACT:
         return 'with Logistic() this recipe has a kernel for fit="exact" only'
-    return remembers_all(recipe)
+    return why_not_fading(recipe)
 
 
-def not_uniform(recipe: EnsembleSampling) -> str:
+def why_not_exact_members(recipe: EnsembleSampling) -> str:
     plain = recipe.initial is None and recipe.reward is None and type(recipe.member) is UniformMember
-    return not_exact(recipe) or ("" if plain else "this kernel knows default laws and the uniform rule only")
+    return why_not_exact(recipe) or ("" if plain else "this kernel knows default laws and the uniform rule only")
 
 
 def run_exact(
@@ -131,49 +133,49 @@ def run_exact(
     rngs: RunGenerators,
     **options: Any,
 ) -> None:
-    """`scale` is that of its randomness, its radius, or a of the pseudo-rewards."""
+    """Run the exact fit. `scale` is that of the perturbations, beta of LinUCB, or a of the pseudo-rewards."""
     assert isinstance(recipe.model, Logistic)
-    of_model = {"link": recipe.model.code, "spread": recipe.model.spread}
-    drawn = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run("newton_rounds", problem, state, drawn, kind=kind.value, scale=scale, **of_model, **options)
+    link = {"link": recipe.model.code, "spread": recipe.model.spread}
+    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
+    run_kernel("newton_rounds", problem, state, generators, kind=kind.value, scale=scale, **link, **options)
 
 
-@simulates(ThompsonSampling, FiniteProblem, Evaluation.EAGER, unless=not_exact, model=Logistic)
-def laplace(recipe: ThompsonSampling, *arrays: Any) -> None:
-    run_exact(ExactKind.LAPLACE, recipe.unit_scale, recipe, *arrays)
+@simulates(ThompsonSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
+def laplace(recipe: ThompsonSampling, *faced: Any) -> None:
+    run_exact(ExactKind.LAPLACE, recipe.unit_scale, recipe, *faced)
 
 
-@simulates(PerturbedHistory, FiniteProblem, Evaluation.EAGER, unless=not_exact, model=Logistic)
-def perturbed_leader(recipe: PerturbedHistory, *arrays: Any) -> None:
-    run_exact(ExactKind.PERTURBED_LEADER, recipe.unit_scale, recipe, *arrays)
+@simulates(PerturbedHistory, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
+def perturbed_leader(recipe: PerturbedHistory, *faced: Any) -> None:
+    run_exact(ExactKind.PERTURBED_LEADER, recipe.unit_scale, recipe, *faced)
 
 
-@simulates(EVILL, FiniteProblem, Evaluation.EAGER, unless=not_exact, model=Logistic)
-def linear_loss(recipe: EVILL, *arrays: Any) -> None:
-    run_exact(ExactKind.LINEAR_LOSS, recipe.unit_scale, recipe, *arrays)
+@simulates(EVILL, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
+def linear_loss(recipe: EVILL, *faced: Any) -> None:
+    run_exact(ExactKind.LINEAR_LOSS, recipe.unit_scale, recipe, *faced)
 
 
 @simulates(KvetonPHE, FiniteProblem, Evaluation.EAGER, model=Logistic)
-def pseudo_rewards(recipe: KvetonPHE, problem: FiniteProblem, *others: Any) -> None:
+def pseudo_rewards(recipe: KvetonPHE, problem: FiniteProblem, *faced: Any) -> None:
     basis = independent_rows(np.ascontiguousarray(problem.by_coordinate.T))
-    run_exact(ExactKind.PSEUDO_REWARDS, recipe.a, recipe, problem, *others, basis=basis)
+    run_exact(ExactKind.PSEUDO_REWARDS, recipe.a, recipe, problem, *faced, basis=basis)
 
 
-@simulates(LinUCB, FiniteProblem, Evaluation.EAGER, unless=not_exact, model=Logistic)
-def optimist(recipe: LinUCB, *arrays: Any) -> None:
-    run_exact(ExactKind.OPTIMIST, recipe.factor.base, recipe, *arrays)
+@simulates(LinUCB, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
+def optimist(recipe: LinUCB, *faced: Any) -> None:
+    run_exact(ExactKind.OPTIMIST, recipe.factor.base, recipe, *faced)
 
 
-@simulates(Greedy, FiniteProblem, Evaluation.EAGER, unless=not_exact, model=Logistic)
-def greedy(recipe: Greedy, *arrays: Any) -> None:
-    run_exact(ExactKind.GREEDY, 0.0, recipe, *arrays)
+@simulates(Greedy, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
+def greedy(recipe: Greedy, *faced: Any) -> None:
+    run_exact(ExactKind.GREEDY, 0.0, recipe, *faced)
 
 
-@simulates(EpsilonGreedy, FiniteProblem, Evaluation.EAGER, unless=not_exact, model=Logistic)
-def epsilon_greedy(recipe: EpsilonGreedy, *arrays: Any) -> None:
-    run_exact(ExactKind.GREEDY, 0.0, recipe, *arrays, epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
+@simulates(EpsilonGreedy, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
+def epsilon_greedy(recipe: EpsilonGreedy, *faced: Any) -> None:
+    run_exact(ExactKind.GREEDY, 0.0, recipe, *faced, epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=not_uniform, model=Logistic)
-def members(recipe: EnsembleSampling, *arrays: Any) -> None:
-    run_exact(ExactKind.MEMBERS, recipe.unit_scale, recipe, *arrays, size=recipe.size)
+@simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact_members, model=Logistic)
+def members(recipe: EnsembleSampling, *faced: Any) -> None:
+    run_exact(ExactKind.MEMBERS, recipe.unit_scale, recipe, *faced, size=recipe.size)

@@ -1,4 +1,4 @@
-"""Recipes as kernels know them: laws, member rules and factors; and what kernels do not know."""
+"""Options of kernels that follow from a recipe, and why a kernel cannot simulate a recipe."""
 
 from typing import Any, NamedTuple
 
@@ -12,18 +12,18 @@ __all__ = [
     "ensemble_options",
     "factor_of",
     "law_options",
-    "looks_at_all",
-    "no_constant",
-    "remembers_all",
-    "unknown_laws",
-    "unknown_parts",
+    "why_not_fading",
     "why_not_fresh",
+    "why_not_laws",
+    "why_not_lazy",
+    "why_not_members",
+    "why_not_moving",
     "why_not_stored",
 ]
 
 
 class Law(NamedTuple):
-    """A law of perturbations."""
+    """Law of perturbations, as the core takes it."""
 
     kind: int  # of `LawKind` in cpp/simulate/state.hpp
     trials: int
@@ -31,7 +31,7 @@ class Law(NamedTuple):
 
 
 LAWS: dict[type[InitialLaw], int] = {Gaussian: 0, Uniform: 1, Rademacher: 2, CenteredBinomial: 2, Sphere: 3}
-EVERY_ROUND, IN_TURN, OPTIMISTIC = 1, 0, -1  # rounds for which a member drawn at random stays, and what is none
+EVERY_ROUND, IN_TURN, OPTIMISTIC = 1, 0, -1  # values of `Options::stay` in cpp/simulate/state.hpp
 RULES: dict[type[MemberRule], int] = {UniformMember: EVERY_ROUND, RoundRobin: IN_TURN, OptimisticMember: OPTIMISTIC}
 
 
@@ -52,12 +52,12 @@ def ensemble_options(recipe: EnsembleRecipe) -> dict[str, Any]:
 
 
 def factor_of(recipe: Recipe) -> Inflation:
-    """Return what multiplies its perturbations."""
+    """Return what multiplies the perturbations of a recipe."""
     return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
 
 
-def remembers_all(recipe: Recipe) -> str:
-    """Return that the past fades, which a kernel does not know; empty if it does not."""
+def why_not_fading(recipe: Recipe) -> str:
+    """Return why a kernel without forgetting cannot run a recipe; empty if it can."""
     return "" if recipe.half_life is None else f"this kernel does not know half_life={recipe.half_life:g}"
 
 
@@ -71,26 +71,26 @@ def why_not_fresh(recipe: EnsembleRecipe) -> str:
     return "" if recipe.draws_fresh else "this kernel draws its members anew each round, and fresh=False keeps them"
 
 
-def unknown_laws(recipe: PerturbationRecipe) -> str:
-    """Return which of its laws kernels do not know; empty if they know both."""
+def why_not_laws(recipe: PerturbationRecipe) -> str:
+    """Return which law of a recipe no kernel can draw; empty if kernels draw both."""
     laws = type(recipe.initial_law), type(recipe.reward_law)
     return next((f"kernels do not know the law {law.__name__}" for law in laws if law not in LAWS), "")
 
 
-def unknown_parts(recipe: EnsembleRecipe) -> str:
-    """Return which of its laws, or that its member rule, kernels do not know; empty if they know all."""
+def why_not_members(recipe: EnsembleRecipe) -> str:
+    """Return which law, member rule or intercept no kernel knows; empty if kernels know all."""
     rule = type(as_member_rule(recipe.member))
     if recipe.intercept and not recipe.calibrates:
         return 'kernels know an intercept only where scale="auto"'
-    return unknown_laws(recipe) or ("" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}")
+    return why_not_laws(recipe) or ("" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}")
 
 
-def no_constant(recipe: EnsembleRecipe) -> str:
-    """As `looks_at_all`, or that it adds a constant to features that are not standing."""
-    return "kernels know an intercept only where finitely many arms stand" if recipe.intercept else looks_at_all(recipe)
+def why_not_moving(recipe: EnsembleRecipe) -> str:
+    """Return why a kernel without standing arms cannot run a recipe; empty if it can."""
+    return "kernels know an intercept only where finitely many arms stand" if recipe.intercept else why_not_lazy(recipe)
 
 
-def looks_at_all(recipe: EnsembleRecipe) -> str:
-    """As `unknown_parts`, or that its member rule looks at every member."""
+def why_not_lazy(recipe: EnsembleRecipe) -> str:
+    """Return why a kernel that computes one member a round cannot run a recipe; empty if it can."""
     optimistic = type(recipe.member) is OptimisticMember
-    return unknown_parts(recipe) or ("the optimistic rule looks at every member" if optimistic else "")
+    return why_not_members(recipe) or ("the optimistic rule looks at every member" if optimistic else "")

@@ -13,7 +13,7 @@ from ensample.policies.recipe import Recipe
 from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
 from ensample.problems.arrays import ContextualProblem, FiniteProblem, with_constant
 from ensample.randomness import RunGenerators
-from ensample.simulation import kernels as kernels  # which fills KERNELS
+from ensample.simulation import kernels as kernels  # registers kernels, as do the next two
 from ensample.simulation import logistic_kernels as logistic_kernels
 from ensample.simulation import recipes as recipes
 from ensample.simulation.dispatch import Evaluation, Kernel, kernel_for
@@ -22,13 +22,13 @@ from ensample.simulation.run_log import RunLog
 from ensample.simulation.state import RunSize, RunState, RunStates
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["LONGEST", "Desk", "Job", "Replicate", "replicates"]
+__all__ = ["LONGEST", "Job", "Replicate", "Workspace", "replicates"]
 
 LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
 
 
 class Job(NamedTuple):
-    """What is to be run. A replicate is a pure function of it and of the replicate's number."""
+    """Description of runs. A replicate is a pure function of it and of the replicate's number."""
 
     recipe: Recipe
     problem: Problem | Family  # a family draws a problem of its own for each replicate
@@ -41,7 +41,7 @@ class Job(NamedTuple):
 
 
 class Replicate(NamedTuple):
-    """What it gave."""
+    """Result of one run."""
 
     problem: Problem
     evaluation: str
@@ -50,18 +50,18 @@ class Replicate(NamedTuple):
     seconds: float  # of work
 
 
-class Stage(NamedTuple):
-    """A problem made ready for kernels: the same for every replicate on it."""
+class PreparedProblem(NamedTuple):
+    """Problem with its kernel and arrays: the same for every replicate on it."""
 
     problem: Problem
     kernel: Kernel | None  # None: the live policy plays
     arrays: FiniteProblem | ContextualProblem | None
     size: RunSize
-    unknown: Unknown | None
+    unknown: Unknown | None  # scales that are learned
 
 
-class Desk:
-    """What one replicate of a job after the other uses, on one thread: kernels take in sooner what they have met."""
+class Workspace:
+    """Generators and arrays of one thread, reused from replicate to replicate: short runs are faster by it."""
 
     def __init__(self, job: Job, stop: IntArray) -> None:
         self.stop = stop
@@ -69,21 +69,22 @@ class Desk:
         self.states = RunStates(job.checkpoints, stop, job.recipe.rate)
 
 
-def replicates(job: Job, numbers: Iterable[int], desk: Desk) -> Iterator[Replicate]:
-    """The replicates with these numbers, fewer where the desk's `stop[0]` is set on the way."""
-    standing = None if isinstance(job.problem, Family) else staged(job, job.problem)
+def replicates(job: Job, numbers: Iterable[int], workspace: Workspace) -> Iterator[Replicate]:
+    """Yield the replicates with these numbers; end early once `stop[0]` of the workspace is set."""
+    prepared = None if isinstance(job.problem, Family) else prepare(job, job.problem)
     for number in numbers:
-        if desk.stop[0]:
+        if workspace.stop[0]:
             return
-        rngs = desk.rngs.move(number)
+        rngs = workspace.rngs.move(number)
         drawn = job.problem.draw(rngs.problem) if isinstance(job.problem, Family) else job.problem
         start = time.perf_counter()
-        stage = standing or staged(job, drawn)
-        outcome = run(job, stage, desk, None if job.log is None else job.log.watch(number))
-        yield Replicate(stage.problem, *outcome, time.perf_counter() - start)
+        faced = prepared or prepare(job, drawn)
+        outcome = run(job, faced, workspace, None if job.log is None else job.log.watch(number))
+        yield Replicate(faced.problem, *outcome, time.perf_counter() - start)
 
 
-def staged(job: Job, problem: Problem) -> Stage:
+def prepare(job: Job, problem: Problem) -> PreparedProblem:
+    """Check a problem and find its kernel and arrays."""
     recipe, horizon = job.recipe, int(job.checkpoints[-1])
     check_length(problem, horizon)
     recipe.check(problem.arms)
@@ -93,26 +94,28 @@ def staged(job: Job, problem: Problem) -> Stage:
         arrays = with_constant(arrays)
     prior = None if kernel is None else recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
-    return Stage(problem, kernel, arrays, RunSize.of(arrays, problem.arms.dim + recipe.intercept), unknown)
+    return PreparedProblem(problem, kernel, arrays, RunSize.of(arrays, problem.arms.dim + recipe.intercept), unknown)
 
 
 def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
-    """Whether all rewards are such as the model is for. Kernels look at none; live policies refuse the others."""
+    """Return True if the model is for all rewards of the problem. Kernels check no reward; live policies do."""
     return recipe.model.reward_range == (-math.inf, math.inf) or isinstance(problem.noise, BernoulliNoise)
 
 
-def run(job: Job, stage: Stage, desk: Desk, watch: Watch | None = None) -> tuple[str, FloatArray, IntArray | None]:
-    """(evaluation used, regret at the checkpoints, pulls)."""
-    recipe, arrays = job.recipe, stage.arrays
-    if stage.kernel is None or arrays is None:
-        live = run_live(recipe, stage.problem, job.checkpoints, desk.rngs, desk.stop, watch, job.played)
+def run(
+    job: Job, prepared: PreparedProblem, workspace: Workspace, watch: Watch | None = None
+) -> tuple[str, FloatArray, IntArray | None]:
+    """Return (evaluation used, regret at the checkpoints, pulls)."""
+    recipe, arrays = job.recipe, prepared.arrays
+    if prepared.kernel is None or arrays is None:
+        live = run_live(recipe, prepared.problem, job.checkpoints, workspace.rngs, workspace.stop, watch, job.played)
         return Evaluation.LIVE.value, *live
-    lam = recipe.model.strength(recipe.regularization, stage.problem.arms)
-    state = desk.states.reset(stage.size, lam, stage.unknown)
-    stage.kernel.run(recipe, arrays, state, desk.rngs)
+    lam = recipe.model.strength(recipe.regularization, prepared.problem.arms)
+    state = workspace.states.reset(prepared.size, lam, prepared.unknown)
+    prepared.kernel.run(recipe, arrays, state, workspace.rngs)
     if job.played is not None:
         job.played(int(job.checkpoints[-1]))
-    return stage.kernel.way.value, state.regret.copy(), pulls_of(arrays, state)
+    return prepared.kernel.way.value, state.regret.copy(), pulls_of(arrays, state)
 
 
 def check_length(problem: Problem, horizon: int) -> None:
@@ -124,7 +127,7 @@ def check_length(problem: Problem, horizon: int) -> None:
 
 
 def pulls_of(problem: FiniteProblem | ContextualProblem, state: RunState) -> IntArray | None:
-    """Of the arms on offer; the warm-up counts as no round."""
+    """Return the pulls of the arms on offer, without the warm-up; None if arms are not numbered."""
     if not isinstance(problem, FiniteProblem):
         return None
     arms = problem.by_coordinate.shape[1]

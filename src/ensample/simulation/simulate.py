@@ -14,7 +14,7 @@ from ensample.files import check_file
 from ensample.policies.recipe import Recipe
 from ensample.problems import Family, Problem
 from ensample.simulation.dispatch import EVALUATIONS
-from ensample.simulation.replicates import LONGEST, Desk, Job, replicates
+from ensample.simulation.replicates import LONGEST, Job, Workspace, replicates
 from ensample.simulation.run_log import RunLog
 from ensample.simulation.runs import Runs
 from ensample.simulation.threads import cores, on_threads
@@ -80,13 +80,13 @@ def simulate(
     ways: set[str] = set()
     counts = Counts(runs)
 
-    desks = threading.local()
+    workspaces = threading.local()
 
     def play(block: range) -> None:
-        if not hasattr(desks, "own"):
-            desks.own = Desk(job, stop)
+        if not hasattr(workspaces, "own"):
+            workspaces.own = Workspace(job, stop)
         with between(recipe, problem):
-            for r, done in zip(block, replicates(job, block, desks.own), strict=False):  # fewer when told to stop
+            for r, done in zip(block, replicates(job, block, workspaces.own), strict=False):  # fewer when told to stop
                 regret[r], seconds[r] = done.regret, done.seconds
                 ways.add(done.evaluation)
                 counts.keep(r, done.pulls)

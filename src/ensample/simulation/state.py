@@ -1,19 +1,20 @@
-"""The arrays of a simulated run. Python owns them, the compiled core reads and writes them (cpp/simulate/state.hpp)."""
+"""Arrays of a simulated run: Python owns them, the compiled core reads and writes them (cpp/simulate/state.hpp)."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ensample.problems.arrays import ContextualProblem, FiniteProblem, aligned
+from ensample.calibration import Unknown
+from ensample.memory import aligned
+from ensample.models.ridge import first_prior, new_scales
+from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.types import CountArray, FloatArray, IntArray
 
-__all__ = ["LearnedScales", "Rngs", "RunSize", "RunState", "RunStates", "new_state"]
+__all__ = ["Rngs", "RunSize", "RunState", "RunStates", "new_state"]
 
 COUNT_BLOCK = 16  # pull counts that the core compares at once
 MAX_LEVERAGE = 1e4  # leverage beyond which V^-1 is recomputed, until V is ill-conditioned
-SCALE_ROWS = 6
-NO_PRIOR = 1e-15  # the prior of an intercept: next to none, and V can be inverted before the first observation
 
 COUNTERS = np.dtype(
     [
@@ -33,7 +34,7 @@ COUNTERS = np.dtype(
 
 
 class RunState(NamedTuple):
-    """A run so far; the core documents the fields."""
+    """State of a run. cpp/simulate/state.hpp documents the fields."""
 
     lam: float
     fixed_lam: float
@@ -54,11 +55,11 @@ class RunState(NamedTuple):
     checkpoints: IntArray  # [C]
     regret: FloatArray  # [C]
     scores: FloatArray  # [K]
-    stop: IntArray  # [1] not 0: give up, Ctrl-C was pressed
+    stop: IntArray  # [1] the run ends when it is not 0, as after Ctrl-C
 
 
 class Rngs(NamedTuple):
-    """The random numbers of a run, by what they are for; None where a kernel draws none."""
+    """Generators of a run, by purpose; None where a kernel draws nothing."""
 
     noise: Generator
     member: Generator | None = None
@@ -67,22 +68,18 @@ class Rngs(NamedTuple):
 
 
 class RunSize(NamedTuple):
-    """How large a run is."""
+    """Sizes of the arrays of a run."""
 
     dim: int
-    rows: int  # of features: arms in all, those of the warm-up too
+    rows: int  # of features: arms on offer, and those that only the warm-up observes
     arms: int  # on offer
 
     @classmethod
     def of(cls, problem: FiniteProblem | ContextualProblem | None, dim: int) -> "RunSize":
-        """Return that of a problem whose features are of so many dimensions."""
+        """Return the sizes of a run on a problem with `dim` features, the constant included."""
         if isinstance(problem, FiniteProblem):
             return cls(dim, len(problem.features), problem.by_coordinate.shape[1])
         return cls(dim, 0, 0 if problem is None else problem.offered)
-
-
-LearnedScales = tuple[FloatArray | None, float, bool]
-"""Of scales that are learned: the sizes of features, or None; the lam to keep, or 0; and whether there is an intercept."""
 
 
 def new_state(
@@ -90,28 +87,23 @@ def new_state(
     lam: float,
     checkpoints: IntArray,
     stop: IntArray,
-    learned: LearnedScales | None = None,
+    unknown: Unknown | None = None,
     rate: float = 0.0,
 ) -> RunState:
-    """Return a run before its first round."""
+    """Return the state before the first round. Scales are learned if `unknown` says which."""
     dim, rows, arms = size
     counts = -(-rows // COUNT_BLOCK) * COUNT_BLOCK
     inverse, mean, target, gain, scores, pulls = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,))
-    sizes, kept, intercept = (None, lam, False) if learned is None else learned
-    scales = np.zeros((SCALE_ROWS, dim))
-    scales[4, 0] = kept or 1.0  # `strength` of cpp/calibration.hpp
-    if sizes is not None:
-        scales[0] = sizes
-    prior = (kept or 1.0) * np.where(scales[0] > 0.0, scales[0], 1.0) ** 2
-    if intercept:
-        prior[-1] = NO_PRIOR
+    sizes, fixed_lam, intercept = Unknown(None, lam) if unknown is None else unknown
+    scales = new_scales(np.zeros(dim) if sizes is None else sizes, fixed_lam)
+    prior = first_prior(scales[0], fixed_lam, intercept)
     inverse.reshape(-1)[:: dim + 1] = 1.0 / prior
     counters = np.zeros(1, COUNTERS)
     counters["growth"], counters["max_leverage"] = 1.0, MAX_LEVERAGE
-    counters["next_calibration"] = np.inf if learned is None else 1.0
+    counters["next_calibration"] = np.inf if unknown is None else 1.0
     return RunState(
         lam=lam,
-        fixed_lam=kept,
+        fixed_lam=fixed_lam,
         sizes_given=sizes is not None,
         intercept=intercept,
         forgetting_rate=rate,
@@ -119,7 +111,7 @@ def new_state(
         prior=prior,
         prior_root=np.sqrt(prior),
         gram=np.zeros((dim, dim)),
-        counted=np.zeros(0 if learned is None else counts, np.int32),
+        counted=np.zeros(0 if unknown is None else counts, np.int32),
         inverse=inverse,
         mean=mean,
         target=target,
@@ -134,31 +126,31 @@ def new_state(
 
 
 class RunStates:
-    """The states of one run after the other: one state, reset, as long as runs are of one kind."""
+    """State that is reused from run to run while their sizes and scales are the same."""
 
     def __init__(self, checkpoints: IntArray, stop: IntArray, rate: float) -> None:
         self.checkpoints, self.stop, self.rate = checkpoints, stop, rate
-        self._kind: tuple[RunSize, float] | None = None
-        self._learned: LearnedScales | None = None
+        self._size: tuple[RunSize, float] | None = None
+        self._unknown: Unknown | None = None
         self._state: RunState
-        self._first: list[tuple[Any, Any]]  # arrays that runs write to, and what they hold before the first round
+        self._initial: list[tuple[Any, Any]]  # arrays that runs write to, and their values before the first round
 
-    def reset(self, size: RunSize, lam: float, learned: LearnedScales | None) -> RunState:
-        """Return a run before its first round, as `new_state` makes it. The run before is over."""
-        if self._kind == (size, lam) and alike(learned, self._learned):
-            for values, first in self._first:
-                values[...] = first
+    def reset(self, size: RunSize, lam: float, unknown: Unknown | None) -> RunState:
+        """Return the state that `new_state` returns. The one returned before must not be used any more."""
+        if self._size == (size, lam) and is_same(unknown, self._unknown):
+            for values, initial in self._initial:
+                values[...] = initial
             return self._state
-        state = self._state = new_state(size, lam, self.checkpoints, self.stop, learned, self.rate)
+        state = self._state = new_state(size, lam, self.checkpoints, self.stop, unknown, self.rate)
         written: list[Any] = [state.gram, state.inverse, state.mean, state.target, state.pulls, state.gain, state.regret]
         written += [state.counters, state.scales, state.prior, state.prior_root, state.counted]
-        self._first = [(values, values.copy()) for values in written]
-        self._kind, self._learned = (size, lam), learned
+        self._initial = [(values, values.copy()) for values in written]
+        self._size, self._unknown = (size, lam), unknown
         return state
 
 
-def alike(one: LearnedScales | None, other: LearnedScales | None) -> bool:
-    """Are scales learned in the same way, from the same sizes?"""
+def is_same(one: Unknown | None, other: Unknown | None) -> bool:
+    """Return True if the same scales are learned; sizes of features are compared by identity."""
     if one is None or other is None:
         return one is other
-    return one[0] is other[0] and one[1:] == other[1:]
+    return one.sizes is other.sizes and one[1:] == other[1:]
