@@ -30,9 +30,9 @@ from ensample.types import ArrayLike, FloatArray
 __all__ = ["ApproximateArms", "Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
 
 FEW = 4096  # standing arms whose rows are kept one by one
-SMALL = 1 << 12  # features of all arms together that are transposed at once: more are when somebody asks, as networks never do
+SMALL = 1 << 12  # numbers up to which `by_coordinate` is computed at once; networks never need it
 LARGE = 1 << 20  # features of all arms together from which on the best arm is searched for
-MADE = ("by_coordinate", "each", "search", "searched")  # from the rows
+DERIVED = ("by_coordinate", "each", "search", "searched")  # attributes computed from the rows
 BLOCK = 1 << 14  # arms handled together where all of them would take too much room
 
 
@@ -78,14 +78,14 @@ class Rows(Offer):
         self.by_coordinate.setflags(write=False)
 
     def __getattr__(self, name: str) -> Any:
-        """What many arms have not from the beginning."""
+        """Compute `by_coordinate` of many arms when it is first read."""
         if name != "by_coordinate" or "rows" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self._transpose()
         return self.by_coordinate
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in MADE}
+        return {name: value for name, value in vars(self).items() if name not in DERIVED}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)

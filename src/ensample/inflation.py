@@ -1,15 +1,15 @@
-"""What multiplies a perturbation when it is acted on: a number, or a confidence radius that grows with what was seen."""
+"""Factor of a perturbation when it is acted on: a number, or a confidence radius that grows with the observations."""
 
 from typing import NamedTuple
 
 __all__ = ["GROWS_FROM", "NO_INFLATION", "Inflation"]
 
 GROWS_FROM = 100.0
-"""The number of observations from which a growing base grows by about the logarithm."""
+"""Number of observations from which a growing base grows about as the logarithm."""
 
 
 class Inflation(NamedTuple):
-    """base + width sqrt(information + tail); where sigma is learned, sigma sqrt(base^2 + growth log(1 + t / 100))."""
+    """Factor base + width sqrt(information + tail), or sigma sqrt(base^2 + growth log(1 + t / 100)) if sigma is learned."""
 
     base: float
     width: float = 0.0
@@ -20,4 +20,4 @@ class Inflation(NamedTuple):
 
 
 NO_INFLATION = Inflation(1.0)
-"""The scale is in the perturbations."""
+"""Factor 1: the scale is that of the perturbations."""

@@ -19,7 +19,7 @@ LINE = 8  # doubles in a cache line
 def aligned(*shapes: tuple[int, ...]) -> list[FloatArray]:
     """Return arrays of zeros that each begin at a cache line.
 
-    Rows that straddle two lines take half as long again to read.
+    Rows that straddle two cache lines take half as long again to read.
     """
     sizes = [math.prod(shape) for shape in shapes]
     buffer = np.zeros(sum(sizes) + LINE * (1 + len(sizes)))

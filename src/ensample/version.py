@@ -8,7 +8,7 @@ NUMBERS = 7
 LIVE_NUMBERS = {
     "linear": 4,
     "calibrated": 5,  # linear `EnsembleSampling` and `LinUCB` that learn their scale: the defaults
-    "logistic": 6,  # 5 was that of calibrated ones
+    "logistic": 6,  # 5 was the number of logistic recipes that learn their scale, then "calibrated"
     "networks": 5,
 }
 """The version of each model family (`Recipe.model_family`) in experiments. Raise it when a live policy of this

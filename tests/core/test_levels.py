@@ -205,6 +205,13 @@ def test_no_private_part_of_a_dependency_is_used() -> None:
     assert {file: uses for file, text in sources() if (uses := list(private_uses(ast.parse(text))))} == {}
 
 
-@pytest.mark.skipif((ROOT / "src/ensample/kernels").exists(), reason="the kernels of numba are still there")
 def test_nothing_imports_numba() -> None:
     assert [file for file, text in sources() if re.search(r"^\s*(import|from) (numba|llvmlite)\b", text, re.MULTILINE)] == []
+
+
+def test_every_file_of_the_core_that_is_named_exists() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "src/ensample/_core.pyi"]
+    texts = [*sources(), *((page, page.read_text(encoding="utf-8")) for page in pages)]
+    named = {name for _, text in texts for name in re.findall(r"\bcpp/[\w/]+\.[hc]pp\b", text)}
+    assert named
+    assert {name for name in named if not (ROOT / name).exists()} == set()

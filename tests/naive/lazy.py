@@ -22,9 +22,3 @@ def lazy_pulls(
         b += X[k] * (X[k] @ theta + noise * rng.standard_normal())
         pulls[k] += 1
     return pulls
-
-
-def places(members: list[int]) -> tuple[list[int], int]:
-    """The place of each round's member, and how many: one for each that acts again, by its first time, and one for the rest."""
-    again = [member for member in dict.fromkeys(members) if members.count(member) > 1]
-    return [again.index(member) if member in again else len(again) for member in members], len(again) + 1

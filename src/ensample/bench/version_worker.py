@@ -36,7 +36,7 @@ def simulated(recipe: es.Recipe, family: es.Family | None = None) -> Turn:
 
 
 def live(recipe: es.Recipe, rounds: int = LIVE_ROUNDS, contexts: bool = False, clicks: bool = False) -> Turn:
-    """decide + update; the policy goes on from turn to turn."""
+    """Return a turn of decide and update. The policy goes on from turn to turn."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((ARMS, DIM))
     features /= np.linalg.norm(features, axis=1)[:, None]

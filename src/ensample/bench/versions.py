@@ -17,11 +17,12 @@ OTHER = "other"
 
 
 class VersionProcess:
-    """A process that measures one version, case by case."""
+    """Process that measures one version, case by case."""
 
     def __init__(self, python: str, level: str) -> None:
-        alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # another version has its own path
-        environment = dict(os.environ) if python == sys.executable else alone
+        environment = dict(os.environ)
+        if python != sys.executable:
+            environment.pop("PYTHONPATH", None)  # it leads to this version
         self.process = subprocess.Popen(
             [python, str(WORKER), level], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )

@@ -26,7 +26,7 @@ __all__ = ["Centre", "ExactEnsemble", "ExactFit", "Seen", "fitted", "inverse_of"
 
 TOLERANCE = 1e-10  # of the last step of Newton's method, in the norm of the Hessian
 MAX_STEPS, MAX_HALVINGS = 100, 50
-CLIMB, FALL = 0.1, -0.5  # slopes at the end of a step that will do, over how much F falls where it begins
+MAX_SLOPE, MIN_SLOPE = 0.1, -0.5  # of F at the end of an accepted step, over its descent at the start
 LEAST_EIGENVALUE = 1e-15  # of a Hessian scaled to a unit diagonal: less is rounding
 
 
@@ -61,7 +61,7 @@ def fitted(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatA
 
 
 def minimise(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, theta: FloatArray) -> bool:
-    """Do as `_core.minimise` for a link that the core does not know (cpp/newton.hpp)."""
+    """Minimise as `_core.minimise` does (cpp/newton.hpp), for a link that the core does not know."""
     step = np.empty(theta.size)
     for _ in range(MAX_STEPS):
         u = np.einsum("ki,i->k", seen.rows, theta)
@@ -88,13 +88,13 @@ def share_of_step(
     """Return how much of a step is taken: 1, or less where the loss would climb at its end."""
     changes = np.einsum("ki,i->k", seen.rows, step)
     at_start, curved = (step * (prior * theta - shift)).sum(), (step * prior * step).sum()
-    low, high, share, begin = 0.0, 1.0, 1.0, length * length
+    low, high, share, descent = 0.0, 1.0, 1.0, length * length
     for _ in range(MAX_HALVINGS):
         means = np.asarray(link.mean(u + share * changes), float)
         slope = at_start + share * curved + float((changes * (seen.counts * means - seen.totals)).sum())
-        if slope > CLIMB * begin:
+        if slope > MAX_SLOPE * descent:
             high = share
-        elif share == 1.0 or slope >= FALL * begin:
+        elif share == 1.0 or slope >= MIN_SLOPE * descent:
             return share
         else:
             low = share

@@ -22,7 +22,7 @@ from ensample.types import FloatArray, IntArray
 
 __all__ = ["AGED_AT", "AGE_OF_PRIOR", "FreshEnsemble", "FreshStream", "FreshWithIntercept"]
 
-AGE_OF_PRIOR, AGED_AT = 0, 1  # entries of `ages`: A, and n_b; 0 before the first observation (cpp/fresh.hpp)
+AGE_OF_PRIOR, AGED_AT = 0, 1  # indices into `ages`: A and n_b of cpp/fresh.hpp
 
 
 class FreshEnsemble(LinearModel):
@@ -46,7 +46,7 @@ class FreshEnsemble(LinearModel):
         self.initial_scale = self.scale_of_prior(plan)
         self.root = np.zeros((dim, dim))
         self.gram_root = np.zeros((dim if self.ageing > 0.0 else 0, dim))
-        self.ages = np.zeros(2)  # of the prior, and when all was aged last: see AGE_OF_PRIOR, AGED_AT
+        self.ages = np.zeros(2)  # see AGE_OF_PRIOR, AGED_AT
         self._drawn: tuple[FloatArray, FloatArray] | None = None
         self._ones = np.ones(dim)
 
@@ -57,7 +57,7 @@ class FreshEnsemble(LinearModel):
 
     @property
     def inflation(self) -> float:
-        """The factor of the perturbations."""
+        """Return the factor of the perturbations."""
         return 1.0 if self.unknown is None else self.boldness * self.sigma
 
     def at(self, round: int) -> Self:

@@ -43,7 +43,7 @@ class GeneralizedLinear(RewardModel):
     low: ClassVar[float] = -math.inf  # rewards are at least this
     high: ClassVar[float] = math.inf
     spread: ClassVar[float] = 1.0  # the largest standard deviation of a reward, or what stands for it
-    code: ClassVar[int | None] = None  # of the link in the core (cpp/glm_kernels.hpp), where it knows the link
+    code: ClassVar[int | None] = None  # of the link in the core (cpp/links.hpp); None if it does not know the link
 
     def __post_init__(self) -> None:
         if self.fit not in FITS:
@@ -101,13 +101,13 @@ class GeneralizedLinear(RewardModel):
         return SHARE * mean_square(arms) if regularization == AUTO else regularization
 
     def respond(self, state: FloatArray, x: FloatArray, y: float) -> tuple[FloatArray, float]:
-        """Return (sqrt(w) x, r), what ridge regression learns of an observation (cpp/stream.hpp), for a link of one's own."""
+        """Return (sqrt(w) x, r): features and reward for ridge regression (cpp/stream.hpp)."""
         v = self.implicit(*_core.predict(state, x), y)
         root = math.sqrt(max(float(self.slope(v)), MIN_WEIGHT))
         return root * x, root * v - float(self.surplus(v, y)) / root
 
     def implicit(self, u: float, q: float, y: float) -> float:
-        """Do as `_core.implicit_step`, by Newton's method."""
+        """Return the root v of v = u - q (mu(v) - y), as `_core.implicit_step` does, by Newton's method."""
         v, end = u, u - q * float(self.surplus(u, y))
         low, high = min(u, end), max(u, end)
         for _ in range(MAX_STEPS):

@@ -17,12 +17,12 @@ from ensample.types import FloatArray, IntArray
 
 __all__ = ["LinearModel"]
 
-VIEWS = "parts", "known", "learning"  # attributes that share memory with others
+VIEWS = "parts", "known", "learning"  # attributes that are views of `state` and `scales`
 
 ScaleLearning = tuple[FloatArray | None, float, bool, bool]
 """How the core learns the scales: `scales`, `strength`, `sizes_given`, `intercept`."""
 
-NOTHING: ScaleLearning = None, 0.0, False, False
+FIXED_SCALES: ScaleLearning = None, 0.0, False, False
 
 
 class LinearModel(Model):
@@ -53,13 +53,13 @@ class LinearModel(Model):
 
     def _make_views(self) -> None:
         self.parts: Ridge = ridge_views(self.state)
-        self.learning: ScaleLearning = NOTHING
+        self.learning: ScaleLearning = FIXED_SCALES
         if self.unknown is not None:
             self.known: Scales = scale_views(self.scales)
             self.learning = self.scales, self.unknown.lam, self.unknown.sizes is not None, self.unknown.intercept
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in VIEWS}  # copies would be no views
+        return {name: value for name, value in vars(self).items() if name not in VIEWS}  # copies would not be views
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)

@@ -10,7 +10,7 @@ from ensample.models.generalized import GeneralizedLinear
 
 __all__ = ["LOGISTIC_LINK", "Logistic", "logistic_mean"]
 
-LOGISTIC_LINK = 0  # as cpp/glm_kernels.hpp has it
+LOGISTIC_LINK = 0  # `Link` in cpp/links.hpp
 
 
 def logistic_mean(u: float) -> float:

@@ -38,7 +38,7 @@ class Training(NamedTuple):
 
 
 class CoreTraining(NamedTuple):
-    """The same as the core takes it."""
+    """`Training` as the core takes it."""
 
     loss: int
     rate: float
@@ -50,7 +50,7 @@ class CoreTraining(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """What weights are pulled to, and how strongly: runs of equal strengths."""
+    """Weights that training pulls to, and how strongly: runs of equal strengths."""
 
     weights: FloatArray  # [n]
     ends: IntArray  # [r], the last being n
@@ -58,7 +58,7 @@ class Anchor(NamedTuple):
 
 
 class NetworkState(NamedTuple):
-    """What an observation changes, but for its place in memory; and views of it."""
+    """Arrays that an observation changes, apart from the memory; properties are views of them."""
 
     weights: FloatArray  # [3, n] with the moments of Adam, or [1, n]
     numbers: FloatArray  # [4 d + 4] units of features, the newest features and reward, units of rewards
@@ -70,13 +70,13 @@ class NetworkState(NamedTuple):
 
     @property
     def feature_units(self) -> FloatArray:
-        """Rows of `features`: [3, d]."""
+        """Return `features` as one array: [3, d]."""
         d = self.numbers.size // 4 - 1
         return self.numbers[: 3 * d].reshape(3, d)
 
     @property
     def newest(self) -> FloatArray:
-        """Features and reward of the newest observation: [d + 1]."""
+        """Return features and reward of the newest observation: [d + 1]."""
         d = self.numbers.size // 4 - 1
         return self.numbers[3 * d : 4 * d + 1]
 
@@ -106,7 +106,7 @@ class NewObservation(NamedTuple):
     round: int
     place: int  # where it is kept, or EMPTY
     prior_outputs: FloatArray  # [m] or [0], in the units before it
-    feature_units: FloatArray  # [3, d] with it
+    feature_units: FloatArray  # [3, d] in the units after it
     places: IntArray  # [steps, B]
 
 
@@ -151,7 +151,7 @@ class NetworkEnsemble(Model):
 
     @property
     def anchor(self) -> FloatArray:
-        """Initial weights W^j: [n]."""
+        """Return the initial weights W^j: [n]."""
         return self._anchor.weights
 
     @property
@@ -237,7 +237,7 @@ class NetworkEnsemble(Model):
         """Learn an observation, or return False and change nothing because a gradient is not finite."""
         assert isinstance(self.nets, Networks)
         shape, batch = self.nets.shape, observation.places.shape[1]
-        if batch > self._workspace_batch:  # kept: fresh megabytes each round would have to be cleared by the system first
+        if batch > self._workspace_batch:  # new megabytes each round would be cleared by the system
             self._workspace_batch = min(2 * batch, max(batch, self.training.batch))
             self._workspace = np.empty(_core.network_workspace(shape, len(self.weights), self._workspace_batch))
         arrays = self._anchor, self.state, self.memory
@@ -284,7 +284,7 @@ class NetworkEnsemble(Model):
 
 
 def core_training(training: Training) -> CoreTraining:
-    """Return options as the core takes them: no number where one is learned."""
+    """Return `training` as the core takes it: a flag instead of None where a number is learned."""
     scale, pull = training.boldness, training.pull
     return CoreTraining(
         training.loss.code,

@@ -41,7 +41,7 @@ def new_memory(capacity: int, dim: int, size: int, has_prior: bool) -> Memory:
 
 
 def reservoir_place(address: Address, round: int, count: int, capacity: int) -> int:
-    """Return where observation number `count`, from 1, is kept, or EMPTY: a pure function of (seed, round) and the two numbers.
+    """Return the place of observation number `count`, from 1, or EMPTY: a pure function of (seed, round) and the numbers.
 
     The first `capacity` are kept in order. Then each comes in with probability capacity / count, for one drawn uniformly.
 
@@ -61,16 +61,16 @@ def drawn_places(address: Address, round: int, steps: int, batch: int, filled: i
 
 
 class MemberAdditions:
-    """Perturbations and prior outputs in a memory, computed where they are needed."""
+    """Cache of perturbations and prior outputs for the observations in a memory."""
 
     def __init__(self, nets: Nets, prior: FloatArray | None, law: Perturbation, address: Address, memory: Memory) -> None:
         self.nets, self.prior, self.law, self.address, self.memory = nets, prior, law, address, memory
-        self._rounds = np.full(memory.capacity, EMPTY, np.int64)  # the rounds whose values are kept in each place
+        self._rounds = np.full(memory.capacity, EMPTY, np.int64)  # of the observation whose values are in each place
         self._sizes = np.zeros(nets.dim)  # the units that prior outputs were computed in
-        self._by_row: dict[bytes, FloatArray] = {}  # of those that were asked for last: standing arms come again and again
+        self._by_row: dict[bytes, FloatArray] = {}  # a cache: standing arms come again and again
 
     def prepare(self, places: IntArray, newest: tuple[int, int, FloatArray], sizes: FloatArray) -> None:
-        """Compute what is missing in some places, of which the newest observation (place, round, x) takes one."""
+        """Compute what is missing in these places; `newest` is (place, round, x) of the new observation."""
         if self.prior is not None and not np.array_equal(sizes, self._sizes):
             self._rounds[:], self._sizes = EMPTY, sizes.copy()
         place, round, x = newest

@@ -27,7 +27,7 @@ FREE_PRIOR = 1e-15  # of an intercept, in observations: next to none, and V can 
 GROWTH = 1.25  # of the number of observations between two calibrations
 MIN_STRENGTH, MAX_STRENGTH = 1e-6, 1e6  # of lam where it is learned, for features of size 1
 VECTORS, FADING_VECTORS = 9, 2  # rows of a ridge regression's state beside its three matrices; more where the past fades
-SCALES = 6  # rows of what is learned of the scales
+SCALES = 6  # rows of `Scales`
 
 
 class Ridge(NamedTuple):
@@ -85,7 +85,7 @@ def new_ridge(dim: int, prior: float | FloatArray, rate: float = 0.0) -> FloatAr
 
 
 class Scales(NamedTuple):
-    """What is learned of the scales: views into one [6, d] array; numbers are in the first entry of their row."""
+    """Scales as far as they are learned: views into one [6, d] array; a number is the first entry of its row."""
 
     sizes: FloatArray  # root mean squares of the features, 0 for one that was never seen [d]
     noise: FloatArray  # sigma^2; 0 before the first reward that is not 0
@@ -96,7 +96,7 @@ class Scales(NamedTuple):
 
 
 def scale_views(scales: FloatArray) -> Scales:
-    """Return the parts of what is learned of the scales."""
+    """Return the parts of an array of scales."""
     return Scales(*scales)
 
 
@@ -117,10 +117,10 @@ def first_prior(sizes: FloatArray, lam: float, intercept: bool) -> FloatArray:
 
 
 def effective_count(count: float, rate: float) -> float:
-    """Return 1 + g + ... + g^(count - 1): what so many observations count for where the past fades at a rate."""
+    """Return 1 + g + ... + g^(count - 1), g = exp(-rate): the effective number of observations."""
     return math.expm1(-rate * count) / math.expm1(-rate) if rate > 0.0 else count
 
 
 def next_calibration(count: float, rate: float) -> float:
-    """Return when a quarter of what `count` observations count for has come anew."""
+    """Return the number of observations at which scales are learned after they were at `count`: a quarter is new."""
     return count + (GROWTH - 1.0) * effective_count(count, rate)

@@ -58,7 +58,7 @@ def recall(thetas: FloatArray, offer: ApproximateArms) -> float:
 
 
 class Screen:
-    """Exact search. Codes take a sixteenth of the bytes of the features; arms that are offered once are not encoded."""
+    """Exact search. Codes take a sixteenth of the memory of the features. Only standing arms are worth encoding."""
 
     def __init__(self, rows: FloatArray, standing: bool) -> None:
         self.rows, self.standing = rows, standing
@@ -68,7 +68,7 @@ class Screen:
         """Return the table of features and the codes of all arms, as `encode_arms` writes them."""
         if self._encoded is None:
             table, codes = np.zeros((4, self.rows.shape[1])), np.zeros(_core.size_of_codes(self.rows), np.uint8)
-            if self.rows.shape[1] <= _core.MAX_SEARCH_DIM:  # bounds of wider rows do not fit 16 bits: all arms are scored
+            if self.rows.shape[1] <= _core.MAX_SEARCH_DIM:  # else bounds overflow 16 bits, and all arms are scored
                 _core.encode_arms(self.rows, table, codes)
             self._encoded = table, codes
         return self._encoded

@@ -1,4 +1,4 @@
-"""Generalised linear models by the stream fit: linear models that are told sqrt(w) x and its working response."""
+"""Generalised linear models by the stream fit: linear models that learn sqrt(w) x and its working response."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ __all__ = ["StreamEnsemble", "Streamed"]
 class Streamed(LinearModel):
     """A linear model that learns by the stream fit: put before the linear model that it changes.
 
-    V = prior + sum_i w_i x_i x_i' and theta_hat is where the implicit steps (cpp/stream.hpp) have led.
+    V = prior + sum_i w_i x_i x_i', and theta_hat is the result of the implicit steps (cpp/stream.hpp).
     """
 
     weighted = True

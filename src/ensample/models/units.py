@@ -27,7 +27,7 @@ class FeatureUnits(NamedTuple):
 
 
 class RewardUnits(NamedTuple):
-    """Mean and spread of the rewards, and by how much the members' mean has missed them, each before it was learned."""
+    """Mean and spread of the rewards, and the squared error of the members' mean before it learned them."""
 
     mean: FloatArray  # [1]
     deviations: FloatArray  # [1] sum of squared deviations from the mean
@@ -43,7 +43,7 @@ class RewardUnits(NamedTuple):
         return min(math.sqrt(float(self.misses[0])), self.spread(count))
 
     def after(self, y: float, count: int, miss: float) -> "RewardUnits":
-        """Return the units with one more reward, number `count`, that was missed by so much (Welford)."""
+        """Return the units after reward number `count`, which the members' mean missed by `miss` (Welford)."""
         share, mean = min(1.0, RECENT / count), self.mean + (y - self.mean) / count
         deviations = self.deviations + (y - self.mean) * (y - mean)
         return RewardUnits(mean, deviations, (1.0 - share) * self.misses + share * miss * miss)

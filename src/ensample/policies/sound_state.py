@@ -93,7 +93,7 @@ def check_scales(policy: Policy, model: LinearModel, unknown: Unknown) -> None:
         value = getattr(known, name)[:1]
         require(f"state.scales: {name}", value, (value >= 0.0) & (value <= most), f"a number from 0 to {most:g}")
     whole = (calibrated_at >= 0.0) & (calibrated_at <= n) & (calibrated_at == np.floor(calibrated_at))
-    require("state.scales: asked", calibrated_at, whole, f"0 to {n}")
+    require("state.scales: calibrated_at", calibrated_at, whole, f"0 to {n}")
     possible = (strength == unknown.lam) if unknown.lam else (strength >= MIN_STRENGTH) & (strength <= MAX_STRENGTH)
     require("state.scales: strength", strength, possible, "the recipe's regularization, or one that can be learned")
     given = sizes >= 0.0 if unknown.sizes is None else sizes == unknown.sizes

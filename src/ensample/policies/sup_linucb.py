@@ -105,7 +105,10 @@ class StagedModel(LinearModel):
         self.targets, self.means = np.zeros((stages, d)), np.zeros((stages, d))
 
     def choice(self) -> tuple[int, int, bool]:
-        """Return arm and stage of the coming round, and whether the stage learns: not where it knows all arms well."""
+        """Return (arm, stage, whether the stage learns) for the coming round.
+
+        A stage that knows all arms well does not learn.
+        """
         return _core.staged_arm(self.inverses, self.means, self.by_coordinate, self.radius, self.floor)
 
     def theta(self, member: int) -> FloatArray:

@@ -11,27 +11,27 @@ __all__ = ["ContextualProblem", "FiniteProblem", "with_constant"]
 
 
 class FiniteProblem(NamedTuple):
-    """Finitely many arms. Rows of `features` past K are seen in the warm-up only and never on offer."""
+    """Problem with finitely many arms. Rows of `features` past K are observed in the warm-up only."""
 
     features: FloatArray  # [K + W, d]
     by_coordinate: FloatArray  # [d, K]
     means: FloatArray  # [K + W]
     spreads: FloatArray  # [K + W] standard deviation of the noise
-    noise: int  # a kind of `problems.noise`
+    noise: int  # NORMAL_NOISE to SALE_NOISE of `problems.noise`
     best: float  # the largest mean on offer
     warmup: IntArray  # rows of `features` observed before the first round
     opening: IntArray  # arms that the first rounds must play
-    mean_path: FloatArray  # where the truth moves: its means, one after the other [P, K]
+    mean_path: FloatArray  # means of a truth that moves, one row a period [P, K]
     best_means: FloatArray  # the largest of each [P]
-    period: int  # for how many rounds each holds; 0: the truth does not move
+    period: int  # rounds in a row of `mean_path`; 0 if the truth does not move
 
 
 class ContextualProblem(NamedTuple):
-    """Arms that change every round, or the unit ball."""
+    """Problem with arms that change every round, or the unit ball."""
 
     theta: FloatArray  # [d]
     offered: int  # arms a round, unit vectors in random directions; 0: the unit ball
-    noise: int  # a kind of `problems.noise`
+    noise: int  # NORMAL_NOISE to SALE_NOISE of `problems.noise`
     low: float  # of the noise's spread, as in `spread_at`
     high: float
     link: int = -1  # of the means; -1: they are linear
@@ -39,7 +39,7 @@ class ContextualProblem(NamedTuple):
 
 
 def with_constant(problem: FiniteProblem) -> FiniteProblem:
-    """Add a last feature that is 1. To the choice among arms it is 0, as it is the same for all."""
+    """Add a last feature that is 1, and 0 in `by_coordinate`: it does not matter to the choice among arms."""
     d, arms = problem.by_coordinate.shape
     (by_coordinate,) = aligned((d + 1, arms))
     by_coordinate[:d] = problem.by_coordinate

@@ -47,7 +47,7 @@ def noisy_reward(kind: int, mean: float, spread: float, rng: Generator) -> float
 
 
 def spread_at(mean: Any, low: float, high: float) -> Any:
-    """low + (high - low) min(1, |mean|), at one mean or at each of many."""
+    """Return low + (high - low) min(1, |mean|), at one mean or at each of many."""
     return low + (high - low) * np.minimum(1.0, np.abs(mean))
 
 

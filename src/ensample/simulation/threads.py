@@ -1,7 +1,6 @@
-"""Work on threads: a bounded number of tasks at a time, in any order, until done or told to stop.
+"""Thread pool for tasks: a bounded number at a time, in any order, until done or stopped.
 
-Kernels let go of Python's lock. Where little of the work is theirs, threads wait for the lock and for each other: two of them
-take two and a half times as long as one alone for live policies of a few arms. There one thread is left to do it.
+Kernels release the GIL. Where they do little of the work, threads wait for the GIL and for each other: then one thread is used.
 """
 
 import itertools
@@ -14,18 +13,18 @@ from typing import NamedTuple, TypeVar
 
 from ensample.types import IntArray
 
-__all__ = ["Crew", "Spent", "cores", "on_threads"]
+__all__ = ["PoolSize", "Spent", "cores", "on_threads"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 ENOUGH = 0.02  # seconds of tasks that tell how busy threads are
-LOCKED = 1.4  # cores that threads use together where they wait for one lock: next to one
-REST, LONGEST_REST = 1.0, 60.0  # seconds alone before all are tried again, twice as many each time
+MIN_CORES = 1.4  # used by all threads together; with less they wait for the GIL
+PAUSE, MAX_PAUSE = 1.0, 60.0  # seconds with one thread before all are tried again; doubled each time
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -36,17 +35,17 @@ class Spent(NamedTuple):
     passed: float
 
 
-class Crew:
-    """How many threads are at work: all, or one where together they are no more than that."""
+class PoolSize:
+    """Number of threads to use: all, or one while all together use less than 1.4 cores."""
 
     def __init__(self, most: int) -> None:
         self.most = self.size = most
-        self._new = most  # tasks that do not count: what they have to load, others wait for
+        self._new = most  # first tasks, which do not count: they import modules while others wait
         self._seen: list[Spent] = []
-        self._rest, self._until = REST, math.inf
+        self._pause, self._until = PAUSE, math.inf
 
-    def note(self, size: int, spent: Spent, now: float) -> None:
-        """A task that began among so many has ended."""
+    def record(self, size: int, spent: Spent, now: float) -> None:
+        """Record the end of a task that began when `size` threads were used."""
         if self._new > 0:
             self._new -= 1
         elif size == self.size > 1:
@@ -54,12 +53,12 @@ class Crew:
             busy, passed = map(sum, zip(*self._seen, strict=True))
             if len(self._seen) >= self.most and passed >= ENOUGH:
                 self._seen.clear()
-                if size * busy < LOCKED * passed:
-                    self.size, self._until = 1, now + self._rest
-                    self._rest = min(2.0 * self._rest, LONGEST_REST)
+                if size * busy < MIN_CORES * passed:
+                    self.size, self._until = 1, now + self._pause
+                    self._pause = min(2.0 * self._pause, MAX_PAUSE)
 
-    def look(self, now: float) -> int:
-        """How many there are to be. After a rest all are tried again: what kept them waiting may be over."""
+    def current(self, now: float) -> int:
+        """Return the number of threads to use now. After a pause all are tried again."""
         if now >= self._until:
             self.size, self._until = self.most, math.inf
         return self.size
@@ -73,7 +72,7 @@ def on_threads(
     `workers`: at most so many, and one where more would wait for each other; or always `all_of_them`.
     """
     coming = iter(tasks)
-    crew = Crew(workers)
+    size_of_pool = PoolSize(workers)
     waiting: dict[Future[tuple[Result, Spent]], tuple[Task, int]] = {}
 
     def timed(task: Task) -> tuple[Result, Spent]:
@@ -84,7 +83,7 @@ def on_threads(
     with ThreadPoolExecutor(workers) as pool:
         try:
             while True:
-                size = workers if all_of_them else crew.look(time.monotonic())
+                size = workers if all_of_them else size_of_pool.current(time.monotonic())
                 room = 2 * workers if size == workers else size  # some wait in line, where all threads may take them
                 for task in itertools.islice(coming, max(0, room - len(waiting))):
                     waiting[pool.submit(timed, task)] = task, size
@@ -94,7 +93,7 @@ def on_threads(
                 for future in finished:
                     task, size = waiting.pop(future)
                     result, spent = future.result()
-                    crew.note(size, spent, time.monotonic())
+                    size_of_pool.record(size, spent, time.monotonic())
                     yield task, result
         except BaseException:  # also GeneratorExit: whoever asked has left
             stop[0] = 1

@@ -9,61 +9,61 @@ import pytest
 
 from ensample.simulation import threads
 from ensample.simulation.simulate import blocks_of
-from ensample.simulation.threads import ENOUGH, LONGEST_REST, REST, Crew, Spent, cores, on_threads
+from ensample.simulation.threads import ENOUGH, MAX_PAUSE, PAUSE, PoolSize, Spent, cores, on_threads
 
 
-def told(crew: Crew, *shares: float, now: float = 0.0, passed: float = ENOUGH) -> int:
-    """The size of a crew whose threads were busy for these shares of the time, after a first task each."""
-    for share in [0.0] * crew._new + list(shares):
-        crew.note(crew.size, Spent(share * passed, passed), now)
-    return crew.look(now)
+def told(size: PoolSize, *shares: float, now: float = 0.0, passed: float = ENOUGH) -> int:
+    """The size of a pool whose threads were busy for these shares of the time, after a first task each."""
+    for share in [0.0] * size._new + list(shares):
+        size.record(size.size, Spent(share * passed, passed), now)
+    return size.current(now)
 
 
 @pytest.mark.parametrize("most", [2, 8, 64])
 def test_one_is_left_where_they_use_little_more_than_one_core(most: int) -> None:
-    assert told(Crew(most), *[1.5 / most] * most) == most
-    assert told(Crew(most), *[1.3 / most] * most) == 1
+    assert told(PoolSize(most), *[1.5 / most] * most) == most
+    assert told(PoolSize(most), *[1.3 / most] * most) == 1
 
 
 @pytest.mark.parametrize(("most", "share"), [(2, 0.72), (8, 0.5), (16, 0.9), (64, 0.3), (8, 1.2)])
 def test_where_they_use_more_all_stay_for_ever(most: int, share: float) -> None:
-    assert told(Crew(most), *[share] * 1000) == most
+    assert told(PoolSize(most), *[share] * 1000) == most
 
 
 def test_a_single_task_tells_nothing_of_the_others() -> None:
-    assert told(Crew(8), *[0.0, *[0.9] * 7] * 9) == 8
-    assert told(Crew(8), *[0.0] * 7) == 8
+    assert told(PoolSize(8), *[0.0, *[0.9] * 7] * 9) == 8
+    assert told(PoolSize(8), *[0.0] * 7) == 8
 
 
 def test_nor_does_what_each_of_them_did_first() -> None:
-    """There something is loaded."""
-    crew = Crew(2)
-    crew.note(2, Spent(0.1, 30.0), 0.0)
-    crew.note(2, Spent(29.0, 30.0), 0.0)
-    assert told(crew, 0.9, 0.8) == 2
+    """Modules are imported there."""
+    size = PoolSize(2)
+    size.record(2, Spent(0.1, 30.0), 0.0)
+    size.record(2, Spent(29.0, 30.0), 0.0)
+    assert told(size, 0.9, 0.8) == 2
 
 
 def test_it_takes_a_while_to_tell() -> None:
-    crew = Crew(2)
-    assert told(crew, 0.1, 0.1, passed=0.4 * ENOUGH) == 2
-    assert told(crew, 0.1, passed=0.4 * ENOUGH) == 1
+    size = PoolSize(2)
+    assert told(size, 0.1, 0.1, passed=0.4 * ENOUGH) == 2
+    assert told(size, 0.1, passed=0.4 * ENOUGH) == 1
 
 
 def test_who_began_among_others_does_not_count() -> None:
-    crew = Crew(4)
-    assert told(crew, *[0.3] * 4) == 1
-    crew.note(4, Spent(0.0, 9.0), 0.0)
-    assert told(crew, 0.0) == 1, "one alone is never too many"
-    assert told(crew, 0.0, now=REST) == 4, "nor was what it waited for kept in mind"
+    size = PoolSize(4)
+    assert told(size, *[0.3] * 4) == 1
+    size.record(4, Spent(0.0, 9.0), 0.0)
+    assert told(size, 0.0) == 1, "one alone is never too many"
+    assert told(size, 0.0, now=PAUSE) == 4, "nor was what it waited for kept in mind"
 
 
 def test_after_a_rest_all_are_tried_again_and_then_less_often() -> None:
-    crew, now, rest = Crew(2), 0.0, REST
+    size, now, rest = PoolSize(2), 0.0, PAUSE
     for _ in range(12):
-        assert told(crew, 0.1, 0.1, now=now) == 1
-        assert crew.look(now + 0.9 * rest) == 1 and crew.look(now + rest) == 2
-        now, rest = now + rest, min(2.0 * rest, LONGEST_REST)
-    assert rest == LONGEST_REST
+        assert told(size, 0.1, 0.1, now=now) == 1
+        assert size.current(now + 0.9 * rest) == 1 and size.current(now + rest) == 2
+        now, rest = now + rest, min(2.0 * rest, MAX_PAUSE)
+    assert rest == MAX_PAUSE
 
 
 class Meeting:
@@ -99,7 +99,7 @@ def met(workers: int, **options: bool) -> list[int]:
 
 
 def test_who_waits_for_others_is_sent_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "REST", 1e9)
+    monkeypatch.setattr(threads, "PAUSE", 1e9)
     many = met(3)
     assert max(many) == 3 and set(many[-20:]) == {1}
 
