@@ -1,4 +1,4 @@
-"""How the whole suite is run: what takes longest is begun first."""
+"""Fixtures and order of the suite: tests that take longest begin first."""
 
 import gc
 from collections.abc import Iterator

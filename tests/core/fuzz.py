@@ -25,7 +25,7 @@ from core.calls import Arguments, bindings, call, table, values_in
 
 __all__ = ["bad_arguments", "misbehaviour"]
 
-GUARD = 32  # items before and after an array that nobody may write to
+GUARD = 32  # items before and after an array that no kernel may write to
 SLOW = 20.0  # seconds of a call
 MOST_FAULTS = 20
 WHOLE = [-1, 0, 1, 2, 7, 1 << 31, -(1 << 31), (1 << 62) + 1, (1 << 63) - 1, -(1 << 63), 1 << 64]
@@ -73,8 +73,8 @@ def retyped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def misaligned(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if array.dtype.hasobject:
         return array[..., None]
-    room = np.zeros(array.nbytes + 1, np.uint8)
-    moved = room[1:].view(array.dtype).reshape(array.shape)
+    padded = np.zeros(array.nbytes + 1, np.uint8)
+    moved = padded[1:].view(array.dtype).reshape(array.shape)
     moved[...] = array
     return moved
 
@@ -86,7 +86,7 @@ def read_only(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def other_values(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """One item or all of them: numbers outside every range, or the largest that the array has, and one more."""
+    """Change one item or all of them: to numbers outside every range, or one more than the largest."""
     array = array.copy()
     if not array.size:
         return array
@@ -121,7 +121,7 @@ ARRAYS: list[Change] = [
 
 
 def changed_tuple(value: Any, rng: np.random.Generator) -> Any:
-    """A named tuple with one field changed or missing, or its fields without their names."""
+    """Change or remove a field of a named tuple, or the names of its fields."""
     if not value or not hasattr(value, "_fields"):
         return pick(rng, OTHERS)
     if rng.random() < 0.1:
@@ -133,7 +133,7 @@ def changed_tuple(value: Any, rng: np.random.Generator) -> Any:
 
 
 def changed_options(options: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-    """One option changed or missing."""
+    """Change or remove an option."""
     name = pick(rng, list(options))
     if rng.random() < 0.1:
         return {key: value for key, value in options.items() if key != name}
@@ -183,16 +183,16 @@ def guarded(value: Any, guards: list[np.ndarray]) -> Any:
     plain = type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned and not value.dtype.hasobject
     if not plain or not value.flags.writeable or value.dtype.kind not in "fiub":
         return value
-    room = np.empty(value.size + 2 * GUARD, value.dtype)
-    room.view(np.uint8)[:] = 0xA5
-    inside = room[GUARD : GUARD + value.size].reshape(value.shape)
+    padded = np.empty(value.size + 2 * GUARD, value.dtype)
+    padded.view(np.uint8)[:] = 0xA5
+    inside = padded[GUARD : GUARD + value.size].reshape(value.shape)
     inside[...] = value
-    guards.append(room)
+    guards.append(padded)
     return inside
 
 
-def is_overwritten(room: np.ndarray) -> bool:
-    ends = np.concatenate([room[:GUARD], room[room.size - GUARD :]])
+def is_overwritten(padded: np.ndarray) -> bool:
+    ends = np.concatenate([padded[:GUARD], padded[padded.size - GUARD :]])
     return bool((ends.view(np.uint8) != 0xA5).any())
 
 
@@ -213,7 +213,7 @@ def misbehaviour(name: str, seed: int, guard: bool = True) -> str | None:
             return "an error, and arrays that have changed"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    if any(is_overwritten(room) for room in guards):
+    if any(is_overwritten(padded) for padded in guards):
         return "memory beside an array was written to"
     return "too slow" if time.monotonic() - started > SLOW else None
 

@@ -40,7 +40,7 @@ def level(name: str) -> Iterator[None]:
 
 
 def outcome(name: str, seed: int) -> list[object]:
-    """What a call returns and what it leaves in its arguments."""
+    """Return what a call returns and what it leaves in its arguments."""
     arguments = table()[name](np.random.default_rng(seed))
     returned = call(name, arguments)
     return [*values_in(returned), *values_in(arguments)]
@@ -146,7 +146,7 @@ def test_other_threads_run_beside_a_kernel() -> None:
 
     thread, usual = threading.Thread(target=run), sys.getswitchinterval()
     thread.start()
-    sys.setswitchinterval(1000.0)  # nobody asks for the GIL: who has it must give it away
+    sys.setswitchinterval(1000.0)  # no thread requests the GIL: its holder has to release it
     try:
         ready.release()
         stop = time.monotonic() + 10.0

@@ -193,11 +193,11 @@ def test_calibration_gives_the_prior_that_follows_from_the_evidence(given: bool)
     X *= [1.0, 10.0, 0.1, 3.0]
     sizes = np.array([1.0, 2.0, 3.0, 4.0]) if given else np.zeros(dim)
     state, scales = new_ridge(dim, first_prior(sizes, 0.0, False)), new_scales(sizes, 0.0)
-    known, parts, asked = scale_views(scales), ridge_views(state), []
+    known, parts, times = scale_views(scales), ridge_views(state), []
     for x, reward in zip(X, y.tolist(), strict=True):
         _core.learn_ridge(state, x, reward, scales, 0.0, given, False)
-        asked.append(int(known.calibrated_at[0]))
-    assert sorted(set(asked)) == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 48]
+        times.append(int(known.calibrated_at[0]))
+    assert sorted(set(times)) == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 48]
     seen = X[:48], y[:48]
     units = sizes if given else np.sqrt(np.square(seen[0]).mean(axis=0))
     np.testing.assert_allclose(known.sizes, units, rtol=1e-12)

@@ -212,6 +212,18 @@ def test_adam_takes_doubles_where_squares_are_no_single_numbers() -> None:
     np.testing.assert_allclose((before - state[0])[large], first * state[1][large] / np.sqrt(state[2][large]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("planes", [1, 3])
+def test_large_gradients_leave_weights_finite(planes: int, places: np.ndarray) -> None:
+    """Gradients below 1e150 are learned: their squares are finite."""
+    arguments = observed(Shape(np.array([3, 9, 5, 1]), 3, 0), planes, places[:1])
+    arguments["training"] = arguments["training"]._replace(learns_scale=False, scale=1e145)
+    before = arguments["state"].weights[0].copy()
+    assert _core.network_learn(**arguments)
+    assert np.isfinite(arguments["state"].weights).all()
+    assert (arguments["state"].weights[0] != before).any()
+
+
 @pytest.mark.parametrize("scale", [1e200, np.inf, np.nan])
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("planes", [1, 3])

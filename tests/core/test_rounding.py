@@ -1,4 +1,4 @@
-"""What the core promises about rounding: exact sums, recomputed inverses, equal bits of one member and all."""
+"""Promises of the core about rounding: exact sums, recomputed inverses, equal bits of one member and all."""
 
 from fractions import Fraction
 
@@ -42,7 +42,7 @@ def error_of_inverse(state: np.ndarray) -> float:
 
 
 def test_inverse_is_recomputed_at_intervals_and_after_high_leverage() -> None:
-    """An inverse that somebody spoils stays so until it is recomputed: after 256, 300 and 512."""
+    """A wrong inverse is repaired when it is recomputed: after observations 256, 300 and 512."""
     rng, state, repaired = np.random.default_rng(1), new_ridge(2, 1.0), []
     for n in range(1, 600):
         spoilt = state.copy()

@@ -1,4 +1,4 @@
-"""Simulated runs of the compiled core against plain NumPy, and what a bad call is told."""
+"""Simulated runs of the compiled core against plain NumPy, and errors of bad calls."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ def played(kernel: str, problem: Any, rounds: int = ROUNDS, **options: Any) -> R
 
 
 class Regression:
-    """V and b, solved anew each round."""
+    """Ridge regression that is solved anew each round."""
 
     def __init__(self) -> None:
         self.V, self.b = LAM * np.eye(DIM), np.zeros(DIM)
@@ -56,7 +56,7 @@ class Regression:
         return np.linalg.solve(self.V, self.b + factor * total)
 
     def learn(self, x: np.ndarray, y: float, loss: float | None) -> None:
-        """Without a loss it is no round."""
+        """Add an observation. Without a loss it is none of a round."""
         self.V += np.outer(x, x)
         self.b += x * y
         if loss is not None:
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 def draw(law: Law, n: int, rng: np.random.Generator) -> float:
-    """The sum of n draws."""
+    """Draw the sum of n perturbations."""
     if law.kind == GAUSSIAN.kind:
         return law.scale * np.sqrt(n) * rng.standard_normal()
     if law.kind == RADEMACHER.kind:
@@ -86,7 +86,7 @@ def vector(law: Law, rng: np.random.Generator) -> np.ndarray:
 
 
 def prescribed(problem: FiniteProblem, fit: Regression, rngs: Rngs) -> np.ndarray:
-    """The warm-up and the opening; returns the pulls."""
+    """Play the warm-up and the opening, and return the pulls."""
     pulls = np.zeros(len(problem.features), np.int64)
     for i, row in enumerate([*problem.warmup, *problem.opening]):
         y = noisy_reward(problem.noise, problem.means[row], problem.spreads[row], rngs.noise)
@@ -117,7 +117,7 @@ def eager(problem: FiniteProblem, size: int, initial: Law, reward: Law) -> Outco
 
 
 class Base:
-    """Where a new member starts: R'g with R'R = ratio I + sum_k N_k x_k x_k', N_k being recent pull counts."""
+    """Start of a new member: R'g with R'R = ratio I + sum_k N_k x_k x_k', N_k being recent pull counts."""
 
     def __init__(self, problem: FiniteProblem, ratio: float) -> None:
         self.problem, self.ratio = problem, ratio

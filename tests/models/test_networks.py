@@ -103,7 +103,7 @@ def test_an_ensemble_is_what_its_definition_says(name: str, standing: bool, give
 @pytest.mark.parametrize("hidden", [(50, 50), (100, 50, 50), (7,), (65, 3, 50), (64, 64, 1), (1, 57)])
 @pytest.mark.parametrize("rows", [1, 15, 16, 64, 65, 200])
 def test_one_member_says_what_it_says_among_all(hidden: tuple[int, ...], rows: int) -> None:
-    """Bit for bit, and whatever rows are beside it: the first of equal arms is the best of them."""
+    """Bits do not depend on the rows beside it, so that the first of equal arms is the best of them."""
     nets, rng = Networks(9, hidden, "relu", 3), np.random.default_rng(0)
     weights, x = nets.draw(rng), rng.standard_normal((rows, 9))
     expected = nets.outputs(weights, x)

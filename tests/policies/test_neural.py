@@ -154,7 +154,7 @@ def test_replay_has_the_same_bits_at_every_instruction_set_level() -> None:
 
 
 def test_a_snapshot_with_other_last_digits_is_taken(tmp_path: Path) -> None:
-    """As a module of torch has them on another processor. What is loaded is what is computed here."""
+    """Modules of torch have other last digits on another processor; `load` recomputes them here."""
     path, saved = tmp_path / "networks.snapshot", trained()
     expected = saved.model.weights.copy()
     saved.model.weights[0] *= 1.0 + 1e-10

@@ -1,4 +1,4 @@
-"""Which kernel simulates what: exact types only, and a word where there is none."""
+"""Kernels are found by exact type, and a warning says when there is none."""
 
 import warnings
 from dataclasses import dataclass

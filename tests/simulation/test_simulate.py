@@ -123,7 +123,7 @@ def of_known_scale(recipe: es.Recipe) -> es.Recipe:
 
 
 def recipes() -> list[es.Recipe]:
-    """One of each kind, and those whose kernels differ by more than the kind."""
+    """Return a recipe of each type, and those whose kernels differ within a type."""
     usual = (kind(3) if "size" in kind.__dataclass_fields__ else kind() for kind in kinds(es.Recipe).values())
     return [
         *usual,
@@ -139,7 +139,7 @@ def recipes() -> list[es.Recipe]:
 
 
 def ways(recipe: es.Recipe, family: es.Family) -> Iterator[str]:
-    """The ways in which kernels can simulate a recipe."""
+    """Yield the evaluations that kernels have for a recipe."""
     for way in ("lazy", "eager"):
         with suppress(es.InvalidArgument):
             yield es.simulate(recipe, family, 1, 1, evaluation=way, threads=1).evaluation

@@ -1,4 +1,4 @@
-"""All threads, or one where they wait for one lock."""
+"""Number of threads: all, or one while they wait for the GIL."""
 
 import os
 import threading
@@ -12,8 +12,8 @@ from ensample.simulation.simulate import blocks_of
 from ensample.simulation.threads import ENOUGH, MAX_PAUSE, PAUSE, PoolSize, Spent, cores, on_threads
 
 
-def told(size: PoolSize, *shares: float, now: float = 0.0, passed: float = ENOUGH) -> int:
-    """The size of a pool whose threads were busy for these shares of the time, after a first task each."""
+def size_after(size: PoolSize, *shares: float, now: float = 0.0, passed: float = ENOUGH) -> int:
+    """Return the size of a pool whose threads were busy for these shares of the time, after a first task each."""
     for share in [0.0] * size._new + list(shares):
         size.record(size.size, Spent(share * passed, passed), now)
     return size.current(now)
@@ -21,18 +21,18 @@ def told(size: PoolSize, *shares: float, now: float = 0.0, passed: float = ENOUG
 
 @pytest.mark.parametrize("most", [2, 8, 64])
 def test_one_is_left_where_they_use_little_more_than_one_core(most: int) -> None:
-    assert told(PoolSize(most), *[1.5 / most] * most) == most
-    assert told(PoolSize(most), *[1.3 / most] * most) == 1
+    assert size_after(PoolSize(most), *[1.5 / most] * most) == most
+    assert size_after(PoolSize(most), *[1.3 / most] * most) == 1
 
 
 @pytest.mark.parametrize(("most", "share"), [(2, 0.72), (8, 0.5), (16, 0.9), (64, 0.3), (8, 1.2)])
 def test_where_they_use_more_all_stay_for_ever(most: int, share: float) -> None:
-    assert told(PoolSize(most), *[share] * 1000) == most
+    assert size_after(PoolSize(most), *[share] * 1000) == most
 
 
 def test_a_single_task_tells_nothing_of_the_others() -> None:
-    assert told(PoolSize(8), *[0.0, *[0.9] * 7] * 9) == 8
-    assert told(PoolSize(8), *[0.0] * 7) == 8
+    assert size_after(PoolSize(8), *[0.0, *[0.9] * 7] * 9) == 8
+    assert size_after(PoolSize(8), *[0.0] * 7) == 8
 
 
 def test_nor_does_what_each_of_them_did_first() -> None:
@@ -40,27 +40,27 @@ def test_nor_does_what_each_of_them_did_first() -> None:
     size = PoolSize(2)
     size.record(2, Spent(0.1, 30.0), 0.0)
     size.record(2, Spent(29.0, 30.0), 0.0)
-    assert told(size, 0.9, 0.8) == 2
+    assert size_after(size, 0.9, 0.8) == 2
 
 
 def test_it_takes_a_while_to_tell() -> None:
     size = PoolSize(2)
-    assert told(size, 0.1, 0.1, passed=0.4 * ENOUGH) == 2
-    assert told(size, 0.1, passed=0.4 * ENOUGH) == 1
+    assert size_after(size, 0.1, 0.1, passed=0.4 * ENOUGH) == 2
+    assert size_after(size, 0.1, passed=0.4 * ENOUGH) == 1
 
 
 def test_who_began_among_others_does_not_count() -> None:
     size = PoolSize(4)
-    assert told(size, *[0.3] * 4) == 1
+    assert size_after(size, *[0.3] * 4) == 1
     size.record(4, Spent(0.0, 9.0), 0.0)
-    assert told(size, 0.0) == 1, "one alone is never too many"
-    assert told(size, 0.0, now=PAUSE) == 4, "nor was what it waited for kept in mind"
+    assert size_after(size, 0.0) == 1, "one alone is never too many"
+    assert size_after(size, 0.0, now=PAUSE) == 4, "nor was what it waited for kept in mind"
 
 
 def test_after_a_rest_all_are_tried_again_and_then_less_often() -> None:
     size, now, rest = PoolSize(2), 0.0, PAUSE
     for _ in range(12):
-        assert told(size, 0.1, 0.1, now=now) == 1
+        assert size_after(size, 0.1, 0.1, now=now) == 1
         assert size.current(now + 0.9 * rest) == 1 and size.current(now + rest) == 2
         now, rest = now + rest, min(2.0 * rest, MAX_PAUSE)
     assert rest == MAX_PAUSE

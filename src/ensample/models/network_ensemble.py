@@ -99,7 +99,7 @@ class NetworkState(NamedTuple):
 
 
 class NewObservation(NamedTuple):
-    """An observation, and the places of memory that its minibatches learn from."""
+    """Observation to learn, and the places of memory that its minibatches learn from."""
 
     x: FloatArray
     y: float

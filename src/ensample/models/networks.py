@@ -57,7 +57,7 @@ class Layer(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """The shape of networks as the core takes it."""
+    """Shape of networks as the core takes it."""
 
     widths: IntArray  # [L + 1], from the features to the one output
     members: int

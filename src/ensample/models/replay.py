@@ -17,7 +17,7 @@ KEPT = 1024  # rows whose prior outputs are kept beside those of the memory
 
 
 class Memory(NamedTuple):
-    """A uniform sample, without replacement, of all observations so far, and what each member adds to them.
+    """Uniform sample, without replacement, of all observations so far, and what each member adds to them.
 
     Perturbations Z_i^j and prior outputs p^j(x_i) are pure functions, of (seed, round) and of the features, and no part of the
     learned state: they are kept by place, and computed again where another observation has taken it or units have changed.

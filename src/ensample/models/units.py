@@ -19,7 +19,7 @@ RECENT = 4.0  # weight of the newest of n squared misses, times n: the older hal
 
 
 class FeatureUnits(NamedTuple):
-    """What features are divided by, and what that is learned from: an array [3, d], updated by `_core.learn_sizes`."""
+    """Units of features, and the sums they are learned from: rows of an array [3, d] that `_core.learn_sizes` updates."""
 
     sizes: FloatArray  # [d]; 0 where a feature was never seen
     squares: FloatArray  # [d] sums of squares of what was played

@@ -48,7 +48,7 @@ class Gaussian(Perturbation):
 
 
 def standard_normals(rng: Generator, shape: Shape) -> FloatArray:
-    """Draw as `rng.standard_normal(shape)` does, in a third of the time, and the same whatever NumPy does one day."""
+    """Draw as `rng.standard_normal(shape)` does, in a third of the time, with bits that no version of NumPy changes."""
     draws = np.empty(shape)
     with rng.bit_generator.lock:
         _core.draw_normal(rng, draws.reshape(-1))

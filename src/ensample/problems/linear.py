@@ -58,7 +58,7 @@ class Problem(ABC):
         return type(self).at is not Problem.at
 
     def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
-        """The problem as arrays for so many rounds; None where kernels do not know its arms, its noise or its answers."""
+        """Return the problem as arrays for so many rounds; None if kernels do not know its arms, noise or rewards."""
         return None
 
     @property

@@ -31,7 +31,7 @@ __all__ = ["EVALUATIONS", "KERNELS", "Evaluation", "Kernel", "kernel_for", "run_
 
 
 class Evaluation(StrEnum):
-    """How a simulation evaluates a recipe, the fastest way first."""
+    """Evaluation of a recipe in a simulation, the fastest first."""
 
     LAZY = "lazy"  # only the member that acts
     EAGER = "eager"  # all members, or an algorithm without members
@@ -52,7 +52,7 @@ def run_kernel(kernel: str, problem: Arrays, state: RunState, rngs: Rngs, **opti
 
 
 class Kernel(NamedTuple):
-    """One way to simulate a type of recipe on a kind of problem."""
+    """Kernel for a type of recipe, a kind of problem and a type of model."""
 
     way: Evaluation
     run: Run
@@ -92,23 +92,23 @@ def simulates(
     return register
 
 
-def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, asked: str) -> Kernel | None:
+def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, evaluation: str) -> Kernel | None:
     """Return the kernel for an evaluation (auto, lazy, eager or live); None for the live policy.
 
-    `arrays` is the problem as kernels take it. Raise if no kernel evaluates the recipe in the way that was asked for.
+    `arrays` is the problem as kernels take it. Raise if no kernel has this evaluation.
     """
     registered = KERNELS.get((type(recipe), type(arrays)), [])
     able = (kernel for kernel in registered if not kernel.obstacle(recipe))
-    if asked == "auto":
+    if evaluation == "auto":
         fastest = next(able, None)
         if fastest is None:
             warn_once(f"{why_no_kernel(recipe, problem, arrays, registered)}: {SLOW}")
         return fastest
     by_way = {kernel.way: kernel for kernel in able}
-    if asked != Evaluation.LIVE and asked not in by_way:
+    if evaluation != Evaluation.LIVE and evaluation not in by_way:
         ways = ", ".join(repr(way.value) for way in Evaluation if way in by_way or way is Evaluation.LIVE)
-        raise InvalidArgument("evaluation", asked, f"'auto' or one of {ways} for {recipe!r}")
-    return by_way.get(Evaluation(asked))
+        raise InvalidArgument("evaluation", evaluation, f"'auto' or one of {ways} for {recipe!r}")
+    return by_way.get(Evaluation(evaluation))
 
 
 SLOW = "its live policy is simulated, about a hundred times slower (evaluation='live' says that this is meant)"

@@ -100,7 +100,7 @@ def fresh_moving_stream(recipe: EnsembleSampling, problem: ContextualProblem, st
 
 
 class ExactKind(IntEnum):
-    """How an arm is chosen from theta_hat and the Hessian (`ExactKind` in cpp/simulate/newton_rounds.hpp)."""
+    """Choice of an arm from theta_hat and the Hessian (`ExactKind` in cpp/simulate/newton_rounds.hpp)."""
 
     LAPLACE = 0
     PERTURBED_LEADER = 1

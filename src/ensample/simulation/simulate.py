@@ -86,7 +86,7 @@ def simulate(
         if not hasattr(workspaces, "own"):
             workspaces.own = Workspace(job, stop)
         with between(recipe, problem):
-            for r, done in zip(block, replicates(job, block, workspaces.own), strict=False):  # fewer when told to stop
+            for r, done in zip(block, replicates(job, block, workspaces.own), strict=False):  # fewer after a stop
                 regret[r], seconds[r] = done.regret, done.seconds
                 ways.add(done.evaluation)
                 counts.keep(r, done.pulls)
