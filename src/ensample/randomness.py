@@ -129,8 +129,8 @@ def run_bits(seed: int, cell: int, replicate: int, stream: RunStream) -> np.rand
 class RunGenerators:
     """The random numbers of one simulated run after the other, by what they are for.
 
-    A generator is made when it is first asked for and then moved from replicate to replicate: kernels take four times as long
-    to take in one that they have not met. One thread at a time.
+    A generator is created when it is first used and then moved from replicate to replicate, by first states that are cached for
+    the next recipe. One thread at a time.
 
     >>> rngs = RunGenerators(seed=0, cell=0).move(7)
     >>> rngs.noise.random() == run_generator(0, 0, 7, RunStream.NOISE).random()

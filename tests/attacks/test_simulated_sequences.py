@@ -6,7 +6,7 @@ import ensample as es
 from attacks.test_exactness import Sequence
 from attempts import attempts
 from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import kernel_for
+from ensample.simulation.dispatch import SimulatedRun, kernel_for
 from ensample.simulation.state import RunSize, new_state
 
 STIFF = 1e8  # a simulation keeps V and b in doubles: beyond this condition number it may be off by more than APART
@@ -24,7 +24,7 @@ def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     arrays = problem.place()
     marks, stop = np.array([1]), np.zeros(1, np.int64)
     state = new_state(RunSize.of(arrays, sequence.dim), sequence.lam, marks, stop)
-    kernel_for(recipe, problem, arrays, "eager").run(recipe, arrays, state, RunGenerators(0, 0))
+    kernel_for(recipe, problem, arrays, "eager").simulate(recipe, SimulatedRun(arrays, state, RunGenerators(0, 0)))
     policy = recipe.start(problem.arms)
     for x in sequence.X[:rounds]:
         policy.update(x, problem.mean(x))

@@ -4,8 +4,8 @@ A kernel is registered for one type of recipe and one kind of problem: `FinitePr
 `ContextualProblem` (arms that change every round, or the ball).
 
     @simulates(LinUCB, FiniteProblem, Evaluation.EAGER)
-    def linucb(recipe: LinUCB, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-        run_kernel("linucb", problem, state, Rngs(rngs.noise), factor=recipe.factor)
+    def linucb(recipe: LinUCB, run: FiniteRun) -> None:
+        run.play("linucb", factor=recipe.factor)
 
 The type must match exactly, since a subclass may decide otherwise than its parent. A subclass that
 decides alike is registered itself: `simulates(Mine, FiniteProblem, Evaluation.EAGER)(linucb)`. Any
@@ -17,7 +17,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ensample import _core
 from ensample.errors import InvalidArgument, LiveSimulationWarning
@@ -25,9 +25,20 @@ from ensample.models import Linear, RewardModel
 from ensample.policies.recipe import Recipe
 from ensample.problems import Problem
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
+from ensample.randomness import RunGenerators
 from ensample.simulation.state import Rngs, RunState
 
-__all__ = ["EVALUATIONS", "KERNELS", "Evaluation", "Kernel", "kernel_for", "run_kernel", "simulates"]
+__all__ = [
+    "EVALUATIONS",
+    "KERNELS",
+    "ContextualRun",
+    "Evaluation",
+    "FiniteRun",
+    "Kernel",
+    "SimulatedRun",
+    "kernel_for",
+    "simulates",
+]
 
 
 class Evaluation(StrEnum):
@@ -42,20 +53,36 @@ FASTEST_FIRST = list(Evaluation)
 EVALUATIONS = ("auto", *(way.value for way in FASTEST_FIRST))
 
 Arrays = FiniteProblem | ContextualProblem
-Run = Callable[..., None]  # (recipe, problem, state, random numbers): one run, written to the state
-AnyRun = TypeVar("AnyRun", bound=Run)
+ProblemArrays = TypeVar("ProblemArrays", bound=FiniteProblem | ContextualProblem)
+Simulate = Callable[[Any, Any], None]  # of a recipe and a `SimulatedRun`
+AnySimulate = TypeVar("AnySimulate", bound=Simulate)
 
 
-def run_kernel(kernel: str, problem: Arrays, state: RunState, rngs: Rngs, **options: Any) -> None:
-    """Simulate a run to its end. `Options` of cpp/simulate/state.hpp documents the options."""
-    _core.simulate(kernel, problem, state, rngs, options)
+class SimulatedRun(NamedTuple, Generic[ProblemArrays]):
+    """Problem, state and generators of one run."""
+
+    problem: ProblemArrays
+    state: RunState
+    generators: RunGenerators
+
+    def play(self, kernel: str, *streams: str, **options: Any) -> None:
+        """Simulate the run by a kernel of the core that draws the noise, and from these streams besides.
+
+        `Rngs` has the names of streams, `Options` of cpp/simulate/state.hpp those of options.
+        """
+        drawn = {stream: getattr(self.generators, stream) for stream in ("noise", *streams)}
+        _core.simulate(kernel, self.problem, self.state, Rngs(**drawn), options)
+
+
+FiniteRun = SimulatedRun[FiniteProblem]
+ContextualRun = SimulatedRun[ContextualProblem]
 
 
 class Kernel(NamedTuple):
     """Kernel for a type of recipe, a kind of problem and a type of model."""
 
     way: Evaluation
-    run: Run
+    simulate: Simulate
     unless: Callable[[Any], str]  # returns why it cannot run a recipe of that type; empty if it can
     model: type[RewardModel]
 
@@ -80,14 +107,14 @@ def simulates(
     way: Evaluation,
     unless: Callable[[Any], str] = no_obstacle,
     model: type[RewardModel] = Linear,
-) -> Callable[[AnyRun], AnyRun]:
+) -> Callable[[AnySimulate], AnySimulate]:
     """Register a function that simulates recipes of this type, but for those that `unless` gives a reason against."""
 
-    def register(run: AnyRun) -> AnyRun:
+    def register(simulate: AnySimulate) -> AnySimulate:
         kernels = KERNELS[recipe, problem]
-        kernels.append(Kernel(way, run, unless, model))
+        kernels.append(Kernel(way, simulate, unless, model))
         kernels.sort(key=lambda kernel: FASTEST_FIRST.index(kernel.way))
-        return run
+        return simulate
 
     return register
 

@@ -8,8 +8,7 @@ from ensample.policies import (
     SymmetrizedEnsembleSampling,
 )
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
-from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import Evaluation, run_kernel, simulates
+from ensample.simulation.dispatch import ContextualRun, Evaluation, FiniteRun, simulates
 from ensample.simulation.options import (
     ensemble_options,
     factor_of,
@@ -19,7 +18,6 @@ from ensample.simulation.options import (
     why_not_moving,
     why_not_stored,
 )
-from ensample.simulation.state import Rngs, RunState
 
 __all__: list[str] = []
 
@@ -33,27 +31,23 @@ def why_not_lazy_ensemble(recipe: EnsembleSampling) -> str:
 
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_ensemble)
-def lazy_ensemble(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
+def lazy_ensemble(recipe: EnsembleSampling, run: FiniteRun) -> None:
+    run.play("lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), factor=factor_of(recipe))
 
 
 @simulates(SymmetrizedEnsembleSampling, FiniteProblem, Evaluation.LAZY)
-def lazy_symmetrized(recipe: SymmetrizedEnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), symmetric=True)
+def lazy_symmetrized(recipe: SymmetrizedEnsembleSampling, run: FiniteRun) -> None:
+    run.play("lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), symmetric=True)
 
 
 @simulates(SharpEnsembleSampling, FiniteProblem, Evaluation.LAZY)
-def lazy_sharp(recipe: SharpEnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), factor=recipe.factor)
+def lazy_sharp(recipe: SharpEnsembleSampling, run: FiniteRun) -> None:
+    run.play("lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), factor=recipe.factor)
 
 
 @simulates(RefreshedEnsembleSampling, FiniteProblem, Evaluation.LAZY)
-def lazy_refreshed(recipe: RefreshedEnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel("lazy_ensemble", problem, state, generators, **ensemble_options(recipe), redraw_growth=recipe.threshold)
+def lazy_refreshed(recipe: RefreshedEnsembleSampling, run: FiniteRun) -> None:
+    run.play("lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), redraw_growth=recipe.threshold)
 
 
 # All members kept up to date: cpp/simulate/eager.hpp
@@ -64,9 +58,8 @@ def why_not_eager_ensemble(recipe: EnsembleSampling) -> str:
 
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_eager_ensemble)
-def eager_ensemble(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel("eager_ensemble", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
+def eager_ensemble(recipe: EnsembleSampling, run: FiniteRun) -> None:
+    run.play("eager_ensemble", "member", "perturbation", **ensemble_options(recipe), factor=factor_of(recipe))
 
 
 # Arms that change every round, or the ball: cpp/simulate/moving_ensemble.hpp
@@ -85,12 +78,10 @@ def why_not_lazy_moving(recipe: EnsembleSampling) -> str:
 
 
 @simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_moving)
-def lazy_moving(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
-    run_kernel("lazy_moving", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
+def lazy_moving(recipe: EnsembleSampling, run: ContextualRun) -> None:
+    run.play("lazy_moving", "member", "perturbation", "context", **ensemble_options(recipe), factor=factor_of(recipe))
 
 
 @simulates(EnsembleSampling, ContextualProblem, Evaluation.EAGER, unless=why_not_eager_moving)
-def eager_moving(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
-    run_kernel("eager_moving", problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
+def eager_moving(recipe: EnsembleSampling, run: ContextualRun) -> None:
+    run.play("eager_moving", "member", "perturbation", "context", **ensemble_options(recipe), factor=factor_of(recipe))

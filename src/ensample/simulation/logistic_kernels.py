@@ -21,10 +21,8 @@ from ensample.policies import (
 from ensample.policies.generalized import EXACT
 from ensample.policies.kveton_phe import independent_rows
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
-from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import Evaluation, run_kernel, simulates
+from ensample.simulation.dispatch import ContextualRun, Evaluation, FiniteRun, simulates
 from ensample.simulation.options import ensemble_options, why_not_fading, why_not_fresh, why_not_lazy, why_not_stored
-from ensample.simulation.state import Rngs, RunState
 
 __all__: list[str] = []
 
@@ -63,8 +61,9 @@ def stored_options(recipe: EnsembleSampling) -> dict[str, Any]:
     return {"size": options["size"], "stay": options["stay"], **stream_options(recipe)}
 
 
-def is_prior_representable(problem: FiniteProblem, state: RunState) -> bool:
+def is_prior_representable(run: FiniteRun) -> bool:
     """Return True if a root of V in doubles keeps the prior until the last round."""
+    problem, state = run.problem, run.state
     largest = float(np.square(problem.features).sum(axis=1).max())
     observations = float(state.checkpoints[-1] + problem.warmup.size)
     played = 0.25 * observations * largest  # weights mu (1 - mu) are at most 1/4
@@ -72,28 +71,24 @@ def is_prior_representable(problem: FiniteProblem, state: RunState) -> bool:
 
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic)
-def lazy_stream(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    from_base = is_prior_representable(problem, state)
-    run_kernel("lazy_stream", problem, state, generators, from_base=from_base, **stored_options(recipe))
+def lazy_stream(recipe: EnsembleSampling, run: FiniteRun) -> None:
+    from_base = is_prior_representable(run)
+    run.play("lazy_stream", "member", "perturbation", from_base=from_base, **stored_options(recipe))
 
 
 @simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic)
-def lazy_moving_stream(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation, rngs.context)
-    run_kernel("lazy_moving_stream", problem, state, generators, **stored_options(recipe))
+def lazy_moving_stream(recipe: EnsembleSampling, run: ContextualRun) -> None:
+    run.play("lazy_moving_stream", "member", "perturbation", "context", **stored_options(recipe))
 
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic)
-def fresh_stream(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation)
-    run_kernel("fresh_stream", problem, state, generators, ageing=recipe.ageing_rate, **stream_options(recipe))
+def fresh_stream(recipe: EnsembleSampling, run: FiniteRun) -> None:
+    run.play("fresh_stream", "perturbation", ageing=recipe.ageing_rate, **stream_options(recipe))
 
 
 @simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic)
-def fresh_moving_stream(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
-    run_kernel("fresh_moving_stream", problem, state, generators, ageing=recipe.ageing_rate, **stream_options(recipe))
+def fresh_moving_stream(recipe: EnsembleSampling, run: ContextualRun) -> None:
+    run.play("fresh_moving_stream", "perturbation", "context", ageing=recipe.ageing_rate, **stream_options(recipe))
 
 
 # The exact fit: cpp/simulate/newton_rounds.hpp
@@ -124,58 +119,49 @@ def why_not_exact_members(recipe: EnsembleSampling) -> str:
     return why_not_exact(recipe) or ("" if plain else "this kernel knows default laws and the uniform rule only")
 
 
-def run_exact(
-    kind: ExactKind,
-    scale: float,
-    recipe: Recipe,
-    problem: FiniteProblem,
-    state: RunState,
-    rngs: RunGenerators,
-    **options: Any,
-) -> None:
-    """Run the exact fit. `scale` is that of the perturbations, beta of LinUCB, or a of the pseudo-rewards."""
+def play_exact(kind: ExactKind, scale: float, recipe: Recipe, run: FiniteRun, **options: Any) -> None:
+    """Simulate the exact fit. `scale` is that of perturbations, beta of LinUCB, or a of pseudo-rewards."""
     assert isinstance(recipe.model, Logistic)
     link = {"link": recipe.model.code, "spread": recipe.model.spread}
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel("newton_rounds", problem, state, generators, kind=kind.value, scale=scale, **link, **options)
+    run.play("newton_rounds", "member", "perturbation", kind=kind.value, scale=scale, **link, **options)
 
 
 @simulates(ThompsonSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def laplace(recipe: ThompsonSampling, *faced: Any) -> None:
-    run_exact(ExactKind.LAPLACE, recipe.unit_scale, recipe, *faced)
+def laplace(recipe: ThompsonSampling, run: FiniteRun) -> None:
+    play_exact(ExactKind.LAPLACE, recipe.unit_scale, recipe, run)
 
 
 @simulates(PerturbedHistory, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def perturbed_leader(recipe: PerturbedHistory, *faced: Any) -> None:
-    run_exact(ExactKind.PERTURBED_LEADER, recipe.unit_scale, recipe, *faced)
+def perturbed_leader(recipe: PerturbedHistory, run: FiniteRun) -> None:
+    play_exact(ExactKind.PERTURBED_LEADER, recipe.unit_scale, recipe, run)
 
 
 @simulates(EVILL, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def linear_loss(recipe: EVILL, *faced: Any) -> None:
-    run_exact(ExactKind.LINEAR_LOSS, recipe.unit_scale, recipe, *faced)
+def linear_loss(recipe: EVILL, run: FiniteRun) -> None:
+    play_exact(ExactKind.LINEAR_LOSS, recipe.unit_scale, recipe, run)
 
 
 @simulates(KvetonPHE, FiniteProblem, Evaluation.EAGER, model=Logistic)
-def pseudo_rewards(recipe: KvetonPHE, problem: FiniteProblem, *faced: Any) -> None:
-    basis = independent_rows(np.ascontiguousarray(problem.by_coordinate.T))
-    run_exact(ExactKind.PSEUDO_REWARDS, recipe.a, recipe, problem, *faced, basis=basis)
+def pseudo_rewards(recipe: KvetonPHE, run: FiniteRun) -> None:
+    basis = independent_rows(np.ascontiguousarray(run.problem.by_coordinate.T))
+    play_exact(ExactKind.PSEUDO_REWARDS, recipe.a, recipe, run, basis=basis)
 
 
 @simulates(LinUCB, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def optimist(recipe: LinUCB, *faced: Any) -> None:
-    run_exact(ExactKind.OPTIMIST, recipe.factor.base, recipe, *faced)
+def optimist(recipe: LinUCB, run: FiniteRun) -> None:
+    play_exact(ExactKind.OPTIMIST, recipe.factor.base, recipe, run)
 
 
 @simulates(Greedy, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def greedy(recipe: Greedy, *faced: Any) -> None:
-    run_exact(ExactKind.GREEDY, 0.0, recipe, *faced)
+def greedy(recipe: Greedy, run: FiniteRun) -> None:
+    play_exact(ExactKind.GREEDY, 0.0, recipe, run)
 
 
 @simulates(EpsilonGreedy, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def epsilon_greedy(recipe: EpsilonGreedy, *faced: Any) -> None:
-    run_exact(ExactKind.GREEDY, 0.0, recipe, *faced, epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
+def epsilon_greedy(recipe: EpsilonGreedy, run: FiniteRun) -> None:
+    play_exact(ExactKind.GREEDY, 0.0, recipe, run, epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
 
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact_members, model=Logistic)
-def members(recipe: EnsembleSampling, *faced: Any) -> None:
-    run_exact(ExactKind.MEMBERS, recipe.unit_scale, recipe, *faced, size=recipe.size)
+def members(recipe: EnsembleSampling, run: FiniteRun) -> None:
+    play_exact(ExactKind.MEMBERS, recipe.unit_scale, recipe, run, size=recipe.size)

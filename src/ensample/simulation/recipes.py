@@ -23,8 +23,7 @@ from ensample.policies.multiplier_bootstrap import MultiplierBootstrap
 from ensample.policies.recipe import Recipe
 from ensample.policies.sup_linucb import SupLinUCB
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
-from ensample.randomness import RunGenerators
-from ensample.simulation.dispatch import Evaluation, run_kernel, simulates
+from ensample.simulation.dispatch import ContextualRun, Evaluation, FiniteRun, simulates
 from ensample.simulation.options import (
     LAWS,
     Law,
@@ -37,7 +36,6 @@ from ensample.simulation.options import (
     why_not_members,
     why_not_moving,
 )
-from ensample.simulation.state import Rngs, RunState
 from ensample.types import FloatArray
 
 __all__: list[str] = []
@@ -55,14 +53,13 @@ def standing_rows(recipe: Recipe, problem: FiniteProblem) -> FloatArray:
 
 
 @simulates(Greedy, FiniteProblem, Evaluation.EAGER)
-def greedy(recipe: Greedy, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    run_kernel("epsilon_greedy", problem, state, Rngs(rngs.noise, rngs.member))
+def greedy(recipe: Greedy, run: FiniteRun) -> None:
+    run.play("epsilon_greedy", "member")
 
 
 @simulates(EpsilonGreedy, FiniteProblem, Evaluation.EAGER)
-def epsilon_greedy(recipe: EpsilonGreedy, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member)
-    run_kernel("epsilon_greedy", problem, state, generators, epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
+def epsilon_greedy(recipe: EpsilonGreedy, run: FiniteRun) -> None:
+    run.play("epsilon_greedy", "member", epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
 
 
 # Optimism: cpp/simulate/linucb.hpp, cpp/simulate/sup_linucb.hpp
@@ -74,26 +71,25 @@ def why_not_linucb(recipe: LinUCB) -> str:
 
 
 @simulates(LinUCB, FiniteProblem, Evaluation.EAGER, unless=why_not_linucb)
-def linucb(recipe: LinUCB, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
+def linucb(recipe: LinUCB, run: FiniteRun) -> None:
     learns_norm = recipe.norm is None and recipe.form != "constant"
-    run_kernel("linucb", problem, state, Rngs(rngs.noise), factor=recipe.factor, watch_norm=learns_norm)
+    run.play("linucb", factor=recipe.factor, watch_norm=learns_norm)
 
 
 @simulates(SupLinUCB, FiniteProblem, Evaluation.EAGER)
-def sup_linucb(recipe: SupLinUCB, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    standing_rows(recipe, problem)
+def sup_linucb(recipe: SupLinUCB, run: FiniteRun) -> None:
+    standing_rows(recipe, run.problem)
     constants = {"stages": recipe.stages, "radius": recipe.radius, "floor": 1.0 / math.sqrt(recipe.horizon)}
-    run_kernel("sup_linucb", problem, state, Rngs(rngs.noise), **constants)
+    run.play("sup_linucb", **constants)
 
 
 # Models drawn anew each round: cpp/simulate/history.hpp
 
 
 @simulates(PerturbedHistory, FiniteProblem, Evaluation.EAGER, unless=why_not_laws)
-def perturbed_history(recipe: PerturbedHistory, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
+def perturbed_history(recipe: PerturbedHistory, run: FiniteRun) -> None:
     kernel = "gaussian_history" if isinstance(recipe.reward_law, Gaussian) else "summed_history"
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation)
-    run_kernel(kernel, problem, state, generators, **law_options(recipe), factor=factor_of(recipe))
+    run.play(kernel, "perturbation", **law_options(recipe), factor=factor_of(recipe))
 
 
 def posterior_options(recipe: ThompsonSampling) -> dict[str, Any]:
@@ -103,9 +99,8 @@ def posterior_options(recipe: ThompsonSampling) -> dict[str, Any]:
 
 
 @simulates(ThompsonSampling, FiniteProblem, Evaluation.EAGER)
-def thompson_sampling(recipe: ThompsonSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation)
-    run_kernel("gaussian_history", problem, state, generators, **posterior_options(recipe), adaptive=recipe.adaptive)
+def thompson_sampling(recipe: ThompsonSampling, run: FiniteRun) -> None:
+    run.play("gaussian_history", "perturbation", **posterior_options(recipe), adaptive=recipe.adaptive)
 
 
 def why_not_fresh_members(recipe: EnsembleSampling) -> str:
@@ -113,10 +108,9 @@ def why_not_fresh_members(recipe: EnsembleSampling) -> str:
 
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_fresh_members)
-def fresh_members(recipe: EnsembleSampling, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation)
+def fresh_members(recipe: EnsembleSampling, run: FiniteRun) -> None:
     options = {**law_options(recipe), "factor": factor_of(recipe), "ageing": recipe.ageing_rate}
-    run_kernel("gaussian_history", problem, state, generators, **options)
+    run.play("gaussian_history", "perturbation", **options)
 
 
 # The same on arms that change every round, or the ball
@@ -133,11 +127,8 @@ def why_not_moving_history(recipe: PerturbedHistory) -> str:
 
 
 @simulates(PerturbedHistory, ContextualProblem, Evaluation.EAGER, unless=why_not_moving_history)
-def moving_perturbed_history(
-    recipe: PerturbedHistory, problem: ContextualProblem, state: RunState, rngs: RunGenerators
-) -> None:
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
-    run_kernel("moving_history", problem, state, generators, **law_options(recipe), factor=factor_of(recipe))
+def moving_perturbed_history(recipe: PerturbedHistory, run: ContextualRun) -> None:
+    run.play("moving_history", "perturbation", "context", **law_options(recipe), factor=factor_of(recipe))
 
 
 def why_not_moving_posterior(recipe: ThompsonSampling) -> str:
@@ -147,11 +138,8 @@ def why_not_moving_posterior(recipe: ThompsonSampling) -> str:
 
 
 @simulates(ThompsonSampling, ContextualProblem, Evaluation.EAGER, unless=why_not_moving_posterior)
-def moving_thompson_sampling(
-    recipe: ThompsonSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators
-) -> None:
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
-    run_kernel("moving_history", problem, state, generators, **posterior_options(recipe))
+def moving_thompson_sampling(recipe: ThompsonSampling, run: ContextualRun) -> None:
+    run.play("moving_history", "perturbation", "context", **posterior_options(recipe))
 
 
 def why_not_moving_fresh(recipe: EnsembleSampling) -> str:
@@ -159,20 +147,18 @@ def why_not_moving_fresh(recipe: EnsembleSampling) -> str:
 
 
 @simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_moving_fresh)
-def moving_fresh_members(recipe: EnsembleSampling, problem: ContextualProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation, context=rngs.context)
+def moving_fresh_members(recipe: EnsembleSampling, run: ContextualRun) -> None:
     options = {**law_options(recipe), "factor": factor_of(recipe), "ageing": recipe.ageing_rate}
-    run_kernel("moving_history", problem, state, generators, **options)
+    run.play("moving_history", "perturbation", "context", **options)
 
 
 # Information-directed sampling: cpp/simulate/information_directed.hpp
 
 
 @simulates(InformationDirected, FiniteProblem, Evaluation.EAGER)
-def information_directed(recipe: InformationDirected, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
+def information_directed(recipe: InformationDirected, run: FiniteRun) -> None:
     kernel = "informed_by_fresh_members" if recipe.fresh else "informed_ensemble"
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel(kernel, problem, state, generators, **ensemble_options(recipe), factor=factor_of(recipe))
+    run.play(kernel, "member", "perturbation", **ensemble_options(recipe), factor=factor_of(recipe))
 
 
 # Shared directions, pseudo-rewards, weights: in cpp/simulate/, ensemble_plus_plus.hpp,
@@ -180,23 +166,21 @@ def information_directed(recipe: InformationDirected, problem: FiniteProblem, st
 
 
 @simulates(EnsemblePlusPlus, FiniteProblem, Evaluation.EAGER)
-def ensemble_plus_plus(recipe: EnsemblePlusPlus, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    generators = Rngs(rngs.noise, rngs.member, rngs.perturbation)
-    run_kernel("ensemble_plus_plus", problem, state, generators, size=recipe.size, scale=recipe.scale)
+def ensemble_plus_plus(recipe: EnsemblePlusPlus, run: FiniteRun) -> None:
+    run.play("ensemble_plus_plus", "member", "perturbation", size=recipe.size, scale=recipe.scale)
 
 
 @simulates(KvetonPHE, FiniteProblem, Evaluation.EAGER)
-def kveton_phe(recipe: KvetonPHE, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    features = standing_rows(recipe, problem)
+def kveton_phe(recipe: KvetonPHE, run: FiniteRun) -> None:
+    features = standing_rows(recipe, run.problem)
     first = {x.tobytes(): k for k, x in reversed(list(enumerate(features)))}  # equal arms share their pseudo-rewards
-    opening = np.array([first[features[arm].tobytes()] for arm in problem.opening], np.int64)
-    generators = Rngs(rngs.noise, perturbation=rngs.perturbation)
-    problem = problem._replace(opening=opening)
-    run_kernel("kveton_phe", problem, state, generators, scale=recipe.a, basis=independent_rows(features))
+    opening = np.array([first[features[arm].tobytes()] for arm in run.problem.opening], np.int64)
+    run = run._replace(problem=run.problem._replace(opening=opening))
+    run.play("kveton_phe", "perturbation", scale=recipe.a, basis=independent_rows(features))
 
 
 @simulates(MultiplierBootstrap, FiniteProblem, Evaluation.EAGER)
-def multiplier_bootstrap(recipe: MultiplierBootstrap, problem: FiniteProblem, state: RunState, rngs: RunGenerators) -> None:
-    basis = independent_rows(standing_rows(recipe, problem))
+def multiplier_bootstrap(recipe: MultiplierBootstrap, run: FiniteRun) -> None:
+    basis = independent_rows(standing_rows(recipe, run.problem))
     constants = {"size": recipe.size, "spread": recipe.spread, "scale": recipe.pseudo, "basis": basis}
-    run_kernel("multiplier_bootstrap", problem, state, Rngs(rngs.noise, rngs.member, rngs.perturbation), **constants)
+    run.play("multiplier_bootstrap", "member", "perturbation", **constants)

@@ -16,7 +16,7 @@ from ensample.randomness import RunGenerators
 from ensample.simulation import kernels as kernels  # registers kernels, as do the next two
 from ensample.simulation import logistic_kernels as logistic_kernels
 from ensample.simulation import recipes as recipes
-from ensample.simulation.dispatch import Evaluation, Kernel, kernel_for
+from ensample.simulation.dispatch import Evaluation, Kernel, SimulatedRun, kernel_for
 from ensample.simulation.live import Watch, run_live
 from ensample.simulation.run_log import RunLog
 from ensample.simulation.state import RunSize, RunState, RunStates
@@ -112,7 +112,7 @@ def run(
         return Evaluation.LIVE.value, *live
     lam = recipe.model.strength(recipe.regularization, prepared.problem.arms)
     state = workspace.states.reset(prepared.size, lam, prepared.unknown)
-    prepared.kernel.run(recipe, arrays, state, workspace.rngs)
+    prepared.kernel.simulate(recipe, SimulatedRun(arrays, state, workspace.rngs))
     if job.played is not None:
         job.played(int(job.checkpoints[-1]))
     return prepared.kernel.way.value, state.regret.copy(), pulls_of(arrays, state)
