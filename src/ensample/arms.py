@@ -41,7 +41,7 @@ class Offer(ABC):
 
     dim: int
     rows: FloatArray | None = None  # [K, dim] where arms are listed and so numbered
-    by_coordinate: FloatArray  # [dim, K], as the kernels read it; where arms are listed
+    by_coordinate: FloatArray  # [dim, K], as the core takes it; where arms are listed
     each: "Sequence[FloatArray] | FloatArray"  # the rows one by one, [dim] each; where arms are listed
     searched = False  # whether arms are so many that the best is searched for
     search: Any = None  # how, where it is (`models.search`)

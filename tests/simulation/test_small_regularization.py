@@ -3,9 +3,15 @@
 from functools import cache
 
 import numpy as np
+import pytest
 from scipy import stats
 
 import ensample as es
+from ensample.problems.arrays import FiniteProblem
+from ensample.randomness import RunGenerators
+from ensample.simulation.dispatch import SimulatedRun
+from ensample.simulation.logistic_kernels import is_prior_representable
+from ensample.simulation.state import RunSize, new_state
 from evidence import FALSE_ALARM
 
 X = np.array([[1.0, 0.0], [1.0, 1e-4], [1.0, -1e-4]])
@@ -35,3 +41,12 @@ def test_another_regularization_is_noticed() -> None:
 
 def test_more_of_what_is_cheap_is_as_good_as_as_many_of_both() -> None:
     assert sum(1.0 / n for n in RUNS.values()) <= 2.0 / 300.0
+
+
+@pytest.mark.parametrize(("lam", "kept"), [(1.0, True), (1e-3, True), (1e-5, True), (1e-6, False), (1e-8, False)])
+def test_stream_members_start_from_a_root_of_v_only_where_it_keeps_the_prior(lam: float, kept: bool) -> None:
+    """V is at most lam + 2200 / 4, and a root in doubles keeps a share of 1e-8."""
+    arrays = problem().place()
+    assert isinstance(arrays, FiniteProblem)
+    state = new_state(RunSize.of(arrays, 2), lam, np.array([200]), np.zeros(1, np.int64))
+    assert is_prior_representable(SimulatedRun(arrays, state, RunGenerators(0, 0))) == kept

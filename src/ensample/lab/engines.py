@@ -32,7 +32,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True)
 class Threads(Engine):
-    """Threads of this process; kernels release Python's lock. None means one a core, or one where more wait for that lock."""
+    """Threads of this process; kernels release the GIL. None means one a core, or one where more wait for the GIL."""
 
     count: int | None = None
 

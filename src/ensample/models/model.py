@@ -30,7 +30,7 @@ class Model(ABC):
     """The number of members; None where every round has a model of its own, drawn afresh: number t in round t."""
 
     whole: ClassVar[bool] = False
-    """Whether `learn` changes everything in one call of a kernel. If not, the arrays are copied before it."""
+    """True if `learn` changes everything in one call of the core. If not, the arrays are copied before it."""
 
     is_fresh: ClassVar[bool] = False
     """True if members are drawn anew each round: they are exchangeable, and the first acts."""

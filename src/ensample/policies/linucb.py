@@ -166,7 +166,7 @@ class LinUCB(Recipe):
 
     @property
     def factor(self) -> Inflation:
-        """beta_t as kernels know it; without the norm's part where that is watched."""
+        """Return beta_t as kernels take it, without the part of the norm where that is learned."""
         if self.radius == AUTO and self.form == "constant":
             if not self.model.learns_noise:
                 return Inflation(RADIUS)

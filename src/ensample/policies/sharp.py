@@ -87,7 +87,7 @@ class SharpEnsembleSampling(EnsembleRecipe):
 
     @property
     def factor(self) -> Inflation:
-        """gamma beta as kernels know it."""
+        """Return gamma beta as kernels take it."""
         base = self.gamma * math.sqrt(self.lam) * self.norm
         return Inflation(base, self.gamma * self.noise, -2.0 * math.log(self.delta), determinant=True)
 

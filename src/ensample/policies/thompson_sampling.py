@@ -127,7 +127,7 @@ class ThompsonSampling(Recipe):
 
     @property
     def factor(self) -> Inflation:
-        """`scale_after` as kernels know it."""
+        """Return `scale_after` as kernels take it."""
         setting = self.setting
         if self.calibrates:
             return Inflation(self.boldness, learned=True)

@@ -78,7 +78,7 @@ class Noise(ABC):
 
 
 class KernelNoise(Noise):
-    """A noise that kernels draw as well. A subclass says so itself by a `kind` of its own: others may draw otherwise."""
+    """Noise that kernels draw as well. A subclass has to set `kind` itself, since it may draw otherwise."""
 
     kind: int  # NORMAL_NOISE to SALE_NOISE
 
@@ -91,7 +91,7 @@ class KernelNoise(Noise):
         return np.asarray(spread_at(means, *self.range))
 
     def draw(self, mean: float, spread: float, rng: Generator) -> float:
-        """Takes one number from `rng`, as kernels do."""
+        """Draw as kernels do, by one number of `rng`."""
         return noisy_reward(self.kind, mean, spread, rng)
 
 

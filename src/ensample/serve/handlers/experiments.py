@@ -54,7 +54,7 @@ async def experiment(call: Call) -> ExperimentView:
 
 
 async def put_experiment(call: Call) -> Answer:
-    """Made in a thread: opening a file takes a while, and so does a recipe whose kernels nobody has met."""
+    """Create or change an experiment, in a thread: opening its file takes a while."""
     service, body = call.service, call.body
     assert isinstance(body, ExperimentCall)
     check_actions(body.actions, service.settings)
