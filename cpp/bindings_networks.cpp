@@ -3,18 +3,18 @@
 namespace ensample {
 namespace {
 
-constexpr std::int64_t most_count = std::int64_t{1} << 53, most_width = 1 << 20, most_members = 1 << 30;
-constexpr double most_numbers = 1e15;  // of all weights, or of a workspace: more cannot be addressed
+constexpr std::int64_t max_count = std::int64_t{1} << 53, max_width = 1 << 20, max_members = 1 << 30;
+constexpr double max_numbers = 1e15;  // of all weights, or of a workspace: more cannot be addressed
 
 NetworkShape shape_of(ConstInts widths, std::int64_t members, std::int64_t activation) {
   require(widths.size() >= 3 && widths.back() == 1, "widths", "those of features, hidden layers and one output");
-  for (const std::int64_t width : widths) require(width >= 1 && width <= most_width, "widths", "numbers from 1 to 2^20");
-  require(members >= 1 && members <= most_members, "members", "a number from 1 to 2^30");
+  for (const std::int64_t width : widths) require(width >= 1 && width <= max_width, "widths", "numbers from 1 to 2^20");
+  require(members >= 1 && members <= max_members, "members", "a number from 1 to 2^30");
   require(activation >= 0 && activation <= 2, "activation", "0 (relu), 1 (leaky) or 2 (tanh)");
   double count = 0.0;
   for (std::size_t k = 0; k + 1 < widths.size(); ++k)
     count += static_cast<double>(members) * static_cast<double>(widths[k] + 1) * static_cast<double>(widths[k + 1]);
-  require(count <= most_numbers, "widths", "networks whose weights can be counted");
+  require(count <= max_numbers, "widths", "networks whose weights can be counted");
   return {widths, static_cast<std::size_t>(members), Activation{activation}};
 }
 
@@ -43,17 +43,17 @@ void network_gradient(nb::object shape_fields, ConstVector weights, ConstMatrix 
   run(kernels->networks.gradient, shape, weights, rows, slopes, gradient);
 }
 
-std::size_t workspace_size(const NetworkShape& shape, std::size_t planes, std::size_t batch) {
+std::size_t workspace_size(const NetworkShape& shape, std::size_t weight_rows, std::size_t batch) {
   const double rows = 1.0 + static_cast<double>(batch), units = static_cast<double>(shape.hidden_units() + shape.dim() + 8);
-  require(rows * units * static_cast<double>(shape.members) <= most_numbers, "batch", "a batch whose units can be counted");
-  return kernels->networks.workspace_size(shape, planes, batch);  // keeps the GIL: a formula
+  require(rows * units * static_cast<double>(shape.members) <= max_numbers, "batch", "a batch whose units can be counted");
+  return kernels->networks.workspace_size(shape, weight_rows, batch);  // keeps the GIL: a formula
 }
 
-std::size_t network_workspace(nb::object shape_fields, std::int64_t planes, std::int64_t batch) {
+std::size_t network_workspace(nb::object shape_fields, std::int64_t weight_rows, std::int64_t batch) {
   const NetworkShape shape = shape_of(Fields(shape_fields));
-  require(planes == 1 || planes == 3, "planes", "1, or 3 with the moments of Adam");
-  require(batch >= 1 && batch <= most_members, "batch", "a number from 1 to 2^30");
-  return workspace_size(shape, static_cast<std::size_t>(planes), static_cast<std::size_t>(batch));
+  require(weight_rows == 1 || weight_rows == 3, "weight_rows", "1, or 3 with the moments of Adam");
+  require(batch >= 1 && batch <= max_members, "batch", "a number from 1 to 2^30");
+  return workspace_size(shape, static_cast<std::size_t>(weight_rows), static_cast<std::size_t>(batch));
 }
 
 NetworkTraining training_of(const Fields& fields) {
@@ -83,7 +83,7 @@ NetworkState state_of(const Fields& fields, const NetworkShape& shape) {
   require(state.numbers.size() == 4 * shape.dim() + 4, "numbers", "[4 d + 4]");
   require(state.counts.size() == 4, "counts", "[4]");
   for (const std::int64_t count : state.counts.first(2))
-    require(count >= 0 && count < most_count, "counts", "numbers of observations and minibatches");
+    require(count >= 0 && count < max_count, "counts", "numbers of observations and minibatches");
   return state;
 }
 
@@ -109,7 +109,7 @@ NewObservation observation_of(const Fields& fields, const NetworkShape& shape, c
   require(now.place >= -1 && now.place < capacity, "place", "a place in memory, or -1");
   require(now.prior_outputs.size() == memory.prior_outputs.columns, "prior_outputs", "[m], or [0]");
   require(now.feature_units.rows == 3 && now.feature_units.columns == shape.dim(), "feature_units", "[3, d]");
-  require(now.places.rows > 0 && now.places.columns > 0 && now.places.columns <= most_members, "places", "[steps, B]");
+  require(now.places.rows > 0 && now.places.columns > 0 && now.places.columns <= max_members, "places", "[steps, B]");
   for (std::size_t i = 0; i < now.places.rows * now.places.columns; ++i)
     require(now.places.data[i] >= 0 && now.places.data[i] < capacity, "places", "places in memory");
   return now;
@@ -136,7 +136,7 @@ void scale_rows(ConstMatrix rows, ConstVector sizes, Matrix seen) {
 
 void learn_sizes(Matrix units, ConstVector x, std::int64_t count) {
   require(units.rows == 3 && units.columns == x.size(), "units", "[3, d]: sizes, squares, seen");
-  require(count >= 1 && count <= most_count, "count", "a number of observations, at least 1");
+  require(count >= 1 && count <= max_count, "count", "a number of observations, at least 1");
   run(kernels->networks.learn_sizes, units[0], units[1], units[2], x, count);
 }
 
@@ -147,7 +147,7 @@ void bind_networks(nb::module_& module) {
              "Compute the outputs [n, K] of n members from number `first` on.");
   module.def("network_gradient", &network_gradient, "shape"_a, "weights"_a, "rows"_a, "slopes"_a, "gradient"_a,
              "Compute the gradient [n] of a loss whose derivatives by the outputs are `slopes` [m, B].");
-  module.def("network_workspace", &network_workspace, "shape"_a, "planes"_a, "batch"_a,
+  module.def("network_workspace", &network_workspace, "shape"_a, "weight_rows"_a, "batch"_a,
              "Return the length of the array that `network_learn` writes to.");
   module.def("network_learn", &network_learn, "shape"_a, "training"_a, "anchor"_a, "state"_a, "memory"_a, "observation"_a,
              "workspace"_a, "Learn an observation by minibatches; return False, and change nothing, if a gradient is not finite.");

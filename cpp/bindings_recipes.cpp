@@ -135,14 +135,14 @@ void learn_pull(Matrix state, Ints pulls, std::int64_t arm, ConstVector x, doubl
 }
 
 nb::object theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pulls, double a, double lam, Generator rng) {
-  constexpr double most_tosses = 1e18;
-  constexpr auto most_pulls = static_cast<std::int64_t>(most_tosses);
+  constexpr double max_trials = 1e18;
+  constexpr auto max_pulls = static_cast<std::int64_t>(max_trials);
   const std::size_t d = dim_of_state(state);
   require(rows.columns == d, "rows", "a column for each feature of the state");
   require(pulls.size() == rows.rows, "pulls", "one number for each of `rows`");
   require(a > 0.0 && a <= 1e6, "a", "a number above 0, at most 1e6");
   for (const auto count : pulls)
-    require(count >= 0 && count <= most_pulls && a * static_cast<double>(count) <= most_tosses, "pulls", "counts of arms");
+    require(count >= 0 && count <= max_pulls && a * static_cast<double>(count) <= max_trials, "pulls", "counts of arms");
   return new_vector(d, kernels->recipes.theta_of_pseudo_rewards, state, rows, pulls, a, lam, rng);
 }
 

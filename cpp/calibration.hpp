@@ -38,10 +38,10 @@ inline double next_calibration(double count, double forgetting_rate) {
 inline double unit_of(double size) { return size > 0.0 ? size : 1.0; }
 
 /// The i-th entry of the diagonal that is V's prior.
-inline double prior_of(const Scales& known, std::size_t i, bool intercept) {
-  if (intercept && i + 1 == known.sizes.size()) return free_prior;
-  const double unit = unit_of(known.sizes[i]);
-  return known.strength * (unit * unit);
+inline double prior_of(const Scales& scales, std::size_t i, bool intercept) {
+  if (intercept && i + 1 == scales.sizes.size()) return free_prior;
+  const double unit = unit_of(scales.sizes[i]);
+  return scales.strength * (unit * unit);
 }
 
 /// lam = sigma^2 / tau^2, within bounds; or what it is kept at.
@@ -57,21 +57,21 @@ inline double power_above(double size) {
   return std::ldexp(1.0, std::clamp(exponent, -1000, 1000));
 }
 
-/// HAH with H = I - weight mirror mirror', of the rows and columns from `begin` on.
-inline void reflect(Matrix A, std::size_t begin, ConstVector mirror, Vector image, double weight) {
-  const auto tail_of = [&](std::size_t i) { return A[begin + i].subspan(begin, mirror.size()); };
-  std::fill(image.begin(), image.end(), 0.0);
-  for (std::size_t i = 0; i < mirror.size(); ++i) axpy(image, mirror[i], tail_of(i));
-  const double shift = 0.5 * weight * weight * dot(image, mirror);
-  for (std::size_t i = 0; i < mirror.size(); ++i) image[i] = weight * image[i] - shift * mirror[i];
-  for (std::size_t i = 0; i < mirror.size(); ++i) {
+/// HAH with H = I - weight reflector reflector', of the rows and columns from `begin` on.
+inline void reflect(Matrix A, std::size_t begin, ConstVector reflector, Vector product, double weight) {
+  const auto tail_of = [&](std::size_t i) { return A[begin + i].subspan(begin, reflector.size()); };
+  std::fill(product.begin(), product.end(), 0.0);
+  for (std::size_t i = 0; i < reflector.size(); ++i) axpy(product, reflector[i], tail_of(i));
+  const double shift = 0.5 * weight * weight * dot(product, reflector);
+  for (std::size_t i = 0; i < reflector.size(); ++i) product[i] = weight * product[i] - shift * reflector[i];
+  for (std::size_t i = 0; i < reflector.size(); ++i) {
     const Vector row = tail_of(i);
-    add_two(row, -mirror[i], image, -image[i], mirror);
+    add_two(row, -reflector[i], product, -product[i], reflector);
   }
 }
 
 /// Q'AQ and Q'b for an orthogonal Q that makes a symmetric A tridiagonal, by Householder's reflections; A is used up.
-inline void tridiagonal(Matrix A, Vector b, Vector diagonal, Vector beside, Vector mirror, Vector image) {
+inline void tridiagonal(Matrix A, Vector b, Vector diagonal, Vector off_diagonal, Vector reflector, Vector product) {
   const std::size_t d = b.size();
   for (std::size_t k = 0; k + 2 < d; ++k) {
     const std::size_t tail = d - k - 1;
@@ -79,24 +79,24 @@ inline void tridiagonal(Matrix A, Vector b, Vector diagonal, Vector beside, Vect
     for (std::size_t i = k + 1; i < d; ++i) largest = std::max(largest, std::abs(A(i, k)));
     const double unit = power_above(largest), first = A(k + 1, k) / unit;
     for (std::size_t i = 1; i < tail; ++i) {
-      mirror[i] = A(k + 1 + i, k) / unit;
-      rest += mirror[i] * mirror[i];
+      reflector[i] = A(k + 1 + i, k) / unit;
+      rest += reflector[i] * reflector[i];
     }
     if (!(rest > 0.0)) {
-      beside[k] = A(k + 1, k);
+      off_diagonal[k] = A(k + 1, k);
       continue;
     }
     double length = std::sqrt(first * first + rest);
     if (first > 0.0) length = -length;
-    beside[k] = length * unit;
-    mirror[0] = first - length;
-    const double weight = 2.0 / (mirror[0] * mirror[0] + rest);
-    const Vector normal = mirror.first(tail);
-    reflect(A, k + 1, normal, image.first(tail), weight);
+    off_diagonal[k] = length * unit;
+    reflector[0] = first - length;
+    const double weight = 2.0 / (reflector[0] * reflector[0] + rest);
+    const Vector normal = reflector.first(tail);
+    reflect(A, k + 1, normal, product.first(tail), weight);
     axpy(b.subspan(k + 1), -weight * dot(normal, b.subspan(k + 1)), normal);
   }
   for (std::size_t i = 0; i < d; ++i) diagonal[i] = A(i, i);
-  if (d > 1) beside[d - 2] = A(d - 1, d - 2);
+  if (d > 1) off_diagonal[d - 2] = A(d - 1, d - 2);
 }
 
 struct Evidence {
@@ -106,32 +106,32 @@ struct Evidence {
 /// The fixed point (sigma^2, tau^2) and gamma, of as many features as `b` has; G and b are used up.
 inline Evidence evidence(Matrix G, Vector b, double squares, double n, double length, double noise, double spread, double kept) {
   constexpr int steps = 20;
-  constexpr double prior_count = 1.0, settled = 1e-9;
+  constexpr double prior_count = 1.0, tolerance = 1e-9;
   const std::size_t d = b.size();
   const double mean_square = squares / n;
   if (!(length > 0.0)) return {mean_square, spread, 0.0};  // nothing but arms that are 0: the rewards are noise
-  Buffer<double> room(4 * G.columns);
-  const Vector diagonal{room.data(), d}, beside{room.data() + G.columns, d};
-  const Vector pivots{room.data() + 2 * G.columns, d}, right{room.data() + 3 * G.columns, d};
-  tridiagonal(G, b, diagonal, beside, pivots, right);
+  Buffer<double> buffer(4 * G.columns);
+  const Vector diagonal{buffer.data(), d}, off_diagonal{buffer.data() + G.columns, d};
+  const Vector pivots{buffer.data() + 2 * G.columns, d}, right{buffer.data() + 3 * G.columns, d};
+  tridiagonal(G, b, diagonal, off_diagonal, pivots, right);
   double effective = 0.0;
   for (int step = 0; step < steps; ++step) {
     const double strength = strength_of(noise, spread, kept);
     pivots[0] = diagonal[0] + strength, right[0] = b[0];
     for (std::size_t i = 1; i < d; ++i) {
-      if (pivots[i - 1] == strength && beside[i - 1] * beside[i - 1] > strength * (diagonal[i] + strength))
-        beside[i - 1] = 0.0;  // rounding, as in DoubleDoubleFactor
-      const double weight = beside[i - 1] / pivots[i - 1];
-      pivots[i] = std::max(diagonal[i] + strength - weight * beside[i - 1], strength);
+      if (pivots[i - 1] == strength && off_diagonal[i - 1] * off_diagonal[i - 1] > strength * (diagonal[i] + strength))
+        off_diagonal[i - 1] = 0.0;  // rounding, as in DoubleDoubleFactor
+      const double weight = off_diagonal[i - 1] / pivots[i - 1];
+      pivots[i] = std::max(diagonal[i] + strength - weight * off_diagonal[i - 1], strength);
       right[i] = b[i] - weight * right[i - 1];
     }
     double theta = right[d - 1] / pivots[d - 1], below = diagonal[d - 1] + strength;
     if (!(below > 0.0)) below = strength;  // rounding: the diagonal of a Gram matrix is not negative
     double trace = 1.0 / pivots[d - 1], norm = theta * theta, fit = theta * b[d - 1];
     for (std::size_t i = d - 1; i-- > 0;) {
-      theta = (right[i] - beside[i] * theta) / pivots[i];
+      theta = (right[i] - off_diagonal[i] * theta) / pivots[i];
       const double entry = diagonal[i] + strength;
-      below = std::max(entry - beside[i] * beside[i] / below, strength);
+      below = std::max(entry - off_diagonal[i] * off_diagonal[i] / below, strength);
       trace += 1.0 / std::max(pivots[i] + below - entry, strength);
       norm += theta * theta;
       fit += theta * b[i];
@@ -141,39 +141,39 @@ inline Evidence evidence(Matrix G, Vector b, double squares, double n, double le
     const double last_noise = noise, last_spread = spread;
     noise = (residual + prior_count * mean_square) / (std::max(n - effective, 0.0) + prior_count);
     spread = (norm + prior_count * mean_square / length) / (effective + prior_count);
-    if (std::abs(noise - last_noise) <= settled * noise && std::abs(spread - last_spread) <= settled * spread) break;
+    if (std::abs(noise - last_noise) <= tolerance * noise && std::abs(spread - last_spread) <= tolerance * spread) break;
   }
   return {noise, spread, effective};
 }
 
 /// The scales after n observations, from sum x x', sum x y and sum y^2; G and b are used up.
-inline void learn_scales(Scales& known, Matrix G, Vector b, double squares, double n, double kept, bool intercept) {
-  const std::size_t d = b.size(), judged = d - intercept;
+inline void learn_scales(Scales& scales, Matrix G, Vector b, double squares, double n, double kept, bool intercept) {
+  const std::size_t d = b.size(), regressors = d - intercept;
   const double all_seen = n;
   for (std::size_t i = 0; i < d; ++i) {
-    b[i] /= unit_of(known.sizes[i]);
-    for (std::size_t k = 0; k < d; ++k) G(i, k) = G(i, k) / unit_of(known.sizes[i]) / unit_of(known.sizes[k]);
+    b[i] /= unit_of(scales.sizes[i]);
+    for (std::size_t k = 0; k < d; ++k) G(i, k) = G(i, k) / unit_of(scales.sizes[i]) / unit_of(scales.sizes[k]);
   }
   double total = 0.0;  // of the squared lengths of features
-  for (std::size_t i = 0; i < judged; ++i) total += G(i, i);
+  for (std::size_t i = 0; i < regressors; ++i) total += G(i, i);
   if (intercept) {  // relative to the means
-    squares -= b[judged] * b[judged] / n;
-    for (std::size_t i = 0; i < judged; ++i) {
-      for (std::size_t k = 0; k < judged; ++k) G(i, k) -= G(i, judged) * G(k, judged) / n;
+    squares -= b[regressors] * b[regressors] / n;
+    for (std::size_t i = 0; i < regressors; ++i) {
+      for (std::size_t k = 0; k < regressors; ++k) G(i, k) -= G(i, regressors) * G(k, regressors) / n;
       G(i, i) = std::max(G(i, i), 0.0);
-      b[i] -= G(i, judged) * b[judged] / n;
+      b[i] -= G(i, regressors) * b[regressors] / n;
     }
     n -= 1.0;
   }
   if (!(squares > 0.0 && n > 0.0)) return;
   const double begin = squares / n;
-  const bool first = known.noise == 0.0;
-  const auto found = evidence(G, b.first(judged), squares, n, total / all_seen, first ? begin : known.noise,
-                              first ? begin : known.spread, kept);
-  known.noise = found.noise;
-  known.effective = found.effective;
-  known.spread = total > 0.0 ? std::max(found.spread, squares / total * (all_seen / n)) : found.spread;
-  known.strength = strength_of(known.noise, known.spread, kept);
+  const bool first = scales.noise == 0.0;
+  const auto found = evidence(G, b.first(regressors), squares, n, total / all_seen, first ? begin : scales.noise,
+                              first ? begin : scales.spread, kept);
+  scales.noise = found.noise;
+  scales.effective = found.effective;
+  scales.spread = total > 0.0 ? std::max(found.spread, squares / total * (all_seen / n)) : found.spread;
+  scales.strength = strength_of(scales.noise, scales.spread, kept);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

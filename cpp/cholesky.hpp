@@ -51,7 +51,7 @@ inline bool invert(ConstMatrix matrix, Matrix inverse) {
 }
 
 /// Replace a positive semidefinite matrix by the upper triangular R with R'R = matrix; a zero pivot gives a zero row.
-inline void take_root(Matrix matrix) {
+inline void cholesky_semidefinite(Matrix matrix) {
   constexpr double negligible = 1e-10;  // a pivot this small relative to its diagonal entry is rounding
   const std::size_t d = matrix.rows;
   for (std::size_t k = 0; k < d; ++k) {

@@ -10,8 +10,8 @@ namespace ensample::ENSAMPLE_LEVEL {
 
 /// argmax_k x_k'theta, the lowest index on ties.
 inline std::size_t greedy_arm(ConstVector theta, ConstMatrix by_coordinate) {
-  Buffer<double> room(by_coordinate.columns, Fill::none);
-  const Vector scores{room.data(), by_coordinate.columns};
+  Buffer<double> buffer(by_coordinate.columns, Fill::none);
+  const Vector scores{buffer.data(), by_coordinate.columns};
   sum_rows(scores, by_coordinate, theta);
   return argmax(scores);
 }

@@ -28,7 +28,7 @@ class GapsAndGains {
  public:
   GapsAndGains(std::size_t arms, std::size_t members)
       : votes(members),
-        promises(members, Fill::none),
+        best_scores(members, Fill::none),
         counts(arms),
         sums(arms, Fill::none),
         values(3 * arms, Fill::none),
@@ -38,7 +38,7 @@ class GapsAndGains {
 
   void compute(ConstMatrix scores) {
     const std::size_t arms = scores.rows, m = scores.columns;
-    const double promised = vote(scores), members = static_cast<double>(m);
+    const double best_total = vote(scores), members = static_cast<double>(m);
     for (std::size_t k = 0; k < arms; ++k) {
       for (auto& sum : sums) sum = 0.0;  // of x_k'theta^j over the members that vote for each arm
       const double* row = &scores(k, 0);
@@ -46,19 +46,19 @@ class GapsAndGains {
       double total = 0.0;
       for (const double sum : sums) total += sum;
       means[k] = total / members;
-      gaps[k] = std::max(0.0, promised / members - means[k]);
+      gaps[k] = std::max(0.0, best_total / members - means[k]);
       gains[k] = 0.0;
       for (std::size_t best = 0; best < arms; ++best)
         if (counts[best] > 0.0) {
-          const double surprise = sums[best] / counts[best] - means[k];
-          gains[k] += counts[best] / members * surprise * surprise;
+          const double difference = sums[best] / counts[best] - means[k];
+          gains[k] += counts[best] / members * difference * difference;
         }
     }
   }
 
  private:
   Buffer<std::size_t> votes;
-  Buffer<double> promises, counts, sums, values;
+  Buffer<double> best_scores, counts, sums, values;
 
  public:
   const Vector gaps, gains, means;
@@ -68,21 +68,21 @@ class GapsAndGains {
   double vote(ConstMatrix scores) {
     for (auto& v : votes) v = 0;
     for (auto& count : counts) count = 0.0;
-    for (std::size_t j = 0; j < promises.size(); ++j) promises[j] = scores(0, j);
+    for (std::size_t j = 0; j < best_scores.size(); ++j) best_scores[j] = scores(0, j);
     for (std::size_t k = 1; k < scores.rows; ++k) {
       const double* row = &scores(k, 0);
-      for (std::size_t j = 0; j < promises.size(); ++j) {
-        const bool more = row[j] > promises[j];
-        promises[j] = more ? row[j] : promises[j];
+      for (std::size_t j = 0; j < best_scores.size(); ++j) {
+        const bool more = row[j] > best_scores[j];
+        best_scores[j] = more ? row[j] : best_scores[j];
         votes[j] = more ? k : votes[j];
       }
     }
-    double promised = 0.0;
-    for (std::size_t j = 0; j < promises.size(); ++j) {
+    double best_total = 0.0;
+    for (std::size_t j = 0; j < best_scores.size(); ++j) {
       counts[votes[j]] += 1.0;
-      promised += promises[j];
+      best_total += best_scores[j];
     }
-    return promised;
+    return best_total;
   }
 };
 

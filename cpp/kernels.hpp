@@ -149,7 +149,7 @@ struct NetworkKernels {
   void (*gradient)(const NetworkShape&, ConstVector weights, ConstMatrix rows, ConstMatrix slopes, Vector gradient);
   bool (*learn)(const NetworkShape&, const NetworkTraining&, const NetworkAnchor&, const NetworkState&, const NetworkMemory&,
                 const NewObservation&, double* workspace);
-  std::size_t (*workspace_size)(const NetworkShape&, std::size_t planes, std::size_t batch);
+  std::size_t (*workspace_size)(const NetworkShape&, std::size_t weight_rows, std::size_t batch);
   void (*scale_rows)(ConstMatrix rows, ConstVector sizes, Matrix seen);
   void (*learn_sizes)(Vector sizes, Vector squares, Vector seen, ConstVector x, std::int64_t count);
 };

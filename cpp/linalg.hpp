@@ -25,12 +25,12 @@ void weigh_rows(Vector total, ConstMatrix rows, ConstVector weights) {
 
 inline void sum_rows(Vector total, ConstMatrix rows, ConstVector weights) { weigh_rows<false>(total, rows, weights); }
 
-/// total += sum_i weights[i] rows[which[i]].
-inline void add_some_rows(Vector total, ConstMatrix rows, ConstInts which, const double* weights) {
+/// total += sum_i weights[i] rows[indices[i]].
+inline void add_some_rows(Vector total, ConstMatrix rows, ConstInts indices, const double* weights) {
   for_each_column_tile<16>(total.size(), [&]<int N>(std::size_t start) __attribute__((always_inline)) {
     auto tile = SimdVector<N>::load(&total[start]);
-    for (std::size_t i = 0; i < which.size(); ++i)
-      tile += weights[i] * SimdVector<N>::load(rows.data + which[i] * rows.columns + start);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      tile += weights[i] * SimdVector<N>::load(rows.data + indices[i] * rows.columns + start);
     tile.store(&total[start]);
   });
 }

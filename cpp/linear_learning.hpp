@@ -12,7 +12,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 /// Ridge regression alone.
 inline void learn_ridge(Matrix state, const Observation& observed, const ScaleLearning& learning) {
   RidgeState ridge(state);
-  as_learned(ridge, observed, [&](ConstVector x, double y) { settle(ridge, learning, !observe(ridge, x, y)); });
+  as_learned(ridge, observed, [&](ConstVector x, double y) { finish_update(ridge, learning, !observe(ridge, x, y)); });
 }
 
 /// Update R with R'R = sum x x'; where the past fades it does in R too.
@@ -36,7 +36,7 @@ inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix 
     if (ridge.fades()) fade_members(ridge, sums, fresh);
     const bool is_fresh = observe(ridge, x, y);
     perturb(ridge, sums, x, z);
-    settle(ridge, learning, !is_fresh);
+    finish_update(ridge, learning, !is_fresh);
   });
 }
 
@@ -46,7 +46,7 @@ inline void learn_history(Matrix state, Matrix root, Ints pulls, std::int64_t ar
   RidgeState ridge(state);
   add_to_root(ridge, root, observed.x);
   if (arm >= 0) ++pulls[static_cast<std::size_t>(arm)];
-  settle(ridge, learning, !observe(ridge, observed.x, observed.y));
+  finish_update(ridge, learning, !observe(ridge, observed.x, observed.y));
 }
 
 /// Keep a root R of sum f f', with f = `rooted` or, if that is empty, what is learned of x.
@@ -78,7 +78,7 @@ inline void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages
     if (ridge.fades()) fade_roots(roots, ridge.rate);
     const bool is_fresh = observe(ridge, x, y);
     add_to_roots(roots, ageing_rate, x, ridge.seen, ridge.rate);
-    settle(ridge, learning, !is_fresh);
+    finish_update(ridge, learning, !is_fresh);
   });
 }
 

@@ -34,7 +34,7 @@ inline double link_slope(Link link, double u) {
 /// A'(u) - y, A''(u) and A'''(u). The first of clicks is (1 - y) A'(u) - y A'(-u), which keeps its digits where the mean is
 /// nearly y.
 struct LinkValues {
-  double surplus, slope, bend;
+  double error, slope, third;
 };
 
 inline LinkValues link_at(Link link, double u, double y) {

@@ -86,9 +86,9 @@ inline LogParts log_parts(double x) {
   const double z_high = leading_half(z), a = z_high * c.value - 1.0, b = (z - z_high) * c.value;  // exact
   const double r = a + b, r_low = (a - r) + b, square = r * r;                                  // z c - 1, |r| <= 2^-7
   const double third = 1.0 / 3 + r * (-1.0 / 4), fifth = 1.0 / 5 + r * (-1.0 / 6), seventh = 1.0 / 7 + r * (-1.0 / 8);
-  const double bend = square * (-0.5 + r * (third + square * (fifth + square * seventh)));
+  const double remainder = square * (-0.5 + r * (third + square * (fifth + square * seventh)));
   const double known = k * log2_high + c.log_high, high = known + r;  // the first sum is exact
-  return {high, ((known - high) + r) + (((r_low + c.log_low) + k * log2_low) + bend)};
+  return {high, ((known - high) + r) + (((r_low + c.log_low) + k * log2_low) + remainder)};
 }
 
 /// log x, or NaN or an infinity where it is that; of a subnormal x it is that of 2^54 x, less `log_of_shift`.

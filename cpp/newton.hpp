@@ -93,7 +93,7 @@ inline bool minimise(Link link, const Loss& loss, double tolerance, Vector theta
     for (std::size_t k = 0; k < n; ++k) {
       predictors[k] = dot(loss.rows[k], theta);
       const auto at = link_at(link, predictors[k], 0.0);
-      means[k] = at.surplus, slopes[k] = at.slope;
+      means[k] = at.error, slopes[k] = at.slope;
     }
     const double length = newton_step(loss, theta, means, slopes, step);
     if (!(length < infinity)) return false;

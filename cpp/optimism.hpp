@@ -18,10 +18,10 @@ inline void square_widths(ConstMatrix inverse, ConstMatrix by_coordinate, Vector
   for_each_column_tile<32>(widths.size(), [&]<int N>(std::size_t start) {
     auto total = SimdVector<N>::of(0.0);
     for (std::size_t i = 0; i < inverse.rows; ++i) {
-      auto image = SimdVector<N>::of(0.0);
+      auto product = SimdVector<N>::of(0.0);
       for (std::size_t j = 0; j < inverse.columns; ++j)
-        image += inverse(i, j) * SimdVector<N>::load(&by_coordinate(j, start));
-      total += SimdVector<N>::load(&by_coordinate(i, start)) * image;
+        product += inverse(i, j) * SimdVector<N>::load(&by_coordinate(j, start));
+      total += SimdVector<N>::load(&by_coordinate(i, start)) * product;
     }
     total.store(&widths[start]);
   });
@@ -31,7 +31,7 @@ inline void square_widths(ConstMatrix inverse, ConstMatrix by_coordinate, Vector
 inline double width_of(double square) { return std::sqrt(std::max(square, 0.0)); }
 
 /// argmax_k scores[k] + beta sqrt(w_k); changes `scores`.
-inline std::size_t most_promising(Vector scores, ConstVector widths, double beta) {
+inline std::size_t optimistic_argmax(Vector scores, ConstVector widths, double beta) {
   for (std::size_t k = 0; k < scores.size(); ++k) scores[k] += beta * width_of(widths[k]);
   return argmax(scores);
 }
@@ -58,38 +58,38 @@ inline double allowed_width(std::size_t stage) { return std::ldexp(1.0, -static_
 inline StagedChoice choose_staged(const Stages& stages, ConstMatrix by_coordinate) {
   const std::size_t arms = by_coordinate.columns, none = arms;
   Buffer<char> dropped(arms);
-  Buffer<double> room(2 * arms, Fill::none);
-  const Vector widths{room.data(), arms}, promises{room.data() + arms, arms};
+  Buffer<double> buffer(2 * arms, Fill::none);
+  const Vector widths{buffer.data(), arms}, upper_bounds{buffer.data() + arms, arms};
   std::size_t best = none;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     square_widths(stages.inverses[s], by_coordinate, widths);
-    sum_rows(promises, by_coordinate, stages.means[s]);
+    sum_rows(upper_bounds, by_coordinate, stages.means[s]);
     std::size_t widest = none;
     best = none;
     for (std::size_t k = 0; k < arms; ++k) {
       if (dropped[k]) continue;
       widths[k] = stages.radius * width_of(widths[k]);
-      promises[k] += widths[k];
-      if (best == none || promises[k] > promises[best]) best = k;
+      upper_bounds[k] += widths[k];
+      if (best == none || upper_bounds[k] > upper_bounds[best]) best = k;
       if (widest == none || widths[k] > widths[widest]) widest = k;
     }
     if (best == none) return {0, s, false};  // only where estimates are NaN
     const double allowed = allowed_width(s);
     if (widths[widest] <= stages.floor) return {best, s, false};
     if (widths[widest] > allowed) return {widest, s, true};
-    const double least = promises[best] - 2.0 * allowed;
-    for (std::size_t k = 0; k < arms; ++k) dropped[k] = dropped[k] || !(promises[k] >= least);
+    const double least = upper_bounds[best] - 2.0 * allowed;
+    for (std::size_t k = 0; k < arms; ++k) dropped[k] = dropped[k] || !(upper_bounds[k] >= least);
   }
   return {best, stages.count() - 1, false};
 }
 
 /// The first stage for which x is too wide; `stages.count()` if there is none.
-inline std::size_t first_unsure_stage(const Stages& stages, ConstVector x) {
+inline std::size_t first_uncertain_stage(const Stages& stages, ConstVector x) {
   Buffer<double> gain(x.size(), Fill::none);
-  const Vector image{gain.data(), x.size()};
+  const Vector product{gain.data(), x.size()};
   for (std::size_t s = 0; s < stages.count(); ++s) {
-    sum_rows(image, stages.inverses[s], x);
-    if (stages.radius * width_of(dot(image, x)) > std::max(allowed_width(s), stages.floor)) return s;
+    sum_rows(product, stages.inverses[s], x);
+    if (stages.radius * width_of(dot(product, x)) > std::max(allowed_width(s), stages.floor)) return s;
   }
   return stages.count();
 }
@@ -97,7 +97,7 @@ inline std::size_t first_unsure_stage(const Stages& stages, ConstVector x) {
 /// The stage that learns from an arm x that is played: the one for which it would be chosen now, or else the first that
 /// needs it; `stages.count()` if none does.
 inline std::size_t learning_stage(const Stages& stages, const StagedChoice& choice, std::int64_t arm, ConstVector x) {
-  if (static_cast<std::int64_t>(choice.arm) != arm) return first_unsure_stage(stages, x);
+  if (static_cast<std::int64_t>(choice.arm) != arm) return first_uncertain_stage(stages, x);
   return choice.learns ? choice.stage : stages.count();
 }
 

@@ -29,8 +29,8 @@ struct Generator {
   /// True half of the time.
   [[gnu::always_inline]] bool coin() const { return uniform() < 0.5; }
   [[gnu::always_inline]] double normal() const;
-  /// Number of heads among `tosses` of a coin.
-  [[gnu::always_inline]] std::int64_t binomial_half(std::int64_t tosses) const;
+  /// Number of heads among `trials` of a coin.
+  [[gnu::always_inline]] std::int64_t binomial_half(std::int64_t trials) const;
 };
 
 namespace {  // each instruction set has one of its own: the linker would keep any of them
@@ -155,9 +155,9 @@ inline double Generator::normal() const {
   }
 }
 
-inline std::int64_t Generator::binomial_half(std::int64_t tosses) const {
-  if (tosses <= 0) return 0;
-  return tosses <= 60 ? invert_binomial_half(*this, tosses) : reject_binomial_half(*this, tosses);
+inline std::int64_t Generator::binomial_half(std::int64_t trials) const {
+  if (trials <= 0) return 0;
+  return trials <= 60 ? invert_binomial_half(*this, trials) : reject_binomial_half(*this, trials);
 }
 
 }  // namespace ensample

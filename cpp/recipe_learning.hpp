@@ -16,7 +16,7 @@ inline void learn_optimist(Matrix state, double& largest, const Observation& obs
   as_learned(ridge, observed, [&](ConstVector x, double y) {
     observe_and_recompute(ridge, x, y);
     largest = std::max(largest, std::sqrt(dot(ridge.estimate.mean, ridge.estimate.mean)));
-    settle(ridge, learning, false);
+    finish_update(ridge, learning, false);
   });
 }
 

@@ -101,13 +101,13 @@ inline bool observe_fading(RidgeState& ridge, ConstVector x, double y) {
 [[nodiscard]] inline bool observe(RidgeState& ridge, ConstVector x, double y) {
   constexpr std::size_t interval = 256;  // observations between two recomputations, or d if that is more: O(d^3) once in d
   if (ridge.fades()) return observe_fading(ridge, x, y);
-  const bool was_stiff = condition_bound(ridge) > live_limits.max_condition;
+  const bool was_ill_conditioned = condition_bound(ridge) > live_limits.max_condition;
   add_observation(ridge, x, y);
   const double leverage = set_gain(ridge.estimate, x);
   if (!(leverage >= 0.0 && leverage <= live_limits.max_leverage)) return false;  // NaN too
   rank_one_update(ridge.estimate, x, y, leverage);
   ridge.information += log1p(leverage);
-  if (was_stiff || std::fmod(ridge.seen, static_cast<double>(std::max(interval, x.size()))) == 0.0) return false;
+  if (was_ill_conditioned || std::fmod(ridge.seen, static_cast<double>(std::max(interval, x.size()))) == 0.0) return false;
   return condition_bound(ridge) <= live_limits.max_condition;
 }
 
@@ -140,7 +140,7 @@ inline void replace_prior(double& high, double& low, double old_prior, double ne
 }
 
 /// Learn the scales from what a ridge regression has seen, and give it the prior that follows. Then it is stale.
-inline void calibrate(RidgeState& ridge, Scales& known, const ScaleLearning& learning) {
+inline void calibrate(RidgeState& ridge, Scales& scales, const ScaleLearning& learning) {
   const std::size_t d = ridge.dim();
   const double count = effective_count(ridge.seen, ridge.rate);
   Buffer<double> buffer(d * d + d, Fill::none);
@@ -152,35 +152,35 @@ inline void calibrate(RidgeState& ridge, Scales& known, const ScaleLearning& lea
     G(i, i) = (ridge.sums.gram(i, i) - ridge.prior[i]) + ridge.sums.gram_low(i, i);
     if (learning.sizes_given) continue;
     // Units are not forgotten: where the past fades they are those of all that was seen.
-    known.sizes[i] = ridge.fades() ? std::sqrt(ridge.lengths[i] / ridge.seen) : std::sqrt(std::max(G(i, i), 0.0) / count);
+    scales.sizes[i] = ridge.fades() ? std::sqrt(ridge.lengths[i] / ridge.seen) : std::sqrt(std::max(G(i, i), 0.0) / count);
   }
-  learn_scales(known, G, b, ridge.squares, count, learning.strength, learning.intercept);
-  known.calibrated_at = ridge.seen;
+  learn_scales(scales, G, b, ridge.squares, count, learning.strength, learning.intercept);
+  scales.calibrated_at = ridge.seen;
   for (std::size_t i = 0; i < d; ++i) {
-    const double prior = prior_of(known, i, learning.intercept);
+    const double prior = prior_of(scales, i, learning.intercept);
     replace_prior(ridge.sums.gram(i, i), ridge.sums.gram_low(i, i), ridge.prior[i], prior);
     ridge.prior[i] = prior;
   }
 }
 
 /// Return true if a feature without a size has been seen.
-inline bool has_new_feature(const RidgeState& ridge, const Scales& known) {
+inline bool has_new_feature(const RidgeState& ridge, const Scales& scales) {
   for (std::size_t i = 0; i < ridge.dim(); ++i)
-    if (known.sizes[i] == 0.0 && ridge.sums.gram(i, i) != ridge.prior[i]) return true;
+    if (scales.sizes[i] == 0.0 && ridge.sums.gram(i, i) != ridge.prior[i]) return true;
   return false;
 }
 
-inline bool is_calibration_due(const RidgeState& ridge, const Scales& known, const ScaleLearning& learning) {
-  if (ridge.seen > known.calibrated_at && ridge.seen >= next_calibration(known.calibrated_at, ridge.rate)) return true;
-  return !learning.sizes_given && has_new_feature(ridge, known);
+inline bool is_calibration_due(const RidgeState& ridge, const Scales& scales, const ScaleLearning& learning) {
+  if (ridge.seen > scales.calibrated_at && ridge.seen >= next_calibration(scales.calibrated_at, ridge.rate)) return true;
+  return !learning.sizes_given && has_new_feature(ridge, scales);
 }
 
 /// Do what is due after an observation. Doing it twice changes nothing.
-inline void settle(RidgeState& ridge, const ScaleLearning& learning, bool is_stale) {
+inline void finish_update(RidgeState& ridge, const ScaleLearning& learning, bool is_stale) {
   if (learning.scales.data != nullptr) {
-    Scales known(learning.scales);
-    if (is_calibration_due(ridge, known, learning)) {
-      calibrate(ridge, known, learning);
+    Scales scales(learning.scales);
+    if (is_calibration_due(ridge, scales, learning)) {
+      calibrate(ridge, scales, learning);
       is_stale = true;
     }
   }

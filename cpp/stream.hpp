@@ -28,15 +28,15 @@ inline double implicit_step(Link link, double u, double q, double y) {
   constexpr int max_steps = 100;
   constexpr double tolerance = 3e-6;  // |A'''| <= A'' of clicks makes the error less than the cube of the last step
   auto at = link_at(link, u, y);
-  const double end = u - q * at.surplus;
-  double v = u, excess = q * at.surplus, low = std::min(u, end), high = std::max(u, end);
+  const double end = u - q * at.error;
+  double v = u, excess = q * at.error, low = std::min(u, end), high = std::max(u, end);
   for (int step = 0; step < max_steps; ++step) {
     const double rise = 1.0 + q * at.slope;
-    const double next = v - excess * rise / (rise * rise - 0.5 * excess * q * at.bend);
+    const double next = v - excess * rise / (rise * rise - 0.5 * excess * q * at.third);
     if (std::abs(next - v) <= tolerance) return next;
     v = low < next && next < high ? next : 0.5 * (low + high);
     at = link_at(link, v, y);
-    excess = v - u + q * at.surplus;
+    excess = v - u + q * at.error;
     (excess > 0.0 ? high : low) = v;
   }
   return v;
@@ -71,7 +71,7 @@ inline Response respond(const RidgeState& ridge, Link link, ConstVector x, doubl
   const double v = implicit_step(link, u, q, y);
   const auto at = link_at(link, v, y);
   const double root = std::sqrt(std::max(at.slope, min_weight));
-  return {root, root * v - at.surplus / root};
+  return {root, root * v - at.error / root};
 }
 
 /// Call learn(sqrt(w) x, r) with what ridge regression learns of an observation of a generalised linear model.

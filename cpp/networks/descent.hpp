@@ -12,16 +12,16 @@ inline constexpr double largest_gradient = 1e150;  // beyond it squares may not 
 inline constexpr double largest_single = 1e36;     // a square beyond it may be no number in single precision
 
 /// How strongly weights are pulled to where they began, by runs of equal strengths.
-struct Pull {
+struct Regularizer {
   ConstInts ends;  // the last being n
   ConstVector strengths;               // where lam / n is 1
 };
 
 /// How far step `number` of Adam goes. Both moments begin at 0; 1 - 0.9^number and 1 - 0.999^number make up for it.
-struct Stride {
+struct AdamStep {
   double rate, first, tiny;
 
-  Stride(double rate, std::int64_t number) : rate(rate) {
+  AdamStep(double rate, std::int64_t number) : rate(rate) {
     const double root = std::sqrt(1.0 - power(0.999, number));
     first = rate * root / (1.0 - power(0.9, number));
     tiny = 1e-8 * root;  // keeps the quotient finite where a weight has no gradient
@@ -77,14 +77,14 @@ struct WeightRun {
 /// while the minibatch that it follows is a sample. Where v is too large for single precision they are doubles too.
 ///
 /// Reference: D. P. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015.
-inline void adam(const WeightRun& run, double strength, const Stride& stride) {
+inline void adam(const WeightRun& run, double strength, const AdamStep& adam_step) {
   const auto step = [&]<int N>(std::size_t i) {
     using Simd = SimdVector<N>;
     const auto w = Simd::load(run.w + i);
     const auto g = Simd::load(run.gradient + i) + strength * (w - Simd::load(run.anchor + i));
     const auto m = 0.1 * g + 0.9 * Simd::load(run.m + i), v = 0.001 * (g * g) + 0.999 * Simd::load(run.v + i);
     m.store(run.m + i), v.store(run.v + i);
-    (w - stride.first * over_root(m, v, stride.tiny)).store(run.w + i);
+    (w - adam_step.first * over_root(m, v, adam_step.tiny)).store(run.w + i);
     return v;
   };
   const std::size_t whole = run.size - run.size % 8;
@@ -94,25 +94,25 @@ inline void adam(const WeightRun& run, double strength, const Stride& stride) {
   for (int i = 0; i < 8; ++i) large |= is_large(top[i]);
   for (std::size_t i = whole; i < run.size; ++i) large |= is_large(step.template operator()<1>(i).v);
   for (std::size_t i = 0; large && i < run.size; ++i)
-    if (is_large(run.v[i])) run.w[i] -= stride.first * (run.m[i] / (std::sqrt(run.v[i]) + stride.tiny));
+    if (is_large(run.v[i])) run.w[i] -= adam_step.first * (run.m[i] / (std::sqrt(run.v[i]) + adam_step.tiny));
 }
 
 /// One step of all weights [3, n] with the moments of Adam, or [1, n] of gradient descent; `by` multiplies the pull's strengths.
 /// Where the gradient [n] is not finite, false, and no step.
-inline bool descend(Matrix weights, ConstVector gradient, ConstVector anchor, const Pull& pull, double by, const Stride& stride) {
-  std::size_t wild = 0;
-  for (const double entry : gradient) wild += !(std::abs(entry) < largest_gradient);
-  if (wild > 0) return false;
+inline bool descend(Matrix weights, ConstVector gradient, ConstVector anchor, const Regularizer& regularizer, double by, const AdamStep& adam_step) {
+  std::size_t invalid = 0;
+  for (const double entry : gradient) invalid += !(std::abs(entry) < largest_gradient);
+  if (invalid > 0) return false;
   std::size_t begin = 0;
-  for (std::size_t run = 0; run < pull.ends.size(); ++run) {
-    const auto end = static_cast<std::size_t>(pull.ends[run]);
-    const double strength = by * pull.strengths[run];
+  for (std::size_t run = 0; run < regularizer.ends.size(); ++run) {
+    const auto end = static_cast<std::size_t>(regularizer.ends[run]);
+    const double strength = by * regularizer.strengths[run];
     double* w = weights.data + begin;
     if (weights.rows == 3)
-      adam({w, w + weights.columns, w + 2 * weights.columns, &gradient[begin], &anchor[begin], end - begin}, strength, stride);
+      adam({w, w + weights.columns, w + 2 * weights.columns, &gradient[begin], &anchor[begin], end - begin}, strength, adam_step);
     else
       for (std::size_t i = begin; i < end; ++i)
-        weights.data[i] -= stride.rate * (gradient[i] + strength * (weights.data[i] - anchor[i]));
+        weights.data[i] -= adam_step.rate * (gradient[i] + strength * (weights.data[i] - anchor[i]));
     begin = end;
   }
   return true;

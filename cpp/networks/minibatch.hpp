@@ -15,13 +15,13 @@ struct Minibatch {
   Matrix seen;                           // [1 + B, d]: the different rows come first
   Vector keys;                           // [1 + B]
   Vector rewards;                        // [B]
-  Ints which;         // [1 + B], the row of each observation, that of the newest first
+  Ints indices;         // [1 + B], the row of each observation, that of the newest first
   std::size_t rows = 0;                  // how many differ
 
   static std::size_t size(std::size_t batch, std::size_t dim) { return (1 + batch) * (dim + 3) + 32; }
   Minibatch(Workspace& space, std::size_t batch, std::size_t dim)
       : seen(space.take(1 + batch, dim)), keys(space.take(1 + batch)), rewards(space.take(batch)),
-        which(reinterpret_cast<std::int64_t*>(space.take(1 + batch).data()), 1 + batch) {}
+        indices(reinterpret_cast<std::int64_t*>(space.take(1 + batch).data()), 1 + batch) {}
 };
 
 inline bool equal(ConstVector one, ConstVector other) {
@@ -38,7 +38,7 @@ inline void merge_row(Minibatch& batch, std::size_t b) {
   std::size_t g = 0;
   while (g < batch.rows && !(batch.keys[g] == key && equal(batch.seen[g], row))) ++g;
   if (g == batch.rows) batch.keys[batch.rows++] = key;
-  batch.which[b] = static_cast<std::int64_t>(g);
+  batch.indices[b] = static_cast<std::int64_t>(g);
 }
 
 /// Fetch observations from memory, the newest taken to be in its place. Before them comes the newest itself, in the units that
@@ -82,7 +82,7 @@ inline void add_slopes(Matrix slopes, const NetworkTraining& training, const Net
   const double share = 1.0 / static_cast<double>(batch.places.size()), spread = units.spread(count);
   const double noise = training.learns_scale ? training.scale * units.sigma(count) : training.scale;
   for (std::size_t b = 0; b < batch.places.size(); ++b) {
-    const std::int64_t place = batch.places[b], row = batch.which[1 + b];
+    const std::int64_t place = batch.places[b], row = batch.indices[1 + b];
     const auto prior_outputs = memory.prior_outputs[place], z = memory.perturbations[place];
     const double y = batch.rewards[b];
     double total = 0.0;

@@ -88,20 +88,20 @@ inline void outputs_of(const NetworkShape& shape, ConstVector weights, std::size
 }
 
 /// What the way back writes to besides the gradient.
-struct BackwardRoom {
+struct BackwardBuffers {
   double *errors, *others;  // of one layer each, [B, widest]
-  double *turned, *product;
+  double *transposed, *product;
 
   static std::size_t size(const NetworkShape& shape, std::size_t rows) {
     const std::size_t widest = shape.widest(), most = std::max(widest, shape.dim());
-    return 2 * (rows * widest + 8) + widest * std::max(rows, widest) + 8 + std::max(widest * most, rows * least_packed) + 8;
+    return 2 * (rows * widest + 8) + widest * std::max(rows, widest) + 8 + std::max(widest * most, rows * min_packed_rows) + 8;
   }
-  BackwardRoom(Workspace& space, const NetworkShape& shape, std::size_t rows) {
+  BackwardBuffers(Workspace& space, const NetworkShape& shape, std::size_t rows) {
     const std::size_t widest = shape.widest(), most = std::max(widest, shape.dim());
     errors = space.take(rows * widest).data();
     others = space.take(rows * widest).data();
-    turned = space.take(widest * std::max(rows, widest)).data();
-    product = space.take(std::max(widest * most, rows * least_packed)).data();
+    transposed = space.take(widest * std::max(rows, widest)).data();
+    product = space.take(std::max(widest * most, rows * min_packed_rows)).data();
   }
 };
 
@@ -120,14 +120,14 @@ inline void begin_errors(Matrix errors, ConstVector slopes, ConstVector by, Cons
 }
 
 /// Errors before one layer more: errors W', times the slopes of the activation.
-inline void send_errors(Matrix further, ConstMatrix errors, ConstMatrix weights, ConstMatrix units, double* room,
+inline void send_errors(Matrix next_errors, ConstMatrix errors, ConstMatrix weights, ConstMatrix units, double* buffer,
                         Activation activation) {
-  const Matrix by{room, weights.columns, weights.rows};
+  const Matrix by{buffer, weights.columns, weights.rows};
   transpose(by, weights);
   if (activation == Activation::tanh)
-    multiply(further, errors, by, nullptr, TanhError{units.data});
+    multiply(next_errors, errors, by, nullptr, TanhError{units.data});
   else
-    multiply(further, errors, by, nullptr, RectifyError{units.data, slope_below(activation)});
+    multiply(next_errors, errors, by, nullptr, RectifyError{units.data, slope_below(activation)});
 }
 
 inline void sum_all_rows(Vector total, ConstMatrix rows) {
@@ -139,13 +139,13 @@ inline void sum_all_rows(Vector total, ConstMatrix rows) {
 }
 
 /// rows' errors, the gradient of the first matrix. Errors have zeros that can be left out; it takes two matrices more.
-inline void gradient_of_features(Matrix gradient, ConstMatrix rows, ConstMatrix errors, const BackwardRoom& room) {
-  if (rows.columns < least_packed) {
-    const Matrix by_feature{room.product, rows.columns, rows.rows};
+inline void gradient_of_features(Matrix gradient, ConstMatrix rows, ConstMatrix errors, const BackwardBuffers& buffers) {
+  if (rows.columns < min_packed_rows) {
+    const Matrix by_feature{buffers.product, rows.columns, rows.rows};
     transpose(by_feature, rows);
     return multiply(gradient, by_feature, errors);
   }
-  const Matrix by_unit{room.turned, errors.columns, errors.rows}, product{room.product, errors.columns, rows.columns};
+  const Matrix by_unit{buffers.transposed, errors.columns, errors.rows}, product{buffers.product, errors.columns, rows.columns};
   transpose(by_unit, errors);
   multiply(product, by_unit, rows);
   transpose(gradient, product);
@@ -153,7 +153,7 @@ inline void gradient_of_features(Matrix gradient, ConstMatrix rows, ConstMatrix 
 
 /// One member's gradient of a loss whose derivatives by the outputs are `slopes` [B], from the units that `forward` left.
 inline void backward(const NetworkShape& shape, ConstVector weights, std::size_t member, ConstMatrix rows, double* units,
-                     ConstVector slopes, const BackwardRoom& room, Vector gradient) {
+                     ConstVector slopes, const BackwardBuffers& buffers, Vector gradient) {
   const std::size_t last = shape.layers() - 1, batch = rows.rows;
   Matrix given = units_of(shape, units, last, batch);
   const std::size_t width = given.columns;
@@ -162,22 +162,22 @@ inline void backward(const NetworkShape& shape, ConstVector weights, std::size_t
   for (const double slope : slopes) total += slope;
   shape.bias(gradient, last, member)[0] = total;
   sum_rows({shape.matrix(gradient, last, member).data, width}, given, slopes);
-  Matrix errors{room.errors, batch, width};
-  double* spare = room.others;
+  Matrix errors{buffers.errors, batch, width};
+  double* spare = buffers.others;
   begin_errors(errors, slopes, by, given, shape.activation);
   for (std::size_t layer = last - 1; layer > 0; --layer) {
     given = units_of(shape, units, layer, batch);
     sum_all_rows(shape.bias(gradient, layer, member), errors);
-    const Matrix by_unit{room.turned, given.columns, batch};
+    const Matrix by_unit{buffers.transposed, given.columns, batch};
     transpose(by_unit, given);
     multiply(shape.matrix(gradient, layer, member), by_unit, errors);
-    const Matrix further{spare, batch, given.columns};
-    send_errors(further, errors, shape.matrix(weights, layer, member), given, room.turned, shape.activation);
+    const Matrix next_errors{spare, batch, given.columns};
+    send_errors(next_errors, errors, shape.matrix(weights, layer, member), given, buffers.transposed, shape.activation);
     spare = errors.data;
-    errors = further;
+    errors = next_errors;
   }
   sum_all_rows(shape.bias(gradient, 0, member), errors);
-  gradient_of_features(shape.matrix(gradient, 0, member), rows, errors, room);
+  gradient_of_features(shape.matrix(gradient, 0, member), rows, errors, buffers);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -11,16 +11,16 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-inline constexpr std::size_t lane = 8;          // columns in a chunk, the least that is computed together
-inline constexpr std::size_t most_inner = 64;   // rows of the right matrix that are gone through at once: bits of a word
+inline constexpr std::size_t chunk_width = 8;          // columns in a chunk, the least that is computed together
+inline constexpr std::size_t max_inner = 64;   // rows of the right matrix that are gone through at once: bits of a word
 #if defined(__AVX512F__)
-inline constexpr std::size_t most_chunks = 8;   // of a row in registers: what 32 of them hold, beside a product
+inline constexpr std::size_t max_chunks = 8;   // of a row in registers: what 32 of them hold, beside a product
 #elif defined(__AVX__)
-inline constexpr std::size_t most_chunks = 7;
+inline constexpr std::size_t max_chunks = 7;
 #else
-inline constexpr std::size_t most_chunks = 3;
+inline constexpr std::size_t max_chunks = 3;
 #endif
-inline constexpr std::size_t least_packed = 16;  // rows of a product: with fewer, packing takes longer than it saves
+inline constexpr std::size_t min_packed_rows = 16;  // rows of a product: with fewer, packing takes longer than it saves
 
 /// Bit mask of the numbers that are not 0, of at most 64.
 inline std::uint64_t nonzero_bits(const double* values, std::size_t count) {
@@ -48,8 +48,8 @@ inline std::uint64_t nonzero_bits(const double* values, std::size_t count) {
 /// hold is computed twice.
 template <int Chunks>
 struct Tile {
-  SimdVector<static_cast<int>(lane) * (Chunks - 1)> body;
-  SimdVector<lane> last;
+  SimdVector<static_cast<int>(chunk_width) * (Chunks - 1)> body;
+  SimdVector<chunk_width> last;
 
   static Tile load(const double* from, std::size_t last) { return {decltype(body)::load(from), decltype(Tile::last)::load(from + last)}; }
   static Tile of(double value) { return {decltype(body)::of(value), decltype(last)::of(value)}; }
@@ -79,9 +79,9 @@ struct SingleTile {
 };
 
 template <>
-struct Tile<1> : SingleTile<lane> {
-  static Tile load(const double* from, std::size_t) { return {SingleTile<lane>::load(from, 0)}; }
-  static Tile of(double value) { return {SingleTile<lane>::of(value)}; }
+struct Tile<1> : SingleTile<chunk_width> {
+  static Tile load(const double* from, std::size_t) { return {SingleTile<chunk_width>::load(from, 0)}; }
+  static Tile of(double value) { return {SingleTile<chunk_width>::of(value)}; }
 };
 
 /// What a sum becomes: itself. Others of these functions take a sum and the place of its first element in the product.
@@ -122,15 +122,15 @@ void multiply_part(Matrix out, ConstMatrix left, Panel right, const double* star
 }
 
 /// Copy the columns of a part to rows of whole chunks, each of which begins with a cache line.
-inline Panel pack(double* room, ConstMatrix right, const Part& part, std::size_t chunks) {
-  const std::size_t step = chunks * lane, last = step - lane;
+inline Panel pack(double* packed, ConstMatrix right, const Part& part, std::size_t chunks) {
+  const std::size_t step = chunks * chunk_width, last = step - chunk_width;
   for (std::size_t k = 0; k < part.count; ++k) {
     const double* row = &right(part.inner + k, part.column);
-    double* packed = room + k * step;
-    for (std::size_t c = 0; c < last; c += lane) SimdVector<lane>::load(row + c).store(packed + c);
-    SimdVector<lane>::load(row + part.last).store(packed + last);
+    double* to = packed + k * step;
+    for (std::size_t c = 0; c < last; c += chunk_width) SimdVector<chunk_width>::load(row + c).store(to + c);
+    SimdVector<chunk_width>::load(row + part.last).store(to + last);
   }
-  return {room, step, last};
+  return {packed, step, last};
 }
 
 template <int Chunks, class Finish>
@@ -144,25 +144,25 @@ void multiply_chunks(std::size_t chunks, Matrix out, ConstMatrix left, Panel rig
 /// out = finish(start + left right), for `start` a row or null; `out` is neither of the others.
 template <class Finish = Keep>
 void multiply(Matrix out, ConstMatrix left, ConstMatrix right, const double* start = nullptr, const Finish& finish = {}) {
-  alignas(64) double room[most_inner * most_chunks * lane];
-  const std::size_t chunks = (out.columns + lane - 1) / lane, tiles = (chunks + most_chunks - 1) / most_chunks;
-  for (std::size_t inner = 0; inner < right.rows; inner += most_inner) {
-    const std::size_t count = std::min(most_inner, right.rows - inner);
+  alignas(64) double packed[max_inner * max_chunks * chunk_width];
+  const std::size_t chunks = (out.columns + chunk_width - 1) / chunk_width, tiles = (chunks + max_chunks - 1) / max_chunks;
+  for (std::size_t inner = 0; inner < right.rows; inner += max_inner) {
+    const std::size_t count = std::min(max_inner, right.rows - inner);
     const bool begins = inner == 0, ends = inner + count == right.rows;
     const auto direct = [&](std::size_t column, std::size_t last) {
       return Panel{&right(inner, column), right.columns, last};
     };
-    if (out.columns < lane) {
+    if (out.columns < chunk_width) {
       for (std::size_t column = 0; column < out.columns; ++column)
         multiply_part<SingleTile<1>>(out, left, direct(column, 0), start, {column, 0, inner, count, begins, ends}, finish);
       continue;
     }
     for (std::size_t tile = 0; tile < tiles; ++tile) {  // of about equal widths: none but a row of 8 has a single chunk
-      const std::size_t from = tile * chunks / tiles, to = (tile + 1) * chunks / tiles, column = from * lane;
-      const std::size_t last = (to == chunks ? out.columns : to * lane) - lane - column;
+      const std::size_t from = tile * chunks / tiles, to = (tile + 1) * chunks / tiles, column = from * chunk_width;
+      const std::size_t last = (to == chunks ? out.columns : to * chunk_width) - chunk_width - column;
       const Part part{column, last, inner, count, begins, ends};
-      const Panel panel = out.rows < least_packed ? direct(column, last) : pack(room, right, part, to - from);
-      multiply_chunks<most_chunks>(to - from, out, left, panel, start, part, finish);
+      const Panel panel = out.rows < min_packed_rows ? direct(column, last) : pack(packed, right, part, to - from);
+      multiply_chunks<max_chunks>(to - from, out, left, panel, start, part, finish);
     }
   }
 }

@@ -8,21 +8,21 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 /// Return how many numbers a round writes to.
-inline std::size_t workspace_size(const NetworkShape& shape, std::size_t planes, std::size_t batch) {
+inline std::size_t workspace_size(const NetworkShape& shape, std::size_t weight_rows, std::size_t batch) {
   const std::size_t rows = 1 + batch, m = shape.members;
-  return (planes + 1) * shape.weights() + m * (rows * shape.hidden_units() + 2 * rows + 1) + 8 * (m + 16) +
-         Minibatch::size(batch, shape.dim()) + BackwardRoom::size(shape, rows);
+  return (weight_rows + 1) * shape.weights() + m * (rows * shape.hidden_units() + 2 * rows + 1) + 8 * (m + 16) +
+         Minibatch::size(batch, shape.dim()) + BackwardBuffers::size(shape, rows);
 }
 
 /// Return the gradient [n] of a loss whose derivatives by the outputs of `rows` are `slopes` [m, B].
 inline void gradient_of(const NetworkShape& shape, ConstVector weights, ConstMatrix rows, ConstMatrix slopes, Vector gradient) {
-  Buffer<double> memory(rows.rows * shape.hidden_units() + rows.rows + BackwardRoom::size(shape, rows.rows) + 16, Fill::none);
+  Buffer<double> memory(rows.rows * shape.hidden_units() + rows.rows + BackwardBuffers::size(shape, rows.rows) + 16, Fill::none);
   Workspace space{memory.data()};
   double *units = space.take(rows.rows * shape.hidden_units()).data(), *outputs = space.take(rows.rows).data();
-  const BackwardRoom room(space, shape, rows.rows);
+  const BackwardBuffers buffers(space, shape, rows.rows);
   for (std::size_t j = 0; j < shape.members; ++j) {
     forward(shape, weights, j, rows, units, outputs);
-    backward(shape, weights, j, rows, units, slopes[j], room, gradient);
+    backward(shape, weights, j, rows, units, slopes[j], buffers, gradient);
   }
 }
 
@@ -49,7 +49,7 @@ inline void commit(const NetworkState& state, const NetworkMemory& memory, const
 }
 
 /// lam / n, what multiplies the strengths of the pull.
-inline double pull_of(const NetworkTraining& training, const RewardUnits& units, std::int64_t count) {
+inline double regularization_of(const NetworkTraining& training, const RewardUnits& units, std::int64_t count) {
   const double n = static_cast<double>(count), share = units.sigma(count) / units.spread(count);
   if (!training.learns_pull) return training.pull / n;
   return (training.loss == NetworkLoss::squared ? share * share : 1.0) / n;  // the noise of clicks is known
@@ -64,13 +64,13 @@ inline bool learn_networks(const NetworkShape& shape, const NetworkTraining& tra
   Workspace space{workspace};
   const Vector gradient = space.take(n), expected = space.take(m);
   Minibatch batch(space, batch_size, shape.dim());
-  const BackwardRoom room(space, shape, 1 + batch_size);
+  const BackwardBuffers buffers(space, shape, 1 + batch_size);
   double *const all_units = space.take(m * (1 + batch_size) * shape.hidden_units()).data();
   double *const all_outputs = space.take(m * (1 + batch_size)).data(), *const all_slopes = space.take(m * (1 + batch_size)).data();
 
   Matrix weights = state.weights;
-  const bool aside = now.places.rows > 1;  // a later minibatch may fail
-  if (aside) {
+  const bool copies = now.places.rows > 1;  // a later minibatch may fail
+  if (copies) {
     weights = space.take(state.weights.rows, n);
     std::copy_n(state.weights.data, weights.rows * n, weights.data);
   }
@@ -88,12 +88,12 @@ inline bool learn_networks(const NetworkShape& shape, const NetworkTraining& tra
     }
     std::fill_n(slopes.data, m * rows.rows, 0.0);
     add_slopes(slopes, training, memory, batch, outputs, units, count, expected);
-    for (std::size_t j = 0; j < m; ++j) backward(shape, weights[0], j, rows, units_of_member(j), slopes[j], room, gradient);
-    const Stride stride(training.rate, state.counts[1] + static_cast<std::int64_t>(step) + 1);
-    if (!descend(weights, gradient, anchor.weights, {anchor.ends, anchor.strengths}, pull_of(training, units, count), stride))
+    for (std::size_t j = 0; j < m; ++j) backward(shape, weights[0], j, rows, units_of_member(j), slopes[j], buffers, gradient);
+    const AdamStep adam_step(training.rate, state.counts[1] + static_cast<std::int64_t>(step) + 1);
+    if (!descend(weights, gradient, anchor.weights, {anchor.ends, anchor.strengths}, regularization_of(training, units, count), adam_step))
       return false;
   }
-  if (aside) std::copy_n(weights.data, weights.rows * n, state.weights.data);
+  if (copies) std::copy_n(weights.data, weights.rows * n, state.weights.data);
   commit(state, memory, now, units);
   return true;
 }

@@ -70,7 +70,7 @@ class MemberSums {
 class MemberScores {
  public:
   MemberScores(const FiniteProblem& problem, std::size_t size)
-      : problem(problem), rows(problem.features.rows), size(size), buffer(rows * size), surprise(size, Fill::none),
+      : problem(problem), rows(problem.features.rows), size(size), buffer(rows * size), residuals(size, Fill::none),
         weights(problem.features.columns, Fill::none) {}
 
   /// Compute all of them.
@@ -92,13 +92,13 @@ class MemberScores {
 
   /// After (x, y + factor z_j): theta^j += V^-1 x (y + factor z_j - x'theta^j) / (1 + leverage), a rank-one term.
   void update(const RunState& run, std::size_t arm, double y, double factor, ConstVector z) {
-    for (std::size_t j = 0; j < size; ++j) surprise[j] = y + factor * z[j] - scores()(arm, j);
+    for (std::size_t j = 0; j < size; ++j) residuals[j] = y + factor * z[j] - scores()(arm, j);
     for (std::size_t k = 0; k < rows; ++k)
-      axpy(scores()[k], dot(problem.features[k], run.gain) / (1.0 + run.counters.leverage), {surprise.data(), size});
+      axpy(scores()[k], dot(problem.features[k], run.gain) / (1.0 + run.counters.leverage), {residuals.data(), size});
   }
 
   /// Return the greedy arm of the member that promises most; lowest member, then lowest arm, on ties.
-  std::size_t promising_arm() {
+  std::size_t optimistic_arm() {
     std::size_t best = 0, best_member = 0;
     double top = -std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < problem.by_coordinate.columns; ++k)
@@ -114,7 +114,7 @@ class MemberScores {
  private:
   const FiniteProblem& problem;
   std::size_t rows, size;
-  Buffer<double> buffer, surprise, weights;
+  Buffer<double> buffer, residuals, weights;
 };
 
 /// Algorithm 1, with a row of Z drawn each round.
@@ -131,7 +131,7 @@ inline void eager_ensemble(const FiniteProblem& problem, RunState& run, const Rn
   for (std::int64_t t = first; t < horizon_of(run) && !is_stopped(run); ++t) {
     std::size_t arm;
     if (looks_at_all) {
-      arm = scores.promising_arm();
+      arm = scores.optimistic_arm();
     } else {
       member = next_member(options, t, member, rngs.member);
       members.sum_of(run, static_cast<std::size_t>(member), {total.data(), d});

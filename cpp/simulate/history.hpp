@@ -25,17 +25,17 @@ class RootedHistory {
       : run(run),
         options(options),
         d(run.mean.size()),
-        room((options.ageing > 0.0 ? 2 : 1) * d * d),
+        buffer((options.ageing > 0.0 ? 2 : 1) * d * d),
         scratch(d),
         ages(2),
-        roots({room.data(), d, d}, {room.data() + (room.size() - d * d), options.ageing > 0.0 ? d : 0, d},
+        roots({buffer.data(), d, d}, {buffer.data() + (buffer.size() - d * d), options.ageing > 0.0 ? d : 0, d},
               {ages.data(), 2}) {}
 
   /// Start from the observations so far, which do not age: an aged sum has to see them in their order.
   void begin(const FiniteProblem& problem) {
     if (forgets(run)) {
       copy_values(ConstVector(run.gram.data, d * d), {roots.root.data, d * d});
-      take_root(roots.root);
+      cholesky_semidefinite(roots.root);
       return;
     }
     for (std::size_t k = 0; k < problem.features.rows; ++k)
@@ -60,7 +60,7 @@ class RootedHistory {
   const RunState& run;
   const Options& options;
   const std::size_t d;
-  Buffer<double> room, scratch, ages;
+  Buffer<double> buffer, scratch, ages;
   FreshRoots roots;
 };
 
@@ -77,8 +77,8 @@ inline double reward_deviation(const RunState& run, std::int64_t n) {
 inline void gaussian_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
   const std::size_t d = run.mean.size(), warm = problem.warmup.size();
   RootedHistory history(run, options);
-  Buffer<double> room(2 * d, Fill::none);
-  const Vector total{room.data(), d}, theta{room.data() + d, d};
+  Buffer<double> buffer(2 * d, Fill::none);
+  const Vector total{buffer.data(), d}, theta{buffer.data() + d, d};
   const std::int64_t first = opening_rounds(problem, run);
   for (std::size_t i = 0; i < warm + static_cast<std::size_t>(first); ++i) {
     observe_prescribed(problem, run, i, rngs.noise);
@@ -101,19 +101,19 @@ inline void gaussian_history(const FiniteProblem& problem, RunState& run, const 
 /// one step.
 inline void summed_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
   const std::size_t d = run.mean.size(), rows = problem.features.rows;
-  Buffer<double> room(2 * d + rows, Fill::none);
-  Buffer<std::int64_t> which(rows, Fill::none);
-  const Vector total{room.data(), d}, theta{total.data() + d, d}, sums{theta.data() + d, rows};
+  Buffer<double> buffer(2 * d + rows, Fill::none);
+  Buffer<std::int64_t> indices(rows, Fill::none);
+  const Vector total{buffer.data(), d}, theta{total.data() + d, d}, sums{theta.data() + d, rows};
   for (std::int64_t t = begin(problem, run, rngs.noise); t < horizon_of(run); ++t) {
     if (is_stopped(run)) return;
     draw_initial(run, options.initial, total, rngs.perturbation);
     std::size_t count = 0;
     for (std::size_t k = 0; k < rows; ++k)
       if (run.pulls[k] > 0) {
-        which[count] = static_cast<std::int64_t>(k);
+        indices[count] = static_cast<std::int64_t>(k);
         sums[count++] = draw_sum(options.reward, run.pulls[k], rngs.perturbation);
       }
-    add_some_rows(total, problem.features, {which.data(), count}, sums.data());
+    add_some_rows(total, problem.features, {indices.data(), count}, sums.data());
     perturb_estimate(run, total, inflation(options.factor, run, t), theta);
     pull(problem, run, t, greedy_arm(problem, run, theta), rngs.noise);
   }
@@ -124,8 +124,8 @@ inline void moving_history(const ContextualProblem& problem, RunState& run, cons
   const std::size_t d = problem.theta.size();
   RootedHistory history(run, options);
   ContextualRound round(problem, run);
-  Buffer<double> room(d, Fill::none);
-  const Vector total{room.data(), d};
+  Buffer<double> buffer(d, Fill::none);
+  const Vector total{buffer.data(), d};
   for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
     round.offer(problem, rngs.context);
     history.draw(total, rngs.perturbation);

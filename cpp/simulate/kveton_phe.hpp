@@ -24,7 +24,7 @@ class KvetonPHE : FiniteRun {
 
  private:
   Buffer<double> mixed_buffer{d * d}, total{d}, theta{d}, gain{d}, heads{problem.features.rows};
-  Buffer<std::int64_t> which{problem.features.rows};
+  Buffer<std::int64_t> indices{problem.features.rows};
   const Matrix mixed{mixed_buffer.data(), d, d};  // G^-1
   bool is_known = false;  // whether there is a G^-1: a basis was played, and G is not singular to working precision
 
@@ -49,12 +49,12 @@ class KvetonPHE : FiniteRun {
     std::size_t count = 0;
     for (std::size_t k = 0; k < problem.features.rows; ++k)
       if (run.pulls[k] > 0) {
-        which[count] = static_cast<std::int64_t>(k);
+        indices[count] = static_cast<std::int64_t>(k);
         heads[count++] =
             static_cast<double>(rngs.perturbation.binomial_half(pseudo_count(options.scale, run.pulls[k])));
       }
     copy_values(run.target, total);
-    add_some_rows(total, problem.features, {which.data(), count}, heads.data());
+    add_some_rows(total, problem.features, {indices.data(), count}, heads.data());
   }
 
   /// G += weight x x'.

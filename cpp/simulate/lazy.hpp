@@ -46,7 +46,7 @@ class Base {
     add_pulls(problem, run, gram, counts_buffer.data());
     copy_values({gram.data, dim() * dim()}, {root_buffer.data(), dim() * dim()});
     for (std::size_t i = 0; i < dim(); ++i) root()(i, i) += prior_buffer[i];
-    take_root(root());
+    cholesky_semidefinite(root());
     work = 0;
   }
 
@@ -120,7 +120,7 @@ class LazyEnsemble : FiniteRun {
   std::int64_t epoch = 1;
   Base base_with_prior{d, run.pulls.size()}, base_without_prior{d, run.pulls.size()};
   double prior_learned_at = 0.0;  // number of observations at which the prior in `base_with_prior` was learned
-  Buffer<std::int64_t> which{problem.features.rows, Fill::none};
+  Buffer<std::int64_t> indices{problem.features.rows, Fill::none};
   Buffer<double> weights{problem.features.rows, Fill::none}, draws{d}, sum_with_initial{d}, theta{d};
 
   /// The ratio of the variances of W and Z where new members can start from a base with both, else -1.
@@ -195,12 +195,12 @@ class LazyEnsemble : FiniteRun {
     for (std::size_t start = 0; start < pulls.size(); start += count_block) {
       for (auto missed = unequal(&pulls[start], since + start); missed != 0; missed &= missed - 1) {
         const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
-        which[count] = static_cast<std::int64_t>(k);
+        indices[count] = static_cast<std::int64_t>(k);
         weights[count++] = draw_sum(law, pulls[k] - since[k], rng);
       }
     }
     std::memcpy(&seen[slot * pulls.size()], pulls.data(), pulls.size_bytes());
-    add_some_rows(total, problem.features, {which.data(), count}, weights.data());
+    add_some_rows(total, problem.features, {indices.data(), count}, weights.data());
     return count;
   }
 

@@ -40,7 +40,7 @@ class LazyStream : FiniteRun {
   Buffer<std::int32_t> base_pulls{counts};                         // pull counts then
   Buffer<double> base_weights{rows};                               // c_k then
   std::size_t work = 0;                                            // arms that new members have caught up with since
-  Buffer<std::int64_t> which{rows, Fill::none};
+  Buffer<std::int64_t> indices{rows, Fill::none};
   Buffer<double> draws{rows > d ? rows : d}, theta{d};
 
   /// Return S^j of a member, brought up to date.
@@ -69,7 +69,7 @@ class LazyStream : FiniteRun {
     for (double& entry : base_root) entry = 0.0;
     for (std::size_t i = 0; i < d; ++i) root(i, i) = run.prior[i];
     rounds.add_weighted(root);
-    take_root(root);
+    cholesky_semidefinite(root);
     copy_values(rounds.weights, base_weights);
     std::memcpy(base_pulls.data(), run.pulls.data(), run.pulls.size_bytes());
     work = 0;
@@ -83,13 +83,13 @@ class LazyStream : FiniteRun {
     for (std::size_t start = 0; start < counts; start += count_block) {
       for (auto missed = unequal(&run.pulls[start], since + start); missed != 0; missed &= missed - 1) {
         const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
-        which[count] = static_cast<std::int64_t>(k);
+        indices[count] = static_cast<std::int64_t>(k);
         draws[count++] = options.scale * std::sqrt(rounds.weights[k] - seen[k]) * rngs.perturbation.normal();
         seen[k] = rounds.weights[k];
       }
     }
     std::memcpy(since, run.pulls.data(), run.pulls.size_bytes());
-    add_some_rows({&sums[slot * d], d}, rounds.problem.features, {which.data(), count}, draws.data());
+    add_some_rows({&sums[slot * d], d}, rounds.problem.features, {indices.data(), count}, draws.data());
     return count;
   }
 };
@@ -113,7 +113,7 @@ inline void lazy_moving_stream(const ContextualProblem& problem, RunState& run, 
       difference.data[i] = round.gram().data[i] - then[i];
       then[i] = round.gram().data[i];
     }
-    take_root(difference);
+    cholesky_semidefinite(difference);
     for (std::size_t k = 0; k < d; ++k) axpy(sum.subspan(k), options.scale * rngs.perturbation.normal(), difference[k].subspan(k));
     perturb_estimate(run, sum, 1.0, round.theta());
     play_weighted(problem, run, round, static_cast<Link>(options.link), t, rngs.noise);

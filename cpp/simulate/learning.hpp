@@ -18,10 +18,10 @@ inline std::int64_t horizon_of(const RunState& run) { return run.checkpoints[run
 /// Recompute V^-1 and theta_hat from V and b; nothing changes where V is singular to working precision.
 inline void recompute(RunState& run, ConstMatrix gram) {
   constexpr double max_leverage = 1e4;         // at which a rank-one update would cancel four digits
-  constexpr double max_leverage_stiff = 0.25;  // from an ill-conditioned V: lost digits do not come back by rank-one updates
+  constexpr double max_leverage_ill_conditioned = 0.25;  // from an ill-conditioned V: lost digits do not come back by rank-one updates
   constexpr double max_condition = 1e6;
   const double condition = recompute(estimate_of(run), gram, run.target, max_condition);
-  if (condition != 0.0) run.counters.max_leverage = condition > max_condition ? max_leverage_stiff : max_leverage;
+  if (condition != 0.0) run.counters.max_leverage = condition > max_condition ? max_leverage_ill_conditioned : max_leverage;
 }
 
 /// Learn the scales from sum x x', which is used up, and recompute V^-1 and theta_hat with the prior that follows.

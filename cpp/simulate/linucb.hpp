@@ -33,7 +33,7 @@ class LinUCB : FiniteRun {
       if (is_stopped(run)) return;
       const double beta = inflation(options.factor, run, warm + t) + std::sqrt(run.lam * largest);
       sum_rows(run.scores, problem.by_coordinate, run.mean);
-      pull(problem, run, t, most_promising(run.scores, widths, beta), rngs.noise);
+      pull(problem, run, t, optimistic_argmax(run.scores, widths, beta), rngs.noise);
       watch();
       if (recomputation_is_due(run, t) || is_replaced(run))
         square_widths(run.inverse, problem.by_coordinate, widths);

@@ -44,7 +44,7 @@ inline void lazy_moving(const ContextualProblem& problem, RunState& run, const R
         difference(i, k) = learned - gram(i, k);
         gram(i, k) = learned;
       }
-    take_root(difference);
+    cholesky_semidefinite(difference);
     for (std::size_t k = 0; k < d; ++k)
       axpy(sum.subspan(k), options.reward.scale * rngs.perturbation.normal(), difference[k].subspan(k));
     add_initial(run, sum, initial, {total.data(), d});

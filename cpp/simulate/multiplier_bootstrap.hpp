@@ -11,9 +11,9 @@ namespace ensample::ENSAMPLE_LEVEL {
 inline void multiplier_bootstrap(const FiniteProblem& problem, RunState& run, const Rngs& rngs,
                                  const Options& options) {
   const std::size_t d = run.mean.size(), size = static_cast<std::size_t>(options.size), warm = problem.warmup.size();
-  Buffer<double> grams(size * d * d), room(size * d + d * d + d);
-  const Replicates replicates{{grams.data(), size, d, d}, {room.data(), size, d}};
-  const Matrix inverse{room.data() + size * d, d, d};
+  Buffer<double> grams(size * d * d), buffer(size * d + d * d + d);
+  const Replicates replicates{{grams.data(), size, d, d}, {buffer.data(), size, d}};
+  const Matrix inverse{buffer.data() + size * d, d, d};
   const Vector theta{inverse.data + d * d, d};
   for (std::size_t j = 0; j < size; ++j)
     for (std::size_t i = 0; i < d; ++i) replicates.grams[j](i, i) = run.lam;

@@ -38,8 +38,8 @@ inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix 
 /// Recompute V^-1 and theta_hat from the pull counts and b.
 inline void recompute(const FiniteProblem& problem, RunState& run) {
   const std::size_t d = run.mean.size();
-  Buffer<double> room(d * d);
-  const Matrix gram{room.data(), d, d};
+  Buffer<double> buffer(d * d);
+  const Matrix gram{buffer.data(), d, d};
   for (std::size_t k = 0; k < problem.features.rows; ++k)
     if (run.pulls[k] > 0) add_outer(gram, run.pulls[k], problem.features[k], problem.features[k]);
   for (std::size_t i = 0; i < d; ++i) gram(i, i) += run.prior[i];

@@ -16,8 +16,8 @@ inline double observe_weighted(RunState& run, Link link, ConstVector x, double y
   const double v = implicit_step(link, dot(run.mean, x), q, y);
   const auto at = link_at(link, v, y);
   const double w = at.slope > min_weight ? at.slope : min_weight;
-  axpy(run.mean, -at.surplus, run.gain);
-  axpy(run.target, w * v - at.surplus, x);
+  axpy(run.mean, -at.error, run.gain);
+  axpy(run.target, w * v - at.error, x);
   add_outer(run.inverse, -w / (1.0 + w * q), run.gain, run.gain);
   count_observation(run.counters, y, w * q);
   return w;

@@ -49,7 +49,7 @@ def network_gradient(rng: np.random.Generator) -> Arguments:
 
 
 def network_workspace(rng: np.random.Generator) -> Arguments:
-    return {"shape": shape_of(rng), "planes": int(rng.choice([1, 3])), "batch": int(rng.integers(1, 90))}
+    return {"shape": shape_of(rng), "weight_rows": int(rng.choice([1, 3])), "batch": int(rng.integers(1, 90))}
 
 
 def network_learn(rng: np.random.Generator) -> Arguments:
