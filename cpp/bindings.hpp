@@ -206,10 +206,6 @@ nb::object new_matrix(std::size_t rows, std::size_t columns, Arguments&&... argu
 
 // Checks of arguments that several groups have.
 
-inline void require_size(ConstVector values, std::size_t size, const char* name, const char* expected) {
-  require(values.size() == size, name, expected);
-}
-
 inline void require_square(ConstMatrix matrix, std::size_t d, const char* name) {
   require(matrix.rows == d && matrix.columns == d, name, "[d, d]");
 }
@@ -240,10 +236,15 @@ inline std::size_t dim_of_state(ConstMatrix state) {
 
 inline bool fades(ConstMatrix state) { return state.rows == 3 * state.columns + 11; }
 
-/// Return how scales are learned: not at all if `scales` is None.
-inline ScaleLearning learning_of(std::optional<Matrix> scales, std::size_t d, double strength, bool sizes_given, bool intercept) {
-  require(!scales || (scales->rows == 6 && scales->columns == d), "scales", "None or [6, d]");
-  return {scales.value_or(Matrix{}), strength, sizes_given, intercept};
+/// Return how scales are learned, from a tuple (`scales` or None, `strength`, `sizes_given`, `intercept`): not at all for None.
+inline ScaleLearning learning_of(const std::optional<nb::tuple>& learning, std::size_t d) {
+  if (!learning) return {};
+  require(learning->size() == 4, "learning", "None or a tuple of 4");
+  const auto item = [&](std::size_t i, const char* name) { return Fields(nb::object((*learning)[i]), name); };
+  const Fields scales = item(0, "scales");
+  const Matrix known = scales.is_none() ? Matrix{} : static_cast<Matrix>(scales);
+  require(scales.is_none() || (known.rows == 6 && known.columns == d), "scales", "None or [6, d]");
+  return {known, item(1, "strength"), item(2, "sizes_given"), item(3, "intercept")};
 }
 
 /// Return a link that the core knows, by its code; the identity for None.

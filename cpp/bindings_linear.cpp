@@ -4,14 +4,13 @@ namespace ensample {
 namespace {
 
 using LinkCode = std::optional<std::int64_t>;
-using OptionalScales = std::optional<Matrix>;
 using OptionalOrigin = std::optional<Vector>;
 
-void learn_ridge(Matrix state, ConstVector x, double y, OptionalScales scales, double strength, bool sizes_given, bool intercept,
+void learn_ridge(Matrix state, ConstVector x, double y, std::optional<nb::tuple> learning,
                  LinkCode link) {
   const std::size_t d = dim_of_state(state);
   const auto observed = observation_of(x, y, {}, d, link);
-  run(kernels->linear.learn_ridge, state, observed, learning_of(scales, d, strength, sizes_given, intercept));
+  run(kernels->linear.learn_ridge, state, observed, learning_of(learning, d));
 }
 
 /// Return the number of members.
@@ -21,25 +20,23 @@ std::size_t check_sums(ConstMatrix sums, std::size_t d) {
 }
 
 void learn_members(Matrix state, Matrix sums, ConstVector x, double y, ConstVector z, std::optional<ConstMatrix> fresh,
-                   OptionalOrigin origin, std::optional<Matrix> root, OptionalScales scales, double strength, bool sizes_given,
-                   bool intercept, LinkCode link) {
+                   OptionalOrigin origin, std::optional<Matrix> root, std::optional<nb::tuple> learning, LinkCode link) {
   const std::size_t d = dim_of_state(state), m = check_sums(sums, d);
   require(z.size() == m, "z", "one number for each member");
   if (fades(state)) require(fresh && fresh->rows == d && fresh->columns == m, "fresh", "[d, m] where the past fades");
   if (root) require_square(*root, d, "root");
   const auto observed = observation_of(x, y, origin, d, link);
   run(kernels->linear.learn_members, state, sums, z, fresh.value_or(ConstMatrix{}), root.value_or(Matrix{}), observed,
-      learning_of(scales, d, strength, sizes_given, intercept));
+      learning_of(learning, d));
 }
 
-void learn_history(Matrix state, Matrix root, Ints pulls, std::int64_t arm, ConstVector x, double y, OptionalScales scales,
-                   double strength, bool sizes_given, bool intercept) {
+void learn_history(Matrix state, Matrix root, Ints pulls, std::int64_t arm, ConstVector x, double y, std::optional<nb::tuple> learning) {
   const std::size_t d = dim_of_state(state);
   require_square(root, d, "root");
   require_arm(arm, pulls.size(), -1);
   require_count(pulls, arm);
   const auto observed = observation_of(x, y, {}, d);
-  run(kernels->linear.learn_history, state, root, pulls, arm, observed, learning_of(scales, d, strength, sizes_given, intercept));
+  run(kernels->linear.learn_history, state, root, pulls, arm, observed, learning_of(learning, d));
 }
 
 void learn_rooted(Matrix state, Matrix root, std::optional<ConstVector> rooted, ConstVector x, double y, LinkCode link) {
@@ -57,14 +54,14 @@ void learn_posterior(Matrix state, Matrix root, Vector rewards, ConstVector x, d
 }
 
 void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages, double ageing_rate, ConstVector x, double y,
-                 OptionalOrigin origin, OptionalScales scales, double strength, bool sizes_given, bool intercept, LinkCode link) {
+                 OptionalOrigin origin, std::optional<nb::tuple> learning, LinkCode link) {
   const std::size_t d = dim_of_state(state);
   require_square(root, d, "root");
   require((gram_root.rows == 0 || gram_root.rows == d) && gram_root.columns == d, "gram_root", "[d, d] or [0, d]");
   require(ages.size() == 2, "ages", "2 numbers");
   const auto observed = observation_of(x, y, origin, d, link);
   run(kernels->linear.learn_fresh, state, root, gram_root, ages, ageing_rate, observed,
-      learning_of(scales, d, strength, sizes_given, intercept));
+      learning_of(learning, d));
 }
 
 /// Return the number of a member as an index.
@@ -155,21 +152,18 @@ nb::object invert(ConstMatrix matrix) {
 }  // namespace
 
 void bind_linear(nb::module_& module) {
-  const auto none = nb::none();
-  module.def("learn_ridge", &learn_ridge, "state"_a, "x"_a, "y"_a, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false,
-             "intercept"_a = false, "link"_a = none, "Learn an observation, calibrate where that is due, and recompute what is stale.");
-  module.def("learn_members", &learn_members, "state"_a, "sums"_a, "x"_a, "y"_a, "z"_a, "fresh"_a = none, "origin"_a = none,
-             "root"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false, "link"_a = none,
+  module.def("learn_ridge", &learn_ridge, "state"_a, "x"_a, "y"_a, "learning"_a = nb::none(), "link"_a = nb::none(), "Learn an observation, calibrate where that is due, and recompute what is stale.");
+  module.def("learn_members", &learn_members, "state"_a, "sums"_a, "x"_a, "y"_a, "z"_a, "fresh"_a = nb::none(), "origin"_a = nb::none(),
+             "root"_a = nb::none(), "learning"_a = nb::none(), "link"_a = nb::none(),
              "Do as `learn_ridge`, perturb member j by x z[j], and update a root of sum x x' if one is given.");
-  module.def("learn_history", &learn_history, "state"_a, "root"_a, "pulls"_a, "arm"_a, "x"_a, "y"_a, "scales"_a = none,
-             "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false,
+  module.def("learn_history", &learn_history, "state"_a, "root"_a, "pulls"_a, "arm"_a, "x"_a, "y"_a, "learning"_a = nb::none(),
              "Do as `learn_ridge`, and update an upper triangular root of sum x x' and pull counts (arm -1: none).");
-  module.def("learn_rooted", &learn_rooted, "state"_a, "root"_a, "rooted"_a, "x"_a, "y"_a, "link"_a = none,
+  module.def("learn_rooted", &learn_rooted, "state"_a, "root"_a, "rooted"_a, "x"_a, "y"_a, "link"_a = nb::none(),
              "Do as `learn_ridge`, and update a root of sum f f': f is `rooted` or, if that is None, what is learned of x.");
   module.def("learn_posterior", &learn_posterior, "state"_a, "root"_a, "rewards"_a, "x"_a, "y"_a,
              "Do as `learn_ridge`, and update a root of V, and number, mean and squared deviations of the rewards.");
   module.def("learn_fresh", &learn_fresh, "state"_a, "root"_a, "gram_root"_a, "ages"_a, "ageing_rate"_a, "x"_a, "y"_a,
-             "origin"_a = none, "scales"_a = none, "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false, "link"_a = none,
+             "origin"_a = nb::none(), "learning"_a = nb::none(), "link"_a = nb::none(),
              "Do as `learn_ridge`, and update the roots that fresh members are drawn from.");
   module.def("best_arm_of_member", &best_arm_of_member, "state"_a, "sums"_a, "factor"_a, "member"_a, "by_coordinate"_a,
              "Return the greedy arm of one member, the lowest index on ties.");

@@ -80,12 +80,11 @@ std::optional<std::int64_t> unplayed(ConstInts basis, ConstInts pulls, std::int6
   return arm < 0 ? std::nullopt : std::optional(arm);
 }
 
-void learn_optimist(Matrix state, Vector largest, ConstVector x, double y, std::optional<Matrix> scales, double strength,
-                    bool sizes_given, bool intercept, std::optional<std::int64_t> link) {
+void learn_optimist(Matrix state, Vector largest, ConstVector x, double y, std::optional<nb::tuple> learning, std::optional<std::int64_t> link) {
   const std::size_t d = dim_of_state(state);
   require(largest.size() == 1, "largest", "an array of 1 number");
   const auto observed = observation_of(x, y, {}, d, link);
-  run(kernels->recipes.learn_optimist, state, largest[0], observed, learning_of(scales, d, strength, sizes_given, intercept));
+  run(kernels->recipes.learn_optimist, state, largest[0], observed, learning_of(learning, d));
 }
 
 void learn_staged(Matrix state, MatrixStack<double> grams, MatrixStack<double> inverses, Matrix targets, Matrix means,
@@ -149,8 +148,7 @@ nb::object theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pul
 }  // namespace
 
 void bind_recipes(nb::module_& module) {
-  module.def("learn_optimist", &learn_optimist, "state"_a, "largest"_a, "x"_a, "y"_a, "scales"_a = nb::none(),
-             "strength"_a = 0.0, "sizes_given"_a = false, "intercept"_a = false, "link"_a = nb::none(),
+  module.def("learn_optimist", &learn_optimist, "state"_a, "largest"_a, "x"_a, "y"_a, "learning"_a = nb::none(), "link"_a = nb::none(),
              "Do as `learn_ridge`, and update the largest |theta_hat| so far.");
   module.def("learn_staged", &learn_staged, "state"_a, "grams"_a, "inverses"_a, "targets"_a, "means"_a,
              "by_coordinate"_a, "arm"_a, "x"_a, "y"_a, "radius"_a, "floor"_a,

@@ -5,8 +5,6 @@
 namespace ensample {
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-
 bool all_within(ConstInts numbers, std::size_t end) {
   for (const std::int64_t number : numbers)
     if (number < 0 || static_cast<std::size_t>(number) >= end) return false;
@@ -36,10 +34,10 @@ FiniteProblem finite_problem(const Fields& f) {
 }
 
 ContextualProblem contextual_problem(const Fields& f) {
-  const ContextualProblem p{f["theta"], f["offered"], noise_of(f["noise"]), f["low"], f["high"], f["link"], f["constant"]};
+  const ContextualProblem p{f["theta"], f["offered"], noise_of(f["noise"]), f["low"], f["high"],
+                            link_of(static_cast<std::int64_t>(f["link"])), f["constant"]};
   require(p.theta.size() >= 1, "theta", "at least one feature");
   require(p.offered >= 0 && p.offered <= 1 << 30, "offered", "0 or more arms");
-  require(p.link == no_link || p.link == logistic_link, "link", "a number of problems/links.py");
   return p;
 }
 
@@ -95,7 +93,7 @@ void check_state(const RunState& s, std::size_t d, std::size_t rows, std::size_t
   require(s.mean.size() == d && s.target.size() == d && s.gain.size() == d, "mean", "[d], as target and gain");
   require(s.pulls.size() >= rows && s.pulls.size() % 16 == 0, "pulls", "[K + W], and more up to a multiple of 16");
   for (const std::int32_t count : s.pulls) require(count == 0, "pulls", "zeros: a run that has not begun");
-  const bool learned = s.counters.next_calibration < inf;
+  const bool learned = s.counters.next_calibration < infinity;
   require(s.counted.size() == (learned ? s.pulls.size() : 0), "counted", "as many as pulls where scales are learned, else none");
   for (const std::int32_t count : s.counted) require(count == 0, "counted", "zeros: a run that has not begun");
   require(s.scores.size() == arms, "scores", "[K]");
@@ -143,7 +141,7 @@ class OptionReader {
     number("floor", o.floor);
     number("spread", o.spread);
     whole("stages", o.stages, 1);
-    whole("link", o.link, no_link, logistic_link);
+    if (is("link")) o.link = link_of(static_cast<std::int64_t>(value));
     whole("kind", o.kind, 0);
     flag("from_base", o.from_base);
     if (is("basis")) o.basis = value;

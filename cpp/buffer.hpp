@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "simd.hpp"
+#include "views.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
@@ -39,6 +40,18 @@ class Buffer {
   static constexpr std::align_val_t line{64};
   T* first;
   std::size_t count;
+};
+
+/// A matrix that owns its items.
+class OwnedMatrix : public Matrix {
+ public:
+  OwnedMatrix(std::size_t rows, std::size_t columns, Fill fill = Fill::zeros)
+      : Matrix{nullptr, rows, columns}, buffer(rows * columns, fill) {
+    data = buffer.data();
+  }
+
+ private:
+  Buffer<double> buffer;
 };
 
 }  // namespace ensample::ENSAMPLE_LEVEL

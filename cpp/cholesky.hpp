@@ -27,8 +27,7 @@ inline bool cholesky(ConstMatrix matrix, Matrix factor) {
 /// Write matrix^-1 from its Cholesky factor.
 inline void invert_factored(ConstMatrix factor, Matrix inverse) {
   const std::size_t d = factor.rows;
-  Buffer<double> root_buffer(d * d);
-  const Matrix root{root_buffer.data(), d, d};
+  const OwnedMatrix root(d, d);
   for (std::size_t i = d; i-- > 0;) {
     root(i, i) = 1.0;
     for (std::size_t k = i + 1; k < d; ++k)
@@ -42,9 +41,7 @@ inline void invert_factored(ConstMatrix factor, Matrix inverse) {
 
 /// Write the inverse of a symmetric positive definite matrix; return false, and write nothing, if a pivot is not positive.
 inline bool invert(ConstMatrix matrix, Matrix inverse) {
-  const std::size_t d = matrix.rows;
-  Buffer<double> factor_buffer(d * d, Fill::none);
-  const Matrix factor{factor_buffer.data(), d, d};
+  const OwnedMatrix factor(matrix.rows, matrix.rows, Fill::none);
   if (!cholesky(matrix, factor)) return false;
   invert_factored(factor, inverse);
   return true;
@@ -64,9 +61,10 @@ inline void cholesky_semidefinite(Matrix matrix) {
   }
 }
 
-/// Update the upper triangular R to that of R'R + x x' by Givens rotations, O(d^2). `rest` [d] is scratch.
-inline void rotate(Matrix factor, ConstVector x, Vector rest) {
+/// Update the upper triangular R to that of R'R + x x' by Givens rotations, O(d^2).
+inline void rotate(Matrix factor, ConstVector x) {
   const std::size_t d = x.size();
+  Buffer<double> rest(d, Fill::none);
   std::copy(x.begin(), x.end(), rest.begin());
   for (std::size_t i = 0; i < d; ++i) {
     const double length = std::sqrt(factor(i, i) * factor(i, i) + rest[i] * rest[i]);

@@ -26,24 +26,38 @@ struct FreshRoots {
   FreshRoots(Matrix root, Matrix gram_root, Vector ages) : root(root), gram_root(gram_root), prior_age(ages[0]), aged_at(ages[1]) {}
 };
 
+/// Memory of FreshRoots, which simulated runs own.
+struct RootBuffers {
+  OwnedMatrix root_buffer, gram_root_buffer;
+  Buffer<double> ages_buffer{2};
+
+  RootBuffers(std::size_t d, bool has_ageing) : root_buffer(d, d), gram_root_buffer(has_ageing ? d : 0, d) {}
+};
+
+struct OwnedRoots : RootBuffers, FreshRoots {
+  OwnedRoots(std::size_t d, bool has_ageing)
+      : RootBuffers(d, has_ageing), FreshRoots(root_buffer, gram_root_buffer, ages_buffer) {}
+};
+
+inline void scale_triangle(Matrix root, double factor) {
+  for (std::size_t i = 0; i < root.rows; ++i)
+    for (std::size_t k = i; k < root.columns; ++k) root(i, k) *= factor;
+}
+
 /// Fade the past by one observation: R and L times sqrt(g), A times g.
 inline void fade_roots(FreshRoots& roots, double fading_rate) {
   const double kept = kept_share(fading_rate), shrink = std::sqrt(kept);
-  for (std::size_t i = 0; i < roots.root.rows; ++i)
-    for (std::size_t k = i; k < roots.root.columns; ++k) roots.root(i, k) *= shrink;
-  for (std::size_t i = 0; i < roots.gram_root.rows; ++i)
-    for (std::size_t k = i; k < roots.gram_root.columns; ++k) roots.gram_root(i, k) *= shrink;
+  scale_triangle(roots.root, shrink);
+  scale_triangle(roots.gram_root, shrink);
   roots.prior_age *= kept;
 }
 
 /// Add x x', of observation number `count`, to G, and age all observations so far if it is time.
 inline void add_to_roots(FreshRoots& roots, double ageing_rate, ConstVector x, double count, double fading_rate) {
   const std::size_t d = x.size();
-  Buffer<double> buffer(2 * d, Fill::none);
-  const Vector scratch{buffer.data(), d}, row{buffer.data() + d, d};
-  rotate(roots.root, x, scratch);
+  rotate(roots.root, x);
   if (roots.gram_root.rows == 0) return;
-  rotate(roots.gram_root, x, scratch);
+  rotate(roots.gram_root, x);
   const double last = roots.aged_at;
   if (last == 0.0) {
     roots.aged_at = count;
@@ -51,9 +65,10 @@ inline void add_to_roots(FreshRoots& roots, double ageing_rate, ConstVector x, d
     const double added = ageing_rate * log2(1.0 + (count - last) / effective_count(last, fading_rate));
     roots.prior_age += added;
     roots.aged_at = count;
+    Buffer<double> row(d, Fill::none);
     for (std::size_t i = 0; i < d; ++i) {
       for (std::size_t k = 0; k < d; ++k) row[k] = std::sqrt(added) * roots.gram_root(i, k);
-      rotate(roots.root, row, scratch);
+      rotate(roots.root, row);
     }
   }
 }

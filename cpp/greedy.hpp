@@ -10,8 +10,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 
 /// argmax_k x_k'theta, the lowest index on ties.
 inline std::size_t greedy_arm(ConstVector theta, ConstMatrix by_coordinate) {
-  Buffer<double> buffer(by_coordinate.columns, Fill::none);
-  const Vector scores{buffer.data(), by_coordinate.columns};
+  Buffer<double> scores(by_coordinate.columns, Fill::none);
   sum_rows(scores, by_coordinate, theta);
   return argmax(scores);
 }

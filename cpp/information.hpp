@@ -15,8 +15,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 
 /// scores [K, m] = x_k'theta^j, from thetas [d, m] and the columns of `by_coordinate` [d, K].
 inline void score_members(ConstMatrix thetas, ConstMatrix by_coordinate, Matrix scores) {
-  Buffer<double> buffer(by_coordinate.rows, Fill::none);
-  const Vector x{buffer.data(), by_coordinate.rows};
+  Buffer<double> x(by_coordinate.rows, Fill::none);
   for (std::size_t k = 0; k < by_coordinate.columns; ++k) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = by_coordinate(i, k);
     sum_rows(scores[k], thetas, x);

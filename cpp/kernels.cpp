@@ -38,8 +38,7 @@ void link_slopes(Link link, ConstVector predictors, Vector slopes) {
 
 std::size_t optimistic_arm(ConstMatrix inverse, ConstVector mean, ConstMatrix by_coordinate, double beta) {
   const std::size_t arms = by_coordinate.columns;
-  Buffer<double> buffer(2 * arms, Fill::none);
-  const Vector scores{buffer.data(), arms}, widths{buffer.data() + arms, arms};
+  Buffer<double> scores(arms, Fill::none), widths(arms, Fill::none);
   square_widths(inverse, by_coordinate, widths);
   sum_rows(scores, by_coordinate, mean);
   return optimistic_argmax(scores, widths, beta);
@@ -47,8 +46,7 @@ std::size_t optimistic_arm(ConstMatrix inverse, ConstVector mean, ConstMatrix by
 
 ArmPair informed_pair(ConstMatrix thetas, ConstMatrix by_coordinate) {
   const std::size_t arms = by_coordinate.columns, members = thetas.columns;
-  Buffer<double> buffer(arms * members, Fill::none);
-  const Matrix scores{buffer.data(), arms, members};
+  const OwnedMatrix scores(arms, members, Fill::none);
   score_members(thetas, by_coordinate, scores);
   GapsAndGains found(arms, members);
   found.compute(scores);
@@ -56,10 +54,8 @@ ArmPair informed_pair(ConstMatrix thetas, ConstMatrix by_coordinate) {
 }
 
 void solve_replicates(const Replicates& replicates, Matrix thetas) {
-  const std::size_t d = thetas.columns;
-  Buffer<double> buffer(d * d, Fill::none);
   for (std::size_t j = 0; j < replicates.count(); ++j)
-    weighted_estimate(replicates.grams[j], replicates.targets[j], {buffer.data(), d, d}, thetas[j]);
+    weighted_estimate(replicates.grams[j], replicates.targets[j], thetas[j]);
 }
 
 }  // namespace

@@ -15,9 +15,6 @@ namespace ensample {
 enum class MathFunction { exp, expm1, log, log1p, log2, tanh };
 enum class Draw { uniform, normal, binomial_half };
 
-/// Canonical links: identity of linear models, logistic of clicks.
-enum class Link : std::int64_t { identity = -1, logistic = 0 };
-
 /// Loss of a generalised linear model, perturbed linearly (newton.hpp).
 struct Loss {
   ConstMatrix rows;             // x_k [n, d]

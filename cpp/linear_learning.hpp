@@ -17,13 +17,8 @@ inline void learn_ridge(Matrix state, const Observation& observed, const ScaleLe
 
 /// Update R with R'R = sum x x'; where the past fades it does in R too.
 inline void add_to_root(const RidgeState& ridge, Matrix root, ConstVector x) {
-  if (ridge.fades()) {
-    const double shrink = std::sqrt(kept_share(ridge.rate));
-    for (std::size_t i = 0; i < x.size(); ++i)
-      for (std::size_t k = i; k < x.size(); ++k) root(i, k) *= shrink;
-  }
-  Buffer<double> scratch(x.size(), Fill::none);
-  rotate(root, x, {scratch.data(), x.size()});
+  if (ridge.fades()) scale_triangle(root, std::sqrt(kept_share(ridge.rate)));
+  rotate(root, x);
 }
 
 /// One round of Algorithm 1: perturb member j by x z_j. `fresh` [d, m] are draws of W where the past fades, else empty; `root` is

@@ -14,8 +14,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 /// H = diag(prior) + sum_k n_k slopes_k x_k x_k', a row of H after the other: sums stay in registers.
 inline void set_hessian(const Loss& loss, ConstVector slopes, Matrix hessian) {
   const std::size_t n = loss.rows.rows, d = hessian.rows;
-  Buffer<double> buffer(2 * n, Fill::none);
-  const Vector weights{buffer.data(), n}, of_row{buffer.data() + n, n};
+  Buffer<double> weights(n, Fill::none), of_row(n, Fill::none);
   for (std::size_t k = 0; k < n; ++k) weights[k] = loss.counts[k] > 0.0 ? loss.counts[k] * slopes[k] : 0.0;
   for (std::size_t i = 0; i < d; ++i) {
     for (std::size_t k = 0; k < n; ++k) of_row[k] = weights[k] * loss.rows(k, i);
@@ -28,9 +27,8 @@ inline void set_hessian(const Loss& loss, ConstVector slopes, Matrix hessian) {
 /// singular to working precision.
 inline double newton_step(const Loss& loss, ConstVector theta, ConstVector means, ConstVector slopes, Vector step) {
   const std::size_t d = theta.size();
-  Buffer<double> buffer(2 * d * d + d, Fill::none);
-  const Matrix hessian{buffer.data(), d, d}, inverse{buffer.data() + d * d, d, d};
-  const Vector downhill{buffer.data() + 2 * d * d, d};
+  const OwnedMatrix hessian(d, d, Fill::none), inverse(d, d, Fill::none);
+  Buffer<double> downhill(d, Fill::none);
   for (std::size_t i = 0; i < d; ++i) downhill[i] = loss.shift[i] - loss.prior[i] * theta[i];
   for (std::size_t k = 0; k < loss.rows.rows; ++k)
     if (loss.counts[k] > 0.0) axpy(downhill, loss.totals[k] - loss.counts[k] * means[k], loss.rows[k]);
@@ -86,9 +84,7 @@ inline double share_of_step(const SlopeAlong& slope_at, double slope_at_start) {
 inline bool minimise(Link link, const Loss& loss, double tolerance, Vector theta) {
   constexpr int max_steps = 100;
   const std::size_t n = loss.rows.rows, d = theta.size();
-  Buffer<double> buffer(4 * n + d, Fill::none);
-  const Vector predictors{buffer.data(), n}, means{buffer.data() + n, n}, slopes{buffer.data() + 2 * n, n};
-  const Vector changes{buffer.data() + 3 * n, n}, step{buffer.data() + 4 * n, d};
+  Buffer<double> predictors(n, Fill::none), means(n, Fill::none), slopes(n, Fill::none), changes(n, Fill::none), step(d, Fill::none);
   for (int number = 0; number < max_steps; ++number) {
     for (std::size_t k = 0; k < n; ++k) {
       predictors[k] = dot(loss.rows[k], theta);

@@ -38,8 +38,7 @@ inline std::size_t optimistic_argmax(Vector scores, ConstVector widths, double b
 
 /// Write theta_hat + beta V^-1 x / |x|_{V^-1}, the optimistic parameter of an arm.
 inline void optimistic_theta(ConstMatrix inverse, ConstVector mean, ConstVector x, double beta, Vector theta) {
-  Buffer<double> buffer(x.size(), Fill::none);
-  const Vector gain{buffer.data(), x.size()};
+  Buffer<double> gain(x.size(), Fill::none);
   sum_rows(gain, inverse, x);
   const double width = width_of(dot(gain, x));
   for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = mean[i];
@@ -58,8 +57,7 @@ inline double allowed_width(std::size_t stage) { return std::ldexp(1.0, -static_
 inline StagedChoice choose_staged(const Stages& stages, ConstMatrix by_coordinate) {
   const std::size_t arms = by_coordinate.columns, none = arms;
   Buffer<char> dropped(arms);
-  Buffer<double> buffer(2 * arms, Fill::none);
-  const Vector widths{buffer.data(), arms}, upper_bounds{buffer.data() + arms, arms};
+  Buffer<double> widths(arms, Fill::none), upper_bounds(arms, Fill::none);
   std::size_t best = none;
   for (std::size_t s = 0; s < stages.count(); ++s) {
     square_widths(stages.inverses[s], by_coordinate, widths);
@@ -86,10 +84,9 @@ inline StagedChoice choose_staged(const Stages& stages, ConstMatrix by_coordinat
 /// The first stage for which x is too wide; `stages.count()` if there is none.
 inline std::size_t first_uncertain_stage(const Stages& stages, ConstVector x) {
   Buffer<double> gain(x.size(), Fill::none);
-  const Vector product{gain.data(), x.size()};
   for (std::size_t s = 0; s < stages.count(); ++s) {
-    sum_rows(product, stages.inverses[s], x);
-    if (stages.radius * width_of(dot(product, x)) > std::max(allowed_width(s), stages.floor)) return s;
+    sum_rows(gain, stages.inverses[s], x);
+    if (stages.radius * width_of(dot(gain, x)) > std::max(allowed_width(s), stages.floor)) return s;
   }
   return stages.count();
 }
@@ -105,8 +102,7 @@ inline std::size_t learning_stage(const Stages& stages, const StagedChoice& choi
 /// rank-one formula must do.
 inline void learn_in_stage(const Stages& stages, std::size_t s, ConstVector x, double y) {
   const Matrix inverse = stages.inverses[s];
-  Buffer<double> buffer(x.size(), Fill::none);
-  const Vector gain{buffer.data(), x.size()};
+  Buffer<double> gain(x.size(), Fill::none);
   sum_rows(gain, inverse, x);
   add_outer(inverse, -1.0 / (1.0 + dot(gain, x)), gain, gain);
   add_outer(stages.grams[s], 1.0, x, x);

@@ -31,8 +31,7 @@ inline std::int64_t pseudo_count(double a, std::int64_t n) {
 template <class Count>
 bool invert_mixed(ConstMatrix rows, std::span<const Count> pulls, double a, double lam, Matrix inverse) {
   const std::size_t d = rows.columns;
-  Buffer<double> buffer(d * d);
-  const Matrix gram{buffer.data(), d, d};
+  const OwnedMatrix gram(d, d);
   for (std::size_t i = 0; i < d; ++i) gram(i, i) = (a + 1.0) * lam;
   for (std::size_t k = 0; k < rows.rows; ++k)
     if (pulls[k] > 0) add_outer(gram, static_cast<double>(pulls[k] + pseudo_count(a, pulls[k])), rows[k], rows[k]);
@@ -49,8 +48,9 @@ inline void weigh(const Replicates& replicates, std::size_t j, const double* wei
   axpy(replicates.targets[j], real * y + high, x);
 }
 
-/// theta = G^-1 b; 0 where G is singular to working precision. `inverse` [d, d] is scratch.
-inline void weighted_estimate(ConstMatrix gram, ConstVector target, Matrix inverse, Vector theta) {
+/// theta = G^-1 b; 0 where G is singular to working precision.
+inline void weighted_estimate(ConstMatrix gram, ConstVector target, Vector theta) {
+  const OwnedMatrix inverse(gram.rows, gram.rows, Fill::none);
   if (invert(gram, inverse))
     sum_rows(theta, inverse, target);
   else

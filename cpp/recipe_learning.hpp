@@ -71,8 +71,7 @@ inline void combine_directions(ConstMatrix directions, ConstVector weights, Vect
 /// Write theta_hat + V^-1 S weights, of the directions S.
 inline void theta_of_directions(Matrix state, ConstMatrix directions, ConstVector weights, Vector theta) {
   const RidgeState ridge(state);
-  Buffer<double> buffer(theta.size(), Fill::none);
-  const Vector total{buffer.data(), theta.size()};
+  Buffer<double> total(theta.size(), Fill::none);
   combine_directions(directions, weights, total);
   shift_mean(ridge.estimate, total, theta);
 }
@@ -82,12 +81,11 @@ inline void theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pu
                                     Generator rng, Vector theta) {
   const RidgeState ridge(state);
   const std::size_t d = theta.size();
-  Buffer<double> buffer(d * d + d), heads(rows.rows, Fill::none);
-  const Matrix inverse{buffer.data(), d, d};
-  const Vector total{buffer.data() + d * d, d};
+  const OwnedMatrix inverse(d, d);
+  Buffer<double> total(d), heads(rows.rows, Fill::none);
   for (std::size_t k = 0; k < rows.rows; ++k)
     heads[k] = static_cast<double>(rng.binomial_half(pseudo_count(a, pulls[k])));
-  sum_rows(total, rows, {heads.data(), rows.rows});
+  sum_rows(total, rows, heads);
   if (invert_mixed(rows, pulls, a, lam, inverse)) {
     for (std::size_t i = 0; i < d; ++i) total[i] = ridge.sums.target[i] + total[i];
     sum_rows(theta, inverse, total);

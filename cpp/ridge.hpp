@@ -111,8 +111,7 @@ inline double recompute(const Estimate& estimate, ConstMatrix gram, ConstVector 
   sum_rows(estimate.mean, estimate.inverse, target);
   const double condition = condition_bound(gram, estimate.inverse);
   if (!(condition > max_condition)) return condition;
-  Buffer<double> buffer(2 * d, Fill::none);
-  const Vector rest{buffer.data(), d}, step{buffer.data() + d, d};
+  Buffer<double> rest(d, Fill::none), step(d, Fill::none);
   for (int twice = 0; twice < 2; ++twice) {  // theta_hat += V^-1 (b - V theta_hat)
     sum_rows(rest, gram, estimate.mean);
     for (std::size_t i = 0; i < d; ++i) rest[i] = target[i] - rest[i];

@@ -79,8 +79,7 @@ inline void fade(RidgeState& ridge) {
 /// Recompute V^-1, theta_hat and log det V in doubles; return false where that costs too many digits.
 inline bool recompute_in_doubles(RidgeState& ridge) {
   const std::size_t d = ridge.dim();
-  Buffer<double> buffer(d * d, Fill::none);
-  const Matrix factor{buffer.data(), d, d};
+  const OwnedMatrix factor(d, d, Fill::none);
   if (!cholesky(ridge.sums.gram, factor)) return false;
   invert_factored(factor, ridge.estimate.inverse);
   double total = 0.0;
@@ -143,11 +142,10 @@ inline void replace_prior(double& high, double& low, double old_prior, double ne
 inline void calibrate(RidgeState& ridge, Scales& scales, const ScaleLearning& learning) {
   const std::size_t d = ridge.dim();
   const double count = effective_count(ridge.seen, ridge.rate);
-  Buffer<double> buffer(d * d + d, Fill::none);
-  const Matrix G{buffer.data(), d, d};
-  const Vector b{buffer.data() + d * d, d};
-  std::copy_n(ridge.sums.gram.data, d * d, G.data);
-  std::copy_n(ridge.sums.target.data(), d, b.data());
+  const OwnedMatrix G(d, d, Fill::none);
+  Buffer<double> b(d, Fill::none);
+  copy_values(ridge.sums.gram.items(), G.items());
+  copy_values(ridge.sums.target, b);
   for (std::size_t i = 0; i < d; ++i) {
     G(i, i) = (ridge.sums.gram(i, i) - ridge.prior[i]) + ridge.sums.gram_low(i, i);
     if (learning.sizes_given) continue;

@@ -122,8 +122,7 @@ inline void encode_tile(ConstMatrix rows, FeatureTable& table, ConstVector lows,
 inline void encode_arms(ConstMatrix rows, Matrix features, std::span<std::uint8_t> codes) {
   const std::size_t d = rows.columns, length = rows_of_codes(d) * search_tile;
   FeatureTable table(features);
-  Buffer<double> buffer(2 * d);
-  const Vector lows{buffer.data(), d}, highs{buffer.data() + d, d};
+  Buffer<double> lows(d), highs(d);
   measure_ranges(rows, table, lows, highs);
   for (std::size_t tile = 0; tile < codes.size() / length; ++tile)
     encode_tile(rows, table, lows, tile, codes.data() + tile * length);
@@ -299,8 +298,7 @@ inline void find_best_arms(ConstMatrix rows, ConstMatrix table, const std::uint8
                            Ints chosen, Vector scores) {
   const EncodedArms arms{rows, table, codes};
   SearchBuffers buffers(arms);
-  Buffer<double> buffer(thetas.rows);
-  const Vector theta{buffer.data(), thetas.rows};
+  Buffer<double> theta(thetas.rows);
   for (std::size_t j = 0; j < thetas.columns; ++j) {
     for (std::size_t i = 0; i < thetas.rows; ++i) theta[i] = thetas(i, j);
     const Best best = find_best(arms, theta, buffers);

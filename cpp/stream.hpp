@@ -45,11 +45,10 @@ inline double implicit_step(Link link, double u, double q, double y) {
 /// Return x'theta_hat and x'V^-1 x: where the past fades, after fading.
 inline Prediction predict(const RidgeState& ridge, ConstVector x) {
   const std::size_t d = ridge.dim();
-  Buffer<double> buffer(d + (ridge.fades() ? 2 * d * d : 0), Fill::none);
-  const Vector gain{buffer.data(), d};
+  Buffer<double> gain(d, Fill::none);
   if (ridge.fades()) {
     const double kept = kept_share(ridge.rate);
-    const Matrix faded{buffer.data() + d, d, d}, inverse{faded.data + d * d, d, d};
+    const OwnedMatrix faded(d, d, Fill::none), inverse(d, d, Fill::none);
     for (std::size_t i = 0; i < d * d; ++i) faded.data[i] = kept * ridge.sums.gram.data[i];
     for (std::size_t i = 0; i < d; ++i) faded(i, i) += (1.0 - kept) * ridge.prior[i];
     if (invert(faded, inverse)) {
@@ -80,7 +79,7 @@ void as_response(const RidgeState& ridge, const Observation& observed, Learn&& l
   const auto response = respond(ridge, observed.link, observed.x, observed.y);
   Buffer<double> weighted(observed.x.size(), Fill::none);
   for (std::size_t i = 0; i < observed.x.size(); ++i) weighted[i] = response.root_weight * observed.x[i];
-  learn(ConstVector{weighted.data(), weighted.size()}, response.reward);
+  learn(weighted, response.reward);
 }
 
 /// Call learn(x, y) with features and reward as they are learned: with an intercept (x, 1), and y less the first reward, which
@@ -93,7 +92,7 @@ void as_learned(const RidgeState& ridge, const Observation& observed, Learn&& le
   Buffer<double> buffer(observed.x.size() + 1, Fill::none);
   for (std::size_t i = 0; i < observed.x.size(); ++i) buffer[i] = observed.x[i];
   buffer[observed.x.size()] = 1.0;
-  learn(ConstVector{buffer.data(), buffer.size()}, observed.y - observed.origin[0]);
+  learn(buffer, observed.y - observed.origin[0]);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

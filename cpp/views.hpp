@@ -21,6 +21,7 @@ struct View {
 
   std::span<T> operator[](std::size_t i) const { return {data + i * columns, columns}; }
   T& operator()(std::size_t i, std::size_t k) const { return data[i * columns + k]; }
+  std::span<T> items() const { return {data, rows * columns}; }
   View between(std::size_t first, std::size_t last) const { return {data + first * columns, last - first, columns}; }
   operator View<const T>() const { return {data, rows, columns}; }
 };
@@ -37,11 +38,14 @@ struct MatrixStack {
   View<T> operator[](std::size_t i) const { return {data + i * rows * columns, rows, columns}; }
 };
 
+/// Canonical links: identity of linear models, logistic of clicks.
+enum class Link : std::int64_t { identity = -1, logistic = 0 };
+
 /// How scales of noise and parameter are learned.
 struct ScaleLearning {
   Matrix scales;         // what is learned, as `Scales` reads it [6, d]; no data where nothing is
-  double strength;       // lam > 0 is kept
-  bool sizes_given;      // whether the sizes of features are given, or those of what was seen
+  double strength;       // lam, if it is above 0: then it is given, and not learned
+  bool sizes_given;      // true: sizes of features are given; false: they are learned from the observations
   bool intercept;        // whether the last feature is the constant 1
 };
 

@@ -71,14 +71,11 @@ class ContextualRound {
   }
 };
 
-/// Return the mean of a reward whose linear predictor is u.
-inline double mean_at(std::int64_t link, double u) { return link_mean(static_cast<Link>(link), u); }
-
 /// Return E[Y | x].
 inline double mean_of(const ContextualProblem& problem, ConstVector x) {
   double predictor = 0.0;
   for (std::size_t i = 0; i < x.size(); ++i) predictor += x[i] * problem.theta[i];
-  return mean_at(problem.link, predictor);
+  return link_mean(problem.link, predictor);
 }
 
 /// Draw a reward with this mean.
@@ -90,10 +87,10 @@ inline double draw_reward(const ContextualProblem& problem, double mean, Generat
 /// Learn the scales anew; replace the prior in V by the one that follows.
 inline void replace_prior(RunState& run, Matrix V) {
   const std::size_t d = run.mean.size();
-  Buffer<double> used_up(d * d, Fill::none);
+  const OwnedMatrix gram(d, d, Fill::none);
   for (std::size_t i = 0; i < d; ++i) V(i, i) -= run.prior[i];
-  copy_values({V.data, d * d}, {used_up.data(), d * d});
-  calibrate(run, {used_up.data(), d, d});
+  copy_values(V.items(), gram.items());
+  calibrate(run, gram);
   for (std::size_t i = 0; i < d; ++i) V(i, i) += run.prior[i];
 }
 
@@ -106,7 +103,7 @@ inline void play(const ContextualProblem& problem, RunState& run, ContextualRoun
     replace_prior(run, round.gram());
   else if (recomputation_is_due(run, t))
     recompute(run, round.gram());
-  note_regret(run, t, mean_at(problem.link, best) - mean);
+  note_regret(run, t, link_mean(problem.link, best) - mean);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

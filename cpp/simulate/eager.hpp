@@ -15,7 +15,7 @@ class MemberSums {
       : d(run.mean.size()), own(learns_scales(run) ? d : 0), size(static_cast<std::size_t>(options.size)), sums_buffer((d + own) * size),
         z_buffer(size, Fill::none), initial(d, Fill::none), rng(rngs.perturbation), options(options) {
     for (std::size_t j = 0; j < size; ++j) {
-      draw_vector(options.initial, {initial.data(), d}, rng);
+      draw_vector(options.initial, initial, rng);
       for (std::size_t i = 0; i < d; ++i) sums()(own + i, j) = initial[i];
     }
   }
@@ -60,7 +60,7 @@ class MemberSums {
     const double kept = kept_share(run.forgetting_rate), shrink = std::sqrt(kept), weight = std::sqrt(1.0 - kept);
     for (double& entry : sums_buffer) entry *= shrink;
     for (std::size_t j = 0; j < size; ++j) {
-      draw_vector(options.initial, {initial.data(), d}, rng);
+      draw_vector(options.initial, initial, rng);
       for (std::size_t i = 0; i < d; ++i) sums()(own + i, j) += weight * initial[i];
     }
   }
@@ -78,7 +78,7 @@ class MemberScores {
     const std::size_t d = weights.size();
     for (std::size_t k = 0; k < rows; ++k) {
       const ConstVector x = problem.features[k];
-      const Vector u{weights.data(), d}, row = scores()[k];
+      const Vector u = weights, row = scores()[k];
       sum_rows(u, run.inverse, x);
       for (double& entry : u) entry *= factor;
       const double centre = dot(x, run.mean);
@@ -94,7 +94,7 @@ class MemberScores {
   void update(const RunState& run, std::size_t arm, double y, double factor, ConstVector z) {
     for (std::size_t j = 0; j < size; ++j) residuals[j] = y + factor * z[j] - scores()(arm, j);
     for (std::size_t k = 0; k < rows; ++k)
-      axpy(scores()[k], dot(problem.features[k], run.gain) / (1.0 + run.counters.leverage), {residuals.data(), size});
+      axpy(scores()[k], dot(problem.features[k], run.gain) / (1.0 + run.counters.leverage), residuals);
   }
 
   /// Return the greedy arm of the member that promises most; lowest member, then lowest arm, on ties.
@@ -134,9 +134,9 @@ inline void eager_ensemble(const FiniteProblem& problem, RunState& run, const Rn
       arm = scores.optimistic_arm();
     } else {
       member = next_member(options, t, member, rngs.member);
-      members.sum_of(run, static_cast<std::size_t>(member), {total.data(), d});
-      perturb_estimate(run, {total.data(), d}, inflation(options.factor, run, t), {theta.data(), d});
-      arm = greedy_arm(problem, run, {theta.data(), d});
+      members.sum_of(run, static_cast<std::size_t>(member), total);
+      perturb_estimate(run, total, inflation(options.factor, run, t), theta);
+      arm = greedy_arm(problem, run, theta);
     }
     const double y = pull(problem, run, t, arm, rngs.noise);
     members.perturb(run, problem.features[arm]);

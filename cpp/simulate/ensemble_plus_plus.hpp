@@ -13,9 +13,8 @@ inline void ensemble_plus_plus(const FiniteProblem& problem, RunState& run, cons
   const std::size_t d = run.mean.size(), size = static_cast<std::size_t>(options.size);
   const double unit = 1.0 / std::sqrt(static_cast<double>(size));
   const Law first_law{LawKind::sphere, 1, std::sqrt(run.lam) * unit}, law{LawKind::sphere, 1, unit};
-  Buffer<double> buffer(size * d + size + 2 * d, Fill::none);
-  const Matrix directions{buffer.data(), size, d};  // S'
-  const Vector z{directions.data + size * d, size}, total{z.data() + size, d}, theta{total.data() + d, d};
+  const OwnedMatrix directions(size, d, Fill::none);  // S'
+  Buffer<double> z(size, Fill::none), total(d, Fill::none), theta(d, Fill::none);
   for (std::size_t i = 0; i < d; ++i) {
     draw_vector(first_law, z, rngs.perturbation);
     for (std::size_t j = 0; j < size; ++j) directions(j, i) = z[j];

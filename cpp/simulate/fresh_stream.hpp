@@ -10,13 +10,12 @@ namespace ensample::ENSAMPLE_LEVEL {
 class FreshStream {
  public:
   FreshStream(const RunState& run, double ageing)
-      : run(run), ageing(ageing), d(run.mean.size()), root_buffer(d * d), gram_root_buffer(ageing > 0.0 ? d * d : 0), ages(2),
-        weighted(d), total(d), roots({root_buffer.data(), d, d}, {gram_root_buffer.data(), ageing > 0.0 ? d : 0, d}, {ages.data(), 2}) {}
+      : run(run), ageing(ageing), d(run.mean.size()), weighted(d), total(d), roots(d, ageing > 0.0) {}
 
   /// Add the observation sqrt(w) x.
   void add(ConstVector x, double w) {
     for (std::size_t i = 0; i < d; ++i) weighted[i] = std::sqrt(w) * x[i];
-    add_to_roots(roots, ageing, {weighted.data(), d}, run.counters.count, 0.0);
+    add_to_roots(roots, ageing, weighted, run.counters.count, 0.0);
   }
 
   /// Draw S divided by the scale.
@@ -26,29 +25,29 @@ class FreshStream {
       const double g = rng.normal();
       for (std::size_t k = i; k < d; ++k) total[k] += g * roots.root(i, k);
     }
-    return {total.data(), d};
+    return total;
   }
 
  private:
   const RunState& run;
   const double ageing;
   const std::size_t d;
-  Buffer<double> root_buffer, gram_root_buffer, ages, weighted, total;
-  FreshRoots roots;
+  Buffer<double> weighted, total;
+  OwnedRoots roots;
 };
 
 /// theta = theta_hat + scale V^-1 S.
 inline void fresh_stream(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
   const std::size_t d = run.mean.size(), warm = problem.warmup.size();
-  StreamRounds rounds(problem, run, static_cast<Link>(options.link));
+  StreamRounds rounds(problem, run, options.link);
   FreshStream members(run, options.ageing);
   Buffer<double> theta(d);
   const std::int64_t first = opening_rounds(problem, run), horizon = horizon_of(run);
   for (std::size_t i = 0; i < warm + static_cast<std::size_t>(first); ++i)
     members.add(problem.features[prescribed_row(problem, i)], rounds.learn_prescribed(i, rngs.noise));
   for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
-    perturb_estimate(run, members.draw(rngs.perturbation), options.scale, {theta.data(), d});
-    const std::size_t arm = greedy_arm(problem, run, {theta.data(), d});
+    perturb_estimate(run, members.draw(rngs.perturbation), options.scale, theta);
+    const std::size_t arm = greedy_arm(problem, run, theta);
     members.add(problem.features[arm], rounds.pull(t, arm, rngs.noise));
   }
 }
@@ -60,7 +59,7 @@ inline void fresh_moving_stream(const ContextualProblem& problem, RunState& run,
   for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
     round.offer(problem, rngs.context);
     perturb_estimate(run, members.draw(rngs.perturbation), options.scale, round.theta());
-    const double w = play_weighted(problem, run, round, static_cast<Link>(options.link), t, rngs.noise);
+    const double w = play_weighted(problem, run, round, options.link, t, rngs.noise);
     members.add(round.x(), w);
   }
 }

@@ -25,21 +25,18 @@ class RootedHistory {
       : run(run),
         options(options),
         d(run.mean.size()),
-        buffer((options.ageing > 0.0 ? 2 : 1) * d * d),
-        scratch(d),
-        ages(2),
-        roots({buffer.data(), d, d}, {buffer.data() + (buffer.size() - d * d), options.ageing > 0.0 ? d : 0, d},
-              {ages.data(), 2}) {}
+        weights(d),
+        roots(d, options.ageing > 0.0) {}
 
   /// Start from the observations so far, which do not age: an aged sum has to see them in their order.
   void begin(const FiniteProblem& problem) {
     if (forgets(run)) {
-      copy_values(ConstVector(run.gram.data, d * d), {roots.root.data, d * d});
+      copy_values(run.gram.items(), roots.root.items());
       cholesky_semidefinite(roots.root);
       return;
     }
     for (std::size_t k = 0; k < problem.features.rows; ++k)
-      for (std::int32_t n = 0; n < run.pulls[k]; ++n) rotate(roots.root, problem.features[k], {scratch.data(), d});
+      for (std::int32_t n = 0; n < run.pulls[k]; ++n) rotate(roots.root, problem.features[k]);
   }
 
   /// Add the last observation.
@@ -52,16 +49,16 @@ class RootedHistory {
     draw_initial(run, options.initial, total, rng);
     if (roots.prior_age > 0.0)
       for (double& entry : total) entry *= std::sqrt(1.0 + roots.prior_age);
-    for (double& weight : scratch) weight = options.reward.scale * rng.normal();
-    weigh_rows<true>(total, roots.root, {scratch.data(), d});
+    for (double& weight : weights) weight = options.reward.scale * rng.normal();
+    weigh_rows<true>(total, roots.root, weights);
   }
 
  private:
   const RunState& run;
   const Options& options;
   const std::size_t d;
-  Buffer<double> buffer, scratch, ages;
-  FreshRoots roots;
+  Buffer<double> weights;
+  OwnedRoots roots;
 };
 
 /// Standard deviation of the n rewards so far, n in its denominator; 0 for none.
@@ -77,8 +74,7 @@ inline double reward_deviation(const RunState& run, std::int64_t n) {
 inline void gaussian_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
   const std::size_t d = run.mean.size(), warm = problem.warmup.size();
   RootedHistory history(run, options);
-  Buffer<double> buffer(2 * d, Fill::none);
-  const Vector total{buffer.data(), d}, theta{buffer.data() + d, d};
+  Buffer<double> total(d, Fill::none), theta(d, Fill::none);
   const std::int64_t first = opening_rounds(problem, run);
   for (std::size_t i = 0; i < warm + static_cast<std::size_t>(first); ++i) {
     observe_prescribed(problem, run, i, rngs.noise);
@@ -101,9 +97,8 @@ inline void gaussian_history(const FiniteProblem& problem, RunState& run, const 
 /// one step.
 inline void summed_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
   const std::size_t d = run.mean.size(), rows = problem.features.rows;
-  Buffer<double> buffer(2 * d + rows, Fill::none);
+  Buffer<double> total(d, Fill::none), theta(d, Fill::none), sums(rows, Fill::none);
   Buffer<std::int64_t> indices(rows, Fill::none);
-  const Vector total{buffer.data(), d}, theta{total.data() + d, d}, sums{theta.data() + d, rows};
   for (std::int64_t t = begin(problem, run, rngs.noise); t < horizon_of(run); ++t) {
     if (is_stopped(run)) return;
     draw_initial(run, options.initial, total, rngs.perturbation);
@@ -124,8 +119,7 @@ inline void moving_history(const ContextualProblem& problem, RunState& run, cons
   const std::size_t d = problem.theta.size();
   RootedHistory history(run, options);
   ContextualRound round(problem, run);
-  Buffer<double> buffer(d, Fill::none);
-  const Vector total{buffer.data(), d};
+  Buffer<double> total(d, Fill::none);
   for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
     round.offer(problem, rngs.context);
     history.draw(total, rngs.perturbation);

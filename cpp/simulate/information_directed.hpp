@@ -41,9 +41,8 @@ inline void informed_by_fresh_members(const FiniteProblem& problem, RunState& ru
                     m = static_cast<std::size_t>(options.size);
   RootedHistory history(run, options);
   GapsAndGains found(arms, m);
-  Buffer<double> buffer(2 * d + d * m + arms * m, Fill::none);
-  const Vector total{buffer.data(), d}, theta{total.data() + d, d};
-  const Matrix thetas{theta.data() + d, d, m}, scores{thetas.data + d * m, arms, m};
+  Buffer<double> total(d, Fill::none), theta(d, Fill::none);
+  const OwnedMatrix thetas(d, m, Fill::none), scores(arms, m, Fill::none);
   const std::int64_t first = begin(problem, run, rngs.noise);
   history.begin(problem);
   for (std::int64_t t = first; t < horizon_of(run); ++t) {

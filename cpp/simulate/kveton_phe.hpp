@@ -23,9 +23,9 @@ class KvetonPHE : FiniteRun {
   }
 
  private:
-  Buffer<double> mixed_buffer{d * d}, total{d}, theta{d}, gain{d}, heads{problem.features.rows};
+  Buffer<double> total{d}, theta{d}, gain{d}, heads{problem.features.rows};
   Buffer<std::int64_t> indices{problem.features.rows};
-  const Matrix mixed{mixed_buffer.data(), d, d};  // G^-1
+  const OwnedMatrix mixed{d, d};  // G^-1
   bool is_known = false;  // whether there is a G^-1: a basis was played, and G is not singular to working precision
 
   std::span<const std::int32_t> pulls() const { return {run.pulls.data(), problem.features.rows}; }
@@ -37,7 +37,7 @@ class KvetonPHE : FiniteRun {
     if (!is_known || recomputation_is_due(run, t - 1))
       is_known = invert_mixed(problem.features, pulls(), options.scale, run.lam, mixed);
     draw_total();
-    sum_rows(theta, is_known ? mixed : run.inverse, total);  // the arms' directions are in V^-1
+    sum_rows(theta, is_known ? Matrix(mixed) : run.inverse, total);  // the arms' directions are in V^-1
     const std::size_t arm = greedy_arm(problem, run, theta);
     const double before = pseudo_count_of(arm);
     pull(problem, run, t, arm, rngs.noise);

@@ -27,13 +27,12 @@ inline constexpr double smallest_share = 1e-8;  // of W in B that a root in doub
 /// Where new members start: N(0, prior + sum_k N_k x_k x_k').
 class Base {
  public:
-  Base(std::size_t d, std::size_t counts)
-      : prior_buffer(d), gram_buffer(d * d), root_buffer(d * d), counts_buffer(counts) {}
+  Base(std::size_t d, std::size_t counts) : prior(d), gram(d, d), factor(d, d), pulls(counts) {}
 
   /// Set the prior before the first observation.
-  void begin(std::size_t i, double prior) {
-    prior_buffer[i] = prior;
-    root()(i, i) = std::sqrt(prior);
+  void begin(std::size_t i, double value) {
+    prior[i] = value;
+    factor(i, i) = std::sqrt(value);
   }
 
   /// A new root costs about as much as catching up with 8 arms for each dimension.
@@ -42,17 +41,16 @@ class Base {
 
   /// Bring B, its root and its counts up to date.
   void refresh(const FiniteProblem& problem, const RunState& run) {
-    const Matrix gram = this->gram();
-    add_pulls(problem, run, gram, counts_buffer.data());
-    copy_values({gram.data, dim() * dim()}, {root_buffer.data(), dim() * dim()});
-    for (std::size_t i = 0; i < dim(); ++i) root()(i, i) += prior_buffer[i];
-    cholesky_semidefinite(root());
+    add_pulls(problem, run, gram, pulls.data());
+    copy_values(gram.items(), factor.items());
+    for (std::size_t i = 0; i < dim(); ++i) factor(i, i) += prior[i];
+    cholesky_semidefinite(factor);
     work = 0;
   }
 
   /// `refresh` with the prior as it is now.
   void refresh_with_prior(const FiniteProblem& problem, const RunState& run) {
-    copy_values(run.prior, {prior_buffer.data(), dim()});
+    copy_values(run.prior, prior);
     refresh(problem, run);
   }
 
@@ -60,20 +58,19 @@ class Base {
   bool prior_is_representable() const {
     bool representable = true;
     for (std::size_t i = 0; i < dim(); ++i)
-      representable = representable && prior_buffer[i] >= smallest_share * (prior_buffer[i] + gram_buffer[i * dim() + i]);
+      representable = representable && prior[i] >= smallest_share * (prior[i] + gram(i, i));
     return representable;
   }
 
-  std::size_t dim() const { return prior_buffer.size(); }
-  Matrix root() { return {root_buffer.data(), dim(), dim()}; }
-  const std::int32_t* counts() { return counts_buffer.data(); }
+  std::size_t dim() const { return prior.size(); }
+  ConstMatrix root() const { return factor; }
+  const std::int32_t* counts() const { return pulls.data(); }
 
  private:
-  Buffer<double> prior_buffer, gram_buffer, root_buffer;
-  Buffer<std::int32_t> counts_buffer;
+  Buffer<double> prior;
+  OwnedMatrix gram, factor;
+  Buffer<std::int32_t> pulls;
   std::size_t work = 0;  // arms that new members have caught up with since
-
-  Matrix gram() { return {gram_buffer.data(), dim(), dim()}; }
 };
 
 /// Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j.

@@ -30,7 +30,7 @@ class LazyStream : FiniteRun {
   }
 
  private:
-  StreamRounds rounds{problem, run, static_cast<Link>(options.link)};
+  StreamRounds rounds{problem, run, options.link};
   const std::size_t rows = problem.features.rows, counts = run.pulls.size(), capacity = acting_members(options, horizon_of(run));
   Slots slots{capacity};
   Buffer<double> sums{capacity * d, Fill::none};  // S^j of the members that have acted, in the order of their first time
@@ -93,31 +93,5 @@ class LazyStream : FiniteRun {
     return count;
   }
 };
-
-/// The same on arms that change every round, or on the unit ball: what member j has missed is N(0, scale^2 (V_now - V_then)).
-inline void lazy_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const std::size_t d = problem.theta.size(), capacity = acting_members(options, horizon_of(run));
-  Slots slots(capacity);
-  Buffer<double> sums(capacity * d), grams(capacity * d * d);  // S^j, and V when the member last acted; before that 0, for W
-  Buffer<double> difference_buffer(d * d, Fill::none);
-  const Matrix difference{difference_buffer.data(), d, d};
-  ContextualRound round(problem, run);
-  std::int64_t member = -1;
-  for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
-    round.offer(problem, rngs.context);
-    member = next_member(options, t, member, rngs.member);
-    const std::size_t slot = slots.find(member);
-    const Vector sum{&sums[slot * d], d};
-    double* const then = &grams[slot * d * d];
-    for (std::size_t i = 0; i < d * d; ++i) {
-      difference.data[i] = round.gram().data[i] - then[i];
-      then[i] = round.gram().data[i];
-    }
-    cholesky_semidefinite(difference);
-    for (std::size_t k = 0; k < d; ++k) axpy(sum.subspan(k), options.scale * rngs.perturbation.normal(), difference[k].subspan(k));
-    perturb_estimate(run, sum, 1.0, round.theta());
-    play_weighted(problem, run, round, static_cast<Link>(options.link), t, rngs.noise);
-  }
-}
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -29,14 +29,14 @@ inline void calibrate(RunState& run, Matrix gram) {
   const std::size_t d = run.mean.size();
   auto& counters = run.counters;
   Scales scales(run.scales);
-  Buffer<double> kept(d * d, Fill::none), target(d, Fill::none);
-  const Matrix V{kept.data(), d, d};
-  copy_values(ConstVector(gram.data, d * d), {kept.data(), d * d});
-  copy_values(run.target, {target.data(), d});
+  const OwnedMatrix V(d, d, Fill::none);
+  Buffer<double> target(d, Fill::none);
+  copy_values(gram.items(), V.items());
+  copy_values(run.target, target);
   if (!run.sizes_given)
     for (std::size_t i = 0; i < d; ++i) scales.sizes[i] = std::sqrt(gram(i, i) / counters.count);
   const double n = effective_count(counters.count, run.forgetting_rate);
-  learn_scales(scales, gram, {target.data(), d}, counters.squares, n, run.fixed_lam, run.intercept);
+  learn_scales(scales, gram, target, counters.squares, n, run.fixed_lam, run.intercept);
   scales.calibrated_at = counters.count;
   const double next = std::ceil(next_calibration(counters.count, run.forgetting_rate));
   counters.next_calibration = next > counters.count + 1.0 ? next : counters.count + 1.0;
@@ -78,8 +78,7 @@ inline void observe_fading(RunState& run, ConstVector x, double y) {
   const double kept = kept_share(run.forgetting_rate);
   const std::size_t d = x.size();
   auto& counters = run.counters;
-  Buffer<double> fresh(d * d, Fill::none);
-  const Matrix V{fresh.data(), d, d};
+  const OwnedMatrix V(d, d, Fill::none);
   for (std::size_t i = 0; i < d; ++i) {
     run.target[i] = kept * run.target[i] + y * x[i];
     for (std::size_t k = 0; k < d; ++k) V(i, k) = run.gram(i, k) = kept * run.gram(i, k) + x[i] * x[k];

@@ -11,10 +11,9 @@ namespace ensample::ENSAMPLE_LEVEL {
 inline void multiplier_bootstrap(const FiniteProblem& problem, RunState& run, const Rngs& rngs,
                                  const Options& options) {
   const std::size_t d = run.mean.size(), size = static_cast<std::size_t>(options.size), warm = problem.warmup.size();
-  Buffer<double> grams(size * d * d), buffer(size * d + d * d + d);
-  const Replicates replicates{{grams.data(), size, d, d}, {buffer.data(), size, d}};
-  const Matrix inverse{buffer.data() + size * d, d, d};
-  const Vector theta{inverse.data + d * d, d};
+  Buffer<double> grams(size * d * d), theta(d);
+  const OwnedMatrix targets(size, d);
+  const Replicates replicates{{grams.data(), size, d, d}, targets};
   for (std::size_t j = 0; j < size; ++j)
     for (std::size_t i = 0; i < d; ++i) replicates.grams[j](i, i) = run.lam;
   const std::size_t prescribed = warm + static_cast<std::size_t>(opening_rounds(problem, run));
@@ -32,7 +31,7 @@ inline void multiplier_bootstrap(const FiniteProblem& problem, RunState& run, co
         arm = static_cast<std::size_t>(first);
       } else {
         const auto j = static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(size));
-        weighted_estimate(replicates.grams[j], replicates.targets[j], inverse, theta);
+        weighted_estimate(replicates.grams[j], replicates.targets[j], theta);
         arm = greedy_arm(problem, run, theta);
       }
       y = pull(problem, run, t, arm, rngs.noise);

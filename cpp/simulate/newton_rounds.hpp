@@ -33,7 +33,7 @@ class NewtonRounds : FiniteRun {
 
  private:
   const ExactKind kind = static_cast<ExactKind>(options.kind);
-  const Link link = static_cast<Link>(options.link);
+  const Link link = options.link;
   const std::size_t rows = problem.features.rows;
   Buffer<double> counts{rows}, totals{rows};  // how often each row was seen, and the sum of its rewards
   Buffer<double> zero{d}, centre{d}, theta{d}, shift{d};

@@ -38,8 +38,7 @@ inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix 
 /// Recompute V^-1 and theta_hat from the pull counts and b.
 inline void recompute(const FiniteProblem& problem, RunState& run) {
   const std::size_t d = run.mean.size();
-  Buffer<double> buffer(d * d);
-  const Matrix gram{buffer.data(), d, d};
+  const OwnedMatrix gram(d, d);
   for (std::size_t k = 0; k < problem.features.rows; ++k)
     if (run.pulls[k] > 0) add_outer(gram, run.pulls[k], problem.features[k], problem.features[k]);
   for (std::size_t i = 0; i < d; ++i) gram(i, i) += run.prior[i];
@@ -50,9 +49,9 @@ inline void recompute(const FiniteProblem& problem, RunState& run) {
 inline void calibrate(const FiniteProblem& problem, RunState& run) {
   const std::size_t d = run.mean.size();
   add_pulls(problem, run, run.gram, run.counted.data());
-  Buffer<double> used_up(d * d, Fill::none);
-  copy_values(ConstVector(run.gram.data, d * d), {used_up.data(), d * d});
-  calibrate(run, {used_up.data(), d, d});
+  const OwnedMatrix gram(d, d, Fill::none);
+  copy_values(run.gram.items(), gram.items());
+  calibrate(run, gram);
 }
 
 inline double mean_of(const FiniteProblem& problem, std::int64_t t, std::size_t arm) {

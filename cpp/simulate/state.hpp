@@ -32,11 +32,9 @@ struct ContextualProblem {
   std::int64_t offered;  // arms a round, unit vectors in random directions; 0: the unit ball
   Noise noise;
   double low, high;   // standard deviation of the noise: low + (high - low) min(1, |mean|)
-  std::int64_t link;  // of the means; no_link: they are linear
+  Link link;          // of the means
   bool constant;      // whether the last feature is 1, and the unit vectors are of the others
 };
-
-inline constexpr std::int64_t no_link = -1, logistic_link = 0;
 
 /// The numbers of a run. Python has them in a structured array, whose fields are found by these names.
 struct RunCounters {
@@ -93,8 +91,8 @@ struct Inflation {
 /// Values of `Options::stay` with a meaning of their own.
 inline constexpr std::int64_t optimistic = -1, in_turn = 0;
 
-/// What a recipe tells its kernel. Every kernel reads those that it needs; fields_of_options in bindings_simulation.cpp lists
-/// their names and ranges.
+/// What a recipe tells its kernel. Every kernel reads those that it needs; OptionReader in bindings_simulation.cpp lists their
+/// names and ranges.
 struct Options {
   std::int64_t size = 1;  // members
   std::int64_t stay = 1;  // rounds for which a member drawn at random stays; or `in_turn` or `optimistic`
@@ -108,7 +106,7 @@ struct Options {
   double epsilon = 0.0, decay = 0.0;
   double scale = 1.0, radius = 0.0, floor = 0.0, spread = 1.0;
   std::int64_t stages = 1;
-  std::int64_t link = no_link;
+  Link link = Link::identity;
   std::int64_t kind = 0;                  // which of the algorithms that share a kernel
   bool from_base = false;                 // whether new members start from a common root of V
   ConstInts basis;    // arms by number

@@ -66,8 +66,7 @@ struct StreamRounds {
   /// Recompute V^-1 and theta_hat from the weights and b.
   void recompute() {
     const std::size_t d = run.mean.size();
-    Buffer<double> buffer(d * d);
-    const Matrix gram{buffer.data(), d, d};
+    const OwnedMatrix gram(d, d);
     add_weighted(gram);
     for (std::size_t i = 0; i < d; ++i) gram(i, i) += run.prior[i];
     ENSAMPLE_LEVEL::recompute(run, gram);
@@ -81,7 +80,7 @@ inline double play_weighted(const ContextualProblem& problem, RunState& run, Con
   const double w = observe_weighted(run, link, round.x(), draw_reward(problem, mean, rng));
   add_outer(round.gram(), w, round.x(), round.x());
   if (recomputation_is_due(run, t)) recompute(run, round.gram());
-  note_regret(run, t, mean_at(problem.link, best) - mean);
+  note_regret(run, t, link_mean(problem.link, best) - mean);
   return w;
 }
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
+Learning = tuple[Floats | None, float, bool, bool]
 
 # Instruction-set levels (cpp/kernels.hpp)
 
@@ -20,16 +21,14 @@ def use_level(level: str) -> None: ...
 #
 # `state` is that of a ridge regression, [3d + 9, d], or [3d + 11, d] where the past fades; `sums` are those of stored members,
 # [2d, m], or [3d, m] where the prior is learned. With an `origin` [1] the state has a constant feature beside those of `x`, and
-# rewards are learned less the first one. `scales` [6, d] are learned if they are given: `strength` > 0 is kept.
+# rewards are learned less the first one. `learning`: `scales` [6, d], which are learned if they are not None, `strength` (above 0 it
+# is given, and not learned), `sizes_given`, `intercept`.
 
 def learn_ridge(
     state: Floats,
     x: Floats,
     y: float,
-    scales: Floats | None = None,
-    strength: float = 0.0,
-    sizes_given: bool = False,
-    intercept: bool = False,
+    learning: Learning | None = None,
     link: int | None = None,
 ) -> None: ...
 def learn_members(
@@ -41,10 +40,7 @@ def learn_members(
     fresh: Floats | None = None,
     origin: Floats | None = None,
     root: Floats | None = None,
-    scales: Floats | None = None,
-    strength: float = 0.0,
-    sizes_given: bool = False,
-    intercept: bool = False,
+    learning: Learning | None = None,
     link: int | None = None,
 ) -> None: ...
 def learn_history(
@@ -54,10 +50,7 @@ def learn_history(
     arm: int,
     x: Floats,
     y: float,
-    scales: Floats | None = None,
-    strength: float = 0.0,
-    sizes_given: bool = False,
-    intercept: bool = False,
+    learning: Learning | None = None,
 ) -> None: ...
 def learn_rooted(state: Floats, root: Floats, rooted: Floats | None, x: Floats, y: float, link: int | None = None) -> None: ...
 def learn_posterior(state: Floats, root: Floats, rewards: Floats, x: Floats, y: float) -> None: ...
@@ -70,10 +63,7 @@ def learn_fresh(
     x: Floats,
     y: float,
     origin: Floats | None = None,
-    scales: Floats | None = None,
-    strength: float = 0.0,
-    sizes_given: bool = False,
-    intercept: bool = False,
+    learning: Learning | None = None,
     link: int | None = None,
 ) -> None: ...
 def best_arm_of_member(state: Floats, sums: Floats, factor: float, member: int, by_coordinate: Floats) -> int: ...
@@ -107,10 +97,7 @@ def learn_optimist(
     largest: Floats,
     x: Floats,
     y: float,
-    scales: Floats | None = None,
-    strength: float = 0.0,
-    sizes_given: bool = False,
-    intercept: bool = False,
+    learning: Learning | None = None,
     link: int | None = None,
 ) -> None: ...
 def learn_staged(

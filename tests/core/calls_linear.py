@@ -26,12 +26,8 @@ def scales_of(rng: np.random.Generator, dim: int) -> Arguments:
     if rng.random() < 0.4:
         return {}
     intercept = bool(dim > 1 and rng.random() < 0.5)
-    return {
-        "scales": new_scales(np.zeros(dim), 0.0),
-        "strength": float(rng.choice([0.0, 2.0])),
-        "sizes_given": bool(rng.random() < 0.5),
-        "intercept": intercept,
-    }
+    strength, sizes_given = float(rng.choice([0.0, 2.0])), bool(rng.random() < 0.5)
+    return {"learning": (new_scales(np.zeros(dim), 0.0), strength, sizes_given, intercept)}
 
 
 def square(rng: np.random.Generator, dim: int) -> np.ndarray:

@@ -121,9 +121,13 @@ ARRAYS: list[Change] = [
 
 
 def changed_tuple(value: Any, rng: np.random.Generator) -> Any:
-    """Change or remove a field of a named tuple, or the names of its fields."""
-    if not value or not hasattr(value, "_fields"):
+    """Change an item of a tuple; of a named one also remove a field, or the names of its fields."""
+    if not value:
         return pick(rng, OTHERS)
+    if not hasattr(value, "_fields"):
+        place = int(rng.integers(len(value)))
+        items = (*value[:place], changed(value[place], rng), *value[place + 1 :])
+        return items if rng.random() < 0.9 else items[:-1]
     if rng.random() < 0.1:
         return tuple(value)
     place = int(rng.integers(len(value)))
@@ -178,8 +182,9 @@ def bad_arguments(arguments: Arguments, rng: np.random.Generator) -> Arguments:
 
 def guarded(value: Any, guards: list[np.ndarray]) -> Any:
     """Copy arrays into the middle of larger ones, whose ends are known."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(guarded(item, guards) for item in value))
+    if isinstance(value, tuple):
+        items = [guarded(item, guards) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     plain = type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned and not value.dtype.hasobject
     if not plain or not value.flags.writeable or value.dtype.kind not in "fiub":
         return value

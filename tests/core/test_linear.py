@@ -1,6 +1,7 @@
 """Linear models in the core, against their formulas, at every instruction-set level."""
 
 import math
+from typing import Any
 from collections.abc import Iterator
 
 import mpmath
@@ -195,7 +196,7 @@ def test_calibration_gives_the_prior_that_follows_from_the_evidence(given: bool)
     state, scales = new_ridge(dim, first_prior(sizes, 0.0, False)), new_scales(sizes, 0.0)
     known, parts, times = scale_views(scales), ridge_views(state), []
     for x, reward in zip(X, y.tolist(), strict=True):
-        _core.learn_ridge(state, x, reward, scales, 0.0, given, False)
+        _core.learn_ridge(state, x, reward, (scales, 0.0, given, False))
         times.append(int(known.calibrated_at[0]))
     assert sorted(set(times)) == [1, 2, 3, 4, 5, 7, 9, 12, 15, 19, 24, 30, 38, 48]
     seen = X[:48], y[:48]
@@ -257,11 +258,11 @@ def test_products_factors_and_inverses_are_those_of_numpy(dim: int) -> None:
         ({"z": np.zeros(3)}, "z"),
         ({"origin": np.zeros(2)}, "origin"),
         ({"root": np.zeros((2, 3))}, "root"),
-        ({"scales": np.zeros((5, 2))}, "scales"),
+        ({"learning": (np.zeros((5, 2)), 0.0, False, False)}, "scales"),
         ({"state": new_ridge(2, 1.0, 0.1)}, "fresh"),
     ],
 )
-def test_a_bad_call_names_its_argument(change: dict[str, np.ndarray], argument: str) -> None:
+def test_a_bad_call_names_its_argument(change: dict[str, Any], argument: str) -> None:
     good = {"state": new_ridge(2, 1.0), "sums": np.zeros((4, 4)), "x": np.zeros(2), "y": 1.0, "z": np.zeros(4)}
     with pytest.raises(ValueError, match=f"argument `{argument}`"):
         _core.learn_members(**(good | change))

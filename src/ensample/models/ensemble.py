@@ -100,7 +100,7 @@ class LinearEnsemble(LinearModel):
             first, rows = self._near = self._around(round)
         fresh = self._vectors(Stream.FADING, round) if self.rate > 0.0 else None
         of_members = self.sums, x, y, rows[round - first], fresh, self.origin, self.root
-        _core.learn_members(self.state, *of_members, *self.learning, self.link_code)
+        _core.learn_members(self.state, *of_members, self.learning, self.link_code)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "sums": self.sums}

@@ -122,7 +122,7 @@ class FreshEnsemble(LinearModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         state, root, gram_root, ages = self.state, self.root, self.gram_root, self.ages
-        _core.learn_fresh(state, root, gram_root, ages, self.ageing, x, y, self.origin, *self.learning, self.link_code)
+        _core.learn_fresh(state, root, gram_root, ages, self.ageing, x, y, self.origin, self.learning, self.link_code)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "gram_root": self.gram_root, "ages": self.ages}

@@ -147,7 +147,7 @@ class LinearModel(Model):
         return unknown is None or learned or not any(map(has_tiny, blocks(x)))
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        _core.learn_ridge(self.state, x, y, *self.learning, self.link_code)
+        _core.learn_ridge(self.state, x, y, self.learning, self.link_code)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {"ridge": self.state} if self.unknown is None else {"ridge": self.state, "scales": self.scales}

@@ -225,7 +225,7 @@ class OptimisticModel(LinearModel):
         return np.array([arm], np.int64), np.array([promise])
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        _core.learn_optimist(self.state, self.largest, x, y, *self.learning, self.link_code)
+        _core.learn_optimist(self.state, self.largest, x, y, self.learning, self.link_code)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "largest": self.largest}

@@ -135,7 +135,7 @@ class HistoryModel(DrawnModel):
         self.other_features: Callable[[], FloatArray]  # of observations that are no standing arm's; the policy says
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        _core.learn_history(self.state, self.root, self.pulls, arm, x, y, *self.learning)
+        _core.learn_history(self.state, self.root, self.pulls, arm, x, y, self.learning)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "pulls": self.pulls}
