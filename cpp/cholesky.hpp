@@ -61,10 +61,9 @@ inline void cholesky_semidefinite(Matrix matrix) {
   }
 }
 
-/// Update the upper triangular R to that of R'R + x x' by Givens rotations, O(d^2).
-inline void rotate(Matrix factor, ConstVector x) {
+/// Update the upper triangular R to that of R'R + x x' by Givens rotations, O(d^2). `rest` [d] is scratch.
+inline void rotate(Matrix factor, ConstVector x, Vector rest) {
   const std::size_t d = x.size();
-  Buffer<double> rest(d, Fill::none);
   std::copy(x.begin(), x.end(), rest.begin());
   for (std::size_t i = 0; i < d; ++i) {
     const double length = std::sqrt(factor(i, i) * factor(i, i) + rest[i] * rest[i]);
@@ -76,6 +75,11 @@ inline void rotate(Matrix factor, ConstVector x) {
       rest[k] = cosine * rest[k] - sine * kept;
     }
   }
+}
+
+inline void rotate(Matrix factor, ConstVector x) {
+  Buffer<double> scratch(x.size(), Fill::none);
+  rotate(factor, x, scratch);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

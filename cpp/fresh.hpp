@@ -55,9 +55,10 @@ inline void fade_roots(FreshRoots& roots, double fading_rate) {
 /// Add x x', of observation number `count`, to G, and age all observations so far if it is time.
 inline void add_to_roots(FreshRoots& roots, double ageing_rate, ConstVector x, double count, double fading_rate) {
   const std::size_t d = x.size();
-  rotate(roots.root, x);
+  Buffer<double> scratch(d, Fill::none);
+  rotate(roots.root, x, scratch);
   if (roots.gram_root.rows == 0) return;
-  rotate(roots.gram_root, x);
+  rotate(roots.gram_root, x, scratch);
   const double last = roots.aged_at;
   if (last == 0.0) {
     roots.aged_at = count;
@@ -68,7 +69,7 @@ inline void add_to_roots(FreshRoots& roots, double ageing_rate, ConstVector x, d
     Buffer<double> row(d, Fill::none);
     for (std::size_t i = 0; i < d; ++i) {
       for (std::size_t k = 0; k < d; ++k) row[k] = std::sqrt(added) * roots.gram_root(i, k);
-      rotate(roots.root, row);
+      rotate(roots.root, row, scratch);
     }
   }
 }

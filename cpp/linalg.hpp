@@ -11,7 +11,7 @@ inline void copy_values(ConstVector from, Vector to) { std::memcpy(to.data(), fr
 
 /// total = sum_i weights[i] rows[i], row after row, added to what there is if Keep.
 template <bool Keep>
-void weigh_rows(Vector total, ConstMatrix rows, ConstVector weights) {
+[[gnu::always_inline]] inline void weigh_rows(Vector total, ConstMatrix rows, ConstVector weights) {
   for_each_column_tile<32>(total.size(), [&]<int N>(std::size_t start) __attribute__((always_inline)) {
     auto tile = Keep ? SimdVector<N>::load(&total[start]) : SimdVector<N>::of(0.0);
     const double* row = rows.data + start;
@@ -45,7 +45,7 @@ inline void axpy(Vector total, double weight, ConstVector row) {
 }
 
 /// matrix += (weight left) right'.
-inline void add_outer(Matrix matrix, double weight, ConstVector left, ConstVector right) {
+[[gnu::always_inline]] inline void add_outer(Matrix matrix, double weight, ConstVector left, ConstVector right) {
   constexpr std::size_t narrow = 64;  // wider rows are read one after the other: tiles would jump from row to row
   if (right.size() > narrow) {
     for (std::size_t i = 0; i < left.size(); ++i) axpy(matrix[i], weight * left[i], right);

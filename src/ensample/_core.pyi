@@ -21,8 +21,8 @@ def use_level(level: str) -> None: ...
 #
 # `state` is that of a ridge regression, [3d + 9, d], or [3d + 11, d] where the past fades; `sums` are those of stored members,
 # [2d, m], or [3d, m] where the prior is learned. With an `origin` [1] the state has a constant feature beside those of `x`, and
-# rewards are learned less the first one. `learning`: `scales` [6, d], which are learned if they are not None, `strength` (above 0 it
-# is given, and not learned), `sizes_given`, `intercept`.
+# rewards are learned less the first one. `learning`: `scales` [6, d], which are learned if they are not None, `strength` (given
+# if it is above 0, else learned), `sizes_given`, `intercept`.
 
 def learn_ridge(
     state: Floats,

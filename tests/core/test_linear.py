@@ -1,8 +1,8 @@
 """Linear models in the core, against their formulas, at every instruction-set level."""
 
 import math
-from typing import Any
 from collections.abc import Iterator
+from typing import Any
 
 import mpmath
 import numpy as np
