@@ -1,4 +1,7 @@
-"""Factor of a perturbation when it is acted on: a number, or a confidence radius that grows with the observations."""
+"""Factor of a perturbation when it is acted on.
+
+A number, or a confidence radius that grows with the observations.
+"""
 
 from typing import NamedTuple
 

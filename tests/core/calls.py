@@ -37,7 +37,10 @@ def bindings() -> list[str]:
 
 
 def table() -> dict[str, Maker]:
-    """Return, by name of the binding, what makes the arguments of a valid call. A method has its object first."""
+    """Return, by name of the binding, what makes the arguments of a valid call.
+
+    A method has its object first.
+    """
     makers = dict(LEVELS)
     for path in sorted(Path(__file__).parent.glob("calls_*.py")):
         makers |= importlib.import_module(f"core.{path.stem}").CALLS
@@ -62,7 +65,10 @@ def copied(arguments: Arguments) -> Arguments:
 
 
 def values_in(value: Any) -> Iterator[Any]:
-    """Yield what a call has read or written, in order: bytes of arrays, states of generators, numbers."""
+    """Yield what a call has read or written, in order.
+
+    Bytes of arrays, states of generators, numbers.
+    """
     if isinstance(value, np.ndarray):
         yield value.dtype.str, value.shape, value.tobytes()
     elif isinstance(value, np.random.Generator):

@@ -86,7 +86,10 @@ def read_only(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def other_values(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Change one item or all of them: to numbers outside every range, or one more than the largest."""
+    """Change one item or all of them.
+
+    The new numbers are outside every range, or one more than the largest.
+    """
     array = array.copy()
     if not array.size:
         return array
@@ -165,7 +168,10 @@ def changed(value: Any, rng: np.random.Generator) -> Any:
 
 
 def bad_arguments(arguments: Arguments, rng: np.random.Generator) -> Arguments:
-    """Return the arguments with one or two of them changed, left out or added: some are still valid."""
+    """Return the arguments with one or two of them changed, left out or added.
+
+    Some are still valid.
+    """
     arguments = dict(arguments)
     names = list(arguments)
     for _ in range(1 + int(rng.random() < 0.3) if names else 0):

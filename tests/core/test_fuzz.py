@@ -1,4 +1,7 @@
-"""Bad calls of every binding: TypeError or ValueError, and never a fault. `core/fuzz.py` says how many more are made."""
+"""Bad calls of every binding: TypeError or ValueError, and never a fault.
+
+`core/fuzz.py` says how many more are made.
+"""
 
 import re
 from pathlib import Path

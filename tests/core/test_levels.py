@@ -75,7 +75,10 @@ def objects() -> dict[str, list[Path]]:
 
 @pytest.mark.skipif(shutil.which("nm") is None, reason="there is no nm")
 def test_every_weak_symbol_carries_the_name_of_its_level() -> None:
-    """A linker keeps one of several functions of the same name: the one for AVX-512 would run on old machines."""
+    """A linker keeps one of several functions of the same name.
+
+    The one for AVX-512 would run on old machines.
+    """
     if not objects():
         pytest.skip("there are no objects of a build below build/")
     for name, files in objects().items():
@@ -88,7 +91,10 @@ def test_every_weak_symbol_carries_the_name_of_its_level() -> None:
 
 @contextmanager
 def flush_to_zero() -> Iterator[None]:
-    """Flush denormal numbers to zero, as libraries do that are built with fast-math: bits 15 and 6 of MXCSR."""
+    """Flush denormal numbers to zero, as libraries do that are built with fast-math.
+
+    Bits 15 and 6 of MXCSR.
+    """
     libm = ctypes.CDLL("libm.so.6")
     usual, other = (ctypes.c_uint32 * 8)(), (ctypes.c_uint32 * 8)()  # MXCSR comes last
     libm.fegetenv(usual)

@@ -231,7 +231,10 @@ def test_optimistic_theta_promises_the_upper_bound() -> None:
 
 @pytest.mark.parametrize("lam", [1.0, 1e-12])
 def test_pseudo_rewards_are_binomial(lam: float) -> None:
-    """Draws are NumPy's. With next to no regularization and one arm, G cannot be inverted in doubles."""
+    """Draws are NumPy's.
+
+    With next to no regularization and one arm, G cannot be inverted in doubles.
+    """
     d, a = 3, 0.7
     rng, X = np.random.default_rng(8), np.random.default_rng(9).standard_normal((5, d)) * (1.0 if lam == 1.0 else 1e5)
     state = calls_recipes.state(d)

@@ -1,4 +1,7 @@
-"""Promises of the core about rounding: exact sums, recomputed inverses, equal bits of one member and all."""
+"""Promises of the core about rounding.
+
+Exact sums, recomputed inverses, equal bits of one member and all.
+"""
 
 from fractions import Fraction
 

@@ -77,7 +77,10 @@ class Twin:
         return float(y)
 
     def play(self, choose: "Choose", learn: "Learn" = lambda twin, arm, y: None) -> np.ndarray:
-        """Return the regret after each round. `choose` is called after the warm-up and the opening, `learn` always."""
+        """Return the regret after each round.
+
+        `choose` is called after the warm-up and the opening, `learn` always.
+        """
         prescribed = [*WARMUP, *OPENING]
         for i in range(len(WARMUP) + ROUNDS):
             arm = prescribed[i] if i < len(prescribed) else choose(self, i - len(WARMUP))

@@ -141,7 +141,10 @@ def lazy(
     stay: int = 1,
     base: Base | None = None,
 ) -> Outcome:
-    """Draw what a member has missed when it acts. Without a base it has missed all before its first round."""
+    """Draw what a member has missed when it acts.
+
+    Without a base it has missed all before its first round.
+    """
     fit, rngs = Regression(), generators()
     pulls = prescribed(problem, fit, rngs)
     sums: dict[int, np.ndarray] = {}
@@ -214,7 +217,10 @@ def test_new_members_have_no_base_where_a_root_would_lose_w() -> None:
 
 @pytest.mark.parametrize("noise", range(5))
 def test_kernels_draw_the_rewards_of_python(noise: int) -> None:
-    """NORMAL_NOISE to SALE_NOISE. There is one arm, and its feature is 1: then b is the sum of the rewards."""
+    """Of all kinds, NORMAL_NOISE to SALE_NOISE.
+
+    There is one arm, and its feature is 1: then b is the sum of the rewards.
+    """
     one = es.LinearProblem(es.FiniteArms([[1.0]]), [0.4], 0.3).place()
     assert isinstance(one, FiniteProblem)
     state = new_state(RunSize.of(one, 1), LAM, np.array([500]), np.zeros(1, np.int64))

@@ -89,7 +89,10 @@ class LinearEnsemble(LinearModel):
         return greedy_arms(self.thetas(), self.in_known_units(offer))
 
     def greedy_votes(self, by_coordinate: FloatArray) -> IntArray:
-        """Return each member's greedy arm among the columns of [d, K]: [m]. As `votes`, but for rounding; no theta is kept."""
+        """Return each member's greedy arm among the columns of [d, K]: [m].
+
+        As `votes`, but for rounding; no theta is kept.
+        """
         known = self.unknown is not None and self.unknown.sizes is None
         sizes = self.known.sizes if known else self._ones
         return _core.vote(self.state, self.sums, self.inflation, by_coordinate, sizes)

@@ -114,7 +114,10 @@ class FreshEnsemble(LinearModel):
         return greedy_arms(self.thetas(), self.in_known_units(offer))
 
     def greedy_votes(self, by_coordinate: FloatArray) -> IntArray:
-        """Return each member's greedy arm among the columns of [d, K]: [m]. As `votes`, but for rounding; no theta is kept."""
+        """Return each member's greedy arm among the columns of [d, K]: [m].
+
+        As `votes`, but for rounding; no theta is kept.
+        """
         known = self.unknown is not None and self.unknown.sizes is None
         sizes = self.known.sizes if known else self._ones
         age, drawn = self.ages[AGE_OF_PRIOR], self.draws(self.size)

@@ -17,7 +17,10 @@ SAMPLE = 64  # arms that a cell is made from
 
 
 class Index:
-    """Inverted file: arms by cell. Features are divided by their sizes, and thetas multiplied, to fit into 32 bits."""
+    """Inverted file: arms by cell.
+
+    Features are divided by their sizes, and thetas multiplied, to fit into 32 bits.
+    """
 
     def __init__(self, rows: FloatArray, sizes: FloatArray, probes: int) -> None:
         faiss = package("faiss", "ApproximateArms")
@@ -53,5 +56,8 @@ class Index:
 
 
 def score(x: FloatArray, theta: FloatArray) -> float:
-    """Return x'theta, summed over coordinates in order: Python's `sum` compensates roundings from version 3.12 on."""
+    """Return x'theta, summed over coordinates in order.
+
+    Python's `sum` compensates roundings from version 3.12 on.
+    """
     return float(np.cumsum(x * theta)[-1])

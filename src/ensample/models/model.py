@@ -30,7 +30,10 @@ class Model(ABC):
     """The number of members; None where every round has a model of its own, drawn afresh: number t in round t."""
 
     whole: ClassVar[bool] = False
-    """True if `learn` changes everything in one call of the core. If not, the arrays are copied before it."""
+    """True if `learn` changes everything in one call of the core.
+
+    If not, the arrays are copied before it.
+    """
 
     is_fresh: ClassVar[bool] = False
     """True if members are drawn anew each round: they are exchangeable, and the first acts."""
@@ -60,7 +63,10 @@ class Model(ABC):
         """What was learned, by name; `learn` changes these arrays in place."""
 
     def settle(self) -> None:  # noqa: B027 (most models have nothing to do)
-        """Do what follows an observation that is already in `arrays()`. Doing it twice changes nothing."""
+        """Do what follows an observation that is already in `arrays()`.
+
+        Doing it twice changes nothing.
+        """
 
     ordinary_feature: ClassVar[float] = ORDINARY
     """The largest magnitude of features that `is_bounded` covers."""

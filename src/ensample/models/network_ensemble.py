@@ -229,7 +229,10 @@ class NetworkEnsemble(Model):
             raise NonFiniteError("rate", training.rate, "a smaller one: the weights do not stay finite")
 
     def _steps(self, count: int) -> int:
-        """Return the number of minibatches: more in the first rounds, where they are small and all is new."""
+        """Return the number of minibatches.
+
+        There are more in the first rounds, where they are small and all is new.
+        """
         training = self.training
         return max(training.steps, min(MOST, EARLY * training.batch // count))
 
@@ -252,7 +255,10 @@ class NetworkEnsemble(Model):
         return Calibration(sigma, spread, (sigma / spread) ** 2, None, self.count, self.state.features.sizes.copy())
 
     def fault(self) -> str | None:
-        """Return what no training leaves behind: squares below 0, places in memory not filled in order, or filled twice."""
+        """Return what no training leaves behind.
+
+        Squares below 0, places in memory not filled in order, or filled twice.
+        """
         state, rounds = self.state, self.memory.rounds
         filled = min(self.count, self.memory.capacity)
         squares = (*self.weights[2:], state.features.sizes, state.features.squares, state.features.seen)

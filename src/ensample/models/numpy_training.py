@@ -1,4 +1,7 @@
-"""Training in NumPy of networks that the core cannot train, such as modules of torch: the steps are the same."""
+"""Training in NumPy of networks that the core cannot train, such as modules of torch.
+
+The steps are the same.
+"""
 
 import math
 from typing import ClassVar
@@ -67,7 +70,10 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
         return outputs if self.prior is None else outputs + self.training.prior * prior_outputs
 
     def _slopes(self, outputs: FloatArray, y: FloatArray, z: FloatArray, units: RewardUnits, count: int) -> FloatArray:
-        """Return the derivatives of the mean loss by outputs: both [m, B], as perturbations z are."""
+        """Return the derivatives of the mean loss by outputs.
+
+        They are [m, B], as outputs and perturbations z are.
+        """
         training, spread = self.training, units.spread(count)
         scale = 1.0 if training.boldness is None else training.boldness
         if isinstance(training.loss, SquaredLoss):
@@ -111,5 +117,8 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
 
 
 def first_equal(rows: FloatArray, x: FloatArray) -> int:
-    """Return the lowest index of a row. By products of matrices equal rows may have unequal scores."""
+    """Return the lowest index of a row.
+
+    By products of matrices equal rows may have unequal scores.
+    """
     return int((rows == x).all(axis=1).argmax())

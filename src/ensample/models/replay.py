@@ -54,7 +54,10 @@ def reservoir_place(address: Address, round: int, count: int, capacity: int) -> 
 
 
 def drawn_places(address: Address, round: int, steps: int, batch: int, filled: int) -> IntArray:
-    """Draw the places of a round's minibatches: [steps, B]. All of them, in order, while there are no more than fit."""
+    """Draw the places of a round's minibatches: [steps, B].
+
+    All of them, in order, while there are no more than fit.
+    """
     if filled <= batch:
         return np.tile(np.arange(filled), (steps, 1))
     return address.generator(Stream.REPLAY, round).integers(filled, size=(steps, batch))
@@ -70,7 +73,10 @@ class MemberAdditions:
         self._by_row: dict[bytes, FloatArray] = {}  # a cache: standing arms come again and again
 
     def prepare(self, places: IntArray, newest: tuple[int, int, FloatArray], sizes: FloatArray) -> None:
-        """Compute what is missing in these places; `newest` is (place, round, x) of the new observation."""
+        """Compute what is missing in these places.
+
+        `newest` is (place, round, x) of the new observation.
+        """
         if self.prior is not None and not np.array_equal(sizes, self._sizes):
             self._rounds[:], self._sizes = EMPTY, sizes.copy()
         place, round, x = newest

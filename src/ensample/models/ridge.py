@@ -1,4 +1,7 @@
-"""State of a live ridge regression, and of the scales learned with it: arrays that Python owns and the core changes."""
+"""State of a live ridge regression, and of the scales learned with it.
+
+Arrays that Python owns and the core changes.
+"""
 
 import math
 from typing import NamedTuple
@@ -85,7 +88,10 @@ def new_ridge(dim: int, prior: float | FloatArray, rate: float = 0.0) -> FloatAr
 
 
 class Scales(NamedTuple):
-    """Scales as far as they are learned: views into one [6, d] array; a number is the first entry of its row."""
+    """Scales as far as they are learned.
+
+    Views into one [6, d] array; a number is the first entry of its row.
+    """
 
     sizes: FloatArray  # root mean squares of the features, 0 for one that was never seen [d]
     noise: FloatArray  # sigma^2; 0 before the first reward that is not 0
@@ -122,5 +128,8 @@ def effective_count(count: float, rate: float) -> float:
 
 
 def next_calibration(count: float, rate: float) -> float:
-    """Return the number of observations at which scales are learned after they were at `count`: a quarter is new."""
+    """Return the number of observations at which scales are learned after they were at `count`.
+
+    A quarter of the observations is new then.
+    """
     return count + (GROWTH - 1.0) * effective_count(count, rate)

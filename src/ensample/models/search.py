@@ -1,4 +1,7 @@
-"""Exact argmax over arms. Few arms are all scored; large sets are pre-filtered with 4-bit quantised features."""
+"""Exact argmax over arms.
+
+Few arms are all scored; large sets are pre-filtered with 4-bit quantised features.
+"""
 
 from typing import Any, Protocol
 
@@ -58,7 +61,10 @@ def recall(thetas: FloatArray, offer: ApproximateArms) -> float:
 
 
 class Screen:
-    """Exact search. Codes take a sixteenth of the memory of the features. Only standing arms are worth encoding."""
+    """Exact search.
+
+    Codes take a sixteenth of the memory of the features. Only standing arms are worth encoding.
+    """
 
     def __init__(self, rows: FloatArray, standing: bool) -> None:
         self.rows, self.standing = rows, standing

@@ -1,4 +1,7 @@
-"""Generalised linear models by the stream fit: linear models that learn sqrt(w) x and its working response."""
+"""Generalised linear models by the stream fit.
+
+Linear models that learn sqrt(w) x and its working response.
+"""
 
 import numpy as np
 

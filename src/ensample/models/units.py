@@ -19,7 +19,10 @@ RECENT = 4.0  # weight of the newest of n squared misses, times n: the older hal
 
 
 class FeatureUnits(NamedTuple):
-    """Units of features, and the sums they are learned from: rows of an array [3, d] that `_core.learn_sizes` updates."""
+    """Units of features, and the sums they are learned from.
+
+    Rows of an array [3, d] that `_core.learn_sizes` updates.
+    """
 
     sizes: FloatArray  # [d]; 0 where a feature was never seen
     squares: FloatArray  # [d] sums of squares of what was played
@@ -39,7 +42,10 @@ class RewardUnits(NamedTuple):
         return spread or abs(float(self.mean[0])) or 1.0
 
     def sigma(self, count: int) -> float:
-        """Return the standard deviation of the noise, as far as it is known: at most the rewards' own."""
+        """Return the standard deviation of the noise, as far as it is known.
+
+        It is at most that of the rewards.
+        """
         return min(math.sqrt(float(self.misses[0])), self.spread(count))
 
     def after(self, y: float, count: int, miss: float) -> "RewardUnits":

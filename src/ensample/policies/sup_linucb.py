@@ -112,7 +112,10 @@ class StagedModel(LinearModel):
         return _core.staged_arm(self.inverses, self.means, self.by_coordinate, self.radius, self.floor)
 
     def theta(self, member: int) -> FloatArray:
-        """Return what the stage of the coming round promises of its arm: theta_hat + radius V^-1 x / |x|_{V^-1}."""
+        """Return what the stage of the coming round promises of its arm.
+
+        It is theta_hat + radius V^-1 x / |x|_{V^-1}.
+        """
         arm, stage, _ = self.choice()
         x = self.by_coordinate[:, arm]
         gain = self.inverses[stage] @ x

@@ -11,7 +11,10 @@ __all__ = ["ContextualProblem", "FiniteProblem", "with_constant"]
 
 
 class FiniteProblem(NamedTuple):
-    """Problem with finitely many arms. Rows of `features` past K are observed in the warm-up only."""
+    """Problem with finitely many arms.
+
+    Rows of `features` past K are observed in the warm-up only.
+    """
 
     features: FloatArray  # [K + W, d]
     by_coordinate: FloatArray  # [d, K]
@@ -39,7 +42,10 @@ class ContextualProblem(NamedTuple):
 
 
 def with_constant(problem: FiniteProblem) -> FiniteProblem:
-    """Add a last feature that is 1, and 0 in `by_coordinate`: it does not matter to the choice among arms."""
+    """Add a last feature that is 1, and 0 in `by_coordinate`.
+
+    It does not matter to the choice among arms.
+    """
     d, arms = problem.by_coordinate.shape
     (by_coordinate,) = aligned((d + 1, arms))
     by_coordinate[:d] = problem.by_coordinate

@@ -58,7 +58,10 @@ class Problem(ABC):
         return type(self).at is not Problem.at
 
     def place(self, rounds: int = 0) -> FiniteProblem | ContextualProblem | None:
-        """Return the problem as arrays for so many rounds; None if kernels do not know its arms, noise or rewards."""
+        """Return the problem as arrays for so many rounds.
+
+        None if kernels do not know its arms, noise or rewards.
+        """
         return None
 
     @property

@@ -78,7 +78,10 @@ class Noise(ABC):
 
 
 class KernelNoise(Noise):
-    """Noise that kernels draw as well. A subclass has to set `kind` itself, since it may draw otherwise."""
+    """Noise that kernels draw as well.
+
+    A subclass has to set `kind` itself, since it may draw otherwise.
+    """
 
     kind: int  # NORMAL_NOISE to SALE_NOISE
 

@@ -1,4 +1,7 @@
-"""Kernels of the core for stored ensembles. Importing this module registers them in `dispatch.KERNELS`."""
+"""Kernels of the core for stored ensembles.
+
+Importing this module registers them in `dispatch.KERNELS`.
+"""
 
 from ensample.perturbations import Gaussian
 from ensample.policies import (
@@ -26,7 +29,10 @@ __all__: list[str] = []
 
 
 def why_not_lazy_ensemble(recipe: EnsembleSampling) -> str:
-    """Return why it cannot be lazy: the perturbations that a member missed follow from whole pull counts."""
+    """Return why it cannot be lazy.
+
+    The perturbations that a member missed follow from whole pull counts.
+    """
     return why_not_fading(recipe) or why_not_lazy(recipe) or why_not_stored(recipe)
 
 
@@ -70,7 +76,10 @@ def why_not_eager_moving(recipe: EnsembleSampling) -> str:
 
 
 def why_not_lazy_moving(recipe: EnsembleSampling) -> str:
-    """Return why it cannot be lazy on moving arms: only sums of Gaussian perturbations can be drawn at once."""
+    """Return why it cannot be lazy on moving arms.
+
+    Only sums of Gaussian perturbations can be drawn at once.
+    """
     gaussian = type(recipe.reward_law) is Gaussian
     return why_not_eager_moving(recipe) or (
         "" if gaussian else f"no lazy law is known for {recipe.reward_law!r} on moving arms"

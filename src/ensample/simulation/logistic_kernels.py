@@ -1,4 +1,7 @@
-"""Kernels of the core for recipes with a logistic model. Importing this module registers them in `dispatch.KERNELS`."""
+"""Kernels of the core for recipes with a logistic model.
+
+Importing this module registers them in `dispatch.KERNELS`.
+"""
 
 from enum import IntEnum
 from typing import Any
@@ -120,7 +123,10 @@ def why_not_exact_members(recipe: EnsembleSampling) -> str:
 
 
 def play_exact(kind: ExactKind, scale: float, recipe: Recipe, run: FiniteRun, **options: Any) -> None:
-    """Simulate the exact fit. `scale` is that of perturbations, beta of LinUCB, or a of pseudo-rewards."""
+    """Simulate the exact fit.
+
+    `scale` is that of perturbations, beta of LinUCB, or a of pseudo-rewards.
+    """
     assert isinstance(recipe.model, Logistic)
     link = {"link": recipe.model.code, "spread": recipe.model.spread}
     run.play("newton_rounds", "member", "perturbation", kind=kind.value, scale=scale, **link, **options)

@@ -1,4 +1,7 @@
-"""Kernels of the core for all other linear recipes. Importing this module registers them in `dispatch.KERNELS`."""
+"""Kernels of the core for all other linear recipes.
+
+Importing this module registers them in `dispatch.KERNELS`.
+"""
 
 import math
 from typing import Any

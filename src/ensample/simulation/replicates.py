@@ -61,7 +61,10 @@ class PreparedProblem(NamedTuple):
 
 
 class Workspace:
-    """Generators and arrays of one thread, reused from replicate to replicate: short runs are faster by it."""
+    """Generators and arrays of one thread, reused from replicate to replicate.
+
+    Short runs are faster by it.
+    """
 
     def __init__(self, job: Job, stop: IntArray) -> None:
         self.stop = stop
@@ -98,7 +101,10 @@ def prepare(job: Job, problem: Problem) -> PreparedProblem:
 
 
 def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
-    """Return True if the model is for all rewards of the problem. Kernels check no reward; live policies do."""
+    """Return True if the model is for all rewards of the problem.
+
+    Kernels check no reward; live policies do.
+    """
     return recipe.model.reward_range == (-math.inf, math.inf) or isinstance(problem.noise, BernoulliNoise)
 
 

@@ -59,7 +59,10 @@ class Runs:
 
     @property
     def seconds_per_round(self) -> float:
-        """Return the time of a round on one thread: the median over the runs, which one slow run does not move."""
+        """Return the time of a round on one thread.
+
+        It is the median over the runs, which one slow run does not move.
+        """
         return float(np.median(self.seconds)) / self.horizon
 
     def quantile(self, q: float) -> FloatArray:

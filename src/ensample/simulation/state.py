@@ -136,7 +136,10 @@ class RunStates:
         self._initial: list[tuple[Any, Any]]  # arrays that runs write to, and their values before the first round
 
     def reset(self, size: RunSize, lam: float, unknown: Unknown | None) -> RunState:
-        """Return the state that `new_state` returns. The one returned before must not be used any more."""
+        """Return the state that `new_state` returns.
+
+        The one returned before must not be used any more.
+        """
         if self._size == (size, lam) and is_same(unknown, self._unknown):
             for values, initial in self._initial:
                 values[...] = initial
