@@ -198,14 +198,14 @@ def test_no_kernel_ignores_a_half_life() -> None:
     for (kind, place), kernels in KERNELS.items():
         if "half_life" in getattr(kind, "__dataclass_fields__", {}):
             for recipe in (kind(half_life=9), replace(kind(half_life=9), **STORED.get(kind, {}))):
-                able |= {(kind, place, kernel.way) for kernel in kernels if not kernel.obstacle(recipe)}
+                able |= {(kind, place, kernel.evaluation) for kernel in kernels if not kernel.why_not(recipe)}
     assert able == KNOWING
     assert {place for kind, place in KERNELS if kind is es.EnsembleSampling} == {FiniteProblem, ContextualProblem}
     for form in ("closed", "determinant"):
         kernels = KERNELS[es.LinUCB, FiniteProblem]
-        (only,) = [kernel for kernel in kernels if not kernel.obstacle(es.LinUCB(form=form))]  # the others are for other models
-        assert "half_life=9" in only.obstacle(es.LinUCB(form=form, half_life=9))
-        assert all(kernel.obstacle(es.LinUCB(form=form, half_life=9)) for kernel in kernels)
+        (only,) = [kernel for kernel in kernels if not kernel.why_not(es.LinUCB(form=form))]  # the others are for other models
+        assert "half_life=9" in only.why_not(es.LinUCB(form=form, half_life=9))
+        assert all(kernel.why_not(es.LinUCB(form=form, half_life=9)) for kernel in kernels)
 
 
 def test_moving_arms_are_simulated_live_and_say_so() -> None:

@@ -97,8 +97,8 @@ def test_theorems_are_about_linear_models() -> None:
 def test_a_kernel_simulates_one_kind_of_model() -> None:
     kernels = [kernel for (kind, _), there in KERNELS.items() if kind is es.EnsembleSampling for kernel in there]
     linear = [kernel for kernel in kernels if kernel.model is es.Linear]
-    assert linear and all("Doubled" in kernel.obstacle(es.EnsembleSampling(model=Doubled())) for kernel in kernels)
-    assert any(not kernel.obstacle(es.EnsembleSampling()) for kernel in linear)
+    assert linear and all("Doubled" in kernel.why_not(es.EnsembleSampling(model=Doubled())) for kernel in kernels)
+    assert any(not kernel.why_not(es.EnsembleSampling()) for kernel in linear)
     with pytest.warns(es.LiveSimulationWarning, match=r"does not know model=Doubled\(times=2.5\)"):
         runs = es.simulate(es.EnsembleSampling(4, 0.3, model=Doubled(2.5)), es.problem("sphere", dim=2, arms=3), 5)
     assert runs.evaluation == "live"

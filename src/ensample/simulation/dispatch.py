@@ -50,7 +50,7 @@ class Evaluation(StrEnum):
 
 
 FASTEST_FIRST = list(Evaluation)
-EVALUATIONS = ("auto", *(way.value for way in FASTEST_FIRST))
+EVALUATIONS = ("auto", *(evaluation.value for evaluation in FASTEST_FIRST))
 
 Arrays = FiniteProblem | ContextualProblem
 ProblemArrays = TypeVar("ProblemArrays", bound=FiniteProblem | ContextualProblem)
@@ -81,12 +81,12 @@ ContextualRun = SimulatedRun[ContextualProblem]
 class Kernel(NamedTuple):
     """Kernel for a type of recipe, a kind of problem and a type of model."""
 
-    way: Evaluation
+    evaluation: Evaluation
     simulate: Simulate
     unless: Callable[[Any], str]  # returns why it cannot run a recipe of that type; empty if it can
     model: type[RewardModel]
 
-    def obstacle(self, recipe: Recipe) -> str:
+    def why_not(self, recipe: Recipe) -> str:
         """Return why it cannot run a recipe; empty if it can."""
         if type(recipe.model) is not self.model:
             return f"this kernel does not know model={recipe.model!r}"
@@ -97,23 +97,24 @@ KERNELS: dict[tuple[type[Recipe], type], list[Kernel]] = defaultdict(list)
 """Kernels by type of recipe and of problem, the fastest first."""
 
 
-def no_obstacle(recipe: Recipe) -> str:
+def never(recipe: Recipe) -> str:
+    """Return no reason against any recipe."""
     return ""
 
 
 def simulates(
     recipe: type[Recipe],
     problem: type[FiniteProblem] | type[ContextualProblem],
-    way: Evaluation,
-    unless: Callable[[Any], str] = no_obstacle,
+    evaluation: Evaluation,
+    unless: Callable[[Any], str] = never,
     model: type[RewardModel] = Linear,
 ) -> Callable[[AnySimulate], AnySimulate]:
     """Register a function that simulates recipes of this type, but for those that `unless` gives a reason against."""
 
     def register(simulate: AnySimulate) -> AnySimulate:
         kernels = KERNELS[recipe, problem]
-        kernels.append(Kernel(way, simulate, unless, model))
-        kernels.sort(key=lambda kernel: FASTEST_FIRST.index(kernel.way))
+        kernels.append(Kernel(evaluation, simulate, unless, model))
+        kernels.sort(key=lambda kernel: FASTEST_FIRST.index(kernel.evaluation))
         return simulate
 
     return register
@@ -125,17 +126,17 @@ def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, evaluati
     `arrays` is the problem as kernels take it. Raise if no kernel has this evaluation.
     """
     registered = KERNELS.get((type(recipe), type(arrays)), [])
-    able = (kernel for kernel in registered if not kernel.obstacle(recipe))
+    able = (kernel for kernel in registered if not kernel.why_not(recipe))
     if evaluation == "auto":
         fastest = next(able, None)
         if fastest is None:
             warn_once(f"{why_no_kernel(recipe, problem, arrays, registered)}: {SLOW}")
         return fastest
-    by_way = {kernel.way: kernel for kernel in able}
-    if evaluation != Evaluation.LIVE and evaluation not in by_way:
-        ways = ", ".join(repr(way.value) for way in Evaluation if way in by_way or way is Evaluation.LIVE)
-        raise InvalidArgument("evaluation", evaluation, f"'auto' or one of {ways} for {recipe!r}")
-    return by_way.get(Evaluation(evaluation))
+    by_evaluation = {kernel.evaluation: kernel for kernel in able}
+    if evaluation != Evaluation.LIVE and evaluation not in by_evaluation:
+        known = ", ".join(repr(each.value) for each in Evaluation if each in by_evaluation or each is Evaluation.LIVE)
+        raise InvalidArgument("evaluation", evaluation, f"'auto' or one of {known} for {recipe!r}")
+    return by_evaluation.get(Evaluation(evaluation))
 
 
 SLOW = "its live policy is simulated, about a hundred times slower (evaluation='live' says that this is meant)"
@@ -150,7 +151,7 @@ def why_no_kernel(recipe: Recipe, problem: Problem, arrays: Arrays | None, regis
     if not registered:
         return f"no kernel simulates {name} on {type(problem.arms).__name__}"
     same = [kernel for kernel in registered if kernel.model is type(recipe.model)]
-    return f"{name}: {(same or registered)[0].obstacle(recipe)}"
+    return f"{name}: {(same or registered)[0].why_not(recipe)}"
 
 
 WARNED: set[str] = set()

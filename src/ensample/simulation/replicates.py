@@ -121,7 +121,7 @@ def run(
     prepared.kernel.simulate(recipe, SimulatedRun(arrays, state, workspace.rngs))
     if job.played is not None:
         job.played(int(job.checkpoints[-1]))
-    return prepared.kernel.way.value, state.regret.copy(), pulls_of(arrays, state)
+    return prepared.kernel.evaluation.value, state.regret.copy(), pulls_of(arrays, state)
 
 
 def check_length(problem: Problem, horizon: int) -> None:
