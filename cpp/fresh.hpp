@@ -88,8 +88,8 @@ inline void fresh_thetas(Matrix state, const FreshDraws& draws, Matrix thetas) {
   }
 }
 
-/// Write of each arm, as columns, what multiplies w and g in its scores: of an arm with V^-1 x = gain, initial sqrt((1 + A) prior)
-/// gain in place of `gains`, and reward R gain.
+/// Write the coefficients of w and of g in each arm's score, a column an arm: of an arm with V^-1 x = gain they are
+/// initial sqrt((1 + A) prior) gain, in place of `gains`, and reward R gain.
 inline void weigh_draws(const RidgeState& ridge, const FreshDraws& draws, Matrix gains, Matrix of_past) {
   for (std::size_t i = 0; i < gains.rows; ++i) {
     for (double& entry : of_past[i]) entry = 0.0;

@@ -24,16 +24,15 @@ inline void score_members(ConstMatrix thetas, ConstMatrix by_coordinate, Matrix 
 
 /// Delta_k, v_k and x_k'mu from scores [K, m]. Where the members agree on the best arm, every v_k is 0 exactly.
 class GapsAndGains {
+  Buffer<std::size_t> votes;
+  Buffer<double> best_scores, counts, sums;
+
  public:
+  Buffer<double> gaps, gains, means;
+
   GapsAndGains(std::size_t arms, std::size_t members)
-      : votes(members),
-        best_scores(members, Fill::none),
-        counts(arms),
-        sums(arms, Fill::none),
-        values(3 * arms, Fill::none),
-        gaps{values.data(), arms},
-        gains{values.data() + arms, arms},
-        means{values.data() + 2 * arms, arms} {}
+      : votes(members), best_scores(members, Fill::none), counts(arms), sums(arms, Fill::none), gaps(arms, Fill::none),
+        gains(arms, Fill::none), means(arms, Fill::none) {}
 
   void compute(ConstMatrix scores) {
     const std::size_t arms = scores.rows, m = scores.columns;
@@ -54,13 +53,6 @@ class GapsAndGains {
         }
     }
   }
-
- private:
-  Buffer<std::size_t> votes;
-  Buffer<double> best_scores, counts, sums, values;
-
- public:
-  const Vector gaps, gains, means;
 
  private:
   /// Find every member's best arm, the lowest on ties, and return the sum of what they promise.

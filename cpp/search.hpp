@@ -25,7 +25,7 @@ inline constexpr double max_radius_code = 255.0;
 inline constexpr double max_int16 = 32767.0;
 inline constexpr double rounding = 1.2e-16;                         // half the distance from 1 to the next double, and a little
 inline constexpr double min_score = 1e-280, max_score = 1e280;      // between them nothing that matters under- or overflows
-inline constexpr std::size_t few_arms = 8;                          // arms of a tile that are scored one by one
+inline constexpr std::size_t max_single_scores = 8;                          // arms of a tile that are scored one by one
 
 /// Number of bytes of codes in a tile, divided by `search_tile`: one for each pair of features, one for the radius.
 inline std::size_t rows_of_codes(std::size_t dim) { return (dim + 1) / 2 + 1; }
@@ -83,7 +83,7 @@ struct TileColumn {
     }
   }
   /// A feature that hardly varies has the code of the centre; return the largest error of that, if it exceeds `error`.
-  double ignore(double centre, double error) {
+  double encode_constant(double centre, double error) {
     for (std::size_t place = 0; place < search_tile; ++place) {
       const double rest = std::fabs(values[place] - centre);
       codes[place] = middle_code;
@@ -94,7 +94,7 @@ struct TileColumn {
 };
 
 /// Byte of an arm within its tile: arms 0 to 31 are the lower bytes of 16-bit words, the others the upper bytes.
-inline std::size_t byte_of(std::size_t place) {
+inline std::size_t byte_index(std::size_t place) {
   return place < search_tile / 2 ? 2 * place : 2 * place + 1 - search_tile;
 }
 
@@ -107,13 +107,13 @@ inline void encode_tile(ConstMatrix rows, FeatureTable& table, ConstVector lows,
     if (table.step[i] > 0.0)
       column.quantise(lows[i], table.centre[i], table.step[i]);
     else
-      table.error[i] = column.ignore(table.centre[i], table.error[i]);
+      table.error[i] = column.encode_constant(table.centre[i], table.error[i]);
     for (std::size_t place = 0; place < search_tile; ++place)
-      codes[i / 2 * search_tile + byte_of(place)] |= static_cast<std::uint8_t>(static_cast<int>(column.codes[place]) << (i % 2 * 4));
+      codes[i / 2 * search_tile + byte_index(place)] |= static_cast<std::uint8_t>(static_cast<int>(column.codes[place]) << (i % 2 * 4));
   }
   for (std::size_t place = 0; place < search_tile; ++place) {
     const double radius = std::ceil(std::sqrt(column.squares[place]) * (1.0 + 1e-9) / radius_step(d));
-    codes[length - search_tile + byte_of(place)] = static_cast<std::uint8_t>(radius < max_radius_code ? radius : max_radius_code);
+    codes[length - search_tile + byte_index(place)] = static_cast<std::uint8_t>(radius < max_radius_code ? radius : max_radius_code);
   }
 }
 
@@ -181,10 +181,10 @@ using TileSums = Int16Vector<search_tile / 2>;
 /// Buffers of a search, which are used again for the next theta.
 struct SearchBuffers {
   Buffer<std::uint16_t> weights;  // of two features a row of codes
-  Buffer<std::int16_t> tops;      // largest integer bound of each tile
+  Buffer<std::int16_t> tile_maxima;      // largest integer bound of each tile
 
   explicit SearchBuffers(const EncodedArms& arms)
-      : weights(2 * rows_of_codes(arms.dim())), tops(arms.tiles(), Fill::none) {}
+      : weights(2 * rows_of_codes(arms.dim())), tile_maxima(arms.tiles(), Fill::none) {}
 };
 
 /// Upper bounds of scores: none, as computed, is larger than `offset` + `unit` (bias + sum of integer weights times codes).
@@ -254,7 +254,7 @@ inline void score_candidates(const EncodedArms& arms, ConstVector theta, std::si
   sums.store(bounds);
   std::size_t many = 0;
   for (std::size_t k = start; k < stop; ++k) many += bounds[k - start] >= least;
-  if (many > few_arms) return scan(arms.rows, theta, start, stop, best);
+  if (many > max_single_scores) return scan(arms.rows, theta, start, stop, best);
   for (std::size_t k = start; k < stop; ++k)
     if (bounds[k - start] >= least) scan(arms.rows, theta, k, k + 1, best);
 }
@@ -273,14 +273,14 @@ inline Best find_best(const EncodedArms& arms, ConstVector theta, SearchBuffers&
   };
   std::size_t first = 0;
   for (std::size_t tile = 0; tile < arms.tiles(); ++tile) {
-    buffers.tops[tile] = bounds_of(tile).max();
-    if (buffers.tops[tile] > buffers.tops[first]) first = tile;
+    buffers.tile_maxima[tile] = bounds_of(tile).max();
+    if (buffers.tile_maxima[tile] > buffers.tile_maxima[first]) first = tile;
   }
   best.arm = first * search_tile;
   scan(arms.rows, theta, first * search_tile, arms.end_of(first), best);
   double least = (best.score - bounds.offset) / bounds.unit;
   for (std::size_t tile = 0; tile < arms.tiles(); ++tile) {
-    if (buffers.tops[tile] < least || tile == first) continue;
+    if (buffers.tile_maxima[tile] < least || tile == first) continue;
     score_candidates(arms, theta, tile, bounds_of(tile), least, best);
     least = (best.score - bounds.offset) / bounds.unit;
   }

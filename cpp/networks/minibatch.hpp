@@ -1,4 +1,4 @@
-// What a minibatch of observations asks of networks: rows in units, and by how much outputs miss what each member aims at.
+// Minibatches: observations in the units of networks, and the derivatives of each member's loss.
 #pragma once
 
 #include "math.hpp"

@@ -87,7 +87,7 @@ inline void outputs_of(const NetworkShape& shape, ConstVector weights, std::size
       forward(shape, weights, first + j, rows.between(b, std::min(b + at_once, rows.rows)), units.data(), &outputs(j, b));
 }
 
-/// What the way back writes to besides the gradient.
+/// Scratch memory of backpropagation.
 struct BackwardBuffers {
   double *errors, *others;  // of one layer each, [B, widest]
   double *transposed, *product;

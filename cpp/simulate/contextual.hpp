@@ -7,24 +7,21 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 /// What changes from round to round, beside the state of the run.
-class ContextualRound {
- public:
-  ContextualRound(const ContextualProblem& problem, const RunState& run)
-      : d(problem.theta.size()), arms(static_cast<std::size_t>(problem.offered)), gram_buffer(d * d), theta_buffer(d), x_buffer(d),
-        features_buffer(arms * d) {
-    for (std::size_t i = 0; i < d; ++i) gram()(i, i) = run.prior[i];
-  }
+struct ContextualRound {
+  const std::size_t d, arms;
+  OwnedMatrix gram{d, d}, features{arms, d};  // V; the arms on offer [K, d]
+  Buffer<double> theta{d}, x{d};              // the model that acts; what was played
 
-  Matrix gram() { return {gram_buffer.data(), d, d}; }                   // V
-  Matrix features() { return {features_buffer.data(), arms, d}; }        // the arms on offer [K, d]
-  Vector theta() { return {theta_buffer.data(), d}; }                    // the model that acts
-  Vector x() { return {x_buffer.data(), d}; }                            // what was played
+  ContextualRound(const ContextualProblem& problem, const RunState& run)
+      : d(problem.theta.size()), arms(static_cast<std::size_t>(problem.offered)) {
+    for (std::size_t i = 0; i < d; ++i) gram(i, i) = run.prior[i];
+  }
 
   /// Draw the arms of a round.
   void offer(const ContextualProblem& problem, Generator rng) {
     const std::size_t free = problem.constant ? d - 1 : d;
     for (std::size_t k = 0; k < arms; ++k) {
-      const Vector row = features()[k];
+      const Vector row = features[k];
       double squares = 0.0;
       for (std::size_t i = 0; i < free; ++i) {
         row[i] = rng.normal();
@@ -35,32 +32,29 @@ class ContextualRound {
     }
   }
 
-  /// Write the best x on offer for `theta()` to `x()`; return the largest linear predictor on offer.
+  /// Write the best x on offer for `theta` to `x`; return the largest linear predictor on offer.
   double choose(const ContextualProblem& problem, const RunState& run) {
     if (arms == 0) return choose_direction(problem);
     double best = -std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < arms; ++k) {
-      const Vector row = features()[k];
+      const Vector row = features[k];
       double score = 0.0, value = 0.0;
       for (std::size_t i = 0; i < d; ++i) {
-        score += row[i] * theta_buffer[i];
+        score += row[i] * theta[i];
         value += row[i] * problem.theta[i];
       }
       run.scores[k] = score;
       if (value > best) best = value;
     }
-    copy_values(features()[argmax(run.scores)], x());
+    copy_values(features[argmax(run.scores)], x);
     return best;
   }
 
  private:
-  std::size_t d, arms;
-  Buffer<double> gram_buffer, theta_buffer, x_buffer, features_buffer;
-
   /// `choose` on the unit ball.
   double choose_direction(const ContextualProblem& problem) {
-    const double length = norm(theta());
-    for (std::size_t i = 0; i < d; ++i) x_buffer[i] = length > 0.0 ? theta_buffer[i] / length : i == 0 ? 1.0 : 0.0;
+    const double length = norm(theta);
+    for (std::size_t i = 0; i < d; ++i) x[i] = length > 0.0 ? theta[i] / length : i == 0 ? 1.0 : 0.0;
     return norm(problem.theta);
   }
 
@@ -96,13 +90,13 @@ inline void replace_prior(RunState& run, Matrix V) {
 
 /// Play the best x for the model that acts in round t and learn from it.
 inline void play(const ContextualProblem& problem, RunState& run, ContextualRound& round, std::int64_t t, Generator rng) {
-  const double best = round.choose(problem, run), mean = mean_of(problem, round.x());
-  observe(run, round.x(), draw_reward(problem, mean, rng));
-  add_outer(round.gram(), 1.0, round.x(), round.x());
+  const double best = round.choose(problem, run), mean = mean_of(problem, round.x);
+  observe(run, round.x, draw_reward(problem, mean, rng));
+  add_outer(round.gram, 1.0, round.x, round.x);
   if (calibration_is_due(run))
-    replace_prior(run, round.gram());
+    replace_prior(run, round.gram);
   else if (recomputation_is_due(run, t))
-    recompute(run, round.gram());
+    recompute(run, round.gram);
   note_regret(run, t, link_mean(problem.link, best) - mean);
 }
 

@@ -9,14 +9,22 @@ namespace ensample::ENSAMPLE_LEVEL {
 
 /// W^j + sum_i X_i Z_i^j of all members, a column a member. Where the prior is learned, W^j / sqrt(prior) has d rows of its own.
 class MemberSums {
+  const std::size_t d, own, size;  // own: rows of W^j / sqrt(prior)
+  Buffer<double> initial{d, Fill::none};
+  const Generator rng;
+  const Options& options;
+
  public:
+  OwnedMatrix sums{d + own, size};
+  Buffer<double> z{size, Fill::none};  // the last row Z
+
   /// Draw W, member by member.
   MemberSums(const RunState& run, const Rngs& rngs, const Options& options)
-      : d(run.mean.size()), own(learns_scales(run) ? d : 0), size(static_cast<std::size_t>(options.size)), sums_buffer((d + own) * size),
-        z_buffer(size, Fill::none), initial(d, Fill::none), rng(rngs.perturbation), options(options) {
+      : d(run.mean.size()), own(learns_scales(run) ? d : 0), size(static_cast<std::size_t>(options.size)), rng(rngs.perturbation),
+        options(options) {
     for (std::size_t j = 0; j < size; ++j) {
       draw_vector(options.initial, initial, rng);
-      for (std::size_t i = 0; i < d; ++i) sums()(own + i, j) = initial[i];
+      for (std::size_t i = 0; i < d; ++i) sums(own + i, j) = initial[i];
     }
   }
 
@@ -34,67 +42,64 @@ class MemberSums {
   /// S^j += x Z^j for a fresh row Z. Where the past is forgotten S^j <- sqrt(g) S^j + sqrt(1 - g) W'^j + x Z^j, W' fresh too.
   void perturb(const RunState& run, ConstVector x) {
     if (forgets(run)) fade(run);
-    for (double& entry : z()) entry = draw_sum(options.reward, 1, rng);
-    for (std::size_t i = 0; i < d; ++i) axpy(sums()[i], x[i], z());
+    for (double& entry : z) entry = draw_sum(options.reward, 1, rng);
+    for (std::size_t i = 0; i < d; ++i) axpy(sums[i], x[i], z);
   }
 
   /// Write S^j of one member to `total`.
   void sum_of(const RunState& run, std::size_t member, Vector total) {
     for (std::size_t i = 0; i < d; ++i) {
-      total[i] = sums()(i, member);
-      if (own > 0) total[i] += run.prior_root[i] * sums()(own + i, member);
+      total[i] = sums(i, member);
+      if (own > 0) total[i] += run.prior_root[i] * sums(own + i, member);
     }
   }
 
-  Matrix sums() { return {sums_buffer.data(), d + own, size}; }
-  Vector z() { return {z_buffer.data(), size}; }  // the last row Z
   bool has_initial_rows() const { return own > 0; }
 
  private:
-  std::size_t d, own, size;
-  Buffer<double> sums_buffer, z_buffer, initial;
-  const Generator rng;
-  const Options& options;
-
   void fade(const RunState& run) {
     const double kept = kept_share(run.forgetting_rate), shrink = std::sqrt(kept), weight = std::sqrt(1.0 - kept);
-    for (double& entry : sums_buffer) entry *= shrink;
+    for (double& entry : sums.items()) entry *= shrink;
     for (std::size_t j = 0; j < size; ++j) {
       draw_vector(options.initial, initial, rng);
-      for (std::size_t i = 0; i < d; ++i) sums()(own + i, j) += weight * initial[i];
+      for (std::size_t i = 0; i < d; ++i) sums(own + i, j) += weight * initial[i];
     }
   }
 };
 
 /// x_k'theta^j of all arms and members, for the rule that looks at all of them.
 class MemberScores {
+  const FiniteProblem& problem;
+  const std::size_t rows = problem.features.rows, size;
+  Buffer<double> residuals{size, Fill::none}, weights{problem.features.columns, Fill::none};
+
  public:
-  MemberScores(const FiniteProblem& problem, std::size_t size)
-      : problem(problem), rows(problem.features.rows), size(size), buffer(rows * size), residuals(size, Fill::none),
-        weights(problem.features.columns, Fill::none) {}
+  OwnedMatrix scores{rows, size};  // [K + W, m]
+
+  MemberScores(const FiniteProblem& problem, std::size_t size) : problem(problem), size(size) {}
 
   /// Compute all of them.
   void compute(const RunState& run, MemberSums& members, double factor) {
     const std::size_t d = weights.size();
     for (std::size_t k = 0; k < rows; ++k) {
       const ConstVector x = problem.features[k];
-      const Vector u = weights, row = scores()[k];
+      const Vector u = weights, row = scores[k];
       sum_rows(u, run.inverse, x);
       for (double& entry : u) entry *= factor;
       const double centre = dot(x, run.mean);
       for (double& score : row) score = centre;
-      weigh_rows<true>(row, members.sums().between(0, d), u);
+      weigh_rows<true>(row, members.sums.between(0, d), u);
       if (!members.has_initial_rows()) continue;
       for (std::size_t i = 0; i < d; ++i) u[i] *= run.prior_root[i];
-      weigh_rows<true>(row, members.sums().between(d, 2 * d), u);
+      weigh_rows<true>(row, members.sums.between(d, 2 * d), u);
     }
   }
 
   /// After (x, y + factor z_j): theta^j += V^-1 x (y + factor z_j - x'theta^j) / (1 + leverage), a rank-one term.
   void update(const RunState& run, std::size_t arm, double y, double factor, ConstVector z) {
-    for (std::size_t j = 0; j < size; ++j) residuals[j] = y + factor * z[j] - scores()(arm, j);
+    for (std::size_t j = 0; j < size; ++j) residuals[j] = y + factor * z[j] - scores(arm, j);
     for (std::size_t k = 0; k < rows; ++k)
-      axpy(scores()[k], dot(problem.features[k], run.gain) / (1.0 + run.counters.leverage), residuals);
+      axpy(scores[k], dot(problem.features[k], run.gain) / (1.0 + run.counters.leverage), residuals);
   }
 
   /// Return the greedy arm of the member that promises most; lowest member, then lowest arm, on ties.
@@ -103,18 +108,11 @@ class MemberScores {
     double top = -std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < problem.by_coordinate.columns; ++k)
       for (std::size_t j = 0; j < size; ++j) {
-        const double score = scores()(k, j);
+        const double score = scores(k, j);
         if (score > top || (score == top && j < best_member)) best = k, best_member = j, top = score;
       }
     return best;
   }
-
-  Matrix scores() { return {buffer.data(), rows, size}; }  // [K + W, m]
-
- private:
-  const FiniteProblem& problem;
-  std::size_t rows, size;
-  Buffer<double> buffer, residuals, weights;
 };
 
 /// Algorithm 1, with a row of Z drawn each round.
@@ -145,7 +143,7 @@ inline void eager_ensemble(const FiniteProblem& problem, RunState& run, const Rn
     if (recomputation_is_due(run, t) || is_replaced(run))
       scores.compute(run, members, factor);
     else
-      scores.update(run, arm, y, factor, members.z());
+      scores.update(run, arm, y, factor, members.z);
   }
 }
 

@@ -9,8 +9,7 @@ namespace ensample::ENSAMPLE_LEVEL {
 /// What fresh members of a simulated run are drawn from.
 class FreshStream {
  public:
-  FreshStream(const RunState& run, double ageing)
-      : run(run), ageing(ageing), d(run.mean.size()), weighted(d), total(d), roots(d, ageing > 0.0) {}
+  FreshStream(const RunState& run, double ageing) : run(run), ageing(ageing) {}
 
   /// Add the observation sqrt(w) x.
   void add(ConstVector x, double w) {
@@ -31,9 +30,9 @@ class FreshStream {
  private:
   const RunState& run;
   const double ageing;
-  const std::size_t d;
-  Buffer<double> weighted, total;
-  OwnedRoots roots;
+  const std::size_t d = run.mean.size();
+  Buffer<double> weighted{d}, total{d};
+  OwnedRoots roots{d, ageing > 0.0};
 };
 
 /// theta = theta_hat + scale V^-1 S.
@@ -58,9 +57,9 @@ inline void fresh_moving_stream(const ContextualProblem& problem, RunState& run,
   ContextualRound round(problem, run);
   for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
     round.offer(problem, rngs.context);
-    perturb_estimate(run, members.draw(rngs.perturbation), options.scale, round.theta());
+    perturb_estimate(run, members.draw(rngs.perturbation), options.scale, round.theta);
     const double w = play_weighted(problem, run, round, options.link, t, rngs.noise);
-    members.add(round.x(), w);
+    members.add(round.x, w);
   }
 }
 

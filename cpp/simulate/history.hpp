@@ -21,12 +21,7 @@ inline void draw_initial(const RunState& run, const Law& law, Vector total, Gene
 /// W with it.
 class RootedHistory {
  public:
-  RootedHistory(const RunState& run, const Options& options)
-      : run(run),
-        options(options),
-        d(run.mean.size()),
-        weights(d),
-        roots(d, options.ageing > 0.0) {}
+  RootedHistory(const RunState& run, const Options& options) : run(run), options(options) {}
 
   /// Start from the observations so far, which do not age: an aged sum has to see them in their order.
   void begin(const FiniteProblem& problem) {
@@ -56,9 +51,9 @@ class RootedHistory {
  private:
   const RunState& run;
   const Options& options;
-  const std::size_t d;
-  Buffer<double> weights;
-  OwnedRoots roots;
+  const std::size_t d = run.mean.size();
+  Buffer<double> weights{d};
+  OwnedRoots roots{d, options.ageing > 0.0};
 };
 
 /// Standard deviation of the n rewards so far, n in its denominator; 0 for none.
@@ -123,9 +118,9 @@ inline void moving_history(const ContextualProblem& problem, RunState& run, cons
   for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
     round.offer(problem, rngs.context);
     history.draw(total, rngs.perturbation);
-    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta());
+    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta);
     play(problem, run, round, t, rngs.noise);
-    history.add(round.x());
+    history.add(round.x);
   }
 }
 

@@ -22,7 +22,7 @@ inline void informed_ensemble(const FiniteProblem& problem, RunState& run, const
   GapsAndGains found(arms, m);
   scores.compute(run, members, inflation(options.factor, run, first));
   for (std::int64_t t = first; t < horizon_of(run) && !is_stopped(run); ++t) {
-    found.compute(scores.scores().between(0, arms));
+    found.compute(scores.scores.between(0, arms));
     const std::size_t arm = draw_arm(best_pair(found.gaps, found.gains, found.means), rngs.member);
     const double y = pull(problem, run, t, arm, rngs.noise);
     members.perturb(run, problem.features[arm]);
@@ -30,7 +30,7 @@ inline void informed_ensemble(const FiniteProblem& problem, RunState& run, const
     if (recomputation_is_due(run, t) || is_replaced(run))
       scores.compute(run, members, factor);
     else
-      scores.update(run, arm, y, factor, members.z());
+      scores.update(run, arm, y, factor, members.z);
   }
 }
 

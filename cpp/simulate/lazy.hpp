@@ -1,6 +1,6 @@
 // Ensemble sampling on finitely many arms that touches only the member that acts.
 //
-// Between two rounds in which member j acts, its perturbations sum_i X_i Z_i^j matter to nobody. When it acts again they are
+// Between two rounds in which member j acts, its perturbations sum_i X_i Z_i^j are not needed. When it acts again they are
 // drawn at once: for each arm the sum of n = N_k(now) - N_k(then) draws, whose law is known. This is exact in law, given all
 // that was seen, and costs the same for any number of members; memory is that of the members that act again, at most min(m, T).
 //
@@ -109,7 +109,7 @@ class LazyEnsemble : FiniteRun {
   const MemberSchedule schedule{!options.symmetric, options, opening_rounds(problem, run), horizon_of(run),
                                 rngs.member};  // symmetric: signs are drawn in turn with members
   const std::size_t capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon_of(run));
-  Slots slots{schedule.size() > 0 ? 0 : capacity};
+  MemberSlots slots{schedule.size() > 0 ? 0 : capacity};
   Buffer<double> sums{capacity * d, Fill::none};                    // S^j
   Buffer<double> initials{learned ? capacity * d : 0, Fill::none};  // W^j / sqrt(prior), apart where the prior is learned
   Buffer<std::int32_t> seen{capacity * run.pulls.size(), Fill::none};  // pull counts when the member last acted

@@ -32,7 +32,7 @@ class LazyStream : FiniteRun {
  private:
   StreamRounds rounds{problem, run, options.link};
   const std::size_t rows = problem.features.rows, counts = run.pulls.size(), capacity = acting_members(options, horizon_of(run));
-  Slots slots{capacity};
+  MemberSlots slots{capacity};
   Buffer<double> sums{capacity * d, Fill::none};  // S^j of the members that have acted, in the order of their first time
   Buffer<std::int32_t> seen_pulls{capacity * counts, Fill::none};  // pull counts when the member last acted
   Buffer<double> seen_weights{capacity * rows, Fill::none};        // c_k then

@@ -6,7 +6,7 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// The member of round t, whatever it promises; `last` is the one before, -1 in the first round.
+/// Return the member of round t by a rule that does not look at scores; `last` is the one before, -1 in the first round.
 inline std::int64_t next_member(const Options& options, std::int64_t t, std::int64_t last, Generator rng) {
   if (options.stay == in_turn) return t % options.size;
   if (last < 0 || t % options.stay == 0)
@@ -15,9 +15,9 @@ inline std::int64_t next_member(const Options& options, std::int64_t t, std::int
 }
 
 /// Hash table from member to slot, in the order of their first time: linear probing.
-class Slots {
+class MemberSlots {
  public:
-  explicit Slots(std::size_t members) : places(size_for(members), Fill::none) {
+  explicit MemberSlots(std::size_t members) : places(size_for(members), Fill::none) {
     for (auto& place : places) place.member = empty;
   }
 
@@ -64,7 +64,7 @@ class MemberSchedule {
       : by_round(wanted && is_worth_it(options, horizon) ? static_cast<std::size_t>(horizon) : 0, Fill::none) {
     if (size() == 0) return;
     const std::size_t most = acting_members(options, horizon), begin = static_cast<std::size_t>(first);
-    Slots slots(most);
+    MemberSlots slots(most);
     Buffer<std::uint32_t> rounds(most);
     std::int64_t member = -1;
     for (std::size_t t = begin; t < size(); ++t) {

@@ -52,7 +52,7 @@ class MovingSums {
 /// Algorithm 1 with a Gaussian law of the reward perturbations, touching only the member that acts.
 inline void lazy_moving(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
   const std::size_t d = problem.theta.size(), capacity = acting_members(options, horizon_of(run));
-  Slots slots(capacity);
+  MemberSlots slots(capacity);
   MovingSums sums(capacity, d);
   Buffer<double> initials(capacity * d, Fill::none), total(d, Fill::none);
   ContextualRound round(problem, run);
@@ -63,9 +63,9 @@ inline void lazy_moving(const ContextualProblem& problem, RunState& run, const R
     const std::size_t used = slots.used(), slot = slots.find(member);
     const Vector initial{&initials[slot * d], d};
     if (slot == used) draw_vector(options.initial, initial, rngs.perturbation);
-    const Vector sum = sums.update(slot, slot == used, round.gram(), run.prior, options.reward.scale, rngs.perturbation);
+    const Vector sum = sums.update(slot, slot == used, round.gram, run.prior, options.reward.scale, rngs.perturbation);
     add_initial(run, sum, initial, total);
-    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta());
+    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta);
     play(problem, run, round, t, rngs.noise);
   }
 }
@@ -73,7 +73,7 @@ inline void lazy_moving(const ContextualProblem& problem, RunState& run, const R
 /// The same with a generalised linear model, by the stream fit: W^j, N(0, scale^2 V) before the first observation, is part of S^j.
 inline void lazy_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
   const std::size_t capacity = acting_members(options, horizon_of(run));
-  Slots slots(capacity);
+  MemberSlots slots(capacity);
   MovingSums sums(capacity, problem.theta.size());
   ContextualRound round(problem, run);
   std::int64_t member = -1;
@@ -81,8 +81,8 @@ inline void lazy_moving_stream(const ContextualProblem& problem, RunState& run, 
     round.offer(problem, rngs.context);
     member = next_member(options, t, member, rngs.member);
     const std::size_t used = slots.used(), slot = slots.find(member);
-    const Vector sum = sums.update(slot, slot == used, round.gram(), {}, options.scale, rngs.perturbation);
-    perturb_estimate(run, sum, 1.0, round.theta());
+    const Vector sum = sums.update(slot, slot == used, round.gram, {}, options.scale, rngs.perturbation);
+    perturb_estimate(run, sum, 1.0, round.theta);
     play_weighted(problem, run, round, options.link, t, rngs.noise);
   }
 }
@@ -99,9 +99,9 @@ inline void eager_moving(const ContextualProblem& problem, RunState& run, const 
     member = next_member(options, t, member, rngs.member);
     const std::size_t acting = static_cast<std::size_t>(member) * d;
     add_initial(run, {&sums[acting], d}, {&initials[acting], d}, total);
-    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta());
+    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta);
     play(problem, run, round, t, rngs.noise);
-    for (std::size_t j = 0; j < size; ++j) axpy({&sums[j * d], d}, draw_sum(options.reward, 1, rngs.perturbation), round.x());
+    for (std::size_t j = 0; j < size; ++j) axpy({&sums[j * d], d}, draw_sum(options.reward, 1, rngs.perturbation), round.x);
   }
 }
 

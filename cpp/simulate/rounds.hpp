@@ -92,7 +92,7 @@ inline std::int64_t opening_rounds(const FiniteProblem& problem, const RunState&
   return rounds < horizon_of(run) ? rounds : horizon_of(run);
 }
 
-/// Return the row of observation i of those that nobody chooses: the warm-up's, which are no rounds, and then the opening's.
+/// Return the row of prescribed observation i: first those of the warm-up, which are no rounds, then those of the opening.
 inline std::size_t prescribed_row(const FiniteProblem& problem, std::size_t i) {
   const std::size_t warm = problem.warmup.size();
   return static_cast<std::size_t>(i < warm ? problem.warmup[i] : problem.opening[i - warm]);

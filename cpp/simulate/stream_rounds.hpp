@@ -76,10 +76,10 @@ struct StreamRounds {
 /// Play the best x for the model that acts in round t, on arms that change, and learn from it; return the weight.
 inline double play_weighted(const ContextualProblem& problem, RunState& run, ContextualRound& round, Link link, std::int64_t t,
                             Generator rng) {
-  const double best = round.choose(problem, run), mean = mean_of(problem, round.x());
-  const double w = observe_weighted(run, link, round.x(), draw_reward(problem, mean, rng));
-  add_outer(round.gram(), w, round.x(), round.x());
-  if (recomputation_is_due(run, t)) recompute(run, round.gram());
+  const double best = round.choose(problem, run), mean = mean_of(problem, round.x);
+  const double w = observe_weighted(run, link, round.x, draw_reward(problem, mean, rng));
+  add_outer(round.gram, w, round.x, round.x);
+  if (recomputation_is_due(run, t)) recompute(run, round.gram);
   note_regret(run, t, link_mean(problem.link, best) - mean);
   return w;
 }
