@@ -102,6 +102,14 @@ class MemberScores {
       axpy(scores[k], dot(problem.features[k], run.gain) / (1.0 + run.counters.leverage), residuals);
   }
 
+  /// Bring all of them up to date after round t, in which `arm` gave the reward y.
+  void follow(const RunState& run, MemberSums& members, std::int64_t t, std::size_t arm, double y, double factor) {
+    if (recomputation_is_due(run, t) || is_replaced(run))
+      compute(run, members, factor);
+    else
+      update(run, arm, y, factor, members.z);
+  }
+
   /// Return the greedy arm of the member that promises most; lowest member, then lowest arm, on ties.
   std::size_t optimistic_arm() {
     std::size_t best = 0, best_member = 0;
@@ -138,12 +146,7 @@ inline void eager_ensemble(const FiniteProblem& problem, RunState& run, const Rn
     }
     const double y = pull(problem, run, t, arm, rngs.noise);
     members.perturb(run, problem.features[arm]);
-    if (!looks_at_all) continue;
-    const double factor = inflation(options.factor, run, t);
-    if (recomputation_is_due(run, t) || is_replaced(run))
-      scores.compute(run, members, factor);
-    else
-      scores.update(run, arm, y, factor, members.z);
+    if (looks_at_all) scores.follow(run, members, t, arm, y, inflation(options.factor, run, t));
   }
 }
 

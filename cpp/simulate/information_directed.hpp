@@ -26,11 +26,7 @@ inline void informed_ensemble(const FiniteProblem& problem, RunState& run, const
     const std::size_t arm = draw_arm(best_pair(found.gaps, found.gains, found.means), rngs.member);
     const double y = pull(problem, run, t, arm, rngs.noise);
     members.perturb(run, problem.features[arm]);
-    const double factor = inflation(options.factor, run, t);
-    if (recomputation_is_due(run, t) || is_replaced(run))
-      scores.compute(run, members, factor);
-    else
-      scores.update(run, arm, y, factor, members.z);
+    scores.follow(run, members, t, arm, y, inflation(options.factor, run, t));
   }
 }
 

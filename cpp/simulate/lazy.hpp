@@ -188,17 +188,8 @@ class LazyEnsemble : FiniteRun {
     const Counts pulls = run.pulls;
     const Law law = options.reward;
     const Generator rng = rngs.perturbation;
-    std::size_t count = 0;
-    for (std::size_t start = 0; start < pulls.size(); start += count_block) {
-      for (auto missed = unequal(&pulls[start], since + start); missed != 0; missed &= missed - 1) {
-        const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
-        indices[count] = static_cast<std::int64_t>(k);
-        weights[count++] = draw_sum(law, pulls[k] - since[k], rng);
-      }
-    }
-    std::memcpy(&seen[slot * pulls.size()], pulls.data(), pulls.size_bytes());
-    add_some_rows(total, problem.features, {indices.data(), count}, weights.data());
-    return count;
+    return add_missed(problem, pulls, since, &seen[slot * pulls.size()], indices, weights, total,
+                      [&](std::size_t k) { return draw_sum(law, pulls[k] - since[k], rng); });
   }
 
   ConstVector with_initial(ConstVector total, std::size_t slot) {

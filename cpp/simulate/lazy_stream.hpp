@@ -79,18 +79,11 @@ class LazyStream : FiniteRun {
   std::size_t draw_missed(std::size_t slot) {
     std::int32_t* const since = &seen_pulls[slot * counts];
     double* const seen = &seen_weights[slot * rows];
-    std::size_t count = 0;
-    for (std::size_t start = 0; start < counts; start += count_block) {
-      for (auto missed = unequal(&run.pulls[start], since + start); missed != 0; missed &= missed - 1) {
-        const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
-        indices[count] = static_cast<std::int64_t>(k);
-        draws[count++] = options.scale * std::sqrt(rounds.weights[k] - seen[k]) * rngs.perturbation.normal();
-        seen[k] = rounds.weights[k];
-      }
-    }
-    std::memcpy(since, run.pulls.data(), run.pulls.size_bytes());
-    add_some_rows({&sums[slot * d], d}, rounds.problem.features, {indices.data(), count}, draws.data());
-    return count;
+    return add_missed(problem, run.pulls, since, since, indices, draws, {&sums[slot * d], d}, [&](std::size_t k) {
+      const double grown = rounds.weights[k] - seen[k];
+      seen[k] = rounds.weights[k];
+      return options.scale * std::sqrt(grown) * rngs.perturbation.normal();
+    });
   }
 };
 

@@ -4,6 +4,8 @@
 // is forgotten it is recomputed every round, from a sum that fades.
 #pragma once
 
+#include <bit>
+
 #include "simulate/learning.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -111,6 +113,24 @@ inline std::int64_t begin(const FiniteProblem& problem, RunState& run, Generator
   const std::size_t prescribed = problem.warmup.size() + static_cast<std::size_t>(first);
   for (std::size_t i = 0; i < prescribed; ++i) observe_prescribed(problem, run, i, rng);
   return first;
+}
+
+/// total += sum_k weight(k) x_k over the arms that were pulled since the counts `since`; `seen` becomes the counts of now. Return
+/// of how many arms. `indices` and `weights` [K + W] are scratch.
+template <class Weight>
+std::size_t add_missed(const FiniteProblem& problem, Counts pulls, const std::int32_t* since, std::int32_t* seen, Ints indices,
+                       Vector weights, Vector total, Weight weight) {
+  std::size_t count = 0;
+  for (std::size_t start = 0; start < pulls.size(); start += count_block) {
+    for (auto missed = unequal(&pulls[start], since + start); missed != 0; missed &= missed - 1) {
+      const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
+      indices[count] = static_cast<std::int64_t>(k);
+      weights[count++] = weight(k);
+    }
+  }
+  std::memcpy(seen, pulls.data(), pulls.size_bytes());
+  add_some_rows(total, problem.features, indices.first(count), weights.data());
+  return count;
 }
 
 /// Return argmax_k x_k'theta among the arms on offer, the lowest index on ties.

@@ -6,38 +6,18 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// Regressions of stages that have seen nothing.
-class NewStages {
- public:
-  NewStages(std::size_t count, std::size_t d, double lam, double radius, double floor)
-      : matrices(2 * count * d * d),
-        vectors(2 * count * d),
-        stages{{matrices.data(), count, d, d},
-               {matrices.data() + count * d * d, count, d, d},
-               {vectors.data(), count, d},
-               {vectors.data() + count * d, count, d},
-               radius,
-               floor} {
-    for (std::size_t s = 0; s < count; ++s)
-      for (std::size_t i = 0; i < d; ++i) {
-        stages.grams[s](i, i) = lam;
-        stages.inverses[s](i, i) = 1.0 / lam;
-      }
-  }
-
- private:
-  Buffer<double> matrices, vectors;
-
- public:
-  const Stages stages;
-};
-
 /// What is prescribed goes to the stage that would have asked for it, or to the first that needs it, as in live
 /// policies.
 inline void sup_linucb(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const NewStages first(static_cast<std::size_t>(options.stages), run.mean.size(), run.lam, options.radius,
-                        options.floor);
-  const Stages& stages = first.stages;
+  const std::size_t count = static_cast<std::size_t>(options.stages), d = run.mean.size();
+  Buffer<double> grams(count * d * d), inverses(count * d * d);
+  const OwnedMatrix targets(count, d), means(count, d);
+  const Stages stages{{grams.data(), count, d, d}, {inverses.data(), count, d, d}, targets, means, options.radius, options.floor};
+  for (std::size_t s = 0; s < count; ++s)
+    for (std::size_t i = 0; i < d; ++i) {
+      stages.grams[s](i, i) = run.lam;
+      stages.inverses[s](i, i) = 1.0 / run.lam;
+    }
   const std::size_t warm = problem.warmup.size();
   const std::size_t prescribed = warm + static_cast<std::size_t>(opening_rounds(problem, run));
   for (std::size_t i = 0; i < warm + static_cast<std::size_t>(horizon_of(run)); ++i) {
