@@ -117,12 +117,12 @@ def live_policies(turns: int, step: Step) -> Iterator[Ratio]:
 
 
 def calibration(turns: int, step: Step) -> Iterator[Ratio]:
-    """Scales that are learned against scales that are given."""
+    """Scales that are learned against scales that are given, both with stored members."""
     for size in (100, 29_000):
-        learned, given = (simulated(recipe, sphere()) for recipe in (EnsembleSampling(size=size), ensemble(size)))
-        yield compared(f"auto / fixed, m={size:,}", learned, given, 1.15, False, turns, step)
-    learned, given = (live(recipe, LIVE_ROUNDS) for recipe in (EnsembleSampling(), ensemble(100)))
-    yield compared("auto / fixed, live, m=100", learned, given, 1.3, False, turns, step)
+        learned = simulated(EnsembleSampling(size, fresh=False, ageing=0), sphere())
+        yield compared(f"auto / fixed, m={size:,}", learned, simulated(ensemble(size), sphere()), 1.15, False, turns, step)
+    learned = live(EnsembleSampling(100, fresh=False, ageing=0), LIVE_ROUNDS)
+    yield compared("auto / fixed, live, m=100", learned, live(ensemble(100), LIVE_ROUNDS), 1.3, False, turns, step)
 
 
 def logistic(turns: int, step: Step) -> Iterator[Ratio]:
