@@ -11,8 +11,9 @@ from sklearn.linear_model import BayesianRidge
 
 import ensample as es
 from conformance.policies import offered
-from ensample._core import fit_evidence
+from ensample import _core
 from ensample.models import LinearEnsemble, LinearModel
+from ensample.models.ridge import new_ridge, new_scales, scale_views
 from evidence import holds
 from naive.calibration import PRIOR_COUNT, Textbook, fixed_point, most_likely
 from simulation.test_lazy_law import p_value
@@ -53,14 +54,28 @@ def play(recipe: es.Recipe, features: np.ndarray, rounds: int, *, stretch: float
     return chosen
 
 
+def scales_of_core(X: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Return sigma^2, tau^2 and gamma by one calibration, after the last observation. Sizes are given as 1."""
+    state, scales = new_ridge(X.shape[1], 1.0), new_scales(np.ones(X.shape[1]), 0.0)
+    for x, reward in zip(X[:-1], y.tolist(), strict=False):
+        _core.learn_ridge(state, x, reward)
+    _core.learn_ridge(state, X[-1], float(y[-1]), (scales, 0.0, True, False))
+    known = scale_views(scales)
+    return float(known.noise[0]), float(known.spread[0]), float(known.effective[0])
+
+
+def slow_scales(X: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Return the same by the textbook, with the bound on tau^2."""
+    n, yy = len(y), float(y @ y)
+    noise, spread, effective = fixed_point(X.T @ X, X.T @ y, yy, n, yy / n, yy / n)
+    return noise, max(spread, yy / float(np.square(X).sum())), effective
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 6, 40, 500])
 @pytest.mark.parametrize("noise", [0.0, 0.1, 10.0])
 def test_the_fixed_point_is_the_slow_one(n: int, noise: float) -> None:
     X, y = data(n, n, 5, noise)
-    G, b, yy = X.T @ X, X.T @ y, float(y @ y)
-    expected = fixed_point(G, b, yy, n, yy / n, yy / n)
-    found = fit_evidence(G, b, yy, float(n), np.trace(G) / n, yy / n, yy / n)
-    assert found == pytest.approx(expected, rel=1e-8, abs=1e-8 * yy)
+    assert scales_of_core(X, y) == pytest.approx(slow_scales(X, y), rel=1e-8, abs=1e-8 * float(y @ y))
 
 
 def test_collinear_features_are_no_division_by_zero() -> None:
@@ -71,10 +86,8 @@ def test_collinear_features_are_no_division_by_zero() -> None:
         X = rng.integers(0, 2, (n, rank)) @ rng.integers(-2, 3, (rank, dim)) * np.exp(3.0 * rng.standard_normal(dim))
         X = X / np.where((X != 0.0).any(axis=0), np.sqrt((X**2).mean(axis=0)), 1.0)
         y = np.ones(n)
-        G, b = X.T @ X, X.T @ y
         if X.any():
-            found = fit_evidence(G, b, float(n), float(n), np.trace(G) / n, 1.0, 1.0)
-            assert found[:2] == pytest.approx(fixed_point(G, b, float(n), n, 1.0, 1.0)[:2], rel=1e-8)
+            assert scales_of_core(X, y)[:2] == pytest.approx(slow_scales(X, y)[:2], rel=1e-8)
 
 
 @pytest.mark.parametrize(("n", "dim", "noise"), [(30, 3, 0.3), (30, 3, 3.0), (8, 12, 0.5), (200, 10, 1.0)])
@@ -82,9 +95,9 @@ def test_the_fixed_point_is_the_most_likely(n: int, dim: int, noise: float) -> N
     """Iterated to its end, without the bound on tau^2."""
     X, y = data(5, n, dim, noise)
     yy = float(y @ y)
-    scales, length = (yy / n, yy / n), float((X**2).sum() / n)
+    scales = yy / n, yy / n
     for _ in range(200):
-        scales = fit_evidence(X.T @ X, X.T @ y, yy, float(n), length, *scales)[:2]
+        scales = fixed_point(X.T @ X, X.T @ y, yy, n, *scales)[:2]
     assert scales == pytest.approx(most_likely(X, y), rel=1e-6)
 
 
@@ -98,7 +111,7 @@ def test_it_is_bayesian_ridge_with_these_priors() -> None:
     ).fit(X, y)
     scales = m2, m2
     for _ in range(100):
-        scales = fit_evidence(X.T @ X, X.T @ y, yy, float(n), x2, *scales)[:2]
+        scales = fixed_point(X.T @ X, X.T @ y, yy, n, *scales)[:2]
     assert scales == pytest.approx((1.0 / ridge.alpha_, 1.0 / ridge.lambda_), rel=1e-6)
 
 
