@@ -151,7 +151,7 @@ class Fields {
   }
 };
 
-/// Default floating-point mode: a library built with fast-math may have told the processor to flush small numbers to zero.
+/// Default floating-point mode: a library built with fast-math may have set the processor to flush small numbers to zero.
 class DefaultFloatingPoint {
 #if defined(__SSE2__)
  public:
@@ -254,7 +254,7 @@ inline Link link_of(std::optional<std::int64_t> code) {
   return code ? static_cast<Link>(*code) : Link::identity;
 }
 
-/// Features [d] and a reward; with an `origin` [1] the state has a constant feature beside them.
+/// Return an observation: features [d] and a reward; with an `origin` [1] the state has a constant feature more.
 inline Observation observation_of(ConstVector x, double y, std::optional<Vector> origin, std::size_t d,
                                   std::optional<std::int64_t> link = {}) {
   require(!origin || origin->size() == 1, "origin", "None or an array of 1 number");

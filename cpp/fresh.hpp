@@ -16,7 +16,7 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// What fresh members are drawn from, beside the ridge regression.
+/// The roots that fresh members are drawn from.
 struct FreshRoots {
   Matrix root;       // R [d, d]
   Matrix gram_root;  // L [d, d], or [0, d] if nothing ages

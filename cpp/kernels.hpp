@@ -179,7 +179,7 @@ struct ProblemSize {
   std::size_t rows, arms;
 };
 
-/// Streams of random numbers that a kernel draws from, beside the noise's: flags.
+/// Flags: streams of random numbers that a kernel draws from, besides the stream of the noise.
 enum Streams : unsigned { no_stream = 0, member_stream = 1, perturbation_stream = 2 };
 
 /// One algorithm, for one of the two kinds of problems. It plays a run to its end, or until `RunState::stop` is set.

@@ -1,4 +1,4 @@
-// One observation by each kind of linear model: what the model sums up, then V and b, then what is due.
+// Updates of linear models by one observation: their own sums, then V and b, then calibration and recomputation.
 #pragma once
 
 #include "ensemble.hpp"

@@ -50,7 +50,7 @@ inline void optimistic_theta(ConstMatrix inverse, ConstVector mean, ConstVector 
 // Stage s (from 1; from 0 in arrays) asks for widths of at most 2^-s. An arm that is wider is played for what its stage
 // learns from it. Where all are narrow enough, arms that promise too little are dropped and the next stage is asked.
 
-/// The largest width that a stage accepts.
+/// Return the largest width that a stage accepts.
 inline double allowed_width(std::size_t stage) { return std::ldexp(1.0, -static_cast<int>(stage) - 1); }
 
 /// The choice of a round among the columns of `by_coordinate` [d, K].

@@ -16,7 +16,7 @@ extern "C" {
 
 namespace ensample {
 
-/// A stream of random numbers that somebody else owns.
+/// A stream of random numbers, which Python owns.
 ///
 /// Numbers are those of numpy.random.Generator with PCG64, Philox or SFC64. Of normals, one in 4,000 comes from the tail of the
 /// ziggurat and may differ from NumPy's in the last digit, by the logarithm.

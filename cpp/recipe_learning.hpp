@@ -1,4 +1,4 @@
-// One observation by each kind of recipe beside ensembles: what the recipe keeps, then V and b, then what is due.
+// Updates of the other recipes by one observation: their own statistics, then V and b, then calibration and recomputation.
 #pragma once
 
 #include "ensemble.hpp"

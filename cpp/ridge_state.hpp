@@ -173,7 +173,7 @@ inline bool is_calibration_due(const RidgeState& ridge, const Scales& scales, co
   return !learning.sizes_given && has_new_feature(ridge, scales);
 }
 
-/// Do what is due after an observation. Doing it twice changes nothing.
+/// Calibrate and recompute where that is due after an observation. A second call changes nothing.
 inline void finish_update(RidgeState& ridge, const ScaleLearning& learning, bool is_stale) {
   if (learning.scales.data != nullptr) {
     Scales scales(learning.scales);

@@ -1,4 +1,4 @@
-// Views of arrays that somebody else owns, most of them NumPy's.
+// Views: they do not own their arrays, most of which are NumPy's.
 #pragma once
 
 #include <cstddef>

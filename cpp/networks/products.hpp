@@ -92,7 +92,7 @@ struct Keep {
   }
 };
 
-/// Rows of the right matrix, from `inner` on: where they begin, how far they are apart, and where the last chunk of each is.
+/// Rows of the right matrix, from `inner` on: their beginning, the step between them, and the offset of the last chunk of each.
 struct Panel {
   const double* data;
   std::size_t step, last;

@@ -1,5 +1,5 @@
 // A round of training: minibatches from the memory to the steps downhill, and all else that an observation changes. Everything
-// is worked out beside the state, which changes at the end or, where a gradient is not finite, not at all.
+// is computed in copies; the state changes at the end or, where a gradient is not finite, not at all.
 #pragma once
 
 #include "networks/descent.hpp"

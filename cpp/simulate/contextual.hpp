@@ -6,7 +6,7 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-/// What changes from round to round, beside the state of the run.
+/// What changes from round to round, besides the state of the run.
 struct ContextualRound {
   const std::size_t d, arms;
   OwnedMatrix gram{d, d}, features{arms, d};  // V; the arms on offer [K, d]

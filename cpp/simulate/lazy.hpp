@@ -6,10 +6,10 @@
 //
 // A member that acts for the first time has missed everything. With Gaussian laws it starts from a base: W + sum_i X_i Z_i
 // over the rounds up to some counts N_k is N(0, scale^2 B) with B = ratio I + sum_k N_k x_k x_k', so that d draws times a root
-// of B do for it. Where W is so small beside the arms that rounding would lose it in B, there is no base and a new member
+// of B do for it. Where W is so small compared to the arms that rounding would lose it in B, there is no base and a new member
 // catches up with everything.
 //
-// Where the prior is learned W changes with it. A member that will act again keeps W apart and starts from a base without it.
+// Where the prior is learned W changes with it. A member that will act again keeps W separate and starts from a base without it.
 // One that acts in no other round never meets another prior: it starts from a base with W, and nothing of it is kept.
 #pragma once
 
@@ -54,7 +54,7 @@ class Base {
     refresh(problem, run);
   }
 
-  /// Is the prior large enough beside the arms that were played for a root in doubles to keep it?
+  /// Return true if the prior is large enough, compared to the arms that were played, for a root in doubles to keep it.
   bool prior_is_representable() const {
     bool representable = true;
     for (std::size_t i = 0; i < dim(); ++i)
@@ -111,7 +111,7 @@ class LazyEnsemble : FiniteRun {
   const std::size_t capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon_of(run));
   MemberSlots slots{schedule.size() > 0 ? 0 : capacity};
   Buffer<double> sums{capacity * d, Fill::none};                    // S^j
-  Buffer<double> initials{learned ? capacity * d : 0, Fill::none};  // W^j / sqrt(prior), apart where the prior is learned
+  Buffer<double> initials{learned ? capacity * d : 0, Fill::none};  // W^j / sqrt(prior), separate where the prior is learned
   Buffer<std::int32_t> seen{capacity * run.pulls.size(), Fill::none};  // pull counts when the member last acted
   Buffer<std::int64_t> epochs{capacity};                               // when its W was drawn; 0: not yet
   std::int64_t epoch = 1;
@@ -152,8 +152,8 @@ class LazyEnsemble : FiniteRun {
   ConstVector first_sum(std::size_t slot, bool once, Vector total) {
     epochs[slot] = epoch;
     Base& base = ready_base(once);
-    const bool apart = &base == &base_without_prior;
-    if (apart) draw_vector(options.initial, {&initials[slot * d], d}, rngs.perturbation);
+    const bool is_separate = &base == &base_without_prior;
+    if (is_separate) draw_vector(options.initial, {&initials[slot * d], d}, rngs.perturbation);
     if (ratio >= 0.0) {
       for (double& draw : draws) draw = options.reward.scale * rngs.perturbation.normal();
       sum_rows(total, base.root(), draws);
@@ -163,10 +163,10 @@ class LazyEnsemble : FiniteRun {
       draw_vector(options.initial, total, rngs.perturbation);
     }
     base.add_work(draw_missed(total, slot, base.counts()));
-    return apart ? with_initial(total, slot) : total;
+    return is_separate ? with_initial(total, slot) : total;
   }
 
-  /// Return the base that a new member starts from, `base_without_prior` where its W is kept apart.
+  /// Return the base that a new member starts from, `base_without_prior` where its W is separate.
   Base& ready_base(bool once) {
     if (!learned || (once && ratio > 0.0)) {
       const double learned_at = Scales(run.scales).calibrated_at;

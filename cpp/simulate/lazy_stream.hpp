@@ -2,7 +2,7 @@
 //
 // It is linear ensemble sampling in the features sqrt(w) x, so the lazy law of lazy.hpp holds with weights for counts: what
 // member j has missed of arm k since it last acted is N(0, scale^2 (c_k(now) - c_k(then))) times x_k. A member that is new starts
-// from a base, N(0, scale^2 V) at some time, or from W and all that came since where W is too small beside V for a root in
+// from a base, N(0, scale^2 V) at some time, or from W and all that came since where W is too small compared to V for a root in
 // doubles.
 #pragma once
 

@@ -101,13 +101,13 @@ inline double from_origin(RunState& run, double y) {
 /// log(det V / lam^d).
 inline double information(const RunState& run) { return run.counters.information + log(run.counters.growth); }
 
-/// Is V^-1 recomputed after round t: at intervals, or as the last observation has cost it too many digits?
+/// Return true if V^-1 is recomputed after round t: at intervals, and where the last observation has cost it too many digits.
 inline bool recomputation_is_due(const RunState& run, std::int64_t t) {
   constexpr std::int64_t interval = 2048;
   return (t + 1) % interval == 0 || run.counters.leverage > run.counters.max_leverage;
 }
 
-/// Is V^-1 another one than a rank-one update would give: were the scales learned anew, or does the past fade?
+/// Return true if V^-1 is not that of a rank-one update: the scales were learned anew, or the past fades.
 inline bool is_replaced(const RunState& run) {
   return forgets(run) || (learns_scales(run) && Scales(run.scales).calibrated_at == run.counters.count);
 }

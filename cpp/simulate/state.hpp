@@ -1,4 +1,4 @@
-// A simulated run as Python hands it over: what it faces, what it has learned, its random numbers and its recipe's options.
+// A simulated run as Python hands it over: its problem, its state, its random numbers and its recipe's options.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +91,7 @@ struct Inflation {
 /// Values of `Options::stay` with a meaning of their own.
 inline constexpr std::int64_t optimistic = -1, in_turn = 0;
 
-/// What a recipe tells its kernel. Every kernel reads those that it needs; OptionReader in bindings_simulation.cpp lists their
+/// Options of a recipe. Every kernel reads those that it needs; OptionReader in bindings_simulation.cpp lists their
 /// names and ranges.
 struct Options {
   std::int64_t size = 1;  // members
