@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample import _core
+from ensample.perturbations.gaussian import standard_normals
 from ensample.types import FloatArray, IntArray
 
 __all__ = ["ACTIVATIONS", "GradientOf", "Layer", "Nets", "Networks", "Shape"]
@@ -100,7 +101,7 @@ class Networks(Nets):
         return spreads
 
     def draw(self, rng: Generator) -> FloatArray:
-        return rng.standard_normal(self.count) * self.spreads()
+        return standard_normals(rng, self.count) * self.spreads()
 
     def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
         outputs = np.empty((1, len(rows)))

@@ -44,7 +44,7 @@ class Gaussian(Perturbation):
 
     def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
         counts = whole_counts(counts)
-        return self.scale * np.sqrt(counts) * rng.standard_normal(counts.shape)
+        return self.scale * np.sqrt(counts) * standard_normals(rng, counts.shape)
 
 
 def standard_normals(rng: Generator, shape: Shape) -> FloatArray:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from ensample.perturbations.gaussian import standard_normals
 from ensample.perturbations.law import InitialLaw
 from ensample.types import FloatArray
 
@@ -34,6 +35,6 @@ class Sphere(InitialLaw):
         return self.scale * math.sqrt(dim)
 
     def draw_vectors(self, rng: Generator, size: int, dim: int) -> FloatArray:
-        vectors = rng.standard_normal((size, dim))
+        vectors = standard_normals(rng, (size, dim))
         vectors *= self.scale * math.sqrt(dim) / np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors

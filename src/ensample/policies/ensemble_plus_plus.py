@@ -11,6 +11,7 @@ from ensample.arms import Arms
 from ensample.checks import number, whole
 from ensample.models import DrawnModel
 from ensample.perturbations import Sphere
+from ensample.perturbations.gaussian import standard_normals
 from ensample.policies.recipe import LARGEST_SIZE, Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
@@ -77,5 +78,5 @@ class DirectionsModel(DrawnModel):
         return {**super().arrays(), "directions": self.directions}
 
     def draw(self, round: int) -> FloatArray:
-        zeta = self.address.generator(Stream.MEMBER, round).standard_normal(self.recipe.size)
+        zeta = standard_normals(self.address.generator(Stream.MEMBER, round), self.recipe.size)
         return _core.theta_of_directions(self.state, self.directions, self.recipe.scale * zeta)

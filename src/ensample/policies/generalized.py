@@ -16,6 +16,7 @@ from ensample.arms import Arms, Offer
 from ensample.models import DrawnModel, GeneralizedLinear, LinearModel
 from ensample.models.exact import ExactFit, Seen, fitted, root_of
 from ensample.models.streamed import Streamed
+from ensample.perturbations.gaussian import standard_normals
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
@@ -86,8 +87,8 @@ class Rooted(Streamed, DrawnModel):
 
     def draw(self, round: int) -> FloatArray:
         rng = self.address.generator(Stream.PERTURBATION, round)
-        total = self.scale * np.sqrt(self.parts.prior) * rng.standard_normal(self.dim)
-        _core.add_rows(total, self.root, self.scale * rng.standard_normal(self.dim))
+        total = self.scale * np.sqrt(self.parts.prior) * standard_normals(rng, self.dim)
+        _core.add_rows(total, self.root, self.scale * standard_normals(rng, self.dim))
         return _core.shift_mean(self.state, total)
 
 
@@ -124,7 +125,7 @@ class ExactDraw(ExactFit, DrawnModel):
     def shift(self, rng: Generator) -> FloatArray:
         """A draw of N(0, scale^2 H), H = R'R the Hessian at the centre: [d]."""
         total = np.zeros(self.dim)
-        _core.add_rows(total, root_of(self.centre.hessian), self.scale * rng.standard_normal(self.dim))
+        _core.add_rows(total, root_of(self.centre.hessian), self.scale * standard_normals(rng, self.dim))
         return total
 
 
@@ -147,9 +148,9 @@ class FollowedLeader(ExactDraw):
 
     def drawn(self, rng: Generator) -> FloatArray:
         seen = self.centre.seen
-        total = self.scale * np.sqrt(self.parts.prior) * rng.standard_normal(self.dim)
+        total = self.scale * np.sqrt(self.parts.prior) * standard_normals(rng, self.dim)
         sizes = self.scale * self.link.spread * np.sqrt(seen.counts)
-        _core.add_rows(total, seen.rows, sizes * rng.standard_normal(len(sizes)))
+        _core.add_rows(total, seen.rows, sizes * standard_normals(rng, len(sizes)))
         return self.minimiser(total)
 
 

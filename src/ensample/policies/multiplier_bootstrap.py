@@ -13,6 +13,7 @@ from ensample.checks import number, whole
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.models import LinearModel
 from ensample.models.search import greedy_arms
+from ensample.perturbations.gaussian import standard_normals
 from ensample.policies.kveton_phe import independent_rows
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
@@ -113,7 +114,7 @@ class ReweighedModel(LinearModel):
     def weights(self, round: int) -> FloatArray:
         """(w, w', w'') of each replicate, a pure function of (seed, round): [B, 3]."""
         rng = self.address.generator(Stream.PERTURBATION, round)
-        return np.asarray(1.0 + self.spread * rng.standard_normal((self.size, 3)))
+        return np.asarray(1.0 + self.spread * standard_normals(rng, (self.size, 3)))
 
     def theta(self, member: int) -> FloatArray:
         theta = np.empty(self.dim)

@@ -15,6 +15,7 @@ from ensample.errors import InvalidArgument
 from ensample.inflation import Inflation
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
 from ensample.perturbations import GAUSSIAN, Gaussian
+from ensample.perturbations.gaussian import standard_normals
 from ensample.policies.generalized import EXACT, Laplace, StreamPosterior
 from ensample.policies.perturbed_history import HistoryModel
 from ensample.policies.recipe import Recipe, number_or_auto
@@ -156,7 +157,7 @@ class ThompsonModel(DrawnModel):
         return {**super().arrays(), "root": self.root, "rewards": self.rewards}
 
     def draw(self, round: int) -> FloatArray:
-        g = self.address.generator(Stream.PERTURBATION, round).standard_normal(self.dim)
+        g = standard_normals(self.address.generator(Stream.PERTURBATION, round), self.dim)
         total = np.zeros(self.dim)
         _core.add_rows(total, self.root, self._scale() * g)  # V^-1 R'g ~ N(0, V^-1)
         return _core.shift_mean(self.state, total)
