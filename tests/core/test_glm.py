@@ -1,7 +1,5 @@
 """Generalised linear models of the compiled core, against versions in plain NumPy."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from scipy import optimize
@@ -13,12 +11,7 @@ IDENTITY = -1
 HUGE = 1e9  # of a predictor
 
 
-@pytest.fixture(params=_core.levels(), autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    usual = _core.level()
-    _core.use_level(request.param)
-    yield request.param
-    _core.use_level(usual)
+pytestmark = pytest.mark.usefixtures("level")
 
 
 def logistic(u: np.ndarray | float) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Linear models in the core, against their formulas, at every instruction-set level."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import mpmath
@@ -19,13 +18,7 @@ from ensample.models.ridge import (
     scale_views,
 )
 
-
-@pytest.fixture(params=_core.levels(), autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    usual = _core.level()
-    _core.use_level(request.param)
-    yield request.param
-    _core.use_level(usual)
+pytestmark = pytest.mark.usefixtures("level")
 
 
 def observations(dim: int, count: int, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,6 @@
 """Networks of the core against NumPy, at every instruction-set level."""
 
 import math
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -17,12 +16,7 @@ WIDTHS = [(3, 4, 1), (2, 9, 8, 1), (30, 50, 50, 1), (70, 65, 3, 1), (5, 130, 1, 
 Parts = list[tuple[np.ndarray, np.ndarray]]
 
 
-@pytest.fixture(params=_core.levels(), autouse=True)
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    usual = _core.level()
-    _core.use_level(request.param)
-    yield request.param
-    _core.use_level(usual)
+pytestmark = pytest.mark.usefixtures("level")
 
 
 def parts_of(shape: Shape, weights: np.ndarray, member: int) -> Parts:

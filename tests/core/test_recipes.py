@@ -1,6 +1,6 @@
 """Kernels of linear recipes against obvious NumPy."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,13 +12,7 @@ from naive import relatives
 SHAPES = [(1, 1), (3, 5), (5, 20), (9, 70)]  # features, arms
 
 
-@pytest.fixture(autouse=True, params=_core.levels())
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run each test at each instruction-set level."""
-    usual = _core.level()
-    _core.use_level(request.param)
-    yield request.param
-    _core.use_level(usual)
+pytestmark = pytest.mark.usefixtures("level")
 
 
 def problem(d: int, arms: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray, np.ndarray]:

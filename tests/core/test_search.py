@@ -1,21 +1,11 @@
 """The search over arms returns what NumPy returns that scores all of them, at every instruction-set level."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from ensample import _core
 
 TILE = 64  # arms whose codes are stored together
-
-
-@pytest.fixture(params=_core.levels())
-def level(request: pytest.FixtureRequest) -> Iterator[str]:
-    usual = _core.level()
-    _core.use_level(request.param)
-    yield request.param
-    _core.use_level(usual)
 
 
 def scores_of(rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
