@@ -443,3 +443,12 @@ def test_no_more_is_said_to_be_needed_than_is_taken(recipe) -> None:
     model = few.start(FOUR).model
     taken = [*model.arrays().values(), getattr(model, "anchor", np.zeros(0))]  # where networks began is drawn again, not stored
     assert 0 < few.least_numbers(FOUR) <= sum(values.size for values in taken)
+
+
+@pytest.mark.parametrize(
+    "recipe", [es.MultiplierBootstrap(), es.LinUCB(), es.EnsembleSampling(9, fresh=False, ageing=0)], ids=repr
+)
+@pytest.mark.parametrize("round", [-1, 2**63, 10**30])
+def test_a_round_that_never_comes_has_no_propensities(recipe: es.Recipe, round: int) -> None:
+    with pytest.raises(es.InvalidArgument, match="round"):
+        recipe.start(es.FiniteArms(np.eye(3))).propensities(round=round)

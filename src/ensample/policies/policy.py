@@ -199,7 +199,7 @@ class Policy:
         """The exact probability of each arm in the next round, or in any `round` were it now: [K]."""
         offer = self.arms if features is None else self._offer(features)
         with self._ledger.lock:
-            return self._shares(self.round if round is None else whole("round", round, 0), offer)
+            return self._shares(self.round if round is None else whole("round", round, 0, LAST_ROUND), offer)
 
     def sampled_propensities(self, members: int, features: ArrayLike | None = None) -> SampledPropensities:
         """The probability of each arm in the next round, from the votes of some members: see `SampledPropensities`."""
