@@ -217,7 +217,7 @@ def test_new_members_have_no_base_where_a_root_would_lose_w() -> None:
 
 @pytest.mark.parametrize("noise", range(5))
 def test_kernels_draw_the_rewards_of_python(noise: int) -> None:
-    """Of all kinds, NORMAL_NOISE to SALE_NOISE.
+    """Draw rewards of all five kinds, NORMAL_NOISE to SALE_NOISE.
 
     There is one arm, and its feature is 1: then b is the sum of the rewards.
     """
