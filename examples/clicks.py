@@ -11,7 +11,11 @@ def visitor(rng: np.random.Generator) -> dict[str, float | str]:
 
 def clicks(context: dict[str, float | str], headline: str, rng: np.random.Generator) -> bool:
     """On phones people like it short."""
-    likes = {"short": 0.30, "long": 0.10} if context["device"] == "phone" else {"short": 0.10, "long": 0.25}
+    likes = (
+        {"short": 0.30, "long": 0.10}
+        if context["device"] == "phone"
+        else {"short": 0.10, "long": 0.25}
+    )
     return bool(rng.random() < likes[headline])
 
 

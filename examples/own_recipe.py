@@ -20,7 +20,11 @@ class Bolder(es.EnsembleSampling):
 def main(runs: int = 4, horizon: int = 50) -> dict[str, float]:
     """The mean regret of each recipe."""
     family = es.problem("sphere", dim=3, arms=5)
-    recipes: dict[str, es.Recipe] = {"ours": es.EnsembleSampling(10), "bolder": Bolder(10), "LinUCB": es.LinUCB()}
+    recipes: dict[str, es.Recipe] = {
+        "ours": es.EnsembleSampling(10),
+        "bolder": Bolder(10),
+        "LinUCB": es.LinUCB(),
+    }
     found: dict[str, float] = {}
     for name, recipe in recipes.items():
         with warnings.catch_warnings():

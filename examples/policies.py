@@ -29,7 +29,9 @@ def again(policy: es.Policy) -> es.Policy:
 
 def regret() -> float:
     """The mean regret of a few simulated runs."""
-    runs: es.Runs = es.simulate(es.EnsembleSampling(), es.problem("sphere", dim=3, arms=5), horizon=100, runs=4)
+    runs: es.Runs = es.simulate(
+        es.EnsembleSampling(), es.problem("sphere", dim=3, arms=5), horizon=100, runs=4
+    )
     return float(runs.summary()["mean"])
 
 

@@ -3,8 +3,6 @@
 import os
 from typing import TypeVar
 
-__all__ = ["attempts"]
-
 Number = TypeVar("Number")
 
 

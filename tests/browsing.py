@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["as_rgb", "browser", "contrast", "luminance", "visit"]
-
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -17,17 +15,23 @@ PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver"}  # progra
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="the package selenium is missing: pip install '.[dev]'")
+    webdriver = pytest.importorskip(
+        "selenium.webdriver", reason="the package selenium is missing: pip install '.[dev]'"
+    )
     programs = {program: shutil.which(program) for program in PACKAGES}
     missing = [PACKAGES[program] for program, path in programs.items() if path is None]
     if missing:
-        pytest.skip(f"Debian packages missing: {' '.join(missing)} (apt-get install {' '.join(missing)})")
+        pytest.skip(
+            f"Debian packages missing: {' '.join(missing)} (apt-get install {' '.join(missing)})"
+        )
     options = webdriver.ChromeOptions()
     options.binary_location = programs["chromium"]
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=programs["chromedriver"]))
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(executable_path=programs["chromedriver"])
+    )
     try:
         yield driver
     finally:
@@ -53,5 +57,7 @@ def contrast(one: str, other: str) -> float:
 
 def luminance(colour: str) -> float:
     parts = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -60,8 +60,13 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes seconds; begun first, so that in the end no process waits for another's")
+    config.addinivalue_line(
+        "markers",
+        "long: takes seconds; begun first, so that in the end no process waits for another's",
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)  # otherwise they stay in their order
+    items.sort(
+        key=lambda item: item.get_closest_marker("long") is None
+    )  # otherwise they stay in their order

@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-__all__ = ["postgresql"]
-
 USERS = ("postgres", "nobody")
 
 
 def programs() -> Path | None:
     """The newest of Debian's, or what the shell finds."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    found = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3])
+    )
     named = shutil.which("initdb")
     return found[-1].parent if found else Path(named).resolve().parent if named else None
 
@@ -47,11 +47,20 @@ def postgresql() -> Iterator[str]:
         os.chown(folder, user["user"], user["group"])
     data = folder / "data"
     quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
-    subprocess.run([where / "initdb", "-D", data, "-A", "trust", "-U", "ensample", "-N", "-E", "UTF8"], check=True, **quiet)
+    subprocess.run(
+        [where / "initdb", "-D", data, "-A", "trust", "-U", "ensample", "-N", "-E", "UTF8"],
+        check=True,
+        **quiet,
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    given = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "fsync": "off", "max_connections": "200"}
+    given = {
+        "listen_addresses": "127.0.0.1",
+        "unix_socket_directories": "",
+        "fsync": "off",
+        "max_connections": "200",
+    }
     options = [word for name, value in given.items() for word in ("-c", f"{name}={value}")]
     server = subprocess.Popen([where / "postgres", "-D", data, "-p", str(port), *options], **quiet)
     address = f"postgresql://ensample@127.0.0.1:{port}/postgres"

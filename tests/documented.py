@@ -14,8 +14,6 @@ from ensample.report.paper import Finding
 from ensample.report.paper.figures import for_file
 from ensample.report.paper.text import measurement, refutation, strength, summary_row
 
-__all__ = ["DOCUMENT", "SEED", "alike", "says_what_became_of_the_twin", "says_what_was_found"]
-
 DOCUMENT = Path(__file__).parent.parent / "docs" / "paper.md"
 SEED = 0
 STALE = "docs/paper.md is stale: run `make docs`"
@@ -35,7 +33,10 @@ def alike(now: str, then: str, apart: float = NOISE) -> bool:
         return False
     pairs = zip(numbers(now), numbers(then), strict=True)
     # the name of an SVG path may read as an infinite number, such as 7e1234
-    return all(one == other or abs(one - other) <= max(apart, CLOSE * max(one, other)) for one, other in pairs)
+    return all(
+        one == other or abs(one - other) <= max(apart, CLOSE * max(one, other))
+        for one, other in pairs
+    )
 
 
 def numbers(text: str) -> list[float]:
@@ -51,7 +52,9 @@ def says_what_was_found(finding: Finding) -> None:
         says(claim, strength(finding), first_power)
     drawing = DOCUMENT.parent / "images" / DOCUMENT.stem / f"{claim.id}.svg"
     assert drawing.exists() == (outcome.figure is not None), STALE
-    if outcome.figure is not None and not alike(for_file(outcome.figure, claim.id), drawing.read_text(), PIXEL):
+    if outcome.figure is not None and not alike(
+        for_file(outcome.figure, claim.id), drawing.read_text(), PIXEL
+    ):
         pytest.fail(f"{drawing.name} is stale: run `make docs`")
 
 
@@ -65,7 +68,9 @@ def says(claim: Claim, line: str, part: Callable[[str], str] = str) -> None:
     summary, start = text.split("## Notation")[0], text.find(f'<a id="{claim.id}"></a>')
     assert start >= 0, STALE
     own = [*summary.splitlines(), *text[start:].split("<a id=", 2)[1].splitlines()]
-    assert any(alike(part(line), part(written)) for written in own), f"{STALE}; it should say: {line}"
+    assert any(alike(part(line), part(written)) for written in own), (
+        f"{STALE}; it should say: {line}"
+    )
 
 
 def without_power(row: str) -> str:

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
-__all__ = ["fork_for_each_line", "take_streams"]
-
 
 def fork_for_each_line(become: Callable[..., NoReturn]) -> None:
     """Let a child become what a line of JSON says, and print its exit code, until there are no more lines."""
@@ -21,6 +19,9 @@ def fork_for_each_line(become: Callable[..., NoReturn]) -> None:
 
 def take_streams(paths: Iterable[str]) -> None:
     """Read nothing, and write output and errors to these files."""
-    opened = [os.open(os.devnull, os.O_RDONLY), *(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in paths)]
+    opened = [
+        os.open(os.devnull, os.O_RDONLY),
+        *(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600) for path in paths),
+    ]
     for number, stream in enumerate(opened):
         os.dup2(stream, number)

@@ -9,8 +9,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-__all__ = ["lowest", "pinned"]
-
 PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 EXTRAS = ("lab", "cluster")  # what users install; `peers` and `dev` are for us
 BOUND = re.compile(r"(?P<name>[A-Za-z0-9._-]+)>=(?P<version>[0-9.]+)(,<[0-9.]+)?")
@@ -18,8 +16,15 @@ BOUND = re.compile(r"(?P<name>[A-Za-z0-9._-]+)>=(?P<version>[0-9.]+)(,<[0-9.]+)?
 
 def lowest(project: dict[str, Any]) -> list[str]:
     """Every direct dependency at its lower bound."""
-    asked = [*project["dependencies"], *(item for extra in EXTRAS for item in project["optional-dependencies"][extra])]
-    return [pinned(requirement) for requirement in asked if not requirement.startswith(f"{project['name']}[")]
+    asked = [
+        *project["dependencies"],
+        *(item for extra in EXTRAS for item in project["optional-dependencies"][extra]),
+    ]
+    return [
+        pinned(requirement)
+        for requirement in asked
+        if not requirement.startswith(f"{project['name']}[")
+    ]
 
 
 def pinned(requirement: str) -> str:

@@ -14,8 +14,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FOLDER", "read", "run"]
-
 FOLDER = Path(__file__).parent.parent / "examples"
 RICH = {"text/html": "_repr_html_", "image/png": "_repr_png_"}
 
@@ -47,14 +45,28 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 def shown(source: str, space: dict[str, Any], number: int) -> list[dict[str, Any]]:
     """What a cell prints, and the value of its last line."""
     tree = ast.parse(source)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";") else None
+    last = (
+        tree.body.pop()
+        if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";")
+        else None
+    )
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(tree, f"cell {number}", "exec"), space)
-        value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), space) if last is not None else None
+        value = (
+            eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), space)
+            if last is not None
+            else None
+        )
     found: list[dict[str, Any]] = []
     if printed.getvalue():
-        found.append({"output_type": "stream", "name": "stdout", "text": printed.getvalue().splitlines(keepends=True)})
+        found.append(
+            {
+                "output_type": "stream",
+                "name": "stdout",
+                "text": printed.getvalue().splitlines(keepends=True),
+            }
+        )
     if value is not None:
         found.append(result(value, number))
     return found
@@ -68,14 +80,25 @@ def result(value: Any, number: int) -> dict[str, Any]:
         if isinstance(made, tuple):
             made, metadata[kind] = made
         if made is not None:
-            data[kind] = base64.b64encode(made).decode() if isinstance(made, bytes) else made.splitlines(keepends=True)
-    return {"output_type": "execute_result", "execution_count": number, "data": data, "metadata": metadata}
+            data[kind] = (
+                base64.b64encode(made).decode()
+                if isinstance(made, bytes)
+                else made.splitlines(keepends=True)
+            )
+    return {
+        "output_type": "execute_result",
+        "execution_count": number,
+        "data": data,
+        "metadata": metadata,
+    }
 
 
 def store(path: Path) -> None:
     """Run a notebook and keep what it shows in it."""
     notebook = read(path)
-    for number, (cell, outputs) in enumerate(zip(code_cells(notebook), run(notebook), strict=True), 1):
+    for number, (cell, outputs) in enumerate(
+        zip(code_cells(notebook), run(notebook), strict=True), 1
+    ):
         cell |= {"outputs": outputs, "execution_count": number}
     path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

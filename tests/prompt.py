@@ -24,8 +24,6 @@ import typer
 from ensample.errors import EnsampleError
 from forking import fork_for_each_line, take_streams
 
-__all__ = ["ENSAMPLE", "PLAIN", "Start", "ensample"]
-
 ENSAMPLE = [sys.executable, "-c", "from ensample.cli.main import main; main()"]
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb"}
 AHEAD = (
@@ -55,7 +53,11 @@ USUAL = Start()
 
 
 def ensample(
-    *arguments: object, folder: Path | None = None, program: str = "-c", start: Start = USUAL, **environment: object
+    *arguments: object,
+    folder: Path | None = None,
+    program: str = "-c",
+    start: Start = USUAL,
+    **environment: object,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command to its end, as `subprocess.run` would, in `folder` or else in an empty one.
 
@@ -92,7 +94,11 @@ def received(text: str) -> str:
 
 def surroundings(start: Start) -> dict[str, str]:
     """The variables of this process, but for its locale where another one is asked for."""
-    usual = {name: value for name, value in os.environ.items() if not (start.environment and name.startswith(("LC_", "LANG")))}
+    usual = {
+        name: value
+        for name, value in os.environ.items()
+        if not (start.environment and name.startswith(("LC_", "LANG")))
+    }
     return usual | dict(start.environment)
 
 
@@ -101,7 +107,9 @@ def forking(start: Start) -> "subprocess.Popen[str]":
     """The process that commands are forked from; it ends with this one, when there is nobody left to write to it."""
     code = f"import sys; sys.path[1:] = {sys.path!r}; import prompt; prompt.serve({start.missing})"
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True, env=surroundings(start))
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdin=pipe, stdout=pipe, text=True, env=surroundings(start)
+    )
 
 
 def serve(missing: tuple[str, ...]) -> None:
@@ -128,7 +136,9 @@ def simulate_once() -> None:
         es.simulate(recipe, es.problem("sphere", dim=2, arms=3), 1, threads=1)
 
 
-def become(words: list[str], folder: str, environment: dict[str, str], streams: list[str]) -> NoReturn:
+def become(
+    words: list[str], folder: str, environment: dict[str, str], streams: list[str]
+) -> NoReturn:
     """The command: nothing of what it was forked from is seen by it."""
     os.chdir(received(folder))
     os.environ.clear()

@@ -30,9 +30,24 @@ PACKAGES = [
 ]
 COMMANDS = ["race", "plan", "measure", "run", "studies", "report", "evaluate", "verify", "bench"]
 RECIPES = (
-    *(es.EnsembleSampling(5, 0.3), es.EnsembleSampling(5, 0.3, member=es.OptimisticMember()), es.PerturbedHistory(0.3)),
-    *(es.ThompsonSampling(0.3), es.LinUCB(), es.Greedy(), es.EpsilonGreedy(), es.KvetonPHE(), es.EnsemblePlusPlus(4, 0.3)),
-    *(es.SymmetrizedEnsembleSampling(5, 0.3), es.SharpEnsembleSampling(5), es.RefreshedEnsembleSampling(5, 0.3)),
+    *(
+        es.EnsembleSampling(5, 0.3),
+        es.EnsembleSampling(5, 0.3, member=es.OptimisticMember()),
+        es.PerturbedHistory(0.3),
+    ),
+    *(
+        es.ThompsonSampling(0.3),
+        es.LinUCB(),
+        es.Greedy(),
+        es.EpsilonGreedy(),
+        es.KvetonPHE(),
+        es.EnsemblePlusPlus(4, 0.3),
+    ),
+    *(
+        es.SymmetrizedEnsembleSampling(5, 0.3),
+        es.SharpEnsembleSampling(5),
+        es.RefreshedEnsembleSampling(5, 0.3),
+    ),
     *(es.InformationDirected(5, 0.3), es.SupLinUCB(100), es.MultiplierBootstrap(5)),
 )
 STUDY = """
@@ -58,7 +73,9 @@ scale = "noise"
 def ensample(*arguments: str, fails: int = 0) -> str:
     """What the command prints."""
     command = [sys.executable, "-m", "ensample", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "160"}, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "160"}, check=False
+    )
     assert done.returncode == fails and "Traceback" not in done.stderr, (
         f"{arguments}: {done.stdout[-500:]}{done.stderr[-2000:]}"
     )
@@ -75,13 +92,17 @@ def live_policies() -> None:
         path = Path(f"{type(recipe).__name__}.snapshot")
         policy.save(path)
         other = es.load(path)
-        assert [policy.decide().arm for _ in range(5)] == [other.decide().arm for _ in range(5)], recipe
+        assert [policy.decide().arm for _ in range(5)] == [other.decide().arm for _ in range(5)], (
+            recipe
+        )
 
 
 def simulations() -> None:
     for name in ("sphere", "ball", "contextual", "kveton", "trap"):
         for evaluation in ("auto", "live"):
-            runs = es.simulate(es.EnsembleSampling(10, 0.3), es.problem(name, dim=3), 200, 4, evaluation=evaluation)
+            runs = es.simulate(
+                es.EnsembleSampling(10, 0.3), es.problem(name, dim=3), 200, 4, evaluation=evaluation
+            )
             assert np.isfinite(runs.regret).all(), name
     assert len(runs.to_frame()) == runs.regret.size
 
@@ -92,7 +113,12 @@ def studies() -> None:
     ensample("run", "smoke.toml", "--threads", "1")
     ensample("report", "results/smoke", "--figures", "--csv", "--baseline", "TS")
     here = es.Results("results/smoke")
-    assert len(here.outcomes) == 12 and len(here.cells) == 12 and len(here.slopes()) > 0 and len(here.differences()) > 0
+    assert (
+        len(here.outcomes) == 12
+        and len(here.cells) == 12
+        and len(here.slopes()) > 0
+        and len(here.differences()) > 0
+    )
     assert "</html>" in Path("results/smoke/report.html").read_text(encoding="utf-8")
 
 
@@ -106,16 +132,29 @@ def clusters() -> None:
 def races() -> None:
     small = ("race", "--dim", "3", "--arms", "5", "--horizon", "200", "--runs", "4")
     assert "es-37" in ensample(*small, "--policies", "es-37,linphe,LinUCB(radius=2*noise)")
-    assert Path("results/race/race.png").stat().st_size > 10_000 and Path("results/race/race.svg").stat().st_size > 10_000
+    assert (
+        Path("results/race/race.png").stat().st_size > 10_000
+        and Path("results/race/race.svg").stat().st_size > 10_000
+    )
     raced = {policy["policy"] for policy in json.loads(ensample(*small, "--json"))["policies"]}
     assert {"auto", "linucb", "linphe", "thompson", "greedy", "theorem"} <= raced
     ensample("race", "--list")
 
 
 def claims() -> None:
-    some = ("minimiser-form", "chi-square", "gaussian-concentration", "linphe-is-ensemble", "theorem-1")
-    ensample("verify", *some, "--html", "paper.html", "--markdown", "paper.md", "--json", "claims.json")
-    assert {row["verdict"] for row in json.loads(Path("claims.json").read_text())["claims"]} == {"holds"}
+    some = (
+        "minimiser-form",
+        "chi-square",
+        "gaussian-concentration",
+        "linphe-is-ensemble",
+        "theorem-1",
+    )
+    ensample(
+        "verify", *some, "--html", "paper.html", "--markdown", "paper.md", "--json", "claims.json"
+    )
+    assert {row["verdict"] for row in json.loads(Path("claims.json").read_text())["claims"]} == {
+        "holds"
+    }
     ensample("verify", "--list")
 
 
@@ -128,23 +167,50 @@ def words() -> None:
     """Help, errors, completion."""
     assert all(command in ensample("--help") for command in COMMANDS)
     for command in COMMANDS:
-        assert "--help" in ensample(command, "--help") and "bool" not in ensample(command, "--help").lower()
+        assert (
+            "--help" in ensample(command, "--help")
+            and "bool" not in ensample(command, "--help").lower()
+        )
     ensample("--version")
     ensample("studies")
     assert "No such option" in ensample("plan", "--dimension", "5", fails=2)
     assert "dim = 0: expected" in ensample("plan", "--dim", "0", fails=2)
-    assert "size = 0: expected" in ensample("race", "--policies", "EnsembleSampling(size=0)", fails=2)
+    assert "size = 0: expected" in ensample(
+        "race", "--policies", "EnsembleSampling(size=0)", fails=2
+    )
     code = "import sys; sys.argv = ['ensample']; from ensample.cli.main import main; main()"
-    asked = {"_ENSAMPLE_COMPLETE": "complete_bash", "COMP_WORDS": "ensample verify chi", "COMP_CWORD": "2"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | asked, check=False)
+    asked = {
+        "_ENSAMPLE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "ensample verify chi",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | asked,
+        check=False,
+    )
     assert done.stdout.split() == ["chi-square"], done.stderr
 
 
-PARTS: tuple[Callable[[], None], ...] = (words, plans, live_policies, simulations, races, studies, clusters, claims)
+PARTS: tuple[Callable[[], None], ...] = (
+    words,
+    plans,
+    live_policies,
+    simulations,
+    races,
+    studies,
+    clusters,
+    claims,
+)
 
 
 def main() -> None:
-    print(f"Python {platform.python_version()}:", ", ".join(f"{name} {installed(name)}" for name in PACKAGES))
+    print(
+        f"Python {platform.python_version()}:",
+        ", ".join(f"{name} {installed(name)}" for name in PACKAGES),
+    )
     print("ensample", es.__version__, "from", Path(es.__file__).parent)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -16,7 +16,10 @@ from naive import textbook
 small = st.floats(-3, 3).map(lambda x: round(x, 1))
 
 
-@given(features=arrays(float, st.tuples(st.integers(1, 6), st.just(3)), elements=small), theta=arrays(float, 3, elements=small))
+@given(
+    features=arrays(float, st.tuples(st.integers(1, 6), st.just(3)), elements=small),
+    theta=arrays(float, 3, elements=small),
+)
 def test_finite_arms_find_the_first_of_the_best(features: np.ndarray, theta: np.ndarray) -> None:
     arm, x = es.FiniteArms(features).best(theta)
     assert arm == textbook.votes(features, theta[None])[0]
@@ -46,9 +49,13 @@ def test_the_box_is_its_corners(theta: np.ndarray) -> None:
 def test_promises_are_what_the_best_arm_brings() -> None:
     thetas = np.random.default_rng(0).standard_normal((5, 3))
     features = np.random.default_rng(1).standard_normal((7, 3))
-    np.testing.assert_allclose(es.FiniteArms(features).promises(thetas), (thetas @ features.T).max(axis=1))
+    np.testing.assert_allclose(
+        es.FiniteArms(features).promises(thetas), (thetas @ features.T).max(axis=1)
+    )
     for arms in (es.UnitBall(3), es.Box([-1.0, 0.0, 2.0], [1.0, 0.5, 2.0])):
-        np.testing.assert_allclose(arms.promises(thetas), [arms.best(theta)[1] @ theta for theta in thetas])
+        np.testing.assert_allclose(
+            arms.promises(thetas), [arms.best(theta)[1] @ theta for theta in thetas]
+        )
 
 
 def test_an_oracle_is_asked_and_checked() -> None:
@@ -102,8 +109,14 @@ def test_largest_norms() -> None:
 @pytest.mark.parametrize(
     ("make", "argument"),
     [
-        *((lambda bad=bad: es.FiniteArms(bad), "features") for bad in ([], [[]], [1.0, 2.0], [[1.0, float("nan")]])),
-        *((lambda bad=bad: es.FiniteArms(bad), "features") for bad in ([[1.0], [1.0, 2.0]], [["a"]], None, np.zeros((0, 3)))),
+        *(
+            (lambda bad=bad: es.FiniteArms(bad), "features")
+            for bad in ([], [[]], [1.0, 2.0], [[1.0, float("nan")]])
+        ),
+        *(
+            (lambda bad=bad: es.FiniteArms(bad), "features")
+            for bad in ([[1.0], [1.0, 2.0]], [["a"]], None, np.zeros((0, 3)))
+        ),
         *(
             (lambda bad=bad: es.FiniteArms(bad), "features")
             for bad in ([[float("inf")]], [[1e200]], [[1j]], np.zeros((2, 2, 2)))

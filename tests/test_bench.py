@@ -25,7 +25,9 @@ def test_the_floor_has_our_regret(tmp_path: Path) -> None:
         assert shutil.which("gcc") is shutil.which("cc") is None
         return
     floor = run_floor(program, DIM, ARMS, 50, 1_000, NOISE, SCALE, repeats=400, seed=1)
-    ours = es.simulate(es.EnsembleSampling(size=50, scale=SCALE), sphere(), 1_000, runs=400).summary()
+    ours = es.simulate(
+        es.EnsembleSampling(size=50, scale=SCALE), sphere(), 1_000, runs=400
+    ).summary()
     spread = (floor["standard_error"] ** 2 + ours["standard_error"] ** 2) ** 0.5
     assert abs(floor["regret"] - ours["mean"]) < SIGMAS * spread < 0.2 * ours["mean"]
     assert floor["seconds_per_round"] > 0.0
@@ -33,14 +35,21 @@ def test_the_floor_has_our_regret(tmp_path: Path) -> None:
 
 def test_contestants_take_turns() -> None:
     order: list[str] = []
-    times = take_turns({name: lambda name=name: order.append(name) or float(len(order)) for name in "ab"}, 2, lambda: None)
+    times = take_turns(
+        {name: lambda name=name: order.append(name) or float(len(order)) for name in "ab"},
+        2,
+        lambda: None,
+    )
     assert order == list("ababab") and times == {"a": [3.0, 5.0], "b": [4.0, 6.0]}
     assert ratio(times, "b", "a") == pytest.approx((4 / 3 + 6 / 5) / 2)
 
 
 def test_a_row_knows_whether_it_is_reached() -> None:
     assert Ratio("", 2.0, 1.5, True, "").reached and Ratio("", 2.0, 1.5, False, "").reached is False
-    assert Ratio("", None, 1.5, True, "").reached is None and Ratio("", 2.0, None, True, "").reached is None
+    assert (
+        Ratio("", None, 1.5, True, "").reached is None
+        and Ratio("", 2.0, None, True, "").reached is None
+    )
 
 
 def test_the_loop_runs_the_textbook() -> None:
@@ -68,7 +77,9 @@ def test_rows_as_json(tmp_path: Path, measured: list[str]) -> None:
 
 
 @pytest.mark.parametrize("path", ["missing/bench.json", ".", "pipe", "file/bench.json"])
-def test_a_file_that_cannot_be_is_named_before_the_work(path: str, tmp_path: Path, measured: list[str]) -> None:
+def test_a_file_that_cannot_be_is_named_before_the_work(
+    path: str, tmp_path: Path, measured: list[str]
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").write_text("mine")
     with pytest.raises(es.InvalidArgument, match=r"^json = "):

@@ -42,14 +42,19 @@ def data(seed: int, n: int, dim: int, noise: float) -> tuple[np.ndarray, np.ndar
     return X, X @ rng.standard_normal(dim) + noise * rng.standard_normal(n)
 
 
-def play(recipe: es.Recipe, features: np.ndarray, rounds: int, *, stretch: float = 1.0, seed: int = 0) -> list[int]:
+def play(
+    recipe: es.Recipe, features: np.ndarray, rounds: int, *, stretch: float = 1.0, seed: int = 0
+) -> list[int]:
     """The arms of some rounds; rewards (round, arm) are multiplied by `stretch`."""
     policy = recipe.start(es.FiniteArms(features), seed)
     means = FEATURES @ THETA
     chosen = []
     for t in range(rounds):
         decision = policy.decide()
-        policy.update(decision, stretch * (means[decision.arm] + np.random.default_rng((seed, t)).normal(0.0, 0.5)))
+        policy.update(
+            decision,
+            stretch * (means[decision.arm] + np.random.default_rng((seed, t)).normal(0.0, 0.5)),
+        )
         chosen.append(decision.arm)
     return chosen
 
@@ -75,7 +80,9 @@ def slow_scales(X: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 @pytest.mark.parametrize("noise", [0.0, 0.1, 10.0])
 def test_the_fixed_point_is_the_slow_one(n: int, noise: float) -> None:
     X, y = data(n, n, 5, noise)
-    assert scales_of_core(X, y) == pytest.approx(slow_scales(X, y), rel=1e-8, abs=1e-8 * float(y @ y))
+    assert scales_of_core(X, y) == pytest.approx(
+        slow_scales(X, y), rel=1e-8, abs=1e-8 * float(y @ y)
+    )
 
 
 def test_collinear_features_are_no_division_by_zero() -> None:
@@ -83,14 +90,20 @@ def test_collinear_features_are_no_division_by_zero() -> None:
     rng = np.random.default_rng(0)
     for _ in range(500):
         dim, n, rank = int(rng.integers(12, 25)), int(rng.integers(5, 60)), int(rng.integers(1, 5))
-        X = rng.integers(0, 2, (n, rank)) @ rng.integers(-2, 3, (rank, dim)) * np.exp(3.0 * rng.standard_normal(dim))
+        X = (
+            rng.integers(0, 2, (n, rank))
+            @ rng.integers(-2, 3, (rank, dim))
+            * np.exp(3.0 * rng.standard_normal(dim))
+        )
         X = X / np.where((X != 0.0).any(axis=0), np.sqrt((X**2).mean(axis=0)), 1.0)
         y = np.ones(n)
         if X.any():
             assert scales_of_core(X, y)[:2] == pytest.approx(slow_scales(X, y)[:2], rel=1e-8)
 
 
-@pytest.mark.parametrize(("n", "dim", "noise"), [(30, 3, 0.3), (30, 3, 3.0), (8, 12, 0.5), (200, 10, 1.0)])
+@pytest.mark.parametrize(
+    ("n", "dim", "noise"), [(30, 3, 0.3), (30, 3, 3.0), (8, 12, 0.5), (200, 10, 1.0)]
+)
 def test_the_fixed_point_is_the_most_likely(n: int, dim: int, noise: float) -> None:
     """Iterated to its end, without the bound on tau^2."""
     X, y = data(5, n, dim, noise)
@@ -107,7 +120,13 @@ def test_it_is_bayesian_ridge_with_these_priors() -> None:
     m2, x2 = yy / n, float((X**2).sum() / n)
     half = PRIOR_COUNT / 2.0
     ridge = BayesianRidge(
-        max_iter=3000, tol=1e-14, alpha_1=half, alpha_2=half * m2, lambda_1=half, lambda_2=half * m2 / x2, fit_intercept=False
+        max_iter=3000,
+        tol=1e-14,
+        alpha_1=half,
+        alpha_2=half * m2,
+        lambda_1=half,
+        lambda_2=half * m2 / x2,
+        fit_intercept=False,
     ).fit(X, y)
     scales = m2, m2
     for _ in range(100):
@@ -129,9 +148,9 @@ def test_stored_members_are_those_of_the_textbook() -> None:
         np.testing.assert_allclose(policy.estimates, slow.estimates(), rtol=1e-8, atol=1e-9)
     calibration = policy.calibration
     assert calibration is not None
-    assert calibration.sigma == pytest.approx(math.sqrt(slow.noise)) and calibration.tau == pytest.approx(
-        math.sqrt(slow.spread)
-    )
+    assert calibration.sigma == pytest.approx(
+        math.sqrt(slow.noise)
+    ) and calibration.tau == pytest.approx(math.sqrt(slow.spread))
     assert calibration.lam == pytest.approx(slow.lam) and calibration.count == slow.asked
     assert 0.7 < calibration.sigma < 1.4 and 0.0 < calibration.effective < 4.0
 
@@ -151,7 +170,11 @@ def test_an_arm_that_was_unlucky_is_tried_again_if_observations_age() -> None:
     """Negative controls: of stored members, and of fresh ones without ageing, hardly any does."""
     wanted = unlucky(es.EnsembleSampling())
     assert sum(wanted[400:]) > 20
-    for recipe in (es.EnsembleSampling(fresh=False), es.EnsembleSampling(ageing=0.0), es.EnsembleSampling(scale=0.6)):
+    for recipe in (
+        es.EnsembleSampling(fresh=False),
+        es.EnsembleSampling(ageing=0.0),
+        es.EnsembleSampling(scale=0.6),
+    ):
         assert sum(unlucky(recipe)[400:]) < 3
 
 
@@ -166,7 +189,9 @@ def unrewarded(recipe: es.EnsembleSampling) -> es.Policy:
 
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("other", [{}, {"intercept": True}, {"half_life": 40}], ids=str)
-def test_propensities_are_the_counted_votes_of_the_round(other: dict[str, object], fresh: bool) -> None:
+def test_propensities_are_the_counted_votes_of_the_round(
+    other: dict[str, object], fresh: bool
+) -> None:
     """Against the members one by one, without rewards in between; fresh members differ from round to round."""
     recipe = es.EnsembleSampling(size=20, fresh=fresh, **other)  # type: ignore[arg-type]
     policy = recipe.start(es.FiniteArms(FEATURES), seed=1)
@@ -179,10 +204,16 @@ def test_propensities_are_the_counted_votes_of_the_round(other: dict[str, object
         rows = np.hstack([FEATURES, np.ones((8, 1))]) if recipe.intercept else FEATURES
         liked = (policy.estimates @ rows.T).argmax(axis=1)
         counted = np.bincount(liked, minlength=8) / 20
-        assert policy.votes().tolist() == liked.tolist() and policy.propensities().tolist() == counted.tolist()
+        assert (
+            policy.votes().tolist() == liked.tolist()
+            and policy.propensities().tolist() == counted.tolist()
+        )
         assert policy.sampled_propensities(20).shares.tolist() == counted.tolist()
         decision = policy.decide(propensity=t % 2 == 0)
-        assert decision.arm == liked[decision.member] and policy.propensity(decision) == counted[decision.arm]
+        assert (
+            decision.arm == liked[decision.member]
+            and policy.propensity(decision) == counted[decision.arm]
+        )
         assert policy.inflation == 0.75 * policy.calibration.sigma
         shares.append(counted.tolist())
         members.add(decision.member)
@@ -193,7 +224,9 @@ def test_propensities_are_the_counted_votes_of_the_round(other: dict[str, object
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_rounds_have_the_same_propensities_in_snapshots_and_replays(fresh: bool, tmp_path: Path) -> None:
+def test_rounds_have_the_same_propensities_in_snapshots_and_replays(
+    fresh: bool, tmp_path: Path
+) -> None:
     """Open decisions have the propensities of their rounds, and so have the rounds to come."""
     policy = unrewarded(es.EnsembleSampling(fresh=fresh))
     decisions = [policy.decide() for _ in range(31)]  # rounds 30 to 60
@@ -203,7 +236,9 @@ def test_rounds_have_the_same_propensities_in_snapshots_and_replays(fresh: bool,
     replayed = policy.recipe.replay(policy.arms, policy.log(), 0, round=61)
     known = [policy.propensity(decision) for decision in decisions]
     assert [loaded.propensity(decision) for decision in decisions] == known
-    assert [replayed.propensities(round=decision.round)[decision.arm] for decision in decisions] == known
+    assert [
+        replayed.propensities(round=decision.round)[decision.arm] for decision in decisions
+    ] == known
     assert len(set(known)) > 2 if fresh else set(known) == {1.0}
     for _ in range(61, 80):
         shares = [each.propensities().tolist() for each in (policy, loaded, replayed)]
@@ -212,7 +247,9 @@ def test_rounds_have_the_same_propensities_in_snapshots_and_replays(fresh: bool,
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-@pytest.mark.parametrize("arms", [es.FiniteArms(FEATURES), es.ChangingArms(4), es.UnitBall(4)], ids=repr)
+@pytest.mark.parametrize(
+    "arms", [es.FiniteArms(FEATURES), es.ChangingArms(4), es.UnitBall(4)], ids=repr
+)
 def test_perturbations_are_multiplied_by_the_learned_noise(arms: es.Arms, fresh: bool) -> None:
     """Whatever calibrates meanwhile: on changing arms a feature that is seen for the first time does."""
     policy = es.EnsembleSampling(size=3, fresh=fresh).start(arms, seed=0)
@@ -226,14 +263,22 @@ def test_perturbations_are_multiplied_by_the_learned_noise(arms: es.Arms, fresh:
 
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_regularization_that_is_given_is_kept(fresh: bool) -> None:
-    policy = es.EnsembleSampling(size=6, regularization=2.0, fresh=fresh).start(es.FiniteArms(FEATURES), seed=2)
+    policy = es.EnsembleSampling(size=6, regularization=2.0, fresh=fresh).start(
+        es.FiniteArms(FEATURES), seed=2
+    )
     rng = np.random.default_rng(0)
     for _ in range(300):
         decision = policy.decide()
         policy.update(decision, float(decision.features @ THETA + rng.normal()))
     log = policy.log()
-    np.testing.assert_allclose(policy.gram, 2.0 * np.eye(4) + log.features.T @ log.features, rtol=1e-12)
-    assert policy.calibration is not None and policy.calibration.lam == 2.0 and 0.7 < policy.calibration.sigma < 1.4
+    np.testing.assert_allclose(
+        policy.gram, 2.0 * np.eye(4) + log.features.T @ log.features, rtol=1e-12
+    )
+    assert (
+        policy.calibration is not None
+        and policy.calibration.lam == 2.0
+        and 0.7 < policy.calibration.sigma < 1.4
+    )
 
 
 @pytest.mark.parametrize("fresh", [False, True])
@@ -245,16 +290,24 @@ def test_what_is_due_is_done_between_two_calibrations(fresh: bool) -> None:
     model = policy.model
     assert isinstance(model, LinearModel) and model.known.calibrated_at[0] < 256
     np.testing.assert_allclose(model.inverse @ model.gram, np.eye(4), atol=1e-13)
-    assert model.information == pytest.approx(np.linalg.slogdet(model.gram)[1] - np.log(model.parts.prior).sum(), rel=1e-12)
+    assert model.information == pytest.approx(
+        np.linalg.slogdet(model.gram)[1] - np.log(model.parts.prior).sum(), rel=1e-12
+    )
 
 
 def test_numbers_work_as_ever() -> None:
-    for recipe in (es.EnsembleSampling(size=5, scale=0.5), es.PerturbedHistory(scale=0.5), es.ThompsonSampling(scale=0.5)):
+    for recipe in (
+        es.EnsembleSampling(size=5, scale=0.5),
+        es.PerturbedHistory(scale=0.5),
+        es.ThompsonSampling(scale=0.5),
+    ):
         policy = recipe.start(es.FiniteArms(np.eye(2)))
         assert policy.calibration is None and policy.gram.tolist() == [[1.0, 0.0], [0.0, 1.0]]
     assert es.ThompsonSampling(adaptive=True).start(es.FiniteArms(np.eye(2))).calibration is None
     given = es.EnsembleSampling(size=5, initial=es.Gaussian(0.5), reward=es.Gaussian(2.0))
-    assert given.start(es.FiniteArms(np.eye(2))).calibration is None and given.reward_law.scale == 2.0
+    assert (
+        given.start(es.FiniteArms(np.eye(2))).calibration is None and given.reward_law.scale == 2.0
+    )
     assert es.LinUCB(radius=1.0).start(es.FiniteArms(np.eye(2))).calibration is None
 
 
@@ -264,13 +317,19 @@ def test_numbers_work_as_ever() -> None:
 def test_powers_of_two_change_no_decision(name: str, power: int, powers: list[int]) -> None:
     """Rewards times 2^k and each feature times a power of its own: the same arms, as no rounding differs."""
     units = 2.0 ** np.array(powers)
-    assert play(AUTO[name], FEATURES * units, 60, stretch=2.0**power) == play(AUTO[name], FEATURES, 60)
+    assert play(AUTO[name], FEATURES * units, 60, stretch=2.0**power) == play(
+        AUTO[name], FEATURES, 60
+    )
 
 
-@pytest.mark.parametrize("name", ["ensemble", "ensemble, stored members", "Thompson sampling", "LinUCB"])
+@pytest.mark.parametrize(
+    "name", ["ensemble", "ensemble, stored members", "Thompson sampling", "LinUCB"]
+)
 def test_other_units_change_no_decision(name: str) -> None:
     rounds = 5000 if name.startswith("ensemble") else 1000
-    assert play(AUTO[name], FEATURES * [3.7, 1.0, 1e-4, 1e5], rounds, stretch=3.7) == play(AUTO[name], FEATURES, rounds)
+    assert play(AUTO[name], FEATURES * [3.7, 1.0, 1e-4, 1e5], rounds, stretch=3.7) == play(
+        AUTO[name], FEATURES, rounds
+    )
 
 
 @given(order=st.permutations(range(4)))
@@ -285,7 +344,9 @@ def test_permuted_coordinates_have_the_same_scales(order: list[int]) -> None:
             policy.update(arm, float(FEATURES[arm] @ THETA + math.sin(t)))
         known = policy.calibration
         assert known is not None
-        found.append([known.sigma, known.tau, known.lam, known.effective, *known.sizes[np.argsort(columns)]])
+        found.append(
+            [known.sigma, known.tau, known.lam, known.effective, *known.sizes[np.argsort(columns)]]
+        )
         found[-1] += policy.mean[np.argsort(columns)].tolist()
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-12)
 
@@ -316,7 +377,9 @@ def test_a_fixed_scale_notices_units(fresh: bool) -> None:
     assert play(fixed, FEATURES * 2.0**-10, 60) != play(fixed, FEATURES, 60)
 
 
-@pytest.mark.parametrize("name", ["ensemble", "ensemble, stored members", "Thompson sampling", "LinUCB", "greedy"])
+@pytest.mark.parametrize(
+    "name", ["ensemble", "ensemble, stored members", "Thompson sampling", "LinUCB", "greedy"]
+)
 def test_units_do_not_matter_where_arms_change(name: str) -> None:
     """Each round brings its own arms; a feature that was never played has the unit of the offer."""
     units = 2.0 ** np.array([3, -7, 0])
@@ -342,11 +405,17 @@ DEGENERATE = {
     "zero for long": (FEATURES, lambda t, k: float(t > 50)),
     "one arm": (FEATURES[:1], lambda t, k: math.sin(t)),
     "an arm of zeros": (np.zeros((1, 3)), lambda t, k: math.sin(t)),
-    "fewer arms than features": (np.random.default_rng(0).standard_normal((2, 30)), lambda t, k: math.sin(t) + k),
+    "fewer arms than features": (
+        np.random.default_rng(0).standard_normal((2, 30)),
+        lambda t, k: math.sin(t) + k,
+    ),
     "duplicated features": (np.hstack([FEATURES, FEATURES]), lambda t, k: math.sin(t) + k),
     "huge": (FEATURES, lambda t, k: 2.5e149 * (0.1 * math.sin(t) + float(FEATURES[k] @ THETA))),
     "tiny": (FEATURES, lambda t, k: 1e-150 * (0.1 * math.sin(t) + float(FEATURES[k] @ THETA))),
-    "features over nine orders": (FEATURES * 10.0 ** np.array([-4, 5, 0, 2]), lambda t, k: math.sin(t) + k),
+    "features over nine orders": (
+        FEATURES * 10.0 ** np.array([-4, 5, 0, 2]),
+        lambda t, k: math.sin(t) + k,
+    ),
 }
 
 
@@ -373,7 +442,8 @@ def test_zeros_alone_are_explored(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("scale", "Auto"), ("scale", -1.0), ("regularization", "none"), ("regularization", 0.0)]
+    ("field", "value"),
+    [("scale", "Auto"), ("scale", -1.0), ("regularization", "none"), ("regularization", 0.0)],
 )
 def test_bad_fields(field: str, value: object) -> None:
     with pytest.raises(es.InvalidArgument, match=field):

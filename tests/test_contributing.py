@@ -46,7 +46,9 @@ def test_every_block_has_its_place() -> None:
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """The blocks as modules outside the package."""
     for name, text in BLOCKS.items():
-        (tmp_path / f"{name}.py").write_text(text.replace("from ensample.models.arm_means", "from arm_means"))
+        (tmp_path / f"{name}.py").write_text(
+            text.replace("from ensample.models.arm_means", "from arm_means")
+        )
     (tmp_path / "mine.py").write_text(
         "import ensample as es\nfrom mean_sampling import MeanSampling\nfrom needle import Needle\n"
         "my_recipe = MeanSampling(size=5)\nmy_problems = Needle(dim=4)\n"
@@ -56,7 +58,12 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNames
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(kernels, "WARNED", set())
     modules = {name: importlib.import_module(name) for name in (*BLOCKS, "mine")}
-    things = {name: thing for module in modules.values() for name, thing in vars(module).items() if not name.startswith("_")}
+    things = {
+        name: thing
+        for module in modules.values()
+        for name, thing in vars(module).items()
+        if not name.startswith("_")
+    }
     yield SimpleNamespace(folder=tmp_path, **things)
     for name in modules:
         sys.modules.pop(name, None)
@@ -66,15 +73,25 @@ def test_each_is_simulated_and_says_once_that_it_is_slow(own: SimpleNamespace) -
     sphere = es.problem("sphere", dim=3, arms=4)
     cases = [
         (own.MeanSampling(5), sphere, "no kernel simulates MeanSampling on FiniteArms"),
-        (es.EnsembleSampling(5, reward=own.Triangular(0.3)), sphere, "kernels do not know the law Triangular"),
-        (es.Greedy(), own.Needle(noise=own.UniformNoise(0.2)), "FiniteArms and UniformNoise, which kernels do not know"),
+        (
+            es.EnsembleSampling(5, reward=own.Triangular(0.3)),
+            sphere,
+            "kernels do not know the law Triangular",
+        ),
+        (
+            es.Greedy(),
+            own.Needle(noise=own.UniformNoise(0.2)),
+            "FiniteArms and UniformNoise, which kernels do not know",
+        ),
     ]
     for recipe, problem, reason in cases:
         with pytest.warns(es.LiveSimulationWarning) as said:
             runs = es.simulate(recipe, problem, 20, 3)
             es.simulate(recipe, problem, 20, 3)
         assert runs.evaluation == "live" and len(said) == 1 and reason in str(said[0].message)
-    assert es.simulate(es.Greedy(), own.Needle(), 20, 3).evaluation == "eager", "the problem alone is no obstacle"
+    assert es.simulate(es.Greedy(), own.Needle(), 20, 3).evaluation == "eager", (
+        "the problem alone is no obstacle"
+    )
 
 
 def study(own: SimpleNamespace, **changes: object) -> es.Study:
@@ -118,7 +135,9 @@ reward = { kind = "triangular:Triangular", scale = 0.3 }
 """
 
 
-def test_a_study_of_objects_and_one_by_names_are_the_same_cells(own: SimpleNamespace, tmp_path: Path) -> None:
+def test_a_study_of_objects_and_one_by_names_are_the_same_cells(
+    own: SimpleNamespace, tmp_path: Path
+) -> None:
     mine, named = study(own), es.Study.parse(TOML)
     assert [cell.recipe for cell in mine.cells] == [cell.recipe for cell in named.cells]
     assert [cell.definition for cell in mine.cells] == [cell.definition for cell in named.cells]
@@ -127,7 +146,9 @@ def test_a_study_of_objects_and_one_by_names_are_the_same_cells(own: SimpleNames
     found = [es.run_study(each, tmp_path / folder) for each, folder in ((mine, "a"), (named, "b"))]
     for ours, theirs in zip(found[0].outcomes, found[1].outcomes, strict=True):
         np.testing.assert_array_equal(ours.regret, theirs.regret)
-    assert [cell.recipe for cell in es.Results(tmp_path / "a").study.cells] == [cell.recipe for cell in mine.cells]
+    assert [cell.recipe for cell in es.Results(tmp_path / "a").study.cells] == [
+        cell.recipe for cell in mine.cells
+    ]
 
 
 def test_names_may_stand_for_objects_classes_and_functions(own: SimpleNamespace) -> None:
@@ -142,14 +163,24 @@ def test_names_may_stand_for_objects_classes_and_functions(own: SimpleNamespace)
         (es.problem("sphere", dim=5), es.problem("sphere", dim=5)),
     ):
         assert study(own, problem=problem, policy=greedy).cells[0].family == expected
-    for policy in ("mine:my_recipe", own.my_recipe, [{"recipe": "mine:my_recipe"}], {"recipe": own.MeanSampling(5)}):
+    for policy in (
+        "mine:my_recipe",
+        own.my_recipe,
+        [{"recipe": "mine:my_recipe"}],
+        {"recipe": own.MeanSampling(5)},
+    ):
         assert study(own, policy=policy).cells[0].recipe == own.MeanSampling(5)
     labels = [
-        study(own, problem=name, policy="mine:my_recipe").cells[0].name for name in ("mine:my_problems", "mine:my_problem")
+        study(own, problem=name, policy="mine:my_recipe").cells[0].name
+        for name in ("mine:my_problems", "mine:my_problem")
     ]
     assert labels == ["my_recipe, my_problems", "my_recipe, my_problem"]
-    text = TOML.replace("[problem]", "[unused]").replace("runs = 2", 'runs = 2\nproblem = "mine:my_problem"')
-    assert es.Study.parse(re.sub(r"(?s)\[unused\].*?\n\n", "", text)).cells[0].problem == "my_problem"
+    text = TOML.replace("[problem]", "[unused]").replace(
+        "runs = 2", 'runs = 2\nproblem = "mine:my_problem"'
+    )
+    assert (
+        es.Study.parse(re.sub(r"(?s)\[unused\].*?\n\n", "", text)).cells[0].problem == "my_problem"
+    )
 
 
 def test_a_problem_is_known_by_all_its_numbers(own: SimpleNamespace) -> None:
@@ -158,7 +189,10 @@ def test_a_problem_is_known_by_all_its_numbers(own: SimpleNamespace) -> None:
         return study(own, problem=problem, policy={"recipe": "Greedy"}).cells[0]
 
     first, again, other = cell([0.3, 0.6]), cell([0.3, 0.6]), cell([0.3, 0.7])
-    assert first.key == again.key != other.key and first.definition == again.definition != other.definition
+    assert (
+        first.key == again.key != other.key
+        and first.definition == again.definition != other.definition
+    )
     np.testing.assert_array_equal(first.family.theta, [0.3, 0.6])
     named = study(own, problem="mine:my_problem", policy={"recipe": "Greedy"})
     assert named.cells[0].key == first.key, "what it is counts, not where it is kept"
@@ -172,7 +206,13 @@ def test_a_problem_that_cannot_be_written_down_is_asked_for_by_name(own: SimpleN
 
     with pytest.raises(es.StudyError, match=r"problem.family = .*mymodule:my_problem"):
         study(own, problem=Stubborn(3))
-    for wrong in ("mine:nothing", "no_such_module_at_all:x", "mine:", "os:system", "mine:my_recipe"):
+    for wrong in (
+        "mine:nothing",
+        "no_such_module_at_all:x",
+        "mine:",
+        "os:system",
+        "mine:my_recipe",
+    ):
         with pytest.raises(es.StudyError, match=r"(?m)^own: problem"):
             study(own, problem=wrong)
     for wrong in ("mine:my_problem", "os:getcwd", "mean_sampling:es"):
@@ -180,12 +220,18 @@ def test_a_problem_that_cannot_be_written_down_is_asked_for_by_name(own: SimpleN
             study(own, policy=wrong)
 
 
-def test_a_report_says_what_was_asked_and_how_to_ask_it_again(own: SimpleNamespace, tmp_path: Path) -> None:
+def test_a_report_says_what_was_asked_and_how_to_ask_it_again(
+    own: SimpleNamespace, tmp_path: Path
+) -> None:
     asked = study(own, problem=[own.Needle(4, own.UniformNoise(0.2)), "mine:my_problem"])
     results = es.run_study(asked, tmp_path / "results")
     assert es.Study.parse(as_toml(asked)) == asked
     page = write_report(results, tmp_path / "page.html")[0].read_text(encoding="utf-8")
-    assert "mean_sampling:MeanSampling" in page and "law: triangular:Triangular(scale=0.5)" in page and "my_problem" in page
+    assert (
+        "mean_sampling:MeanSampling" in page
+        and "law: triangular:Triangular(scale=0.5)" in page
+        and "my_problem" in page
+    )
     for cell, outcome in zip(asked.cells, results.outcomes, strict=True):
         names = {"es": es, "results": results} | {name: sys.modules[name] for name in BLOCKS}
         again = eval(code_line(asked, cell), names)
@@ -198,7 +244,9 @@ def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess:
 
 def python(*arguments: str, folder: Path, **more: str) -> subprocess.CompletedProcess:
     line, environment = [sys.executable, *arguments], os.environ | more
-    return subprocess.run(line, capture_output=True, text=True, env=environment, cwd=folder, check=False)
+    return subprocess.run(
+        line, capture_output=True, text=True, env=environment, cwd=folder, check=False
+    )
 
 
 def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
@@ -209,7 +257,9 @@ def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
     assert shown.returncode == 0, shown.stderr
     raced = json.loads(shown.stdout)
     assert raced["problem"] == {"name": "needle:Needle", "dim": 3, "noise": 0.3}
-    assert {entry["evaluation"] for entry in raced["policies"]} == {"live"} and len(raced["policies"]) == 2
+    assert {entry["evaluation"] for entry in raced["policies"]} == {"live"} and len(
+        raced["policies"]
+    ) == 2
     assert shown.stderr.count("no kernel simulates MeanSampling") == 1
     for name in ("triangular:Triangular(0.5)", "triangular.Triangular(0.5)"):
         planned = command("plan", "--perturbation", name, "--json", folder=own.folder)
@@ -217,13 +267,18 @@ def test_the_command_line_races_and_runs_them(own: SimpleNamespace) -> None:
     shown = command("run", "own.toml", folder=own.folder)
     assert shown.returncode == 0, shown.stderr
     shown = command("race", "--problem", "mine:nothing", "--runs", "1", folder=own.folder)
-    assert shown.returncode != 0 and "problem = 'mine:nothing': expected a name that is there" in shown.stderr
+    assert (
+        shown.returncode != 0
+        and "problem = 'mine:nothing': expected a name that is there" in shown.stderr
+    )
 
 
 def test_a_link_of_ones_own_is_fitted_by_either_fit(own: SimpleNamespace, tmp_path: Path) -> None:
     rng, features = np.random.default_rng(0), np.random.default_rng(1).standard_normal((5, 2)) / 2
     for fit in ("stream", "exact"):
-        policy = es.EnsembleSampling(5, 0.5, 1.0, model=own.Poisson(fit)).start(es.FiniteArms(features))
+        policy = es.EnsembleSampling(5, 0.5, 1.0, model=own.Poisson(fit)).start(
+            es.FiniteArms(features)
+        )
         for t in range(2000):
             arm = t % 5 if t < 1900 else policy.decide().arm
             policy.update(arm, rng.poisson(np.exp(features[arm] @ [1.0, -0.5])))
@@ -235,7 +290,10 @@ def test_a_link_of_ones_own_is_fitted_by_either_fit(own: SimpleNamespace, tmp_pa
     log = policy.log()
     gradient = (np.exp(log.features @ policy.mean) - log.reward) @ log.features + policy.mean
     assert np.abs(gradient).max() < 1e-7
-    assert es.ThompsonSampling(model=own.Poisson("exact")).start(es.FiniteArms(features)).decide().arm is not None
+    assert (
+        es.ThompsonSampling(model=own.Poisson("exact")).start(es.FiniteArms(features)).decide().arm
+        is not None
+    )
 
 
 def played(recipe: es.Recipe) -> es.Policy:
@@ -248,7 +306,10 @@ def played(recipe: es.Recipe) -> es.Policy:
 
 def test_a_model_of_standing_arms_is_given_no_others(own: SimpleNamespace) -> None:
     policy = played(own.MeanSampling(4))
-    log, before = policy.log(), {name: values.copy() for name, values in policy.model.arrays().items()}
+    log, before = (
+        policy.log(),
+        {name: values.copy() for name, values in policy.model.arrays().items()},
+    )
     for argument, call in (
         ("arm", lambda: policy.update([0.0, 0.5, 0.5], 100.0)),
         (r"decisions\[1\]", lambda: policy.update_many([0, [0.0, 0.0, 1.0]], [1.0, 1.0])),
@@ -259,10 +320,15 @@ def test_a_model_of_standing_arms_is_given_no_others(own: SimpleNamespace) -> No
         ("arms", lambda: own.MeanSampling(4).start(es.ChangingArms(3))),
         (r"log.arm\[0\]", lambda: own.MeanSampling(4).replay(policy.arms, log[:3])),
     ):
-        with pytest.raises(es.InvalidArgument, match=rf"^{argument} = .*MeanSampling, which knows .* by standing arm"):
+        with pytest.raises(
+            es.InvalidArgument,
+            match=rf"^{argument} = .*MeanSampling, which knows .* by standing arm",
+        ):
             call()
     assert policy.version == 12 and policy.round == 12 and not policy.open_decisions
-    assert all(np.array_equal(values, before[name]) for name, values in policy.model.arrays().items())
+    assert all(
+        np.array_equal(values, before[name]) for name, values in policy.model.arrays().items()
+    )
     assert own.MeanSampling(4).replay(policy.arms, log, seed=1).version == 12
 
 
@@ -273,29 +339,45 @@ def test_scores_of_other_arms_than_those_on_offer_are_refused(own: SimpleNamespa
     policy = played(Forgetful(4))
     for rows in (np.eye(3)[:2], np.ones((5, 3))):
         for call in (policy.decide, policy.propensities):
-            with pytest.raises(es.InvalidArgument, match=r"^scores = .* a number for each of . rows .* ArmMeans.scores"):
+            with pytest.raises(
+                es.InvalidArgument,
+                match=r"^scores = .* a number for each of . rows .* ArmMeans.scores",
+            ):
                 call(rows)
     assert policy.round == 12 and not policy.open_decisions
 
 
-def test_scores_that_are_no_numbers_are_refused(own: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_that_are_no_numbers_are_refused(
+    own: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     policy = played(own.MeanSampling(4))
-    monkeypatch.setattr(type(policy.model), "scores", lambda self, member, rows: np.array([1.0, np.nan, 2.0]))
+    monkeypatch.setattr(
+        type(policy.model), "scores", lambda self, member, rows: np.array([1.0, np.nan, 2.0])
+    )
     for call in (policy.decide, policy.propensities):
         with pytest.raises(es.InvalidArgument, match=r"^scores = .* no NaN, from ArmMeans.scores"):
             call()
     assert policy.round == 12 and policy.version == 12 and not policy.open_decisions
-    monkeypatch.setattr(type(policy.model), "scores", lambda self, member, rows: np.array([1.0, -np.inf, 2.0]))
+    monkeypatch.setattr(
+        type(policy.model), "scores", lambda self, member, rows: np.array([1.0, -np.inf, 2.0])
+    )
     assert policy.decide().arm == 2, "an arm may be ruled out"
 
 
-def test_snapshots_know_them_where_their_modules_are_imported(own: SimpleNamespace, tmp_path: Path) -> None:
-    for place, recipe in enumerate((own.MeanSampling(4, own.Triangular(0.5)), es.PerturbedHistory(reward=own.Triangular(0.5)))):
+def test_snapshots_know_them_where_their_modules_are_imported(
+    own: SimpleNamespace, tmp_path: Path
+) -> None:
+    for place, recipe in enumerate(
+        (own.MeanSampling(4, own.Triangular(0.5)), es.PerturbedHistory(reward=own.Triangular(0.5)))
+    ):
         policy = played(recipe)
         policy.save(tmp_path / f"{place}.snapshot")
         again = es.load(tmp_path / f"{place}.snapshot", verify=True)
         assert again.recipe == recipe and type(again.recipe) is type(recipe)
-        assert all(np.array_equal(again.model.arrays()[name], values) for name, values in policy.model.arrays().items())
+        assert all(
+            np.array_equal(again.model.arrays()[name], values)
+            for name, values in policy.model.arrays().items()
+        )
 
 
 def test_a_snapshot_imports_nothing(own: SimpleNamespace, tmp_path: Path) -> None:
@@ -303,7 +385,10 @@ def test_a_snapshot_imports_nothing(own: SimpleNamespace, tmp_path: Path) -> Non
     played(recipe).save(tmp_path / "snapshot")
     for name in ("mean_sampling", "arm_means"):
         del sys.modules[name]
-    with pytest.raises(es.SnapshotError, match=r"recipe.kind = 'mean_sampling:MeanSampling'.*import mean_sampling first"):
+    with pytest.raises(
+        es.SnapshotError,
+        match=r"recipe.kind = 'mean_sampling:MeanSampling'.*import mean_sampling first",
+    ):
         es.load(tmp_path / "snapshot")
     assert "mean_sampling" not in sys.modules
     assert es.load(tmp_path / "snapshot", recipe=recipe).recipe is recipe
@@ -335,7 +420,9 @@ def test_a_description_cannot_name_what_is_no_recipe(name: str) -> None:
 
 
 def test_a_namesake_is_not_ours(own: SimpleNamespace, tmp_path: Path) -> None:
-    (tmp_path / "rival.py").write_text("import ensample as es\n\nclass LinUCB(es.Greedy):\n    pass\n")
+    (tmp_path / "rival.py").write_text(
+        "import ensample as es\n\nclass LinUCB(es.Greedy):\n    pass\n"
+    )
     rival = importlib.import_module("rival")
     theirs, ours = rival.LinUCB(), es.LinUCB()
     assert describe(theirs)["kind"] == "rival:LinUCB" and describe(ours)["kind"] == "LinUCB"
@@ -387,7 +474,9 @@ def test_in_the_package_a_file_and_a_line_are_enough(tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), sysconfig.get_path("purelib")])
     done = python("-S", "use.py", folder=tmp_path, PYTHONPATH=path)
     assert done.returncode == 0, done.stderr
-    listed = python("-S", "-c", RUN, "race", "--list", folder=tmp_path, PYTHONPATH=path, COLUMNS="200")
+    listed = python(
+        "-S", "-c", RUN, "race", "--list", folder=tmp_path, PYTHONPATH=path, COLUMNS="200"
+    )
     for word in ("needle", "basis vectors", "MeanSampling", "perturbed means", "Triangular"):
         assert word in listed.stdout, listed.stderr
 

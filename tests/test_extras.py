@@ -74,25 +74,54 @@ def ensample(arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]"
         ("replay data --verify", "ensample replay needs apsw: pip install apsw"),
         ("backup data file", "ensample backup needs apsw: pip install apsw"),
         ("bench --only data --turns 1", "ensample bench needs sklearn: pip install scikit-learn"),
-        ("demo", "ensample demo needs polars, matplotlib and jinja2: pip install polars matplotlib jinja2"),
-        ("plan --frontier --out here", "ensample plan --frontier needs matplotlib: pip install matplotlib"),
-        ("run mine.toml --cluster local", "ensample run needs polars and tomli_w: pip install polars tomli-w"),
-        ("evaluate mine.toml --policy uniform", "ensample evaluate needs polars: pip install polars"),
+        (
+            "demo",
+            "ensample demo needs polars, matplotlib and jinja2: pip install polars matplotlib jinja2",
+        ),
+        (
+            "plan --frontier --out here",
+            "ensample plan --frontier needs matplotlib: pip install matplotlib",
+        ),
+        (
+            "run mine.toml --cluster local",
+            "ensample run needs polars and tomli_w: pip install polars tomli-w",
+        ),
+        (
+            "evaluate mine.toml --policy uniform",
+            "ensample evaluate needs polars: pip install polars",
+        ),
         ("run mine.toml", "ensample run needs polars and tomli_w: pip install polars tomli-w"),
-        ("run mine.toml --dry-run", "ensample run needs polars and tomli_w: pip install polars tomli-w"),
+        (
+            "run mine.toml --dry-run",
+            "ensample run needs polars and tomli_w: pip install polars tomli-w",
+        ),
         (
             "report results/small",
             "ensample report needs polars, scipy, jinja2, matplotlib, latex2mathml and tomli_w: "
             "pip install polars scipy jinja2 matplotlib latex2mathml tomli-w",
         ),
         (f"race {SMALL}", "ensample race needs matplotlib: pip install matplotlib"),
-        (f"race {SMALL} --json --out here", "ensample race needs matplotlib: pip install matplotlib"),
-        ("verify chi-square --json claims.json", "an interval or a p-value needs scipy: pip install scipy"),
-        ("verify chi-square --html page.html", "a page of ensample verify needs jinja2 and matplotlib"),
-        ("verify chi-square --markdown page.md", "a page of ensample verify needs jinja2 and matplotlib"),
+        (
+            f"race {SMALL} --json --out here",
+            "ensample race needs matplotlib: pip install matplotlib",
+        ),
+        (
+            "verify chi-square --json claims.json",
+            "an interval or a p-value needs scipy: pip install scipy",
+        ),
+        (
+            "verify chi-square --html page.html",
+            "a page of ensample verify needs jinja2 and matplotlib",
+        ),
+        (
+            "verify chi-square --markdown page.md",
+            "a page of ensample verify needs jinja2 and matplotlib",
+        ),
     ],
 )
-def test_a_command_says_first_which_packages_it_needs(arguments: str, said: str, tmp_path: Path) -> None:
+def test_a_command_says_first_which_packages_it_needs(
+    arguments: str, said: str, tmp_path: Path
+) -> None:
     (tmp_path / "mine.toml").write_text(TOML)
     done = ensample(arguments, tmp_path)
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(f"error: {said}")
@@ -101,7 +130,8 @@ def test_a_command_says_first_which_packages_it_needs(arguments: str, said: str,
 
 
 @pytest.mark.parametrize(
-    "arguments", ["plan", "plan --frontier", "race --list", "studies", "verify --list", "--help", "--version"]
+    "arguments",
+    ["plan", "plan --frontier", "race --list", "studies", "verify --list", "--help", "--version"],
 )
 def test_the_base_install_is_enough(arguments: str, tmp_path: Path) -> None:
     done = ensample(arguments, tmp_path)
@@ -112,7 +142,9 @@ def test_a_race_for_programs_needs_no_figure(tmp_path: Path) -> None:
     done = ensample(f"race {SMALL} --json", tmp_path)
     assert done.returncode == 0 and done.stderr == "" and not list(tmp_path.iterdir())
     answer = json.loads(done.stdout)
-    assert answer["figures"] == [] and [policy["policy"] for policy in answer["policies"]] == ["greedy"]
+    assert answer["figures"] == [] and [policy["policy"] for policy in answer["policies"]] == [
+        "greedy"
+    ]
 
 
 NEEDS = {
@@ -183,21 +215,33 @@ def test_a_page_of_an_evaluation_says_first_that_it_needs_more_than_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(es.MissingPackage, match=r"^ensample evaluate needs matplotlib: pip install matplotlib$"):
+    with pytest.raises(
+        es.MissingPackage, match=r"^ensample evaluate needs matplotlib: pip install matplotlib$"
+    ):
         check_outputs(tmp_path / "page.html", None)
     check_outputs(None, tmp_path / "numbers.json")
 
 
 def test_a_missing_package_is_an_import_error_with_a_command() -> None:
-    with pytest.raises(ImportError, match=r"^the test needs no_such_package: pip install no_such_package$") as raised:
+    with pytest.raises(
+        ImportError, match=r"^the test needs no_such_package: pip install no_such_package$"
+    ) as raised:
         require("json", "no_such_package", user="the test")
-    assert isinstance(raised.value, es.MissingPackage) and raised.value.packages == ("no_such_package",)
+    assert isinstance(raised.value, es.MissingPackage) and raised.value.packages == (
+        "no_such_package",
+    )
 
 
 def test_packages_are_those_of_an_extra() -> None:
     """The packages that pip is told to install are called as in pyproject.toml."""
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    listed = {re.split("[><=]", each)[0] for extra in project["optional-dependencies"].values() for each in extra}
+    project = tomllib.loads(
+        (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    )["project"]
+    listed = {
+        re.split("[><=]", each)[0]
+        for extra in project["optional-dependencies"].values()
+        for each in extra
+    }
     assert set(DISTRIBUTIONS.values()) <= listed
 
 
@@ -207,7 +251,11 @@ def test_without_torch_all_but_one_module_is_collected() -> None:
     imports = re.compile(r"^(import|from) torch\b", re.MULTILINE)
     needy = [path for path in (root / "src").rglob("*.py") if imports.search(path.read_text())]
     assert [str(path.relative_to(root)) for path in needy] == ["src/ensample/models/torch_nets.py"]
-    code = "import sys; sys.modules['torch'] = None; import conftest; print(*conftest.collect_ignore)"
+    code = (
+        "import sys; sys.modules['torch'] = None; import conftest; print(*conftest.collect_ignore)"
+    )
     here = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
-    said = subprocess.run([sys.executable, "-c", code], cwd=root, env=here, capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, env=here, capture_output=True, text=True, check=True
+    )
     assert said.stdout.split() == ["tests/conftest.py", "src/ensample/models/torch_nets.py"]

@@ -79,7 +79,18 @@ def test_what_is_no_file_is_refused_and_stays(tmp_path: Path) -> None:
     (tmp_path / "device").symlink_to("/dev/null")
     (tmp_path / "file").write_bytes(b"old")
     before = names(tmp_path)
-    paths = ["pipe", "folder", "loop", "device", "missing/file", "file/file", "x" * 256, "a\0b", ".", "/dev/null"]
+    paths = [
+        "pipe",
+        "folder",
+        "loop",
+        "device",
+        "missing/file",
+        "file/file",
+        "x" * 256,
+        "a\0b",
+        ".",
+        "/dev/null",
+    ]
     for path in paths:
         with pytest.raises(es.InvalidArgument, match=r"^path = .*expected (a|the path of a) file"):
             write_whole(tmp_path / path, lambda file: pytest.fail("written to"))
@@ -111,7 +122,9 @@ def test_an_error_of_the_system_at_any_step(old: Path, step: str, monkeypatch) -
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, step, full)
-    with pytest.raises(es.StorageError, match=r"^path = '.*file': expected a place to write to \(No space left") as caught:
+    with pytest.raises(
+        es.StorageError, match=r"^path = '.*file': expected a place to write to \(No space left"
+    ) as caught:
         put(old)
     assert caught.value.errno == errno.ENOSPC and isinstance(caught.value, OSError)
     assert old.read_bytes() == b"old" and names(old.parent) == ["file"]
@@ -123,7 +136,9 @@ def test_an_error_of_the_writer_is_its_own(old: Path) -> None:
     assert old.read_bytes() == b"old" and names(old.parent) == ["file"]
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # a file that nobody but the interpreter was left to close
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning"
+)  # a file that nobody but the interpreter was left to close
 def test_an_interrupt_at_every_step_leaves_the_old_file_or_the_new(old: Path) -> None:
     """KeyboardInterrupt before each bytecode instruction of `files` in turn."""
     finished, step = False, 0
@@ -181,7 +196,10 @@ write_whole(Path(sys.argv[1]), slowly)
 def other_writer(old: Path):
     """Another process, in the middle of writing to the same file."""
     with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(old)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", WRITER, str(old)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout.readline() == "half\n"
         yield process
@@ -208,7 +226,12 @@ def test_a_writer_under_way_is_left_alone(old: Path, other_writer) -> None:
 
 def test_others_files_are_left_alone(old: Path) -> None:
     """Only names of ours, and no links."""
-    kept = [".file.part", ".ensample-0123456789abcdef.parts", ".ensample-0123456789abcdeg.part", ".ensample-.part"]
+    kept = [
+        ".file.part",
+        ".ensample-0123456789abcdef.parts",
+        ".ensample-0123456789abcdeg.part",
+        ".ensample-.part",
+    ]
     for name in kept:
         old.with_name(name).write_bytes(b"")
     link, folder = ".ensample-0123456789abcdef.part", ".ensample-0000000000000000.part"
@@ -218,7 +241,9 @@ def test_others_files_are_left_alone(old: Path) -> None:
     assert names(old.parent) == sorted([*kept, link, folder, "another", "file"])
 
 
-def test_a_file_that_a_sweeper_took_before_it_was_locked_is_written_again(old: Path, monkeypatch) -> None:
+def test_a_file_that_a_sweeper_took_before_it_was_locked_is_written_again(
+    old: Path, monkeypatch
+) -> None:
     lock, taken = files.claimed, []
 
     def late(part: Path, file) -> bool:
@@ -229,7 +254,12 @@ def test_a_file_that_a_sweeper_took_before_it_was_locked_is_written_again(old: P
 
     monkeypatch.setattr(files, "claimed", late)
     put(old)
-    assert taken and not taken[0].exists() and old.read_bytes() == NEW and names(old.parent) == ["file"]
+    assert (
+        taken
+        and not taken[0].exists()
+        and old.read_bytes() == NEW
+        and names(old.parent) == ["file"]
+    )
 
 
 def test_a_folder_that_cannot_be_listed_can_be_written_to(old: Path, monkeypatch) -> None:
@@ -251,7 +281,12 @@ def test_bytes_are_content_too(old: Path) -> None:
 
 
 def test_a_link_that_is_not_followed_gives_its_place(old: Path) -> None:
-    for name, target in (("link", "file"), ("dangling", "missing"), ("loop", "loop"), ("away", "/dev/null")):
+    for name, target in (
+        ("link", "file"),
+        ("dangling", "missing"),
+        ("loop", "loop"),
+        ("away", "/dev/null"),
+    ):
         old.with_name(name).symlink_to(target)
         write_whole(old.with_name(name), NEW, follow=False)
         assert not old.with_name(name).is_symlink() and old.with_name(name).read_bytes() == NEW
@@ -277,7 +312,10 @@ def test_a_place_for_a_file_is_looked_at_before_the_work(tmp_path: Path, monkeyp
     (tmp_path / "file").write_bytes(b"old")
     before = names(tmp_path)
     for path in ("pipe", "device", "loop", ".", "missing/file", "file/file", "x" * 256):
-        with pytest.raises(es.InvalidArgument, match=r"^json = .*expected (a file that can be written, |the path of a file)"):
+        with pytest.raises(
+            es.InvalidArgument,
+            match=r"^json = .*expected (a file that can be written, |the path of a file)",
+        ):
             files.check_file("json", tmp_path / path)
     for path in ("file", "new"):
         files.check_file("json", tmp_path / path)
@@ -295,7 +333,10 @@ def test_a_place_for_a_folder_is_looked_at_before_the_work(tmp_path: Path, monke
     for path in (tmp_path, tmp_path / "new" / "deep"):
         files.check_folder("out", path)
     for path in ("file", "file/inside", "dangling", "dangling/inside"):
-        with pytest.raises(es.InvalidArgument, match=r"out = .*a directory one can write in, and '.*(file|dangling)' is none"):
+        with pytest.raises(
+            es.InvalidArgument,
+            match=r"out = .*a directory one can write in, and '.*(file|dangling)' is none",
+        ):
             files.check_folder("out", tmp_path / path)
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(es.InvalidArgument, match="a directory one can write in"):

@@ -117,7 +117,9 @@ def test_lock_that_is_not_registered_hangs_the_child(monkeypatch: pytest.MonkeyP
         thread.join()
 
 
-def test_child_refuses_a_policy_that_stays_in_use_at_the_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_child_refuses_a_policy_that_stays_in_use_at_the_fork(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(fork_safety, "PATIENCE", 0.1)
     inside, free = threading.Event(), threading.Event()
 
@@ -130,7 +132,9 @@ def test_child_refuses_a_policy_that_stays_in_use_at_the_fork(monkeypatch: pytes
     thread.start()
     assert inside.wait(60)
     said = in_child(policy.decide)
-    assert said.startswith("ForkError: a policy that another thread was changing was inherited through a fork: expected")
+    assert said.startswith(
+        "ForkError: a policy that another thread was changing was inherited through a fork: expected"
+    )
     free.set()
     thread.join()
     policy.decide()
@@ -168,7 +172,9 @@ def check_refused(experiment: es.Experiment, *words: str) -> None:
     decided = experiment.decide(id="parent")
     with busy(lambda: experiment.reward(experiment.decide(), 1)):
         found = {in_child(lambda: refused_uses(experiment)) for _ in range(FORKS // 10)}
-    assert len(found) == 1 and all(word in min(found) for word in (*words, "in the process that uses it"))
+    assert len(found) == 1 and all(
+        word in min(found) for word in (*words, "in the process that uses it")
+    )
     assert experiment.decision("child") is None and experiment.decision("parent") == decided
     assert experiment.reward("parent", 1) == "applied" and "c" not in experiment.actions
     experiment.verify()
@@ -177,7 +183,9 @@ def check_refused(experiment: es.Experiment, *words: str) -> None:
 def test_child_is_refused_the_file_of_its_parent(tmp_path: Path) -> None:
     path = tmp_path / "news.db"
     with es.open_experiment(path, actions=NAMES, recipe=SMALL, seed=0) as experiment:
-        check_refused(experiment, str(path), "open_experiment here", "the parent must have closed it")
+        check_refused(
+            experiment, str(path), "open_experiment here", "the parent must have closed it"
+        )
         hash = experiment.hash
         assert Path(f"{path}-lock").exists()
     with es.open_experiment(path, verify=True) as again:
@@ -195,7 +203,9 @@ def test_child_opens_the_stream_of_its_parent_beside_it(pool: PostgresPool) -> N
     given = {"actions": NAMES, "recipe": SMALL, "seed": 0}
 
     def open_there() -> object:
-        mine = begun(PostgresStorage(PostgresPool(pool.address), "shared"), {"name": "shared"}, given)
+        mine = begun(
+            PostgresStorage(PostgresPool(pool.address), "shared"), {"name": "shared"}, given
+        )
         return mine.decide(id="child").action
 
     with begun(PostgresStorage(pool, "shared"), {"name": "shared"}, given) as experiment:
@@ -243,7 +253,9 @@ if child:
 def test_end_of_the_child_leaves_the_files_of_its_parent(tmp_path: Path) -> None:
     """Its interpreter frees what it inherited: SQLite would fold the log of the parent and delete it."""
     path = tmp_path / "news.db"
-    done = subprocess.run([sys.executable, "-c", ENDS, str(path)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS, str(path)], capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["news.db", "news.db-lock", "news.db-shm", "news.db-wal"]
     with es.open_experiment(path, verify=True) as experiment:
@@ -253,7 +265,11 @@ def test_end_of_the_child_leaves_the_files_of_its_parent(tmp_path: Path) -> None
 def locks_of(process: int, path: Path) -> list[str]:
     """Return the locks that a process has on a file, by the system's own list."""
     inode = f":{path.stat().st_ino} "
-    return [line for line in Path("/proc/locks").read_text().splitlines() if f" {process} " in line and inode in line]
+    return [
+        line
+        for line in Path("/proc/locks").read_text().splitlines()
+        if f" {process} " in line and inode in line
+    ]
 
 
 @pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the system lists no locks")
@@ -293,7 +309,9 @@ def test_child_that_outlives_its_parent_does_not_keep_the_file(tmp_path: Path) -
         "print(os.getpid(), flush=True)\ntime.sleep(60)\nos._exit(0)\n"
     )
     path = tmp_path / "news.db"
-    done = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    done = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True
+    )
     assert done.stdout is not None
     child = int(done.stdout.readline())
     try:

@@ -21,7 +21,9 @@ RECIPES = {
     "optimistic": es.EnsembleSampling(size=15, member=es.OptimisticMember(), intercept=True),
     "regularization given": es.EnsembleSampling(size=15, regularization=0.3, intercept=True),
     "scale given": es.EnsembleSampling(size=15, scale=3.0, intercept=True),
-    "scale given, fresh members": es.EnsembleSampling(size=15, scale=3.0, intercept=True, fresh=True),
+    "scale given, fresh members": es.EnsembleSampling(
+        size=15, scale=3.0, intercept=True, fresh=True
+    ),
 }
 PLACES = {
     "finite": es.FiniteArms(FEATURES),
@@ -38,7 +40,9 @@ WAYS = {
 }
 
 
-def play(recipe: es.Recipe, arms: es.Arms, rounds: int, shift: float = 0.0, stretch: float = 1.0) -> tuple[es.Policy, list]:
+def play(
+    recipe: es.Recipe, arms: es.Arms, rounds: int, shift: float = 0.0, stretch: float = 1.0
+) -> tuple[es.Policy, list]:
     """Whole rewards, so that adding a whole number to them rounds nothing."""
     policy = recipe.start(arms, 1)
     chosen = []
@@ -46,7 +50,10 @@ def play(recipe: es.Recipe, arms: es.Arms, rounds: int, shift: float = 0.0, stre
         rng = np.random.default_rng(t)
         features = rng.standard_normal((5, 4)) if isinstance(arms, es.ChangingArms) else None
         decision = policy.decide(features)
-        policy.update(decision, stretch * (round(float(decision.features @ THETA) + rng.normal(0.0, 8.0)) + shift))
+        policy.update(
+            decision,
+            stretch * (round(float(decision.features @ THETA) + rng.normal(0.0, 8.0)) + shift),
+        )
         chosen.append((decision.arm, decision.member, *decision.features))
     return policy, chosen
 
@@ -55,7 +62,9 @@ def play(recipe: es.Recipe, arms: es.Arms, rounds: int, shift: float = 0.0, stre
 @pytest.mark.parametrize("place", PLACES)
 @given(shift=st.integers(-(2**40), 2**40))
 @settings(max_examples=5, deadline=None)
-def test_a_number_added_to_all_rewards_changes_no_decision(name: str, place: str, shift: int) -> None:
+def test_a_number_added_to_all_rewards_changes_no_decision(
+    name: str, place: str, shift: int
+) -> None:
     plain, chosen = play(RECIPES[name], PLACES[place], 60)
     shifted, same = play(RECIPES[name], PLACES[place], 60, float(shift))
     assert same == chosen
@@ -75,15 +84,22 @@ def test_without_it_a_number_matters() -> None:
 @pytest.mark.parametrize("power", [-20, 7, 30])
 def test_units_of_rewards_change_no_decision(power: int, name: str) -> None:
     recipe = RECIPES[name]
-    assert play(recipe, PLACES["finite"], 80, 5.0, 2.0**power)[1] == play(recipe, PLACES["finite"], 80, 5.0)[1]
+    assert (
+        play(recipe, PLACES["finite"], 80, 5.0, 2.0**power)[1]
+        == play(recipe, PLACES["finite"], 80, 5.0)[1]
+    )
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e4])
 def test_stored_members_are_those_of_the_textbook(shift: float) -> None:
-    policy = es.EnsembleSampling(size=6, intercept=True, fresh=False).start(es.FiniteArms(FEATURES), seed=2)
+    policy = es.EnsembleSampling(size=6, intercept=True, fresh=False).start(
+        es.FiniteArms(FEATURES), seed=2
+    )
     model = policy.model
     assert isinstance(model, EnsembleWithIntercept)
-    slow = TextbookWithIntercept(np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), 0.75)
+    slow = TextbookWithIntercept(
+        np.sqrt((FEATURES**2).mean(axis=0)), model.sums[10:14].T.copy(), 0.75
+    )
     rng = np.random.default_rng(0)
     for t in range(120):
         decision = policy.decide()
@@ -94,16 +110,20 @@ def test_stored_members_are_those_of_the_textbook(shift: float) -> None:
     calibration = policy.calibration
     assert calibration is not None and calibration.count == slow.asked
     assert calibration.sigma == pytest.approx(math.sqrt(slow.noise), rel=1e-6)
-    assert calibration.tau == pytest.approx(math.sqrt(slow.spread), rel=1e-6) and calibration.lam == pytest.approx(
-        slow.lam, rel=1e-6
-    )
+    assert calibration.tau == pytest.approx(
+        math.sqrt(slow.spread), rel=1e-6
+    ) and calibration.lam == pytest.approx(slow.lam, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["uniform", "stored members"])
 def test_shapes_and_what_they_mean(name: str) -> None:
     policy, _ = play(RECIPES[name], PLACES["finite"], 400, 20.0)
     log = policy.log()
-    assert policy.mean.shape == (5,) and policy.estimates.shape == (15, 5) and policy.gram.shape == (5, 5)
+    assert (
+        policy.mean.shape == (5,)
+        and policy.estimates.shape == (15, 5)
+        and policy.gram.shape == (5, 5)
+    )
     assert policy.gram[4].tolist() == pytest.approx([*log.features.sum(axis=0), 400.0])
     scores = policy.model.at(policy.round).scores(3, FEATURES)
     theta = policy.estimates[3]
@@ -142,7 +162,10 @@ def test_every_evaluation_has_one_law(recipe: es.EnsembleSampling, shift: float)
     theta, features = [0.5, -0.2, 0.3], np.random.default_rng(1).standard_normal((5, 3)) / 2
     problem = es.ShiftedProblem(es.FiniteArms(features), theta, 0.5, shift)
     ways = [way for way, known in WAYS.items() if known(recipe)]
-    found = [es.simulate(recipe, problem, 60, runs=300, evaluation=way, seed=place) for place, way in enumerate(ways)]
+    found = [
+        es.simulate(recipe, problem, 60, runs=300, evaluation=way, seed=place)
+        for place, way in enumerate(ways)
+    ]
     for other in found[1:]:
         assert stats.ks_2samp(found[0].regret[:, -1], other.regret[:, -1]).pvalue > FALSE_ALARM
 
@@ -152,22 +175,38 @@ def test_where_it_helps(fresh: bool) -> None:
     """Also the negative control of the test of laws."""
     problem = es.problem("rescaled", dim=10, shift=20.0)
     with_it, without = (
-        es.simulate(es.EnsembleSampling(intercept=on, fresh=fresh), problem, 500, runs=50) for on in (True, False)
+        es.simulate(es.EnsembleSampling(intercept=on, fresh=fresh), problem, 500, runs=50)
+        for on in (True, False)
     )
-    assert stats.ks_2samp(with_it.regret[:, -1], without.regret[:, -1], alternative="greater").pvalue < FALSE_ALARM
+    assert (
+        stats.ks_2samp(with_it.regret[:, -1], without.regret[:, -1], alternative="greater").pvalue
+        < FALSE_ALARM
+    )
 
 
 @pytest.mark.parametrize(
     ("recipe", "problem", "said"),
     [
         (RECIPES["scale given"], es.problem("sphere", dim=3, arms=4), 'only where scale="auto"'),
-        (RECIPES["scale given, fresh members"], es.problem("sphere", dim=3, arms=4), 'only where scale="auto"'),
-        (RECIPES["stored members"], es.problem("contextual", dim=3, arms=4), "finitely many arms stand"),
+        (
+            RECIPES["scale given, fresh members"],
+            es.problem("sphere", dim=3, arms=4),
+            'only where scale="auto"',
+        ),
+        (
+            RECIPES["stored members"],
+            es.problem("contextual", dim=3, arms=4),
+            "finitely many arms stand",
+        ),
         (RECIPES["uniform"], es.problem("contextual", dim=3, arms=4), "finitely many arms stand"),
     ],
 )
-def test_others_are_simulated_live(recipe: es.Recipe, problem: es.Family, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensample.simulation.dispatch.WARNED", set())  # warnings come once in a process
+def test_others_are_simulated_live(
+    recipe: es.Recipe, problem: es.Family, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "ensample.simulation.dispatch.WARNED", set()
+    )  # warnings come once in a process
     with pytest.warns(es.LiveSimulationWarning, match=said):
         assert es.simulate(recipe, problem, 5, runs=1).evaluation == "live"
 
@@ -179,7 +218,9 @@ def test_bad_input() -> None:
     proved = es.EnsembleSampling.from_theorem(setting)
     with pytest.raises(es.AssumptionError, match="intercept"):
         es.EnsembleSampling(proved.size, intercept=True, setting=setting)
-    free = es.EnsembleSampling(proved.size, proved.scale, 1.0, proved.initial, proved.reward, intercept=True)
+    free = es.EnsembleSampling(
+        proved.size, proved.scale, 1.0, proved.initial, proved.reward, intercept=True
+    )
     with pytest.raises(es.AssumptionError):
         free.guarantee(setting)
     policy = RECIPES["uniform"].start(PLACES["finite"])

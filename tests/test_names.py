@@ -28,7 +28,9 @@ def homonyms(root: Path) -> dict[str, list[str]]:
 
 def test_no_two_modules_define_a_class_of_one_name() -> None:
     found = homonyms(ROOT)
-    others = {name: modules for name, modules in found.items() if name not in ON_BOTH_ENDS | TWO_WORDS}
+    others = {
+        name: modules for name, modules in found.items() if name not in ON_BOTH_ENDS | TWO_WORDS
+    }
     assert not others, f"give each a name of its own: {others}"
     assert set(found) == ON_BOTH_ENDS | TWO_WORDS, "an exception that is not needed any more"
     ends = {"serve/messages.py", "client/answers.py", "policies/decision.py"}

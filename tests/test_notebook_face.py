@@ -56,7 +56,11 @@ def test_a_policy_shows_its_arms_and_its_rewards() -> None:
     policy.decide()
     seen = Seen(policy._repr_html_())
     assert "EnsembleSampling(size=20" in seen.said and "FiniteArms(3 arms, dim=3)" in seen.said
-    assert seen.tags.count("polyline") == 1 and "waiting for a reward" in seen.said and "noise, as learned" in seen.said
+    assert (
+        seen.tags.count("polyline") == 1
+        and "waiting for a reward" in seen.said
+        and "noise, as learned" in seen.said
+    )
     shares = policy.propensities()
     arm = int(np.bincount(policy.log().arm).argmax())
     assert f"{100 * shares[arm]:.1f}%" in seen.said
@@ -64,7 +68,8 @@ def test_a_policy_shows_its_arms_and_its_rewards() -> None:
 
 
 @pytest.mark.parametrize(
-    "recipe", [es.PerturbedHistory(), es.LinUCB(), es.Greedy(), es.EnsembleSampling(5, model=es.Logistic())]
+    "recipe",
+    [es.PerturbedHistory(), es.LinUCB(), es.Greedy(), es.EnsembleSampling(5, model=es.Logistic())],
 )
 @pytest.mark.parametrize("rounds", [0, 1, 9])
 def test_policies_without_members_or_rewards_show_too(recipe: es.Recipe, rounds: int) -> None:
@@ -73,7 +78,9 @@ def test_policies_without_members_or_rewards_show_too(recipe: es.Recipe, rounds:
         policy.update(policy.decide(), True)
     seen = Seen(policy._repr_html_())
     assert "nan" not in seen.said and ("svg" in seen.tags) == (rounds > 0)
-    assert ("next round" in seen.said) == (rounds > 0 and not isinstance(recipe, es.PerturbedHistory))
+    assert ("next round" in seen.said) == (
+        rounds > 0 and not isinstance(recipe, es.PerturbedHistory)
+    )
 
 
 def test_arms_without_numbers_and_logs_that_are_kept_elsewhere() -> None:
@@ -120,7 +127,11 @@ def test_names_are_text_and_nothing_else() -> None:
     ]
     for text in shown:
         assert "script" not in Seen(text).tags and "<script" not in text
-    assert HOSTILE in Seen(shown[0]).said and HOSTILE in Seen(shown[1]).said and "&lt;lambda&gt;" in shown[2]
+    assert (
+        HOSTILE in Seen(shown[0]).said
+        and HOSTILE in Seen(shown[1]).said
+        and "&lt;lambda&gt;" in shown[2]
+    )
 
 
 def test_an_experiment_shows_what_its_actions_earned() -> None:
@@ -138,9 +149,10 @@ def test_an_experiment_shows_what_its_actions_earned() -> None:
     shown = experiment.log().filter(pl.col("active"))
     counts = shown["action"].value_counts()
     for action, count in counts.iter_rows():
-        assert f"{action}{' (not on offer now)' if action == 'c' else ''} {count}  {100 * count / len(shown):.1f}%" in " ".join(
-            seen.said.replace("\n", " ").split(" ")
-        ).replace("   ", "  ")
+        assert (
+            f"{action}{' (not on offer now)' if action == 'c' else ''} {count}  {100 * count / len(shown):.1f}%"
+            in " ".join(seen.said.replace("\n", " ").split(" ")).replace("   ", "  ")
+        )
     mean = shown["reward"].drop_nulls().mean()
     assert f"mean reward {mean:.4g}" in seen.said.replace("  ", " ")
 
@@ -168,12 +180,23 @@ def test_a_closed_experiment_can_be_looked_at(tmp_path: Path) -> None:
 def test_sparklines_stay_inside_and_are_short() -> None:
     x, y = np.arange(1.0, 10_001.0), np.random.default_rng(0).standard_normal(10_000)
     drawn = sparkline(x, y, "noise", (y - 1.0, y + 1.0))
-    points = [float(n) for part in drawn.split('points="')[1:] for n in part.split('"')[0].replace(",", " ").split()]
-    assert min(points) >= 0 and max(points[::2]) <= 160 and max(points[1::2]) <= 36 and len(drawn) < 10_000
+    points = [
+        float(n)
+        for part in drawn.split('points="')[1:]
+        for n in part.split('"')[0].replace(",", " ").split()
+    ]
+    assert (
+        min(points) >= 0
+        and max(points[::2]) <= 160
+        and max(points[1::2]) <= 36
+        and len(drawn) < 10_000
+    )
     assert "nan" not in sparkline(np.ones(1), np.zeros(1), "flat") and "30.0" in bar(0.5)
 
 
-RUNS = es.simulate(es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=2, arms=3), horizon=20, runs=3)
+RUNS = es.simulate(
+    es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=2, arms=3), horizon=20, runs=3
+)
 
 
 def test_runs_are_plotted_where_asked() -> None:
@@ -186,7 +209,9 @@ def test_runs_are_plotted_where_asked() -> None:
     axes = mine.subplots()
     assert RUNS.plot(axes) is mine and len(axes.get_lines()) == 4
     np.testing.assert_array_equal(axes.get_lines()[-1].get_ydata()[1:], RUNS.mean)
-    single = es.simulate(es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=2, arms=3), horizon=20)
+    single = es.simulate(
+        es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=2, arms=3), horizon=20
+    )
     assert len(single.plot().axes[0].get_lines()) == 1
     with pytest.raises(es.WrongType, match="axes of matplotlib"):
         RUNS.plot("here")  # type: ignore[arg-type]
@@ -195,15 +220,25 @@ def test_runs_are_plotted_where_asked() -> None:
 def test_recipes_on_one_axes_are_told_apart() -> None:
     from matplotlib.figure import Figure
 
-    wild = es.simulate(es.EnsembleSampling(4, 30.0), es.problem("sphere", dim=2, arms=3), horizon=40, runs=3)
+    wild = es.simulate(
+        es.EnsembleSampling(4, 30.0), es.problem("sphere", dim=2, arms=3), horizon=40, runs=3
+    )
     axes = Figure().subplots()
     for runs, about in ((RUNS, {}), (wild, {}), (RUNS, {"label": "mine", "color": "black"})):
         runs.plot(axes, **about)
     handles, labels = axes.get_legend_handles_labels()
     means = dict(zip(labels, handles, strict=True))
-    assert labels[1].startswith("EnsembleSampling(size=4, scale=0.3): ") and len(means) == 4, "and one band in the legend"
-    assert len({means[labels[place]].get_color() for place in (1, 2, 3)}) == 3 and means["mine"].get_color() == "black"
-    assert axes.get_xlim() == (0.0, 40.0) and axes.get_ylim()[1] >= wild.regret.max() > RUNS.regret.max()
+    assert labels[1].startswith("EnsembleSampling(size=4, scale=0.3): ") and len(means) == 4, (
+        "and one band in the legend"
+    )
+    assert (
+        len({means[labels[place]].get_color() for place in (1, 2, 3)}) == 3
+        and means["mine"].get_color() == "black"
+    )
+    assert (
+        axes.get_xlim() == (0.0, 40.0)
+        and axes.get_ylim()[1] >= wild.regret.max() > RUNS.regret.max()
+    )
     with pytest.raises(es.InvalidArgument, match=r"^color = 'blu': expected a colour"):
         RUNS.plot(color="blu")
     with pytest.raises(es.WrongType, match=r"^label = 3 .*: expected text"):
@@ -229,8 +264,13 @@ def test_results_are_plotted_and_are_frames_of_pandas(tmp_path: Path) -> None:
 
 
 def same(ours: pd.DataFrame, theirs: pl.DataFrame) -> bool:
-    rows = [[None if x is pd.NA or (isinstance(x, float) and np.isnan(x)) else x for x in row] for row in ours.to_numpy(object)]
-    expected = [[None if isinstance(x, float) and np.isnan(x) else x for x in row] for row in theirs.rows()]
+    rows = [
+        [None if x is pd.NA or (isinstance(x, float) and np.isnan(x)) else x for x in row]
+        for row in ours.to_numpy(object)
+    ]
+    expected = [
+        [None if isinstance(x, float) and np.isnan(x) else x for x in row] for row in theirs.rows()
+    ]
     return list(ours.columns) == theirs.columns and rows == expected
 
 
@@ -258,7 +298,10 @@ def test_frames_become_frames_of_pandas_without_pyarrow() -> None:
         "time": "datetime64[us, Europe/Vienna]",
         "none": "object",
     }
-    assert made["time"][0] == pd.Timestamp(0, tz="UTC") and made["time"].isna().tolist() == [False, True]
+    assert made["time"][0] == pd.Timestamp(0, tz="UTC") and made["time"].isna().tolist() == [
+        False,
+        True,
+    ]
     assert made["list"][0] == [1, 2] and made["word"].isna().tolist() == [False, True]
     assert as_pandas(frame.clear()).shape == (0, 8) and as_pandas(pl.DataFrame()).shape == (0, 0)
 
@@ -268,7 +311,9 @@ def test_logs_and_runs_are_frames_of_pandas() -> None:
     experiment.reward(experiment.decide({"age": 31}), 1)
     experiment.decide()
     log = experiment.to_pandas()
-    assert log["action"].tolist() == experiment.log()["action"].to_list() and str(log["time"].dtype).endswith("UTC]")
+    assert log["action"].tolist() == experiment.log()["action"].to_list() and str(
+        log["time"].dtype
+    ).endswith("UTC]")
     assert es.evaluate(log.iloc[:1], "uniform", low=0, high=1).rows == 1
     policy = played(es.EnsembleSampling(5, 0.3))
     again = policy.recipe.replay(policy.arms, policy.log().to_pandas())
@@ -277,12 +322,18 @@ def test_logs_and_runs_are_frames_of_pandas() -> None:
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("matplotlib", "pandas", "ensample.report"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("matplotlib", "pandas", "ensample.report"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     for name in ("matplotlib", "pandas"):
         monkeypatch.setitem(sys.modules, name, None)
     assert "<table" in RUNS._repr_html_() and "<table" in RUNS.recipe._repr_html_()
-    with pytest.raises(es.MissingPackage, match=r"^Runs.plot needs matplotlib: pip install matplotlib$"):
+    with pytest.raises(
+        es.MissingPackage, match=r"^Runs.plot needs matplotlib: pip install matplotlib$"
+    ):
         RUNS.plot()
-    with pytest.raises(es.MissingPackage, match=r"^a frame of pandas needs pandas: pip install pandas$"):
+    with pytest.raises(
+        es.MissingPackage, match=r"^a frame of pandas needs pandas: pip install pandas$"
+    ):
         RUNS.to_pandas()

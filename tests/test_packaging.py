@@ -41,7 +41,15 @@ def test_source_distribution_has_what_build_and_tests_need(tmp_path: Path) -> No
     (archive,) = tmp_path.glob("*.tar.gz")
     with tarfile.open(archive) as files:
         names = {name.partition("/")[2] for name in files.getnames()}
-    needed = {"CMakeLists.txt", "cmake/zig.cmake", "cpp/ridge.hpp", "Makefile", "NOTICE", "constraints.txt", "mkdocs.yml"}
+    needed = {
+        "CMakeLists.txt",
+        "cmake/zig.cmake",
+        "cpp/ridge.hpp",
+        "Makefile",
+        "NOTICE",
+        "constraints.txt",
+        "mkdocs.yml",
+    }
     assert needed <= names
     folders = {name.partition("/")[0] for name in names}
     assert {*FILE["tool"]["pytest"]["ini_options"]["testpaths"], "cpp", "examples"} <= folders
@@ -50,8 +58,21 @@ def test_source_distribution_has_what_build_and_tests_need(tmp_path: Path) -> No
 
 def test_image_is_built_from_all_that_the_build_reads() -> None:
     lines = (ROOT / "docs" / "deploy" / "Dockerfile").read_text(encoding="utf-8").splitlines()
-    copied = {name.removeprefix("./") for line in lines if line.startswith("COPY ") for name in line.split()[1:-1]}
-    read = {"pyproject.toml", "CMakeLists.txt", "cmake", "cpp", "src", "README.md", *PROJECT["license-files"]}
+    copied = {
+        name.removeprefix("./")
+        for line in lines
+        if line.startswith("COPY ")
+        for name in line.split()[1:-1]
+    }
+    read = {
+        "pyproject.toml",
+        "CMakeLists.txt",
+        "cmake",
+        "cpp",
+        "src",
+        "README.md",
+        *PROJECT["license-files"],
+    }
     assert read <= copied and all((ROOT / name).exists() for name in read)
 
 

@@ -51,7 +51,9 @@ def test_the_public_names_are_these() -> None:
     assert all(hasattr(es, name) for name in es.__all__)
     assert all(hasattr(es.theory, name) for name in es.theory.__all__)
     classes = [name for name in es.__all__ if name[0].isupper()]
-    assert len({name.lower() for name in classes}) == len(classes), "two classes differ by case only"
+    assert len({name.lower() for name in classes}) == len(classes), (
+        "two classes differ by case only"
+    )
 
 
 def imported_by(code: str) -> set[str]:
@@ -61,7 +63,17 @@ def imported_by(code: str) -> set[str]:
     return set(shown.stdout.split())
 
 
-HEAVY = {"matplotlib", "polars", "torch", "dask", "distributed", "typer", "rich", "starlette", "pandas"}
+HEAVY = {
+    "matplotlib",
+    "polars",
+    "torch",
+    "dask",
+    "distributed",
+    "typer",
+    "rich",
+    "starlette",
+    "pandas",
+}
 
 
 def test_importing_brings_no_heavy_package() -> None:
@@ -88,7 +100,9 @@ def test_type_checkers_and_python_are_told_the_same() -> None:
 def test_names_are_at_home_where_they_are_made() -> None:
     """So that a class is told from its namesakes by its module."""
     made = [getattr(es, name) for name in es.__all__ if hasattr(getattr(es, name), "__qualname__")]
-    assert len(made) > 60 and all(is_ours(thing) and name_of(thing) == thing.__name__ for thing in made)
+    assert len(made) > 60 and all(
+        is_ours(thing) and name_of(thing) == thing.__name__ for thing in made
+    )
 
 
 def test_one_sees_the_public_names_only() -> None:
@@ -99,16 +113,26 @@ def test_one_sees_the_public_names_only() -> None:
 def test_names_are_the_same_whichever_way_one_comes_to_them() -> None:
     everything: dict[str, object] = {}
     exec("from ensample import *", everything)
-    assert {name: everything[name] for name in es.__all__} == {name: getattr(es, name) for name in es.__all__}
-    assert es.Setting is es.theory.Setting and es.Study is es.lab.Study and es.simulate is es.simulation.simulate
+    assert {name: everything[name] for name in es.__all__} == {
+        name: getattr(es, name) for name in es.__all__
+    }
+    assert (
+        es.Setting is es.theory.Setting
+        and es.Study is es.lab.Study
+        and es.simulate is es.simulation.simulate
+    )
     assert pickle.loads(pickle.dumps(es.EnsembleSampling)) is es.EnsembleSampling
     assert pickle.loads(pickle.dumps(es.LinUCB(0.5))) == es.LinUCB(0.5)
 
 
 def test_a_slip_in_a_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match=r"^module 'ensample' has no attribute 'EnsembelSampling'") as caught:
+    with pytest.raises(
+        AttributeError, match=r"^module 'ensample' has no attribute 'EnsembelSampling'"
+    ) as caught:
         es.EnsembelSampling  # noqa: B018
-    assert caught.value.name == "EnsembelSampling" and caught.value.obj is es, "what Python needs to suggest another"
+    assert caught.value.name == "EnsembelSampling" and caught.value.obj is es, (
+        "what Python needs to suggest another"
+    )
     with pytest.raises(ImportError):
         exec("from ensample import EnsembelSampling")
 

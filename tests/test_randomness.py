@@ -17,7 +17,9 @@ from evidence import holds
 def test_an_address_gives_the_same_numbers_in_any_order() -> None:
     address = Address(5)
     forward = [address.generator(Stream.PERTURBATION, i).standard_normal(7) for i in range(20)]
-    backward = [Address(5).generator(Stream.PERTURBATION, i).standard_normal(7) for i in reversed(range(20))]
+    backward = [
+        Address(5).generator(Stream.PERTURBATION, i).standard_normal(7) for i in reversed(range(20))
+    ]
     np.testing.assert_array_equal(forward, backward[::-1])
 
 
@@ -33,7 +35,9 @@ def test_half_used_words_do_not_leak() -> None:
     address = Address(1)
     clean = address.generator(Stream.INITIAL, 3).integers(0, 2, 5, np.int32)
     address.generator(Stream.INITIAL, 2).integers(0, 2, 1, np.int32)
-    np.testing.assert_array_equal(address.generator(Stream.INITIAL, 3).integers(0, 2, 5, np.int32), clean)
+    np.testing.assert_array_equal(
+        address.generator(Stream.INITIAL, 3).integers(0, 2, 5, np.int32), clean
+    )
 
 
 def test_seeds_streams_and_indices_differ() -> None:
@@ -82,7 +86,9 @@ def test_a_stream_begins_when_it_is_asked_for() -> None:
 
 def test_neighbouring_indices_are_uncorrelated() -> None:
     address = Address(3)
-    rows = np.array([address.generator(Stream.PERTURBATION, i).standard_normal(500) for i in range(60)])
+    rows = np.array(
+        [address.generator(Stream.PERTURBATION, i).standard_normal(500) for i in range(60)]
+    )
     correlations = np.corrcoef(rows)[np.triu_indices(60, 1)]
     assert holds(stats.chi2.sf(500 * (correlations**2).sum(), correlations.size))
 
@@ -102,7 +108,9 @@ def test_initial_vectors_and_perturbations_are_independent() -> None:
     assert holds(stats.chi2.sf(2000 * (correlations**2).sum(), correlations.size))
     assert not set(W.ravel()) & set(Z.ravel()), "no number is used twice"
     shared = np.corrcoef(np.vstack([W.T, W.T]))[:4, 4:]
-    assert not holds(stats.chi2.sf(2000 * (shared**2).sum(), shared.size)), "negative control: the same numbers"
+    assert not holds(stats.chi2.sf(2000 * (shared**2).sum(), shared.size)), (
+        "negative control: the same numbers"
+    )
 
 
 def test_streams_are_the_generators_of_a_replicate() -> None:
@@ -115,5 +123,7 @@ def test_streams_are_the_generators_of_a_replicate() -> None:
             if stream == RunStream.NOISE:
                 expected.integers(10, dtype=np.int32)
             for _ in range(2):
-                numbers = getattr(streams, stream.name.lower()).integers(2**31, size=3, dtype=np.int32)
+                numbers = getattr(streams, stream.name.lower()).integers(
+                    2**31, size=3, dtype=np.int32
+                )
                 assert numbers.tolist() == expected.integers(2**31, size=3, dtype=np.int32).tolist()

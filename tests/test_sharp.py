@@ -27,7 +27,9 @@ LAWS = [es.Gaussian(), es.Rademacher()]
         (10, 10**5, 0.01, 38_054, 1_453),
     ],
 )
-def test_thirty_times_smaller(arms: int, horizon: int, delta: float, paper: int, sharp: int) -> None:
+def test_thirty_times_smaller(
+    arms: int, horizon: int, delta: float, paper: int, sharp: int
+) -> None:
     setting = replace(BASE, arms=arms, horizon=horizon, delta=delta)
     assert theory.ensemble_size(setting) == paper and theory.sharp_size(setting) == sharp
     assert theory.sharp_size(setting, P_N / 4) == sharp
@@ -42,7 +44,9 @@ def test_the_optimistic_rule() -> None:
 def exact(setting: Setting, share: mp.mpf | None, gaussian: bool) -> dict[str, mp.mpf]:
     """Sizes before rounding up, and the bound, straight from the formulas. To be called with digits to spare."""
     T, K, delta = map(mp.mpf, (setting.horizon, setting.arms, setting.delta))
-    d, lam, sigma, S = map(mp.mpf, (setting.dim, setting.regularization, setting.noise, setting.norm))
+    d, lam, sigma, S = map(
+        mp.mpf, (setting.dim, setting.regularization, setting.noise, setting.norm)
+    )
     p_N = mp.erfc(1 / mp.sqrt(2)) / 2
     p = p_N if gaussian else mp.mpf("0.01")
     q, s = p - delta / T, p / 4 if share is None else share
@@ -100,7 +104,11 @@ def test_at_thirty_digits(dim, arms, horizon, regularization, delta, noise, part
 def test_logarithms_of_binomial_coefficients_meet_where_they_change_formula(n: int) -> None:
     for k in (1, 63, 64, 65, 66, 500):
         exact_value = math.log(math.comb(n + k, k))  # whole numbers, exact
-        assert log_choose(n, k) == pytest.approx(exact_value, rel=2e-14) == pytest.approx(log_choose(k, n), rel=2e-14)
+        assert (
+            log_choose(n, k)
+            == pytest.approx(exact_value, rel=2e-14)
+            == pytest.approx(log_choose(k, n), rel=2e-14)
+        )
 
 
 def test_the_union_is_over_as_many_vectors_as_there_are() -> None:
@@ -126,7 +134,9 @@ def test_so_many_members_are_enough_and_not_far_from_needed(share: float | None)
     q = P_N - setting.delta / setting.horizon
 
     def tail(m: int) -> float:
-        return math.fsum(math.comb(m, k) * q**k * (1 - q) ** (m - k) for k in range(math.floor(m * s) + 1))
+        return math.fsum(
+            math.comb(m, k) * q**k * (1 - q) ** (m - k) for k in range(math.floor(m * s) + 1)
+        )
 
     assert tail(size) <= allowed < tail(2 * size // 3)
 
@@ -136,10 +146,19 @@ def test_the_frontier() -> None:
     assert [row.size for row in rows] == sorted(row.size for row in rows)
     assert [row.bound for row in rows] == sorted((row.bound for row in rows), reverse=True)
     assert rows[4] == (P_N / 4, 2_012, theory.theorem_bound(BASE))
-    assert theory.frontier(BASE, shares=[0.1, 0.05])[0] == (0.1, theory.sharp_size(BASE, 0.1), theory.sharp_bound(BASE, 0.1))
-    assert theory.frontier(BASE, es.Rademacher())[4].size == theory.sharp_size(BASE, None, es.Rademacher())
+    assert theory.frontier(BASE, shares=[0.1, 0.05])[0] == (
+        0.1,
+        theory.sharp_size(BASE, 0.1),
+        theory.sharp_bound(BASE, 0.1),
+    )
+    assert theory.frontier(BASE, es.Rademacher())[4].size == theory.sharp_size(
+        BASE, None, es.Rademacher()
+    )
     near = replace(BASE, horizon=10, delta=0.2)
-    assert all(row.share < P_N - 0.02 for row in theory.frontier(near)) and len(theory.frontier(near)) == 17
+    assert (
+        all(row.share < P_N - 0.02 for row in theory.frontier(near))
+        and len(theory.frontier(near)) == 17
+    )
 
 
 def test_shares_that_nothing_is_proved_for() -> None:

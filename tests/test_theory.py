@@ -15,13 +15,21 @@ from ensample.theory import Setting
 
 REFERENCE = json.loads((Path(__file__).parent / "golden" / "theory.json").read_text())
 BASE = Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
-EXTREME = Setting(dim=10**6, arms=10**9, horizon=10**18, noise=2.5, norm=3, regularization=1, delta=1e-300)
+EXTREME = Setting(
+    dim=10**6, arms=10**9, horizon=10**18, noise=2.5, norm=3, regularization=1, delta=1e-300
+)
 TINY = Setting(dim=10**6, arms=3, horizon=1, noise=1, norm=1, regularization=1e6, delta=0.01)
 
 
 def setting_of(row: dict) -> Setting:
     return Setting(
-        row["d"], row["K"], row["T"], float(row["sigma"]), float(row["S"]), float(row["lambda"]), float(row["delta"])
+        row["d"],
+        row["K"],
+        row["T"],
+        float(row["sigma"]),
+        float(row["S"]),
+        float(row["lambda"]),
+        float(row["delta"]),
     )
 
 
@@ -43,10 +51,15 @@ def test_reference_values(row: dict) -> None:
 
 def test_gaussian_anticoncentration() -> None:
     assert pytest.approx(float(REFERENCE["p_N"]), rel=1e-15, abs=0) == theory.P_N
-    assert pytest.approx(float(REFERENCE["eight_over_p_N_squared"]), rel=1e-12, abs=0) == 8 / theory.P_N**2
+    assert (
+        pytest.approx(float(REFERENCE["eight_over_p_N_squared"]), rel=1e-12, abs=0)
+        == 8 / theory.P_N**2
+    )
 
 
-def naive(setting: Setting, c: str = "1", p: str | None = None, gaussian: bool = True) -> dict[str, mp.mpf]:
+def naive(
+    setting: Setting, c: str = "1", p: str | None = None, gaussian: bool = True
+) -> dict[str, mp.mpf]:
     """Every constant at 50 digits, straight from the tables of the paper."""
     with mp.workdps(50):
         d, T, lam = map(mp.mpf, (setting.dim, setting.horizon, setting.regularization))
@@ -86,7 +99,9 @@ def naive(setting: Setting, c: str = "1", p: str | None = None, gaussian: bool =
 
 
 @pytest.mark.parametrize("setting", [BASE, EXTREME, TINY], ids=["base", "extreme", "tiny"])
-@pytest.mark.parametrize("law", [es.Gaussian(), es.Rademacher(), es.Uniform(7.0), es.CenteredBinomial(3)], ids=repr)
+@pytest.mark.parametrize(
+    "law", [es.Gaussian(), es.Rademacher(), es.Uniform(7.0), es.CenteredBinomial(3)], ids=repr
+)
 def test_against_fifty_digits(setting: Setting, law: es.Perturbation) -> None:
     if law == es.Gaussian():
         expected = naive(setting)
@@ -115,10 +130,14 @@ def test_ratios_the_paper_states() -> None:
     assert theory.ensemble_size(BASE) / theory.optimistic_size(BASE) == pytest.approx(55, abs=0.5)
     ratio = theory.ensemble_size(BASE, es.Rademacher()) / theory.ensemble_size(BASE)
     assert ratio == pytest.approx((theory.P_N / 0.01) ** 2, rel=1e-4)
-    assert theory.perturbation_scale(BASE, es.Rademacher(0.1)) == pytest.approx(3 * theory.radius(BASE), rel=1e-15)
+    assert theory.perturbation_scale(BASE, es.Rademacher(0.1)) == pytest.approx(
+        3 * theory.radius(BASE), rel=1e-15
+    )
 
 
-@pytest.mark.parametrize(("arms", "horizon"), [(5, 16_372), (10, 34_126), (20, 72_049), (100, 411_842)])
+@pytest.mark.parametrize(
+    ("arms", "horizon"), [(5, 16_372), (10, 34_126), (20, 72_049), (100, 411_842)]
+)
 def test_horizon_from_which_the_size_is_sublinear(arms: int, horizon: int) -> None:
     """The published figures are rounded roots; the answer is the first whole horizon past the root."""
     setting = replace(BASE, arms=arms)
@@ -146,11 +165,19 @@ def test_horizon_from_which_a_bound_says_something() -> None:
         (theory.ucb_bound, {"regularization": 0.999}, "regularization >= 1"),
         (theory.elliptical_potential_bound, {"regularization": 0.1}, "regularization >= 1"),
         (theory.optimistic_bound, {"regularization": 0.1}, "regularization >= 1"),
-        (lambda s: theory.regret_bound(1.0, 0.5, s), {"regularization": 0.1}, "regularization >= 1"),
+        (
+            lambda s: theory.regret_bound(1.0, 0.5, s),
+            {"regularization": 0.1},
+            "regularization >= 1",
+        ),
         (theory.theorem_bound, {"delta": 0.1, "horizon": 1}, "delta/horizon"),
         (theory.ensemble_size, {"delta": 0.1, "horizon": 1}, "delta/horizon"),
         (theory.phe_bound, {"delta": 0.1, "horizon": 1}, "delta/horizon"),
-        (lambda s: theory.theorem_bound(s, es.Rademacher()), {"delta": 0.2, "horizon": 39}, "delta/horizon"),
+        (
+            lambda s: theory.theorem_bound(s, es.Rademacher()),
+            {"delta": 0.2, "horizon": 39},
+            "delta/horizon",
+        ),
         (theory.theorem_bound, {"arms": None}, "finitely many arms"),
         (theory.ensemble_size, {"arms": None}, "finitely many arms"),
         (theory.optimistic_size, {"arms": None}, "finitely many arms"),
@@ -182,19 +209,31 @@ def test_the_potential_lemma_is_false_below_one() -> None:
     """Why lam >= 1 is guarded: d = T = 1, lam = 0.1 gives 10 > 4.80."""
     potential = 1.0**2 / 0.1
     printed = 2 * 1 * float(mp.log(1 + 1 / 0.1))
-    assert potential == pytest.approx(10) and printed == pytest.approx(4.80, abs=0.005) and potential > printed
+    assert (
+        potential == pytest.approx(10)
+        and printed == pytest.approx(4.80, abs=0.005)
+        and potential > printed
+    )
 
 
 def test_prior_work() -> None:
     rows = {row.work: row for row in theory.prior_work(BASE)}
     assert rows["Lee & Oh"].prescribed_size == 59_497
-    assert rows["Janz, Akhavan & Szepesvari"].prescribed_size == 2000 * 5 * 12.206072645530174 // 1 + 1
+    assert (
+        rows["Janz, Akhavan & Szepesvari"].prescribed_size == 2000 * 5 * 12.206072645530174 // 1 + 1
+    )
     assert rows["Qin et al."].kind == "Bayesian" and rows["Qin et al."].size_order == 200_000
     assert rows["Janz et al."].regret_order == pytest.approx(5**2.5 * 100)
     unsettled = rows["Sun, Wang & Xu"]
-    assert unsettled.year == 2025 and unsettled.regret is unsettled.size is None and "unsettled" in unsettled.note
+    assert (
+        unsettled.year == 2025
+        and unsettled.regret is unsettled.size is None
+        and "unsettled" in unsettled.note
+    )
     infinite = {row.work: row for row in theory.prior_work(replace(BASE, arms=None))}
-    assert infinite["Lee & Oh"].size_order is None and infinite["Janz et al."].size_order is not None
+    assert (
+        infinite["Lee & Oh"].size_order is None and infinite["Janz et al."].size_order is not None
+    )
 
 
 @given(
@@ -206,12 +245,20 @@ def test_prior_work() -> None:
     regularization=st.floats(1, 1e6),
     delta=st.floats(1e-300, 0.2),
 )
-def test_bounds_are_finite_and_ordered(dim, arms, horizon, noise, norm, regularization, delta) -> None:
+def test_bounds_are_finite_and_ordered(
+    dim, arms, horizon, noise, norm, regularization, delta
+) -> None:
     setting = Setting(dim, arms, horizon, noise, norm, regularization, delta)
-    bounds = [theory.ucb_bound(setting), theory.optimistic_bound(setting), theory.phe_bound(setting)]
+    bounds = [
+        theory.ucb_bound(setting),
+        theory.optimistic_bound(setting),
+        theory.phe_bound(setting),
+    ]
     bounds.append(theory.theorem_bound(setting))
     assert all(0 <= bound < float("inf") for bound in bounds)
-    assert bounds[2] <= bounds[3] and theory.optimistic_size(setting) <= theory.ensemble_size(setting)
+    assert bounds[2] <= bounds[3] and theory.optimistic_size(setting) <= theory.ensemble_size(
+        setting
+    )
     assert theory.radius(setting, 0) <= theory.radius(setting) <= theory.estimator_radius(setting)
 
 

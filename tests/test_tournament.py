@@ -11,7 +11,16 @@ import ensample as es
 from ensample.bench import rivals
 from ensample.bench import tournament as played_by
 from ensample.bench.rivals import RIVALS, PeerPolicy
-from ensample.bench.tournament import NOISE, PROBLEMS, DrawnProblem, drawn, made, played, result, tournament
+from ensample.bench.tournament import (
+    NOISE,
+    PROBLEMS,
+    DrawnProblem,
+    drawn,
+    made,
+    played,
+    result,
+    tournament,
+)
 from ensample.cli import bench, bench_peers
 
 
@@ -33,8 +42,12 @@ def test_regret_is_that_of_the_means(problem: str) -> None:
     place = drawn(problem, 3, 20)
     told = Told([t % 10 for t in range(20)])
     regret, _ = played(told, place)
-    assert regret == pytest.approx(sum(place.means[t].max() - place.means[t, t % 10] for t in range(20)))
-    assert told.heard == [(t % 10, place.means[t, t % 10] + place.noise[t, t % 10]) for t in range(20)]
+    assert regret == pytest.approx(
+        sum(place.means[t].max() - place.means[t, t % 10] for t in range(20))
+    )
+    assert told.heard == [
+        (t % 10, place.means[t, t % 10] + place.noise[t, t % 10]) for t in range(20)
+    ]
 
 
 def test_problems_are_what_they_are_said_to_be() -> None:
@@ -44,7 +57,9 @@ def test_problems_are_what_they_are_said_to_be() -> None:
     contexts = drawn("contexts", 0, 50)
     assert contexts.contexts is not None and (contexts.contexts[:, -1] == 1.0).all()
     again, other = drawn("contexts", 0, 50), drawn("contexts", 1, 50)
-    assert np.array_equal(contexts.means, again.means) and not np.array_equal(contexts.means, other.means)
+    assert np.array_equal(contexts.means, again.means) and not np.array_equal(
+        contexts.means, other.means
+    )
     thetas = np.linalg.lstsq(contexts.contexts, contexts.means, rcond=None)[0]
     np.testing.assert_allclose(contexts.contexts @ thetas, contexts.means, atol=1e-9)
 
@@ -86,10 +101,17 @@ def test_a_missing_library_has_no_numbers() -> None:
     found = result("contexts", PeerPolicy("no-such-library", "x", lambda *_: None, None), [])  # type: ignore[arg-type,return-value]
     assert (found.version, found.regret, found.microseconds) == (None, None, None)
     single = result("contexts", RIVALS[0], [(2.0, 7.0)])
-    assert (single.regret, single.standard_error, single.microseconds, single.version) == (2.0, None, 7.0, es.__version__)
+    assert (single.regret, single.standard_error, single.microseconds, single.version) == (
+        2.0,
+        None,
+        7.0,
+        es.__version__,
+    )
 
 
-def test_ours_plays_where_it_is_on_the_path_and_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ours_plays_where_it_is_on_the_path_and_not_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(rivals, "version", refuse)
     monkeypatch.setattr(played_by, "RIVALS", RIVALS[1:4])
     found = list(tournament(1, 2, lambda: None))
@@ -101,7 +123,9 @@ def refuse(library: str) -> str:
     raise PackageNotFoundError(library)
 
 
-def test_table_json_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_json_and_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(played_by, "RIVALS", (RIVALS[1], RIVALS[-1]))
     monkeypatch.setattr(bench_peers, "RIVALS", (RIVALS[1], RIVALS[-1]))
     monkeypatch.setattr(bench_peers, "measure", lambda *_: iter([]))
@@ -110,13 +134,20 @@ def test_table_json_and_page(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     bench.bench(["peers"], 2, tmp_path / "peers.json", 30, page)
     answer = json.loads((tmp_path / "peers.json").read_text())
     assert [one["policy"] for one in answer["results"]] == ["LinUCB()", "LinUCBDisjoint"] * 2
-    assert all(one["standard_error"] > 0 for one in answer["results"] if one["library"] == "ensample")
+    assert all(
+        one["standard_error"] > 0 for one in answer["results"] if one["library"] == "ensample"
+    )
     text = page.read_text()
     assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text
-    assert f"| ensample {es.__version__}: `LinUCB()` |" in text and "LinUCB()" in capsys.readouterr().out
+    assert (
+        f"| ensample {es.__version__}: `LinUCB()` |" in text
+        and "LinUCB()" in capsys.readouterr().out
+    )
 
 
 def test_runs_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(played_by, "RIVALS", (RIVALS[1],))
     steps: list[int] = []
-    assert len(list(tournament(2, 10, lambda: steps.append(1)))) == len(PROBLEMS) and len(steps) == 2 * len(PROBLEMS)
+    assert len(list(tournament(2, 10, lambda: steps.append(1)))) == len(PROBLEMS) and len(
+        steps
+    ) == 2 * len(PROBLEMS)

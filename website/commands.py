@@ -35,5 +35,9 @@ def at_once(command: str) -> str:
 
 
 if __name__ == "__main__":
-    os.environ |= {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": COLUMNS}  # before a command is imported, which looks at these
+    os.environ |= {
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "COLUMNS": COLUMNS,
+    }  # before a command is imported, which looks at these
     Path(sys.argv[1]).write_text(page(at_once), encoding="utf-8")

@@ -6,7 +6,9 @@ from typing import Any
 from griffe import Extension, Object
 
 STAR = re.compile(r"(`[^`]*`)|(?<=\w)\*")  # x* is an optimum, not the beginning of emphasis
-EXAMPLE = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$).*\n?)*)(?:\n^>>> .*\n?(?:^(?!\s*$).*\n?)*)*", re.MULTILINE)
+EXAMPLE = re.compile(
+    r"(?:^>>> .*\n?(?:^(?!\s*$).*\n?)*)(?:\n^>>> .*\n?(?:^(?!\s*$).*\n?)*)*", re.MULTILINE
+)
 
 
 class Sessions(Extension):

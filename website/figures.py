@@ -33,9 +33,16 @@ def news() -> Figure:
 
 
 def visits(chance: dict[str, tuple[float, ...]], seed: int, count: int = 1500) -> Iterator[float]:
-    rng, now, names, arriving = np.random.default_rng(seed), [0.0], ("sport", "politics", "culture"), []
+    rng, now, names, arriving = (
+        np.random.default_rng(seed),
+        [0.0],
+        ("sport", "politics", "culture"),
+        [],
+    )
     reward = es.Reward(low=0, high=1, wait="30 min", default=0)
-    experiment = es.Experiment("news", actions=names, reward=reward, clock=lambda: now[0], seed=seed)
+    experiment = es.Experiment(
+        "news", actions=names, reward=reward, clock=lambda: now[0], seed=seed
+    )
     for _ in range(count):
         now[0] += 20.0
         for arrival in [each for each in arriving if each[0] <= now[0]]:
@@ -73,12 +80,22 @@ def drift() -> Figure:
     recipes = {"no half-life": es.EnsembleSampling()}
     recipes |= {f"half_life={n}": es.EnsembleSampling(half_life=n) for n in (100, 400)}
     return medians(
-        "switch: a new truth every 500 rounds", "rounds", es.problem("switch", dim=5, arms=20, every=500), recipes, 2000, 20
+        "switch: a new truth every 500 rounds",
+        "rounds",
+        es.problem("switch", dim=5, arms=20, every=500),
+        recipes,
+        2000,
+        20,
     )
 
 
 def medians(
-    title: str, x_label: str, problem: es.Problem | es.Family, recipes: dict[str, es.Recipe], horizon: int, runs: int
+    title: str,
+    x_label: str,
+    problem: es.Problem | es.Family,
+    recipes: dict[str, es.Recipe],
+    horizon: int,
+    runs: int,
 ) -> Figure:
     curves = []
     for label, recipe in recipes.items():
@@ -89,17 +106,33 @@ def medians(
 
 def routing() -> Figure:
     """How often each task of tutorials/routing.md goes where it should."""
-    quality = {"chat": (0.80, 0.78, 0.80), "summary": (0.55, 0.80, 0.83), "code": (0.30, 0.55, 0.85)}
-    cost, names, best = (0.001, 0.01, 0.05), ("small", "medium", "large"), {"chat": 0, "summary": 1, "code": 2}
+    quality = {
+        "chat": (0.80, 0.78, 0.80),
+        "summary": (0.55, 0.80, 0.83),
+        "code": (0.30, 0.55, 0.85),
+    }
+    cost, names, best = (
+        (0.001, 0.01, 0.05),
+        ("small", "medium", "large"),
+        {"chat": 0, "summary": 1, "code": 2},
+    )
     right: dict[str, list[list[float]]] = {task: [] for task in quality}
     for seed in range(8):
         rng, shares = np.random.default_rng(seed), {task: [] for task in quality}
         reward = es.Reward(low=-0.2, high=1, wait="1 h")
         router = es.Experiment(
-            "router", actions=names, features=es.Disjoint(), reward=reward, baseline=("medium", 0.05), seed=seed
+            "router",
+            actions=names,
+            features=es.Disjoint(),
+            reward=reward,
+            baseline=("medium", 0.05),
+            seed=seed,
         )
         for _ in range(3000):
-            task, length = str(rng.choice(list(quality), p=[0.5, 0.3, 0.2])), float(rng.exponential(1.0))
+            task, length = (
+                str(rng.choice(list(quality), p=[0.5, 0.3, 0.2])),
+                float(rng.exponential(1.0)),
+            )
             decision = router.decide({"task": task, "length": length})
             for each in quality:
                 shares[each].append(shares[each][-1] if shares[each] else 1 / 3)
@@ -111,7 +144,11 @@ def routing() -> Figure:
         for task in quality:
             right[task].append(shares[task])
     curves = [
-        Curve(f"{task} to the {names[best[task]]} model", tuple(range(SMOOTH, 3001)), tuple(smooth(np.mean(found, axis=0))))
+        Curve(
+            f"{task} to the {names[best[task]]} model",
+            tuple(range(SMOOTH, 3001)),
+            tuple(smooth(np.mean(found, axis=0))),
+        )
         for task, found in right.items()
     ]
     return Figure("Mean of eight routers", "requests", "share that goes there", tuple(curves))
@@ -133,10 +170,19 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 PRODUCT, RESEARCH, SHARED = "--s0", "--s1", "--quiet"
 LAYERS = (
     (("cli", "commands", SHARED),),
-    (("serve, client", "HTTP and who calls it", PRODUCT), ("report, bench", "pages; speed", RESEARCH)),
+    (
+        ("serve, client", "HTTP and who calls it", PRODUCT),
+        ("report, bench", "pages; speed", RESEARCH),
+    ),
     (("evaluation", "what a log says", PRODUCT), ("claims, lab", "the paper; studies", RESEARCH)),
-    (("experiments", "names, contexts, ledger", PRODUCT), ("simulation", "replicates, lazily", RESEARCH)),
-    (("policies", "one algorithm a file", PRODUCT), ("problems", "a known truth; data sets", RESEARCH)),
+    (
+        ("experiments", "names, contexts, ledger", PRODUCT),
+        ("simulation", "replicates, lazily", RESEARCH),
+    ),
+    (
+        ("policies", "one algorithm a file", PRODUCT),
+        ("problems", "a known truth; data sets", RESEARCH),
+    ),
     (("models", "linear, logistic, networks: score and learn", SHARED),),
     (("_core", "compiled kernels in C++ over NumPy's arrays", SHARED),),
     (("theory, perturbations, members, arms, calibration", "the paper's words", SHARED),),
@@ -162,7 +208,10 @@ def architecture() -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="100%" role="img"',
             f' aria-label="{label}">',
             f"<style>svg{{{light}}}@media (prefers-color-scheme:dark){{svg{{{dark}}}}}text{{font-family:sans-serif}}</style>",
-            *(words(x, 15, name, 12, "var(--quiet)") for x, name in ((MARGIN, "a product"), (place(1, 2), "research"))),
+            *(
+                words(x, 15, name, 12, "var(--quiet)")
+                for x, name in ((MARGIN, "a product"), (place(1, 2), "research"))
+            ),
             f'<path d="M10 {TITLES}V{height - GAP}m-5 -9l5 9l5 -9" fill="none" stroke="var(--quiet)" stroke-width="1.5"/>',
             *(
                 box(place(column, len(row)), TITLES + (ROW + GAP) * number, width(len(row)), *part)
@@ -184,10 +233,16 @@ def place(column: int, columns: int) -> int:
 
 def box(x: int, y: int, wide: int, names: str, meaning: str, tone: str) -> str:
     shape = f'x="{x}" y="{y}" width="{wide}" height="{ROW}" rx="4" fill="var({tone})" fill-opacity="0.1" stroke="var({tone})"'
-    return f"<rect {shape}/>" + words(x + 10, y + 21, names, 14, "currentColor", 600) + words(x + 10, y + 39, meaning, 12.5)
+    return (
+        f"<rect {shape}/>"
+        + words(x + 10, y + 21, names, 14, "currentColor", 600)
+        + words(x + 10, y + 39, meaning, 12.5)
+    )
 
 
-def words(x: int, y: int, text: str, size: float, tone: str = "var(--quiet)", weight: int = 400) -> str:
+def words(
+    x: int, y: int, text: str, size: float, tone: str = "var(--quiet)", weight: int = 400
+) -> str:
     return f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" fill="{tone}">{escape(text)}</text>'
 
 
@@ -195,4 +250,6 @@ if __name__ == "__main__":
     (IMAGES / "architecture.svg").write_text(architecture(), encoding="utf-8")
     (IMAGES / "tutorials").mkdir(exist_ok=True)
     for name, figure in FIGURES.items():
-        (IMAGES / "tutorials" / f"{name}.svg").write_text(for_file(figure(), name), encoding="utf-8")
+        (IMAGES / "tutorials" / f"{name}.svg").write_text(
+            for_file(figure(), name), encoding="utf-8"
+        )

@@ -20,7 +20,9 @@ ROOT = Path(__file__).parents[1]
 FROM_THE_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changes.md"}
 TO_THE_ROOT = re.compile(r"\]\((?:\.\./)*(CONTRIBUTING\.md|CHANGELOG\.md)")
 SESSION = re.compile(r"^( *```)python\n(?= *>>> )", re.MULTILINE)
-FORMULA = re.compile(r"^```math\n(?P<display>.*?)\n```$|\$`(?P<inline>.+?)`\$", re.MULTILINE | re.DOTALL)
+FORMULA = re.compile(
+    r"^```math\n(?P<display>.*?)\n```$|\$`(?P<inline>.+?)`\$", re.MULTILINE | re.DOTALL
+)
 PLACE = "formula{}formula"  # nothing that Markdown looks at
 PLACES = re.compile(r"formula(\d+)formula")
 DRAWING = re.compile(r'<img\b[^>]*\bsrc="(?P<source>[^":]*\.svg)"[^>]*>')
@@ -29,7 +31,10 @@ STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 DIRECTIVE = re.compile(r"^::: ensample\.(\S+)$", re.MULTILINE)
 BAR = re.compile(r"<code>[^<]*\\\|[^<]*</code>")
 LEFT_ALONE = r"<a\b.*?</a>|<h\d.*?</h\d>|<pre\b.*?</pre>"
-NAMED = re.compile(rf"{LEFT_ALONE}|<code>(?P<shown>(?:es\.)?(?P<name>\w+(?:\.\w+)?)(?:\([^<]*\))?)</code>", re.DOTALL)
+NAMED = re.compile(
+    rf"{LEFT_ALONE}|<code>(?P<shown>(?:es\.)?(?P<name>\w+(?:\.\w+)?)(?:\([^<]*\))?)</code>",
+    re.DOTALL,
+)
 
 formulas: dict[str, list[str]] = {}
 homes: dict[str, tuple[str, str]] = {}
@@ -41,7 +46,11 @@ def on_files(files: Files, config: Any) -> Files:
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "site.css", content=style_sheet()))
-    files.append(File.generated(config, "iframe-worker.js", abs_src_path=str(ROOT / "website" / "iframe-worker.js")))
+    files.append(
+        File.generated(
+            config, "iframe-worker.js", abs_src_path=str(ROOT / "website" / "iframe-worker.js")
+        )
+    )
     homes.update(reference(files))
     return files
 
@@ -49,16 +58,24 @@ def on_files(files: Files, config: Any) -> Files:
 def reference(files: Files) -> dict[str, tuple[str, str]]:
     """Page and anchor of each name that the reference has, by the way that users call it."""
     pages = [file for file in files.documentation_pages() if file.src_uri.startswith("reference/")]
-    found = {path: file.src_uri for file in pages for path in DIRECTIVE.findall(file.content_string)}
+    found = {
+        path: file.src_uri for file in pages for path in DIRECTIVE.findall(file.content_string)
+    }
     named = {path.rpartition(".")[2]: (page, f"ensample.{path}") for path, page in found.items()}
     public = {name: place for name, place in named.items() if name in HOMES}
-    theory = {f"theory.{name}": place for name, place in named.items() if place[0] == "reference/theory.md"}
+    theory = {
+        f"theory.{name}": place
+        for name, place in named.items()
+        if place[0] == "reference/theory.md"
+    }
     return public | theory
 
 
 def style_sheet() -> str:
     """The reports' colours by their names, for light pages and dark ones, and how pages use them."""
-    light, dark = ("".join(f"{name}:{pair[place]};" for name, pair in variables().items()) for place in (0, 1))
+    light, dark = (
+        "".join(f"{name}:{pair[place]};" for name, pair in variables().items()) for place in (0, 1)
+    )
     own = (ROOT / "website" / "site.css").read_text(encoding="utf-8")
     return f':root{{{light}}}\n[data-md-color-scheme="slate"]{{{dark}}}\n{own}'
 
@@ -73,7 +90,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
         place = PLACE.format(len(aside) - 1)
         return f'<div class="display">{place}</div>' if display else place
 
-    markdown = TO_THE_ROOT.sub(lambda found: "](" + relpath(FROM_THE_ROOT[found[1]], here or "."), markdown)
+    markdown = TO_THE_ROOT.sub(
+        lambda found: "](" + relpath(FROM_THE_ROOT[found[1]], here or "."), markdown
+    )
     return FORMULA.sub(put_aside, SESSION.sub(r"\1pycon\n", markdown))
 
 
@@ -102,7 +121,9 @@ def on_post_page(output: str, page: Page, config: Any, **_: Any) -> str:
     """Figures are part of the page, so that they follow its colours and not the system's."""
 
     def inlined(found: re.Match[str]) -> str:
-        source = Path(config["docs_dir"]) / normpath(f"{dirname(page.file.src_uri)}/{found['source']}").lstrip("/")
+        source = Path(config["docs_dir"]) / normpath(
+            f"{dirname(page.file.src_uri)}/{found['source']}"
+        ).lstrip("/")
         drawing = STYLE.sub("", source.read_text(encoding="utf-8"), count=1)
         width = WIDTH.search(found[0])
         most = f' style="max-width:{width[1]}px"' if width else ""

@@ -26,8 +26,14 @@ def __getattr__(name: str) -> Any:
     """A public name, or the module of one, on its first use (PEP 562)."""
     home = HOMES.get(name, __name__)
     if name not in HOMES and name not in PARTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    value = import_module(f"{__name__}.{name}") if home == __name__ else getattr(import_module(home), name)
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+        )
+    value = (
+        import_module(f"{__name__}.{name}")
+        if home == __name__
+        else getattr(import_module(home), name)
+    )
     globals()[name] = value
     return value
 

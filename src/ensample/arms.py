@@ -27,8 +27,6 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.extras import require
 from ensample.types import ArrayLike, FloatArray
 
-__all__ = ["ApproximateArms", "Arms", "Box", "ChangingArms", "FiniteArms", "Offer", "OracleArms", "Rows", "UnitBall"]
-
 FEW = 4096  # standing arms whose rows are kept one by one
 SMALL = 1 << 12  # numbers up to which `by_coordinate` is computed at once; networks never need it
 LARGE = 1 << 20  # features of all arms together from which on the best arm is searched for
@@ -150,7 +148,9 @@ class FiniteArms(Rows, Arms):
     def _lay_out(self) -> None:
         super()._lay_out()
         if len(self) <= FEW:
-            self.each = list(self.rows)  # made once: a view of a row takes as long as choosing it from a hundred
+            self.each = list(
+                self.rows
+            )  # made once: a view of a row takes as long as choosing it from a hundred
 
     @property
     def features(self) -> FloatArray:
@@ -228,7 +228,9 @@ class UnitBall(Arms):
 
     def best(self, theta: FloatArray) -> tuple[None, FloatArray]:
         largest = np.abs(theta).max()
-        direction = theta / largest if largest > 0.0 else np.eye(1, self.dim)[0]  # its norm cannot over- or underflow
+        direction = (
+            theta / largest if largest > 0.0 else np.eye(1, self.dim)[0]
+        )  # its norm cannot over- or underflow
         return None, direction / np.linalg.norm(direction)
 
 

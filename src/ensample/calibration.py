@@ -35,8 +35,6 @@ from typing import NamedTuple
 
 from ensample.types import Auto, FloatArray
 
-__all__ = ["AGEING", "AUTO", "Calibration", "Unknown"]
-
 AUTO: Auto = "auto"
 AGEING = 0.07
 """The gain of a perturbation's variance, over sigma^2, each time the number of observations doubles (`EnsembleSampling`)."""
@@ -49,7 +47,9 @@ class Calibration:
     sigma: float  # of the noise; 1 before the first reward that is not 0
     tau: float  # of the parameter
     lam: float  # the regularization, sigma^2 / tau^2
-    effective: float | None  # gamma, the effective number of parameters, the intercept not counted; None of networks
+    effective: (
+        float | None
+    )  # gamma, the effective number of parameters, the intercept not counted; None of networks
     count: int  # observations when this was computed
     sizes: FloatArray  # the root mean squares by which features are divided [d]
 

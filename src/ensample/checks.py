@@ -17,32 +17,6 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.frames import NUMERIC, column_array, frame_array, is_column, is_frame
 from ensample.types import FloatArray
 
-__all__ = [
-    "LARGEST",
-    "LARGEST_REWARD",
-    "LEAST_ORDINARY",
-    "ORDINARY",
-    "ORDINARY_REWARD",
-    "are_within",
-    "array",
-    "as_reward",
-    "as_rewards",
-    "blaming",
-    "boolean",
-    "check_encodable",
-    "check_label",
-    "each",
-    "file_path",
-    "has_tiny",
-    "instance",
-    "matrix",
-    "number",
-    "repeated",
-    "sequence",
-    "vector",
-    "whole",
-]
-
 Result = TypeVar("Result")
 
 LARGEST = 1e100
@@ -75,13 +49,17 @@ def check_encodable(argument: str, value: str) -> None:
 def check_label(argument: str, value: str) -> None:
     """Raise if a name or an id has a control character, which no page, address or line of a log can show."""
     if not value.isprintable() and CONTROL.search(value):
-        raise InvalidArgument(argument, value, "a text without control characters such as line ends and tabs")
+        raise InvalidArgument(
+            argument, value, "a text without control characters such as line ends and tabs"
+        )
     check_encodable(argument, value)
 
 
 def whole(argument: str, value: object, least: int, most: int | None = None) -> int:
     """A whole number >= `least` (and <= `most`): Python or NumPy integers, no booleans."""
-    expected = f"a whole number >= {least}" if most is None else f"a whole number from {least} to {most}"
+    expected = (
+        f"a whole number >= {least}" if most is None else f"a whole number from {least} to {most}"
+    )
     if isinstance(value, bool | np.bool_):
         raise WrongType(argument, value, expected)
     try:
@@ -114,7 +92,11 @@ def number(
         raise InvalidArgument(argument, value, expected) from None
     except (TypeError, ValueError):
         raise WrongType(argument, value, expected) from None
-    if not math.isfinite(result) or not least <= result <= most or (above is not None and result <= above):
+    if (
+        not math.isfinite(result)
+        or not least <= result <= most
+        or (above is not None and result <= above)
+    ):
         raise InvalidArgument(argument, value, expected)
     return result
 
@@ -128,7 +110,9 @@ def as_reward(argument: str, value: object) -> float:
     return number(argument, value, -LARGEST_REWARD, LARGEST_REWARD)
 
 
-def as_rewards(argument: str, value: object, check: Callable[[str, object], float] = as_reward) -> list[float]:
+def as_rewards(
+    argument: str, value: object, check: Callable[[str, object], float] = as_reward
+) -> list[float]:
     """The items of a list, tuple, array or Series of rewards, each of which passes the check."""
     items = sequence(argument, value, "a sequence of numbers")
     if isinstance(value, np.ndarray) or is_column(value):
@@ -136,7 +120,9 @@ def as_rewards(argument: str, value: object, check: Callable[[str, object], floa
     return each(argument, items, check)
 
 
-def each(argument: str, items: Iterable[object], check: Callable[..., Result], *limits: object) -> list[Result]:
+def each(
+    argument: str, items: Iterable[object], check: Callable[..., Result], *limits: object
+) -> list[Result]:
     """`check(argument, item, *limits)` of every item; an error names its place.
 
     >>> each("rounds", [3, -1], whole, 0)
@@ -210,9 +196,15 @@ def instance(argument: str, value: Any, kind: type | UnionType, expected: str) -
 def array(argument: str, value: object, expected: str, *, shared: bool = False) -> FloatArray:
     """A contiguous array of finite doubles: a new one or, where it may be `shared`, one that nobody can write to."""
     given = plain(argument, value, expected)
-    result = given.view(np.ndarray) if shared and is_frozen(given) else np.array(given, dtype=np.float64, order="C")
+    result = (
+        given.view(np.ndarray)
+        if shared and is_frozen(given)
+        else np.array(given, dtype=np.float64, order="C")
+    )
     if not are_within(result, LARGEST):
-        raise InvalidArgument(argument, value, f"{expected}, every entry finite and at most {LARGEST:g}")
+        raise InvalidArgument(
+            argument, value, f"{expected}, every entry finite and at most {LARGEST:g}"
+        )
     return result
 
 
@@ -250,7 +242,9 @@ def plain(argument: str, value: object, expected: str) -> NDArray[Any]:
         given = np.asanyarray(value)
     except ValueError:
         raise InvalidArgument(argument, value, expected) from None
-    if type(given) is not np.ndarray and isinstance(given, np.ma.MaskedArray):  # to import numpy.ma takes 20 ms
+    if type(given) is not np.ndarray and isinstance(
+        given, np.ma.MaskedArray
+    ):  # to import numpy.ma takes 20 ms
         raise WrongType(argument, value, f"{expected}, not a masked array")
     if given.dtype.kind not in NUMERIC:
         raise WrongType(argument, value, f"{expected}, not dtype {given.dtype}")
@@ -268,7 +262,9 @@ def vector(argument: str, value: object, dim: int | None = None) -> FloatArray:
     return result
 
 
-def matrix(argument: str, value: object, dim: int | None = None, *, shared: bool = False) -> FloatArray:
+def matrix(
+    argument: str, value: object, dim: int | None = None, *, shared: bool = False
+) -> FloatArray:
     """A non-empty matrix of finite doubles with `dim` columns where that is given; `shared` as in `array`."""
     expected = "a K x d array of numbers" if dim is None else f"a K x {dim} array of numbers"
     result = array(argument, value, expected, shared=shared)

@@ -32,29 +32,6 @@ from typing import Self
 
 import numpy as np
 
-__all__ = [
-    "AssumptionError",
-    "ConvergenceWarning",
-    "DecisionError",
-    "EnsampleError",
-    "FeatureCapWarning",
-    "ForkError",
-    "IdentifierWarning",
-    "InvalidArgument",
-    "LeftOutWarning",
-    "LiveSimulationWarning",
-    "MissingPackage",
-    "NonFiniteError",
-    "PropensityError",
-    "ServiceError",
-    "SnapshotError",
-    "SnapshotWarning",
-    "StorageError",
-    "StudyError",
-    "WrongType",
-]
-
-
 SHOWN = 40  # mistakes of a study that are written out
 
 
@@ -108,7 +85,14 @@ class StudyError(InvalidArgument):
     ensample.errors.StudyError: mine.toml: policy[0].size = 0: expected a whole number >= 1
     """
 
-    def __init__(self, source: str, key: str, value: object, expected: str, others: "tuple[StudyError, ...]" = ()) -> None:
+    def __init__(
+        self,
+        source: str,
+        key: str,
+        value: object,
+        expected: str,
+        others: "tuple[StudyError, ...]" = (),
+    ) -> None:
         super().__init__(key, value, expected)
         self.args = (source, key, value, expected, others)
         self.source = source
@@ -198,7 +182,9 @@ class StorageError(EnsampleError, OSError):
     """
 
     def __str__(self) -> str:
-        expected = "an experiment that is open" if self.errno == errno.EBADF else "a place to write to"
+        expected = (
+            "an experiment that is open" if self.errno == errno.EBADF else "a place to write to"
+        )
         return f"path = {self.filename!r}: expected {expected} ({self.strerror})"
 
 
@@ -230,7 +216,9 @@ class ServiceError(EnsampleError):
     ensample.errors.ServiceError: paused (409): the experiment is paused
     """
 
-    def __init__(self, status: int | None, code: str, message: str, argument: str | None = None) -> None:
+    def __init__(
+        self, status: int | None, code: str, message: str, argument: str | None = None
+    ) -> None:
         super().__init__(status, code, message, argument)
         self.status, self.code, self.message, self.argument = status, code, message, argument
 
@@ -267,7 +255,9 @@ def show(value: object) -> str:
     if isinstance(value, np.ndarray) and value.size > 8:
         head = np.array2string(value.ravel()[:3], precision=4, separator=", ")[1:-1]
         return f"array of shape {value.shape}, type {value.dtype} [{head}, ...]"
-    if hasattr(value, "to_numpy") and hasattr(value, "shape"):  # a Series or a frame, which would fill a page
+    if hasattr(value, "to_numpy") and hasattr(
+        value, "shape"
+    ):  # a Series or a frame, which would fill a page
         columns, dtype = getattr(value, "columns", None), getattr(value, "dtype", None)
         more = f"dtype {dtype}" if columns is None else f"columns {SHORT.repr(list(columns))}"
         return f"{type(value).__name__} of shape {value.shape}, {more}"

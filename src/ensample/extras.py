@@ -6,8 +6,6 @@ from typing import Any
 
 from ensample.errors import MissingPackage
 
-__all__ = ["has", "install_command", "package", "pandas_package", "require"]
-
 DISTRIBUTIONS = {
     "faiss": "faiss-cpu",
     "markdown_it": "markdown-it-py",

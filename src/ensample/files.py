@@ -18,14 +18,23 @@ from typing import BinaryIO
 
 from ensample.errors import InvalidArgument, StorageError
 
-__all__ = ["check_file", "check_folder", "sweep", "sync", "write_whole"]
-
-PART = re.compile(r"\.ensample-[0-9a-f]{16}\.part")  # short, because the file's own name may be as long as names can be
+PART = re.compile(
+    r"\.ensample-[0-9a-f]{16}\.part"
+)  # short, because the file's own name may be as long as names can be
 UNUSABLE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR)  # what is wrong with a path itself
-NO_SYNC = (errno.EACCES, errno.EINVAL)  # a folder that cannot be read, a file system that has nothing to sync
+NO_SYNC = (
+    errno.EACCES,
+    errno.EINVAL,
+)  # a folder that cannot be read, a file system that has nothing to sync
 
 
-def write_whole(path: Path, content: bytes | Callable[[BinaryIO], object], *, follow: bool = True, tidy: bool = True) -> None:
+def write_whole(
+    path: Path,
+    content: bytes | Callable[[BinaryIO], object],
+    *,
+    follow: bool = True,
+    tidy: bool = True,
+) -> None:
     """Put a file in the place of `path`: these bytes, or what a function writes; on any error or interrupt what was there stays
     as it was.
 
@@ -51,18 +60,30 @@ def check_file(argument: str, path: Path) -> None:
     try:
         target, _ = destination(path)
     except InvalidArgument as error:
-        which = error.expected.removeprefix("a file").lstrip(", ")  # in a folder that exists, not a device
-        expected = error.expected if which == error.expected else f"a file that can be written, {which}"
+        which = error.expected.removeprefix("a file").lstrip(
+            ", "
+        )  # in a folder that exists, not a device
+        expected = (
+            error.expected if which == error.expected else f"a file that can be written, {which}"
+        )
         raise InvalidArgument(argument, os.fspath(path), expected) from None
     except OSError as error:
-        raise InvalidArgument(argument, os.fspath(path), f"a file that can be written ({error.strerror})") from None
-    if not os.access(target.absolute().parent, os.W_OK | os.X_OK):  # a whole file is renamed into its folder
-        raise InvalidArgument(argument, os.fspath(path), "a file that can be written, in a folder one can write in")
+        raise InvalidArgument(
+            argument, os.fspath(path), f"a file that can be written ({error.strerror})"
+        ) from None
+    if not os.access(
+        target.absolute().parent, os.W_OK | os.X_OK
+    ):  # a whole file is renamed into its folder
+        raise InvalidArgument(
+            argument, os.fspath(path), "a file that can be written, in a folder one can write in"
+        )
 
 
 def check_folder(argument: str, path: Path) -> None:
     """Raise, before the work, unless `path` is, or can become, a folder to write in; nothing is created."""
-    nearest = next(place for place in (path.absolute(), *path.absolute().parents) if os.path.lexists(place))
+    nearest = next(
+        place for place in (path.absolute(), *path.absolute().parents) if os.path.lexists(place)
+    )
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         expected = f"a directory one can write in, and {os.fspath(nearest)!r} is none"
         raise InvalidArgument(argument, os.fspath(path), expected)
@@ -79,7 +100,9 @@ def destination(path: Path, follow: bool = True) -> tuple[Path, os.stat_result |
         found = target.stat()
     except FileNotFoundError:
         if not target.parent.is_dir():
-            raise InvalidArgument("path", os.fspath(path), "a file in a folder that exists") from None
+            raise InvalidArgument(
+                "path", os.fspath(path), "a file in a folder that exists"
+            ) from None
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno not in UNUSABLE:
             raise
@@ -98,7 +121,9 @@ def kind_of(mode: int) -> str:
 def replaced(target: Path, old: os.stat_result | None, write: Callable[[BinaryIO], object]) -> bool:
     """Whether it was done: a sweeper may take a file that is not locked yet, and then another is needed."""
     part = target.with_name(f".ensample-{secrets.token_hex(8)}.part")
-    mode = 0o666 if old is None else 0o600  # nobody reads meanwhile what only some may read in the end
+    mode = (
+        0o666 if old is None else 0o600
+    )  # nobody reads meanwhile what only some may read in the end
     try:
         with open(part, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             if not claimed(part, file):

@@ -15,8 +15,6 @@ import time
 import weakref
 from typing import Protocol
 
-__all__ = ["RefusedLock", "register"]
-
 PATIENCE = 5.0  # seconds that a fork waits for all locks together
 
 
@@ -63,7 +61,9 @@ class Fork:
     """The forks of this process, one at a time, and the owners of locks."""
 
     def __init__(self) -> None:
-        self.owners: set[weakref.ref[Owner]] = set()  # adding and copying are atomic, unlike those of a WeakSet
+        self.owners: set[weakref.ref[Owner]] = (
+            set()
+        )  # adding and copying are atomic, unlike those of a WeakSet
         self.mutex = threading.Lock()
         self.held: list[tuple[Owner, Lock]] = []
         self.busy: list[Owner] = []
@@ -115,4 +115,6 @@ def register(owner: Owner) -> None:
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(before=FORK.before, after_in_parent=FORK.after_in_parent, after_in_child=FORK.after_in_child)
+    os.register_at_fork(
+        before=FORK.before, after_in_parent=FORK.after_in_parent, after_in_child=FORK.after_in_child
+    )

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["NUMERIC", "as_pandas", "column_array", "columns_of", "frame_array", "is_column", "is_frame"]
 
 NUMERIC = "biuf"
 """The kinds of dtype that are numbers to us: booleans, whole numbers, floating-point numbers."""
@@ -26,17 +25,29 @@ REAL = bool, np.bool_, int, float, np.integer, np.floating
 
 def is_column(value: object) -> bool:
     """Whether it is a Series, or looks like one."""
-    return hasattr(value, "to_numpy") and hasattr(value, "dtype") and len(getattr(value, "shape", ())) == 1
+    return (
+        hasattr(value, "to_numpy")
+        and hasattr(value, "dtype")
+        and len(getattr(value, "shape", ())) == 1
+    )
 
 
 def is_frame(value: object) -> bool:
     """Whether it is a DataFrame, or looks like one."""
-    return hasattr(value, "to_numpy") and hasattr(value, "columns") and len(getattr(value, "shape", ())) == 2
+    return (
+        hasattr(value, "to_numpy")
+        and hasattr(value, "columns")
+        and len(getattr(value, "shape", ())) == 2
+    )
 
 
 def columns_of(frame: Any) -> list[tuple[str, Any]]:
     """Names and columns, in order; names may be there twice."""
-    columns = frame.get_columns() if hasattr(frame, "get_columns") else [column for _, column in frame.items()]
+    columns = (
+        frame.get_columns()
+        if hasattr(frame, "get_columns")
+        else [column for _, column in frame.items()]
+    )
     return list(zip(map(str, frame.columns), columns, strict=True))
 
 
@@ -106,7 +117,11 @@ def as_pandas(frame: "polars.DataFrame") -> "pandas.DataFrame":
 def pandas_column(pandas: Any, column: "polars.Series") -> Any:
     kind, full = str(column.dtype), column.null_count() == 0
     if kind in WHOLE | {"Boolean"}:
-        return column.to_numpy() if full else pandas.array(column.to_list(), dtype=kind.replace("Boolean", "boolean"))
+        return (
+            column.to_numpy()
+            if full
+            else pandas.array(column.to_list(), dtype=kind.replace("Boolean", "boolean"))
+        )
     if kind in ("Float32", "Float64"):
         return column.to_numpy()
     if kind.startswith("Datetime"):

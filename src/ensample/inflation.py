@@ -5,8 +5,6 @@ A number, or a confidence radius that grows with the observations.
 
 from typing import NamedTuple
 
-__all__ = ["GROWS_FROM", "NO_INFLATION", "Inflation"]
-
 GROWS_FROM = 100.0
 """Number of observations from which a growing base grows about as the logarithm."""
 
@@ -17,7 +15,9 @@ class Inflation(NamedTuple):
     base: float
     width: float = 0.0
     tail: float = 0.0
-    determinant: bool = False  # whether the information is log(det V / lam^d), or d log(1 + t/(d lam))
+    determinant: bool = (
+        False  # whether the information is log(det V / lam^d), or d log(1 + t/(d lam))
+    )
     learned: bool = False  # whether the rewards' noise multiplies the base
     growth: float = 0.0  # of the squared base, with the logarithm of t
 

@@ -14,8 +14,6 @@ import numpy as np
 from ensample.numerals import numeral
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["and_more", "bar", "brief", "code", "facts", "in_windows", "sparkline", "table", "typed", "usual"]
-
 WIDTH, HEIGHT, MARGIN = 160, 36, 2
 WINDOWS = 60  # that it shows the means of
 POINTS = 200  # of a sparkline: more than it has pixels
@@ -73,9 +71,15 @@ def brief(item: Any) -> Markup:
 
 def typed(item: Any) -> str:
     """As `brief`, in plain text."""
-    if not is_dataclass(item) or not repr(item).startswith(f"{type(item).__name__}("):  # else it has words of its own
+    if not is_dataclass(item) or not repr(item).startswith(
+        f"{type(item).__name__}("
+    ):  # else it has words of its own
         return repr(item)
-    given = [f"{field.name}={getattr(item, field.name)!r}" for field in fields(item) if field.repr and not usual(item, field)]
+    given = [
+        f"{field.name}={getattr(item, field.name)!r}"
+        for field in fields(item)
+        if field.repr and not usual(item, field)
+    ]
     return f"{type(item).__name__}({', '.join(given)})"
 
 
@@ -134,9 +138,8 @@ def sparkline(
 
     shade = ""
     if band is not None:
-        shade = (
-            f'<polygon points="{" ".join(points(band[0]) + points(band[1])[::-1])}" fill="currentColor" fill-opacity="0.2"/>'
-        )
+        around = " ".join(points(band[0]) + points(band[1])[::-1])
+        shade = f'<polygon points="{around}" fill="currentColor" fill-opacity="0.2"/>'
     return Markup(
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{shade}'
         f'<polyline points="{" ".join(points(y))}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'

@@ -18,18 +18,6 @@ from ensample.errors import PropensityError, WrongType
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = [
-    "UNIFORM_MEMBER",
-    "MemberRule",
-    "OptimisticMember",
-    "Promises",
-    "RoundRobin",
-    "StickyMember",
-    "UniformMember",
-    "as_member_rule",
-    "no_promises",
-]
-
 Promises = Callable[[], FloatArray]
 """Gives max_x x'theta^j for every member j: [m]. A function, because most rules need not pay for it."""
 
@@ -99,7 +87,9 @@ class StickyMember(MemberRule):
     def weights(self, round: int, size: int, promises: Promises) -> FloatArray:
         if round % self.rounds:
             first = round - round % self.rounds
-            raise PropensityError(f"the propensities of round {round} depend on the member drawn in round {first}")
+            raise PropensityError(
+                f"the propensities of round {round} depend on the member drawn in round {first}"
+            )
         return np.ones(size)
 
 
@@ -144,7 +134,11 @@ def as_member_rule(value: object) -> MemberRule:
         return value
     if callable(value) and not isinstance(value, type):
         return CustomMember(value)
-    raise WrongType("member", value, "a member rule such as UniformMember() or a callable (round, size, rng) -> member")
+    raise WrongType(
+        "member",
+        value,
+        "a member rule such as UniformMember() or a callable (round, size, rng) -> member",
+    )
 
 
 def no_promises() -> FloatArray:

@@ -9,8 +9,6 @@ import numpy as np
 from ensample.errors import InvalidArgument
 from ensample.types import FloatArray
 
-__all__ = ["aligned", "check_memory", "memory_bytes"]
-
 SMALL = 1 << 28  # bytes that nobody asks the system about
 GIB = 1 << 30
 LINE = 8  # doubles in a cache line
@@ -44,7 +42,9 @@ def check_memory(argument: str, value: object, numbers: int) -> None:
 
 def memory_bytes() -> int | None:
     """All of the memory, used or not, or the limit of a container where there is one; None where nobody says."""
-    return min((size for size in (system_bytes(), container_bytes()) if size is not None), default=None)
+    return min(
+        (size for size in (system_bytes(), container_bytes()) if size is not None), default=None
+    )
 
 
 def system_bytes() -> int | None:

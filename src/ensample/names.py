@@ -5,8 +5,6 @@
 
 from pkgutil import get_data
 
-__all__ = ["HOMES", "PARTS"]
-
 
 def homes() -> dict[str, str]:
     """The module of every public name; "ensample" itself for a module."""

@@ -2,27 +2,20 @@
 
 import math
 
-__all__ = [
-    "MINUS",
-    "NOTHING",
-    "aligned",
-    "decimals",
-    "duration",
-    "interval",
-    "numeral",
-    "percent",
-    "several",
-    "signed",
-    "terminal",
-]
-
 NOTHING, MINUS = "\u2013", "\u2212"  # a dash, and a minus as wide as a plus
 LEAST, MOST = 1e-4, 1e9  # between them numbers are written out
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 OF_POWERS = 3  # digits of a number that is not written out
 
 
-def numeral(x: float | None, digits: int = 3, *, padded: bool = False, typed: bool = False, most: float = MOST) -> str:
+def numeral(
+    x: float | None,
+    digits: int = 3,
+    *,
+    padded: bool = False,
+    typed: bool = False,
+    most: float = MOST,
+) -> str:
     """So many digits, or as many as the whole part has; powers of ten for what is very large or small.
 
     `padded` keeps zeros at the end, so that columns line up; `typed` uses the signs of a keyboard, for terminals; numbers are
@@ -43,7 +36,9 @@ def numeral(x: float | None, digits: int = 3, *, padded: bool = False, typed: bo
     size = abs(x)
     if size == 0 or (size < most and float(f"{size:.{digits}g}") >= LEAST):
         return sign + written_out(size, digits, padded)
-    return sign + (f"{size:.{OF_POWERS}g}" if typed or math.isinf(size) else with_power(size, padded))
+    return sign + (
+        f"{size:.{OF_POWERS}g}" if typed or math.isinf(size) else with_power(size, padded)
+    )
 
 
 def written_out(size: float, digits: int, padded: bool) -> str:
@@ -94,7 +89,11 @@ def interval(low: float | None, high: float | None) -> str:
     >>> interval(1.25, 3.5)
     '1.25 to 3.50'
     """
-    return NOTHING if low is None or high is None or math.isnan(low) else f"{aligned(low)} to {aligned(high)}"
+    return (
+        NOTHING
+        if low is None or high is None or math.isnan(low)
+        else f"{aligned(low)} to {aligned(high)}"
+    )
 
 
 def several(count: int, thing: str) -> str:
@@ -119,4 +118,10 @@ def duration(seconds: float) -> str:
     >>> duration(12.3), duration(600.0), duration(9000.0)
     ('12 s', '10 min', '2.5 h')
     """
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:,.1f} h"
+    )

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["COLOURS", "HEAT_COLOURS", "INK", "PAPER", "QUIET", "RAMP_COLOURS", "RULE", "Pair", "sheet", "variables"]
-
 
 class Pair(NamedTuple):
     """A colour on a light page and on a dark one."""
@@ -48,17 +46,25 @@ HEAT_COLOURS = (
 )
 
 INK, QUIET, RULE, PAPER = "#16181d", "#565d69", "#d6dae1", "#fdfdfc"
-TEXT = {"--ink": Pair(INK, "#e7e9ee"), "--quiet": Pair(QUIET, "#a2a9b6"), "--rule": Pair(RULE, "#343a45")}
+TEXT = {
+    "--ink": Pair(INK, "#e7e9ee"),
+    "--quiet": Pair(QUIET, "#a2a9b6"),
+    "--rule": Pair(RULE, "#343a45"),
+}
 TEXT |= {"--paper": Pair(PAPER, "#14171c")}
 
 
 def variables() -> dict[str, Pair]:
     """Every colour by the name that the page gives it."""
     drawn = {"s": COLOURS, "r": RAMP_COLOURS, "h": HEAT_COLOURS}
-    return TEXT | {f"--{key}{place}": pair for key, pairs in drawn.items() for place, pair in enumerate(pairs)}
+    return TEXT | {
+        f"--{key}{place}": pair for key, pairs in drawn.items() for place, pair in enumerate(pairs)
+    }
 
 
 def sheet() -> str:
     """The colours as a style sheet that follows what the reader prefers."""
-    light, dark = ("".join(f"{name}:{pair[place]};" for name, pair in variables().items()) for place in (0, 1))
+    light, dark = (
+        "".join(f"{name}:{pair[place]};" for name, pair in variables().items()) for place in (0, 1)
+    )
     return f":root{{color-scheme:light dark;{light}}}\n@media (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"

@@ -18,8 +18,6 @@ import numpy as np
 
 from ensample.checks import whole
 
-__all__ = ["Address", "RunGenerators", "RunStream", "Stream", "drawn_seed", "run_generator", "seed_of_stream"]
-
 PERIOD = 1 << 128
 JUMP = 0x9E3779B97F4A7C15F39CC0605CEDC835  # odd, next to 2^128 / golden ratio
 UNIFORMS = 1024  # uniforms drawn together: moving the generator costs more than drawing one
@@ -82,7 +80,10 @@ class Address:
         self._origins = Origins(self.seed)
         self._bits = np.random.PCG64DXSM(0)
         self._generator = np.random.Generator(self._bits)
-        self._drawn: tuple[int, list[float]] = 0, []  # uniforms from an index on; changed in one step, as Ctrl-C may come
+        self._drawn: tuple[int, list[float]] = (
+            0,
+            [],
+        )  # uniforms from an index on; changed in one step, as Ctrl-C may come
 
     def generator(self, stream: Stream, index: int) -> np.random.Generator:
         """The one generator, moved to (stream, index): draw from it before the next call."""
@@ -95,7 +96,10 @@ class Address:
         first, uniforms = self._drawn
         if not first <= index < first + len(uniforms):
             block = index // UNIFORMS
-            first, uniforms = block * UNIFORMS, self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist()
+            first, uniforms = (
+                block * UNIFORMS,
+                self.generator(Stream.MEMBER, block).random(UNIFORMS).tolist(),
+            )
             self._drawn = first, uniforms
         return uniforms[index - first]
 

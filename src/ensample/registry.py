@@ -15,8 +15,6 @@ from typing import Any
 from ensample.errors import InvalidArgument
 from ensample.names import HOMES
 
-__all__ = ["imported", "is_ours", "kinds", "known", "name_of", "ours", "says_all", "theirs"]
-
 
 def ours(name: str) -> Any:
     """What a public name of ours stands for; None where it is no such name. Imports nothing but ours."""
@@ -84,7 +82,9 @@ def theirs(argument: str, name: str) -> Any:
     """
     module, _, path = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
-        raise InvalidArgument(argument, name, "the name of something in a module, such as mymodule:MyRecipe")
+        raise InvalidArgument(
+            argument, name, "the name of something in a module, such as mymodule:MyRecipe"
+        )
     try:
         thing: Any = import_module(module)
     except Exception as error:  # whatever a module does when it is imported

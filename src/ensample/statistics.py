@@ -11,24 +11,6 @@ import numpy as np
 from ensample.extras import package
 from ensample.types import FloatArray
 
-__all__ = [
-    "CONFIDENCE",
-    "beta_cdf",
-    "binomial_interval",
-    "chi_square_tail",
-    "deciding_sample",
-    "half_width",
-    "ks_distance",
-    "ks_distance_to",
-    "ks_radius",
-    "normal_cdf",
-    "p_value",
-    "require_scipy",
-    "standard_error",
-    "student_quantile",
-    "student_tail",
-]
-
 SPECIAL, USER = "scipy.special", "an interval or a p-value"
 CONFIDENCE = 0.95
 
@@ -56,7 +38,11 @@ def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float,
     """
     special = package(SPECIAL, USER)
     low = special.betaincinv(successes, trials - successes + 1, alarm / 2) if successes > 0 else 0.0
-    high = special.betainccinv(successes + 1, trials - successes, alarm / 2) if successes < trials else 1.0
+    high = (
+        special.betainccinv(successes + 1, trials - successes, alarm / 2)
+        if successes < trials
+        else 1.0
+    )
     return float(low), float(high)
 
 
@@ -66,12 +52,18 @@ def deciding_sample(estimate: float, bound: float, trials: int, alarm: float) ->
     >>> deciding_sample(0.5, 0.4, 100, 0.01)
     260
     """
-    step = 0.5 / trials  # an estimate on the bound itself is taken to be half a success away from it
+    step = (
+        0.5 / trials
+    )  # an estimate on the bound itself is taken to be half a success away from it
     if abs(estimate - bound) < step:
         estimate = estimate + step if bound + step < 1.0 else estimate - step
     bound = min(max(bound, 1e-15), 1.0 - 1e-15)
     estimate = min(max(estimate, 0.0), 1.0)
-    divergence = sum(p * math.log(p / q) for p, q in ((estimate, bound), (1.0 - estimate, 1.0 - bound)) if p > 0.0)
+    divergence = sum(
+        p * math.log(p / q)
+        for p, q in ((estimate, bound), (1.0 - estimate, 1.0 - bound))
+        if p > 0.0
+    )
     return math.ceil(math.log(2.0 / alarm) / max(divergence, 1e-300))
 
 
@@ -100,7 +92,11 @@ def standard_error(values: FloatArray) -> FloatArray:
     [0.57735]
     """
     runs = len(values)
-    return np.asarray(values.std(axis=0, ddof=1) / math.sqrt(runs)) if runs > 1 else np.full(values.shape[1:], np.nan)
+    return (
+        np.asarray(values.std(axis=0, ddof=1) / math.sqrt(runs))
+        if runs > 1
+        else np.full(values.shape[1:], np.nan)
+    )
 
 
 def half_width(values: FloatArray, confidence: float = CONFIDENCE) -> FloatArray:
@@ -149,6 +145,9 @@ def ks_distance(first: FloatArray, second: FloatArray) -> float:
     0.5
     """
     points = np.union1d(first, second)
-    places = (np.searchsorted(np.sort(sample), points, side="right") / sample.size for sample in (first, second))
+    places = (
+        np.searchsorted(np.sort(sample), points, side="right") / sample.size
+        for sample in (first, second)
+    )
     ours, theirs = places
     return float(np.abs(ours - theirs).max())

@@ -6,8 +6,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArrayLike", "Auto", "BoolArray", "CountArray", "FloatArray", "IntArray", "Shape", "Table"]
-
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 CountArray: TypeAlias = NDArray[np.int32]

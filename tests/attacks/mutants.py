@@ -15,14 +15,14 @@ import numpy as np
 import ensample as es
 from conformance.policies import ARMS, EVERY, MIXING, RECIPES, offered, play
 
-__all__ = ["BASES", "Mutant", "base", "mutated"]
-
 SETTING = es.Setting(dim=3, arms=7, horizon=1000, noise=0.5, norm=1.0)
 THEOREMS = {
     "LinPHE": es.PerturbedHistory.from_theorem(SETTING),
     "Thompson sampling": es.ThompsonSampling.from_theorem(SETTING),
     "LinUCB": es.LinUCB.from_theorem(SETTING),
-    "ensemble, sticky": es.EnsembleSampling(size=12, scale=0.5, member=es.StickyMember(3), reward=es.CenteredBinomial(4, 0.5)),
+    "ensemble, sticky": es.EnsembleSampling(
+        size=12, scale=0.5, member=es.StickyMember(3), reward=es.CenteredBinomial(4, 0.5)
+    ),
 }
 BASES: list[tuple[str, es.Recipe, str]] = [
     *((f"{recipe} on {arms}", RECIPES[recipe], arms) for recipe, arms in EVERY),
@@ -43,10 +43,65 @@ TYPES = {
     "F8_E4M3": 1,
 }
 NUMPY = {"F64": np.float64, "I64": np.int64, "BOOL": np.uint8}
-ODD_FLOATS = [math.nan, math.inf, -math.inf, 0.0, -0.0, -1.0, 0.5, 1.5, 999.0, 1e300, -1e300, 5e-324, 1e101, 1.0 + 1e-9]
-ODD_WHOLES = [-5, -1, 0, 1, 2, 7, 12, 20, 24, 25, 26, 999, 1 << 31, 1 << 40, 1 << 62, (1 << 63) - 1, -(1 << 63)]
+ODD_FLOATS = [
+    math.nan,
+    math.inf,
+    -math.inf,
+    0.0,
+    -0.0,
+    -1.0,
+    0.5,
+    1.5,
+    999.0,
+    1e300,
+    -1e300,
+    5e-324,
+    1e101,
+    1.0 + 1e-9,
+]
+ODD_WHOLES = [
+    -5,
+    -1,
+    0,
+    1,
+    2,
+    7,
+    12,
+    20,
+    24,
+    25,
+    26,
+    999,
+    1 << 31,
+    1 << 40,
+    1 << 62,
+    (1 << 63) - 1,
+    -(1 << 63),
+]
 ODD_JSON = [
-    *(None, True, False, 0, 1, -1, -5, 2, 3, 12, 999, 1 << 40, 1 << 62, 1 << 63, 10**400, 0.5, -0.5, 1e-12, 1e50, 1e99, 1e308),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        -5,
+        2,
+        3,
+        12,
+        999,
+        1 << 40,
+        1 << 62,
+        1 << 63,
+        10**400,
+        0.5,
+        -0.5,
+        1e-12,
+        1e50,
+        1e99,
+        1e308,
+    ),
     *(
         "",
         "0",
@@ -98,7 +153,9 @@ class Mutant:
             data = bytearray(content[8 + length :][begin:end])
             self.arrays[name] = [entry["dtype"], entry["shape"], data]
         self.content: Any = json.loads(self.metadata["content"])
-        self.edits: list[Callable[[dict[str, Any]], None]] = []  # of the header, when all is put together
+        self.edits: list[
+            Callable[[dict[str, Any]], None]
+        ] = []  # of the header, when all is put together
         self.texts: list[Callable[[bytes], bytes]] = []  # of the header's text
         self.raw: list[Callable[[bytearray], bytearray]] = []  # of the file
 
@@ -114,9 +171,17 @@ class Mutant:
         header: dict[str, Any] = {"__metadata__": self.metadata}
         data = b""
         for name, (kind, shape, values) in self.arrays.items():
-            header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+            header[name] = {
+                "dtype": kind,
+                "shape": shape,
+                "data_offsets": [len(data), len(data) + len(values)],
+            }
             data += values
-        self.metadata["content"] = self.content if isinstance(self.content, str) else json.dumps(self.content, sort_keys=True)
+        self.metadata["content"] = (
+            self.content
+            if isinstance(self.content, str)
+            else json.dumps(self.content, sort_keys=True)
+        )
         self.metadata["checksum"] = self.checksum()
         for edit in self.edits:
             edit(header)
@@ -130,12 +195,21 @@ class Mutant:
 
     def checksum(self) -> str:
         """What `ensample.policies.snapshot.checksum` computes."""
-        names = {"F64": "float64", "F32": "float32", "F16": "float16", "I64": "int64", "I32": "int32", "I16": "int16"}
+        names = {
+            "F64": "float64",
+            "F32": "float32",
+            "F16": "float16",
+            "I64": "int64",
+            "I32": "int32",
+            "I16": "int16",
+        }
         names |= {"I8": "int8", "U64": "uint64", "U8": "uint8", "BOOL": "bool"}
         digest = hashlib.sha256(self.metadata["content"].encode(errors="surrogatepass"))
         for name in sorted(self.arrays):
             kind, shape, data = self.arrays[name]
-            digest.update(f"{name} {names.get(kind, kind)} {shape_text(shape)}".encode(errors="surrogatepass"))
+            digest.update(
+                f"{name} {names.get(kind, kind)} {shape_text(shape)}".encode(errors="surrogatepass")
+            )
             digest.update(bytes(data))
         return digest.hexdigest()
 
@@ -213,7 +287,9 @@ def nudged_entry(mutant: Mutant, rng: np.random.Generator) -> None:
     """A number that could nearly be."""
     values = mutant.values(any_array(mutant, rng))
     if values is not None and values.dtype != np.uint8:
-        values[rng.integers(values.size)] += pick(rng, [1, -1] if values.dtype == np.int64 else [1e-12, 1e-3, -1e-3, 1.0])
+        values[rng.integers(values.size)] += pick(
+            rng, [1, -1] if values.dtype == np.int64 else [1e-12, 1e-3, -1e-3, 1.0]
+        )
 
 
 def copied_entry(mutant: Mutant, rng: np.random.Generator) -> None:
@@ -257,7 +333,20 @@ def other_shape(mutant: Mutant, rng: np.random.Generator) -> None:
         [*shape, 1],
         [2, count // 2],
     ]
-    odd += [[-1], [count, -1], [1.0], ["7"], "7", None, [0, 10**15], [0, 2**62], [2**32, 2**32], [10**15], [True], [1] * 40]
+    odd += [
+        [-1],
+        [count, -1],
+        [1.0],
+        ["7"],
+        "7",
+        None,
+        [0, 10**15],
+        [0, 2**62],
+        [2**32, 2**32],
+        [10**15],
+        [True],
+        [1] * 40,
+    ]
     array[1] = pick(rng, odd)
 
 
@@ -291,7 +380,20 @@ def missing_array(mutant: Mutant, rng: np.random.Generator) -> None:
 
 def strange_array(mutant: Mutant, rng: np.random.Generator) -> None:
     name = pick(
-        rng, ["", "x", "state.x", "log.x", "open.x", "arms.x", "arms.dim", "arms.features", "__metadata", "\ud800", "a" * 9999]
+        rng,
+        [
+            "",
+            "x",
+            "state.x",
+            "log.x",
+            "open.x",
+            "arms.x",
+            "arms.dim",
+            "arms.features",
+            "__metadata",
+            "\ud800",
+            "a" * 9999,
+        ],
     )
     mutant.arrays.setdefault(name, ["F64", [2], bytearray(16)])
 
@@ -304,7 +406,21 @@ def renamed_array(mutant: Mutant, rng: np.random.Generator) -> None:
 def header_entry(mutant: Mutant, rng: np.random.Generator) -> None:
     """Places that overlap, leave gaps or lie outside; fields too many or too few; no object at all."""
     name, field = any_array(mutant, rng), pick(rng, ["dtype", "shape", "data_offsets"])
-    odd = pick(rng, [*ODD_JSON, [0, 8], [8, 0], [-8, 0], [0, 1 << 63], [0, 10**15], [0.0, 8.0], "F64", "BF16", [10**15]])
+    odd = pick(
+        rng,
+        [
+            *ODD_JSON,
+            [0, 8],
+            [8, 0],
+            [-8, 0],
+            [0, 1 << 63],
+            [0, 10**15],
+            [0.0, 8.0],
+            "F64",
+            "BF16",
+            [10**15],
+        ],
+    )
     way = rng.integers(5)
 
     def edit(header: dict[str, Any]) -> None:
@@ -318,7 +434,10 @@ def header_entry(mutant: Mutant, rng: np.random.Generator) -> None:
         elif way == 2:
             header[name] = odd
         elif way == 3 and isinstance(entry.get("data_offsets"), list):
-            entry["data_offsets"] = [entry["data_offsets"][0] + pick(rng, [-8, 8, 1]), *entry["data_offsets"][1:]]
+            entry["data_offsets"] = [
+                entry["data_offsets"][0] + pick(rng, [-8, 8, 1]),
+                *entry["data_offsets"][1:],
+            ]
         else:
             entry[field] = odd
 
@@ -431,7 +550,10 @@ def content_text(mutant: Mutant, rng: np.random.Generator) -> None:
             "[" * 100_000,
             '{"recipe": ' + deep + "1" + "}" * 300 + ', "arms": 1, "seed": 1, "round": 1}',
         ),
-        *(text.replace('"recipe": {', '"recipe": {"kind": "Greedy", ', 1), text.replace('"seed": ', '"seed": 1, "seed": ', 1)),
+        *(
+            text.replace('"recipe": {', '"recipe": {"kind": "Greedy", ', 1),
+            text.replace('"seed": ', '"seed": 1, "seed": ', 1),
+        ),
     ]
     mutant.content = pick(rng, ways)
 
@@ -465,8 +587,25 @@ def sizes(shape: Any) -> bool:
 
 
 CHANGES: list[Callable[[Mutant, np.random.Generator], None]] = [
-    *(flip_array_bytes, odd_entry, odd_entry, odd_record, odd_record, nudged_entry, copied_entry, entry_of_another),
-    *(other_type, other_shape, other_length, log_row_more_or_less, missing_array, strange_array, renamed_array),
+    *(
+        flip_array_bytes,
+        odd_entry,
+        odd_entry,
+        odd_record,
+        odd_record,
+        nudged_entry,
+        copied_entry,
+        entry_of_another,
+    ),
+    *(
+        other_type,
+        other_shape,
+        other_length,
+        log_row_more_or_less,
+        missing_array,
+        strange_array,
+        renamed_array,
+    ),
     *(header_entry, header_metadata, header_text, header_length, cut, extended, flip_file_bytes),
     *(content_value, content_value, content_value, content_size, content_key, content_text),
 ]

@@ -5,8 +5,6 @@ import json
 import random
 from typing import Any
 
-__all__ = ["odd_file"]
-
 
 class Raw(str):
     """TOML that stands as it is: dates, numbers too long for Python, and what is nested deeper than Python can follow."""
@@ -23,23 +21,81 @@ BASE: dict[str, Any] = {
     "question": "Does it stand?",
     "problem": [
         {"label": "p", "family": "sphere", "dim": [2, 3], "arms": 4, "noise": 0.5},
-        {"label": "q", "family": "two-arms", "horizon": 4, "noise": {"kind": "RademacherNoise", "scale": 1.0}},
+        {
+            "label": "q",
+            "family": "two-arms",
+            "horizon": 4,
+            "noise": {"kind": "RademacherNoise", "scale": 1.0},
+        },
     ],
     "policy": [
-        {"label": "ES", "recipe": "EnsembleSampling", "size": [1, 2], "reward": {"kind": "Gaussian", "scale": "noise"}},
+        {
+            "label": "ES",
+            "recipe": "EnsembleSampling",
+            "size": [1, 2],
+            "reward": {"kind": "Gaussian", "scale": "noise"},
+        },
         {"label": "TS", "recipe": "ThompsonSampling", "scale": "0.5 noise", "problems": ["p", "q"]},
         {"label": "G", "recipe": "Greedy", "regularization": 2.0},
     ],
-    "published": [{"policy": "TS", "problem": "q", "value": 3.0, "standard_error": 0.5, "source": "nobody"}],
+    "published": [
+        {"policy": "TS", "problem": "q", "value": 3.0, "standard_error": 0.5, "source": "nobody"}
+    ],
     "scales": {"paper": {"runs": 3, "problem": {"dim": [2]}}},
 }
 SMALL = [0, 1, 2, 3, -1, True, False, 0.5, 1.5, -0.0]
 LARGE = [2**31 - 1, 2**31, 2**63, 10**30, -(10**30), 10**9, 1e308, 5e-324, 1e16]
 WORDS = [
-    *("", " ", "none", "noise", "2 noise", "nan noise", "1e400 noise", "-1 radius", "inf radius", " noise", "noise noise"),
-    *("auto", "paper", "p", "ES", "sphere", "ball", "contextual", "trap", "kveton", "Gaussian", "UniformMember", "RoundRobin"),
-    *("LinUCB", "PerturbedHistory", "EpsilonGreedy", "SharpEnsembleSampling", "InformationDirected", "EnsembleSampling"),
-    *("x" * 5000, "\0", "\x1b[31mred\x1b[0m", "\r\n", "\u202egnp", "=1+1", "@x", "../..", ".", "/", "é\u0301", "🎲", "\ue000"),
+    *(
+        "",
+        " ",
+        "none",
+        "noise",
+        "2 noise",
+        "nan noise",
+        "1e400 noise",
+        "-1 radius",
+        "inf radius",
+        " noise",
+        "noise noise",
+    ),
+    *(
+        "auto",
+        "paper",
+        "p",
+        "ES",
+        "sphere",
+        "ball",
+        "contextual",
+        "trap",
+        "kveton",
+        "Gaussian",
+        "UniformMember",
+        "RoundRobin",
+    ),
+    *(
+        "LinUCB",
+        "PerturbedHistory",
+        "EpsilonGreedy",
+        "SharpEnsembleSampling",
+        "InformationDirected",
+        "EnsembleSampling",
+    ),
+    *(
+        "x" * 5000,
+        "\0",
+        "\x1b[31mred\x1b[0m",
+        "\r\n",
+        "\u202egnp",
+        "=1+1",
+        "@x",
+        "../..",
+        ".",
+        "/",
+        "é\u0301",
+        "🎲",
+        "\ue000",
+    ),
 ]
 ODD = [
     *(
@@ -51,18 +107,70 @@ ODD = [
         Raw("1979-05-27T07:32:00Z"),
         Raw("0x" + "f" * 6000),
     ),
-    *(Raw("9" * 6000), Raw("[" * 1000 + "]" * 1000), Raw("{a=" * 1000 + "1" + "}" * 1000), Raw("[" * 60 + "1" + "]" * 60)),
-    *([], [[]], {}, [1, "a"], [[1], [2]], [{}], {"kind": "Gaussian"}, {"kind": []}, {"kind": {}}, {"kind": 3}, {"": 1}),
+    *(
+        Raw("9" * 6000),
+        Raw("[" * 1000 + "]" * 1000),
+        Raw("{a=" * 1000 + "1" + "}" * 1000),
+        Raw("[" * 60 + "1" + "]" * 60),
+    ),
+    *(
+        [],
+        [[]],
+        {},
+        [1, "a"],
+        [[1], [2]],
+        [{}],
+        {"kind": "Gaussian"},
+        {"kind": []},
+        {"kind": {}},
+        {"kind": 3},
+        {"": 1},
+    ),
     *(
         {"kind": "CenteredBinomial", "trials": 3},
         {"kind": "HeteroscedasticNoise", "low": 2, "high": 1},
         {"kind": "StickyMember"},
     ),
-    *(["noise", "2 noise"], ["RoundRobin", "UniformMember"], list(range(1, 300)), [0.1, 0.1], [1, 1.0, True], ["1", 1]),
+    *(
+        ["noise", "2 noise"],
+        ["RoundRobin", "UniformMember"],
+        list(range(1, 300)),
+        [0.1, 0.1],
+        [1, 1.0, True],
+        ["1", 1],
+    ),
 ]
 KEYS = [
-    *("", " ", "name", "self", "cls", "kind", "label", "problems", "setting", "theorem", "delta", "scale", "size", "member"),
-    *("__class__", "dim", "arms", "noise", "family", "recipe", "horizon", "initial", "evaluation", "source", "text", "cells"),
+    *(
+        "",
+        " ",
+        "name",
+        "self",
+        "cls",
+        "kind",
+        "label",
+        "problems",
+        "setting",
+        "theorem",
+        "delta",
+        "scale",
+        "size",
+        "member",
+    ),
+    *(
+        "__class__",
+        "dim",
+        "arms",
+        "noise",
+        "family",
+        "recipe",
+        "horizon",
+        "initial",
+        "evaluation",
+        "source",
+        "text",
+        "cells",
+    ),
     *(
         "\x1b[2J",
         "\0",
@@ -96,8 +204,12 @@ def spoil(rng: random.Random, table: dict[str, Any]) -> None:
     """One thing wrong, anywhere."""
     places = list(containers(table))
     place = rng.choice(places)
-    key = rng.choice(list(place) if isinstance(place, dict) else range(len(place))) if place else None
-    way = rng.choice(("value",) * 9 + ("add", "add", "drop", "rename", "wrap", "wrap", "move", "move", "deep"))
+    key = (
+        rng.choice(list(place) if isinstance(place, dict) else range(len(place))) if place else None
+    )
+    way = rng.choice(
+        ("value",) * 9 + ("add", "add", "drop", "rename", "wrap", "wrap", "move", "move", "deep")
+    )
     if key is None or way == "add":
         put(place, rng.choice(KEYS), value(rng))
     elif way == "value":
@@ -144,15 +256,25 @@ def written_key(key: str) -> str:
 
 def written_value(item: Any) -> str:
     if isinstance(item, dict):
-        return "{" + ", ".join(f"{written_key(key)} = {written_value(inner)}" for key, inner in item.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f"{written_key(key)} = {written_value(inner)}" for key, inner in item.items()
+            )
+            + "}"
+        )
     if isinstance(item, list):
         return "[" + ", ".join(map(written_value, item)) + "]"
-    return str(item) if isinstance(item, Raw) else json.dumps(item, ensure_ascii="\x7f" in repr(item))
+    return (
+        str(item) if isinstance(item, Raw) else json.dumps(item, ensure_ascii="\x7f" in repr(item))
+    )
 
 
 def torn(rng: random.Random, content: bytes) -> bytes:
     """Bytes changed, lost or doubled."""
     start, end = sorted(rng.randrange(len(content) + 1) for _ in range(2))
     end = min(end, start + 40)
-    middle = rng.choice((b"", rng.randbytes(5), content[start:end] * 2, b"\xff", b"\x00", b"[[", b"= =", b'"""'))
+    middle = rng.choice(
+        (b"", rng.randbytes(5), content[start:end] * 2, b"\xff", b"\x00", b"[[", b"= =", b'"""')
+    )
     return content[:start] + middle + content[end:]

@@ -37,7 +37,10 @@ class Sequence:
         self.X = size * rng.standard_normal((ROUNDS, self.dim))
         kind = number % 4
         if kind == 1:  # nearly one direction
-            self.X = size * (rng.standard_normal(self.dim) + 10.0 ** rng.uniform(-9, -1) * rng.standard_normal(self.X.shape))
+            self.X = size * (
+                rng.standard_normal(self.dim)
+                + 10.0 ** rng.uniform(-9, -1) * rng.standard_normal(self.X.shape)
+            )
         elif kind == 2:  # lengths of many orders
             self.X = self.X / size * 10.0 ** rng.uniform(-6, 6, (ROUNDS, 1))
         elif kind == 3:  # coordinates of many orders
@@ -62,7 +65,11 @@ class Sequence:
 def off(found: np.ndarray, truth: mp.matrix) -> float:
     """The relative error of a vector."""
     exact = mp.matrix([mp.mpf(float(value)) for value in found])
-    return float(mp.norm(exact - truth) / mp.norm(truth)) if mp.norm(truth) > 0 else float(mp.norm(exact))
+    return (
+        float(mp.norm(exact - truth) / mp.norm(truth))
+        if mp.norm(truth) > 0
+        else float(mp.norm(exact))
+    )
 
 
 def largest_error(sequence: Sequence, name: str) -> tuple[float, int]:
@@ -71,8 +78,14 @@ def largest_error(sequence: Sequence, name: str) -> tuple[float, int]:
     given = recipe if recipe.calibrates else replace(recipe, regularization=sequence.lam)
     policy = given.start(es.FiniteArms(sequence.X), seed=1)
     model = policy.model
-    fixed = isinstance(model, LinearEnsemble) and name != "ensemble, refreshed"  # whose sums are drawn anew
-    W = (model.sums[2 * sequence.dim :] if recipe.calibrates else model.sums[: sequence.dim]).copy() if fixed else None
+    fixed = (
+        isinstance(model, LinearEnsemble) and name != "ensemble, refreshed"
+    )  # whose sums are drawn anew
+    W = (
+        (model.sums[2 * sequence.dim :] if recipe.calibrates else model.sums[: sequence.dim]).copy()
+        if fixed
+        else None
+    )
     rng = np.random.default_rng(0)
     worst, checked = 0.0, 0
     with mp.workdps(60):
@@ -88,22 +101,31 @@ def largest_error(sequence: Sequence, name: str) -> tuple[float, int]:
             g, w = rng.standard_normal(n), sequence.lam**0.5 * rng.standard_normal(sequence.dim)
             total = w + g @ sequence.X[:n]  # as large as what perturbs an estimate
             theta = _core.shift_mean(model.state, total)
-            errors = [off(policy.mean, truth), off(theta, truth + inverse * mp.matrix(total.tolist()))]
-            growth = mp.log(mp.det(V) / mp.fprod(mp.mpf(float(value)) for value in model.parts.prior))
+            errors = [
+                off(policy.mean, truth),
+                off(theta, truth + inverse * mp.matrix(total.tolist())),
+            ]
+            growth = mp.log(
+                mp.det(V) / mp.fprod(mp.mpf(float(value)) for value in model.parts.prior)
+            )
             errors.append(float(abs(growth - model.information)))
             if fixed:
                 Z = np.array([model.perturbations(t) for t in range(n)])
                 for j in (0, model.size - 1):
                     start = np.sqrt(model.parts.prior) * W[:, j] if recipe.calibrates else W[:, j]
                     S = sequence.total(n, Z[:, j], start)
-                    errors.append(off(policy.estimates[j], truth + mp.mpf(policy.inflation) * (inverse * S)))
+                    errors.append(
+                        off(policy.estimates[j], truth + mp.mpf(policy.inflation) * (inverse * S))
+                    )
             worst = max(worst, *errors)
     return worst, checked
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_every_prefix_is_exact(part: int) -> None:
-    sequences = sorted({*range(part, attempts(80, 1000), 4), *(number for number in FOUND if number % 4 == part)})
+    sequences = sorted(
+        {*range(part, attempts(80, 1000), 4), *(number for number in FOUND if number % 4 == part)}
+    )
     bad, checked = [], 0
     for number in sequences:
         name = FOUND.get(number, NAMES[number // 4 % len(NAMES)])

@@ -57,10 +57,14 @@ def busy(policy: es.Policy, rng: np.random.Generator) -> None:
         policy.decide(offered(policy, t))
         if rng.random() < 0.7:
             waiting = policy.open_decisions
-            policy.update(waiting[int(rng.random() * len(waiting))], possible(policy, rng.standard_normal()))
+            policy.update(
+                waiting[int(rng.random() * len(waiting))], possible(policy, rng.standard_normal())
+            )
         if rng.random() < 0.2:
             waiting = policy.open_decisions
-            policy.update_many(waiting, [possible(policy, y) for y in rng.standard_normal(len(waiting))])
+            policy.update_many(
+                waiting, [possible(policy, y) for y in rng.standard_normal(len(waiting))]
+            )
 
 
 def whole(policy: es.Policy, recipe: str, arms: str) -> bool:
@@ -70,11 +74,15 @@ def whole(policy: es.Policy, recipe: str, arms: str) -> bool:
     again = RECIPES[recipe].replay(ARMS[arms](), log, seed=7, round=policy.round)
     again._ledger.open.update({decision.round: decision for decision in waiting})
     return (
-        len(set(rounds)) == len(rounds) and max(rounds, default=-1) < policy.round and fingerprint(again) == fingerprint(policy)
+        len(set(rounds)) == len(rounds)
+        and max(rounds, default=-1) < policy.round
+        and fingerprint(again) == fingerprint(policy)
     )
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # an interrupt in a callback of C is lost
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # an interrupt in a callback of C is lost
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
 def test_an_interrupted_policy_is_the_fold_of_its_log(times: int) -> None:
     count = attempts(150, 8_000) if times == 2 else attempts(300, 20_000)
@@ -85,12 +93,18 @@ def test_an_interrupted_policy_is_the_fold_of_its_log(times: int) -> None:
         for attempt in range(count):
             kind = EVERY[attempt % len(EVERY)]
             policy, choices = start(*kind, 7), np.random.default_rng(attempt)
-            hit += alarm.during(lambda policy=policy, rng=choices: busy(policy, rng), rng.random() * lengths[kind], times)
+            hit += alarm.during(
+                lambda policy=policy, rng=choices: busy(policy, rng),
+                rng.random() * lengths[kind],
+                times,
+            )
             if not whole(policy, *kind):
                 split.append((attempt, *kind))
     finally:
         alarm.off()
-    print(f"{count:,} attempts, {times} interrupts in a row: {hit:,} interrupted, {len(split)} split")
+    print(
+        f"{count:,} attempts, {times} interrupts in a row: {hit:,} interrupted, {len(split)} split"
+    )
     assert hit > count / 3 and not split
 
 

@@ -49,7 +49,9 @@ def invoke(*arguments: object) -> None:
         raise done.exception
 
 
-@pytest.mark.filterwarnings("ignore::ensample.LiveSimulationWarning")  # said of what has no kernel, and no fault
+@pytest.mark.filterwarnings(
+    "ignore::ensample.LiveSimulationWarning"
+)  # said of what has no kernel, and no fault
 def test_odd_study_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is read, and then given to the command: run where it is small, refused again where it was refused."""
     monkeypatch.chdir(tmp_path)
@@ -62,7 +64,9 @@ def test_odd_study_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
                 invoke("run", file, "--threads", 1, "--out", tmp_path / str(attempt))
                 assert study is not None, "the command takes what reading refuses"
                 tally["run"] += 1
-    print(f"\n{FILES:,} odd study files: {tally['refused']:,} refused, {tally['run']:,} run, {len(tally.crashes)} crashes")
+    print(
+        f"\n{FILES:,} odd study files: {tally['refused']:,} refused, {tally['run']:,} run, {len(tally.crashes)} crashes"
+    )
     assert not tally.crashes, tally.crashes[0]
     assert tally["refused"] > FILES / 2 and tally["run"] > FILES / 100
 
@@ -78,7 +82,10 @@ def modest(study: es.Study) -> bool:
     """Not of sizes that are allowed and would take all day."""
     sizes = [getattr(cell.family, name, 1) for cell in study.cells for name in ("dim", "arms")]
     sizes += [getattr(cell.recipe, "size", 1) for cell in study.cells]
-    return max(sizes) <= 1_000 and sum(cell.horizon for cell in study.cells) * study.runs <= SMALL_ENOUGH
+    return (
+        max(sizes) <= 1_000
+        and sum(cell.horizon for cell in study.cells) * study.runs <= SMALL_ENOUGH
+    )
 
 
 ODD = [
@@ -122,7 +129,9 @@ def damaged(rng: random.Random, journal: bytes) -> bytes:
 def torn(rng: random.Random, line: bytes) -> bytes:
     start = rng.randrange(len(line) + 1)
     return (
-        line[:start] + rng.choice((b"", rng.randbytes(6), b"\xff\xfe", b"\x00", line[::2])) + line[start + rng.randrange(9) :]
+        line[:start]
+        + rng.choice((b"", rng.randbytes(6), b"\xff\xfe", b"\x00", line[::2]))
+        + line[start + rng.randrange(9) :]
     )
 
 
@@ -143,7 +152,13 @@ def field(rng: random.Random, line: bytes) -> bytes:
 
 def foreign(rng: random.Random, _: bytes) -> bytes:
     value = rng.choice(ODD)
-    return rng.choice((value, f'{{"event": "session", "packages": {value}}}', f'{{"event": "cell", "cell": {value}}}')).encode()
+    return rng.choice(
+        (
+            value,
+            f'{{"event": "session", "packages": {value}}}',
+            f'{{"event": "cell", "cell": {value}}}',
+        )
+    ).encode()
 
 
 def test_damaged_journals(tmp_path: Path) -> None:

@@ -12,13 +12,26 @@ INTERRUPTS = attempts(sample=100, full=5_000)
 
 
 def test_kills_and_interrupts_leave_a_whole_file(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "attacks.try_saves", str(KILLS), str(INTERRUPTS), str(tmp_path)]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "attacks.try_saves",
+        str(KILLS),
+        str(INTERRUPTS),
+        str(tmp_path),
+    ]
+    ended = subprocess.run(
+        command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True
+    )
     counts = json.loads(ended.stdout)
     print(
         f"\n{counts['killed']:,} saves killed, {counts['interrupted']:,} of {INTERRUPTS:,} interrupted: "
         f"{counts['damaged']:,} files damaged; {counts['leftovers']:,} leftovers of kills; "
         f"{counts['kept']:,} leftovers of either that the next save did not sweep"
     )
-    assert counts["killed"] == KILLS and counts["interrupted"] > INTERRUPTS / 20 and counts["leftovers"] >= KILLS // 2
+    assert (
+        counts["killed"] == KILLS
+        and counts["interrupted"] > INTERRUPTS / 20
+        and counts["leftovers"] >= KILLS // 2
+    )
     assert counts["damaged"] == counts["kept"] == 0

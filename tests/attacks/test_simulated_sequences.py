@@ -24,7 +24,9 @@ def both(sequence: Sequence, rounds: int) -> tuple[float, float]:
     arrays = problem.place()
     marks, stop = np.array([1]), np.zeros(1, np.int64)
     state = new_state(RunSize.of(arrays, sequence.dim), sequence.lam, marks, stop)
-    kernel_for(recipe, problem, arrays, "eager").simulate(recipe, SimulatedRun(arrays, state, RunGenerators(0, 0)))
+    kernel_for(recipe, problem, arrays, "eager").simulate(
+        recipe, SimulatedRun(arrays, state, RunGenerators(0, 0))
+    )
     policy = recipe.start(problem.arms)
     for x in sequence.X[:rounds]:
         policy.update(x, problem.mean(x))
@@ -45,5 +47,7 @@ def test_simulated_and_live_policies_learn_the_same() -> None:
                 compared += 1
                 if not apart <= APART:
                     bad.append((number, rounds, apart, condition))
-    print(f"{count:,} sequences, {compared:,} prefixes within condition {STIFF:g}: {len(bad)} apart by more than {APART:g}")
+    print(
+        f"{count:,} sequences, {compared:,} prefixes within condition {STIFF:g}: {len(bad)} apart by more than {APART:g}"
+    )
     assert compared > count and not bad, bad[:5]

@@ -36,22 +36,37 @@ def test_mutated_files_are_refused_or_could_have_been_saved(tmp_path: Path) -> N
     )
     assert len(outcomes) == MUTANTS
     assert not wrong, "\n".join(wrong[:20])
-    assert counts["refused"] > MUTANTS / 2 and counts["equal"] > MUTANTS / 50, "the mutants are of little use"
+    assert counts["refused"] > MUTANTS / 2 and counts["equal"] > MUTANTS / 50, (
+        "the mutants are of little use"
+    )
 
 
 def tried(count: int, folder: Path) -> list[tuple[str, str]]:
     """(changes, outcome) of every mutant. A process that ends before its time is a crash of the mutant it was at."""
     outcomes: list[tuple[str, str]] = []
     while len(outcomes) < count:
-        command = [sys.executable, "-m", "attacks.try_mutants", str(len(outcomes)), str(count), str(folder)]
+        command = [
+            sys.executable,
+            "-m",
+            "attacks.try_mutants",
+            str(len(outcomes)),
+            str(count),
+            str(folder),
+        ]
         ended = subprocess.run(
-            command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, timeout=PATIENCE + count
+            command,
+            cwd=Path(__file__).parents[1],
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE + count,
         )
         lines = ended.stdout.splitlines()
         told = [json.loads(line) for line in lines if line.startswith("{")]
         outcomes += [(one["changes"], one["outcome"]) for one in told]
         if ended.returncode:
-            assert len(lines) > 2 * len(told), f"the process ended with {ended.returncode} between two mutants"
+            assert len(lines) > 2 * len(told), (
+                f"the process ended with {ended.returncode} between two mutants"
+            )
             outcomes.append((f"mutant {lines[-1]}", f"crash: exit status {ended.returncode}"))
     return outcomes
 
@@ -74,7 +89,9 @@ def survives(number: int, path: Path) -> str:
     rng = np.random.default_rng([10, number])
     name = list(RECIPES)[number % len(RECIPES)]
     recipe = replace(RECIPES[name], regularization=10.0 ** rng.uniform(-12, 1))
-    policy = recipe.start(es.FiniteArms(sizes(rng, (4, 1)) * rng.standard_normal((4, 3))), seed=number)
+    policy = recipe.start(
+        es.FiniteArms(sizes(rng, (4, 1)) * rng.standard_normal((4, 3))), seed=number
+    )
     direction = rng.standard_normal(3)
     for _ in range(rng.integers(1, 40)):
         nearly = sizes(rng) * (direction + 10.0 ** rng.uniform(-9, 0) * rng.standard_normal(3))

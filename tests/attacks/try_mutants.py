@@ -58,7 +58,11 @@ def judged(path: Path, arms: str, folder: Path) -> str:
     if outcome == "equal":
         return outcome
     try:  # a policy that could have been saved: that of its log
-        return "mended" if as_if_saved(policy, given, folder) == "equal" else "another policy than that of its log"
+        return (
+            "mended"
+            if as_if_saved(policy, given, folder) == "equal"
+            else "another policy than that of its log"
+        )
     except BaseException:
         return "after load: " + traceback.format_exc(limit=-3)[-600:]
 
@@ -80,7 +84,9 @@ def believed(path: Path, given: es.Arms | None, folder: Path) -> str:
     except BaseException as error:
         return f"load: {type(error).__name__}: {error}"[:300]
     try:
-        go_on(es.load(path, arms=given, verify=False))  # at once, before saving may stumble over what learning would
+        go_on(
+            es.load(path, arms=given, verify=False)
+        )  # at once, before saving may stumble over what learning would
         replayed = against_replay(policy, path, given)
         outcome = as_if_saved(policy, given, folder, verify=False)
         return replayed if outcome == "equal" else outcome
@@ -91,7 +97,11 @@ def believed(path: Path, given: es.Arms | None, folder: Path) -> str:
 def differing(policy: es.Policy) -> list[str]:
     """The arrays that are not what the log gives, to the last bit."""
     again = policy.recipe.replay(policy.arms, policy.log(), policy.seed).model.arrays()
-    return [name for name, values in policy.model.arrays().items() if values.tobytes() != again[name].tobytes()]
+    return [
+        name
+        for name, values in policy.model.arrays().items()
+        if values.tobytes() != again[name].tobytes()
+    ]
 
 
 BELIEVED = {  # what was drawn or trained, which only a replay can tell; also what follows from it, or from past moments
@@ -112,8 +122,14 @@ def against_replay(policy: es.Policy, path: Path, given: es.Arms | None) -> str:
     With `verify` nothing but the first is loaded.
     """
     again = policy.recipe.replay(policy.arms, policy.log(), policy.seed)
-    states = {name: (values, again.model.arrays()[name]) for name, values in policy.model.arrays().items()}
-    different = [name for name, (values, expected) in states.items() if values.tobytes() != expected.tobytes()]
+    states = {
+        name: (values, again.model.arrays()[name]) for name, values in policy.model.arrays().items()
+    }
+    different = [
+        name
+        for name, (values, expected) in states.items()
+        if values.tobytes() != expected.tobytes()
+    ]
     try:
         es.load(path, arms=given, verify=True)
         verified = True
@@ -134,22 +150,36 @@ def is_drawn(policy: es.Policy, name: str) -> bool:
     if name == "ridge":
         return model.unknown is not None or model.weighted
     if name in ("root", "gram_root"):
-        return isinstance(model, StreamPosterior) or (isinstance(model, FreshEnsemble) and model.weighted)
-    return name in ("grams", "targets", "inverses", "means") and isinstance(model, ReweighedModel | StagedModel)
+        return isinstance(model, StreamPosterior) or (
+            isinstance(model, FreshEnsemble) and model.weighted
+        )
+    return name in ("grams", "targets", "inverses", "means") and isinstance(
+        model, ReweighedModel | StagedModel
+    )
 
 
 def is_close(name: str, values: np.ndarray, expected: np.ndarray) -> bool:
     """To two digits of the largest; of a ridge regression, in each part that anything is computed from."""
     if name != "ridge":
-        return bool((np.abs(values - expected) <= 1e-2 * np.abs(expected).max(initial=1e-300)).all())
+        return bool(
+            (np.abs(values - expected) <= 1e-2 * np.abs(expected).max(initial=1e-300)).all()
+        )
     own, theirs = ridge_views(values), ridge_views(expected)
     used = ("gram", "inverse", "target", "mean", "prior", "lengths")
     pairs = [(getattr(own, part), getattr(theirs, part)) for part in used]
-    pairs += [(getattr(own, part).ravel()[:1], getattr(theirs, part).ravel()[:1]) for part in ("seen", "information", "rate")]
-    return all((np.abs(one - other) <= 1e-2 * np.abs(other).max(initial=1e-300)).all() for one, other in pairs)
+    pairs += [
+        (getattr(own, part).ravel()[:1], getattr(theirs, part).ravel()[:1])
+        for part in ("seen", "information", "rate")
+    ]
+    return all(
+        (np.abs(one - other) <= 1e-2 * np.abs(other).max(initial=1e-300)).all()
+        for one, other in pairs
+    )
 
 
-def as_if_saved(policy: es.Policy, given: es.Arms | None, folder: Path, verify: bool | None = None) -> str:
+def as_if_saved(
+    policy: es.Policy, given: es.Arms | None, folder: Path, verify: bool | None = None
+) -> str:
     """Whether a policy could have been saved: it saves, loads, decides, learns and saves again as its twin does."""
     policy.save(folder / "again")
     twin = es.load(folder / "again", arms=given, verify=verify)
@@ -159,7 +189,11 @@ def as_if_saved(policy: es.Policy, given: es.Arms | None, folder: Path, verify: 
     if answers[0] != answers[1] or not same(policy, twin):
         return "goes on otherwise after saving and loading"
     policy.save(folder / "later")
-    return "equal" if same(policy, es.load(folder / "later", arms=given, verify=verify)) else "another policy after going on"
+    return (
+        "equal"
+        if same(policy, es.load(folder / "later", arms=given, verify=verify))
+        else "another policy after going on"
+    )
 
 
 def go_on(policy: es.Policy) -> list[str]:
@@ -191,7 +225,9 @@ def fresh_refuses(policy: es.Policy, features: np.ndarray | None) -> bool:
 
 
 def same(one: es.Policy, other: es.Policy) -> bool:
-    equal = one.recipe == other.recipe and one.seed == other.seed and repr(one.arms) == repr(other.arms)
+    equal = (
+        one.recipe == other.recipe and one.seed == other.seed and repr(one.arms) == repr(other.arms)
+    )
     return equal and type(one) is type(other) and fingerprint(one) == fingerprint(other)
 
 

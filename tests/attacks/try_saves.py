@@ -23,14 +23,18 @@ def main(kills: int, interrupts: int, folder: Path) -> None:
     begun = time.perf_counter()
     for policy in policies * 5:
         policy.save(path)
-    longest = 1.3 * (time.perf_counter() - begun) / 10  # until a blow falls: somewhere in a save, or just after it
+    longest = (
+        1.3 * (time.perf_counter() - begun) / 10
+    )  # until a blow falls: somewhere in a save, or just after it
     known = {fingerprint(policy) for policy in policies}
     counts = Counter(killed=0, interrupted=0, damaged=0)
     left: set[str] = set()
     kept: set[str] = set()
     moments = random.Random(0)
     for attempt in range(kills):
-        counts["killed"] += kill(policies, path, longest * moments.random(), inside=attempt % 2 == 1)
+        counts["killed"] += kill(
+            policies, path, longest * moments.random(), inside=attempt % 2 == 1
+        )
         counts["damaged"] += damaged(path, known)
         left |= others(path)
         policies[attempt % 2].save(path)

@@ -31,7 +31,9 @@ class Work(NamedTuple):
 
 
 @pytest.fixture(
-    scope="module", params=[(claim, seed) for claim in CLAIMS for seed in SEEDS], ids=lambda work: f"{work[0].id}-{work[1]}"
+    scope="module",
+    params=[(claim, seed) for claim in CLAIMS for seed in SEEDS],
+    ids=lambda work: f"{work[0].id}-{work[1]}",
 )
 def work(request: pytest.FixtureRequest) -> Work:
     """Of the whole module: so what is asked of a claim is asked in a row, by one process."""
@@ -51,7 +53,9 @@ def test_it_holds(work: Work) -> None:
     if seed == documented.SEED:
         first = claim.faults[0]
         found = (power(judge, first.largest), *(None for _ in claim.faults[1:]))
-        documented.says_what_was_found(Finding(claim, outcome, outcome, 0.0, is_sharp(judge), found))
+        documented.says_what_was_found(
+            Finding(claim, outcome, outcome, 0.0, is_sharp(judge), found)
+        )
 
 
 def test_its_broken_twin_is_refuted(work: Work) -> None:
@@ -73,7 +77,13 @@ def test_faults_have_a_size(claim: Claim) -> None:
 @every_claim
 def test_it_is_described(claim: Claim) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", claim.id)
-    assert claim.title and claim.latex and claim.reference and claim.assumptions and claim.broken.description
+    assert (
+        claim.title
+        and claim.latex
+        and claim.reference
+        and claim.assumptions
+        and claim.broken.description
+    )
     assert "\n" not in claim.statement and len(claim.statement) <= 120, len(claim.statement)
     assert place(claim.reference) or ":" not in claim.reference, "a label of the paper has a number"
     assert set(claim.costs) == set(Scale)
@@ -89,11 +99,16 @@ def test_ids_are_unique_and_sections_in_order() -> None:
 
 def test_the_budgets_of_time() -> None:
     """By the stated costs: quick under a minute, standard under a quarter of an hour."""
-    assert total_cost(CLAIMS, Scale.QUICK).seconds < 60 and total_cost(CLAIMS, Scale.STANDARD).seconds < 15 * 60
+    assert (
+        total_cost(CLAIMS, Scale.QUICK).seconds < 60
+        and total_cost(CLAIMS, Scale.STANDARD).seconds < 15 * 60
+    )
 
 
 def test_every_file_is_registered() -> None:
-    files = {path.stem for path in Path(statements_package.__file__).parent.glob("*.py")} - {"__init__"}
+    files = {path.stem for path in Path(statements_package.__file__).parent.glob("*.py")} - {
+        "__init__"
+    }
     assert len(files) == len(CLAIMS)
 
 
@@ -109,17 +124,22 @@ def test_an_outcome_is_a_function_of_scale_and_seed() -> None:
 
 def test_rows_are_data() -> None:
     seen: list[tuple[int, str | None]] = []
-    [row] = verify(find(["chi-square"]), progress=lambda done, coming: seen.append((done, coming.id if coming else None)))
+    [row] = verify(
+        find(["chi-square"]),
+        progress=lambda done, coming: seen.append((done, coming.id if coming else None)),
+    )
     assert seen == [(0, "chi-square"), (1, None)]
     assert json.loads(json.dumps(row.as_data(), allow_nan=False))["verdict"] == "holds"
 
 
 def test_finding_claims() -> None:
     assert find([]) == CLAIMS
-    assert [claim.id for claim in find([CLAIMS[-1].id, CLAIMS[0].id])] == list(dict.fromkeys([CLAIMS[0].id, CLAIMS[-1].id])), (
-        "in the order of the paper"
-    )
-    with pytest.raises(InvalidArgument, match=r"claim = 'chi-sqare': expected one of .*did you mean 'chi-square'"):
+    assert [claim.id for claim in find([CLAIMS[-1].id, CLAIMS[0].id])] == list(
+        dict.fromkeys([CLAIMS[0].id, CLAIMS[-1].id])
+    ), "in the order of the paper"
+    with pytest.raises(
+        InvalidArgument, match=r"claim = 'chi-sqare': expected one of .*did you mean 'chi-square'"
+    ):
         find(["chi-sqare"])
 
 
@@ -132,5 +152,8 @@ def test_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WrongType, match="claims = 'chi-square'"):
         verify(["chi-square"])
     monkeypatch.setattr("ensample.claims.verification.available_megabytes", lambda: 10.0)
-    with pytest.raises(InvalidArgument, match="scale = 'paper': expected a scale that fits: chi-square needs 100 MB and 10 MB"):
+    with pytest.raises(
+        InvalidArgument,
+        match="scale = 'paper': expected a scale that fits: chi-square needs 100 MB and 10 MB",
+    ):
         verify(chosen, Scale.PAPER)

@@ -13,7 +13,11 @@ from ensample.claims.evidence import generator, same_law
 from ensample.claims.histories import count_vectors, draw_stacks
 from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
 from ensample.claims.recorded import record
-from ensample.claims.statements import ridge_concentration, sphere_anticoncentration, three_point_anticoncentration
+from ensample.claims.statements import (
+    ridge_concentration,
+    sphere_anticoncentration,
+    three_point_anticoncentration,
+)
 from ensample.claims.tails import adverse_directions, exact_tails, sampled_tails
 from ensample.claims.watched import watch
 from ensample.randomness import RunStream
@@ -26,7 +30,12 @@ def test_a_recorded_run_is_algorithm_1() -> None:
     history = record(3, "some-claim", lam=2.0, rounds=80)
     numbers = {x.tobytes(): k for k, x in enumerate(history.arms)}
     arms, estimates = textbook.ensemble_sampling(
-        history.arms, 2.0, history.W, history.Z, lambda t, k: history.Y[t], lambda t, thetas: history.members[t]
+        history.arms,
+        2.0,
+        history.W,
+        history.Z,
+        lambda t, k: history.Y[t],
+        lambda t, thetas: history.members[t],
     )
     assert [numbers[x.tobytes()] for x in history.X] == arms
     np.testing.assert_allclose(history.estimates, estimates, rtol=1e-9, atol=1e-11)
@@ -34,7 +43,9 @@ def test_a_recorded_run_is_algorithm_1() -> None:
     assert len(set(history.members.tolist())) > 1
 
 
-@pytest.mark.parametrize(("measure", "dim"), [(norms_when_chased, 3), (norms_when_fixed, 3), (norms_when_fixed, 20)])
+@pytest.mark.parametrize(
+    ("measure", "dim"), [(norms_when_chased, 3), (norms_when_fixed, 3), (norms_when_fixed, 20)]
+)
 def test_norms_against_full_matrices(measure, dim: int) -> None:
     """The same random numbers, with V inverted afresh in every round."""
     lam, rounds, members = 2.0, 10, 4
@@ -60,7 +71,9 @@ def test_norms_against_full_matrices(measure, dim: int) -> None:
     np.testing.assert_allclose(fast, largest, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("length", "probability"), [(1, 1 / 2), (2, 1 / 4), (3, 1 / 2), (4, 5 / 16)])
+@pytest.mark.parametrize(
+    ("length", "probability"), [(1, 1 / 2), (2, 1 / 4), (3, 1 / 2), (4, 5 / 16)]
+)
 def test_exact_tails_of_signs(length: int, probability: float) -> None:
     flat = np.full((1, length), length**-0.5)
     signs, halves = np.array([-1.0, 1.0]), np.array([0.5, 0.5])
@@ -70,14 +83,18 @@ def test_exact_tails_of_signs(length: int, probability: float) -> None:
 def test_sampled_tails_agree_with_exact_ones() -> None:
     directions = np.array([[1.0, 1.0, 1.0, 1.0]]) / 2
     law, rng = es.Rademacher(), np.random.default_rng(0)
-    [hits] = sampled_tails(lambda rng, n: law.draw_vectors(rng, n, 4), directions, 20_000, rng, 1 / 3)
+    [hits] = sampled_tails(
+        lambda rng, n: law.draw_vectors(rng, n, 4), directions, 20_000, rng, 1 / 3
+    )
     assert holds(stats.binomtest(int(hits), 20_000, 5 / 16).pvalue)
 
 
 def test_directions_are_unit_vectors_of_many_kinds() -> None:
     rows = adverse_directions(np.random.default_rng(0), 6, 10)
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0)
-    assert any(np.allclose(row, np.eye(6)[0]) for row in rows) and any(np.allclose(row, 6**-0.5) for row in rows)
+    assert any(np.allclose(row, np.eye(6)[0]) for row in rows) and any(
+        np.allclose(row, 6**-0.5) for row in rows
+    )
 
 
 def test_the_tail_of_a_sphere() -> None:
@@ -90,7 +107,9 @@ def test_the_tail_of_a_sphere() -> None:
 @pytest.mark.parametrize("noise", ridge_concentration.NOISES, ids=repr)
 def test_noise_has_the_mean_and_the_spread_it_should(noise) -> None:
     rng, n = np.random.default_rng(1), 100_000
-    rewards = ridge_concentration.reward(noise, np.full(n, 0.3), ridge_concentration.chance(noise, n, rng))
+    rewards = ridge_concentration.reward(
+        noise, np.full(n, 0.3), ridge_concentration.chance(noise, n, rng)
+    )
     assert holds(stats.ttest_1samp(rewards, 0.3).pvalue)
     assert not holds(stats.ttest_1samp(rewards, 0.35).pvalue), "negative control"
     assert rewards.std() == pytest.approx(float(noise.spreads(np.array(0.3))), rel=0.03)
@@ -100,7 +119,9 @@ def test_the_law_of_the_regret_sees_another_scale() -> None:
     """Negative control of the second half of linphe-is-ensemble: the same sizes, twice the perturbation."""
     world = es.problem("sphere", dim=3, arms=10, noise=1.0)
     regrets = [
-        es.simulate(es.PerturbedHistory(scale), world, 30, 2000, cell=n, checkpoints=1).regret[:, -1]
+        es.simulate(es.PerturbedHistory(scale), world, 30, 2000, cell=n, checkpoints=1).regret[
+            :, -1
+        ]
         for n, scale in enumerate((1.0, 4.0))
     ]
     assert same_law(ks_distance(*regrets), [2000, 2000], 0.2).verdict is Verdict.REFUTED
@@ -114,9 +135,13 @@ def test_one_draw_answers_for_ensembles_of_every_size() -> None:
     for n in (1, 4, 9):
         alone = replace(stacks, W=stacks.W[:n], sums=stacks.sums[:, :, :n])
         looks = [alone.look(counts[None]) for counts in count_vectors(2, 6)]
-        assert shares[n - 1] == pytest.approx(min(((r >= 0.5) & (norm <= 2.0)).mean() for r, norm in looks))
+        assert shares[n - 1] == pytest.approx(
+            min(((r >= 0.5) & (norm <= 2.0)).mean() for r, norm in looks)
+        )
         assert reaches[n - 1] == pytest.approx(min(r.max() for r, _ in looks))
-    assert (stacks.least_shares_found(0.5, 2.0, 5) >= shares).all(), "no adversary beats all histories"
+    assert (stacks.least_shares_found(0.5, 2.0, 5) >= shares).all(), (
+        "no adversary beats all histories"
+    )
 
 
 def test_stacks_in_steps_are_stacks_of_which_some_sums_are_kept() -> None:
@@ -124,7 +149,9 @@ def test_stacks_in_steps_are_stacks_of_which_some_sums_are_kept() -> None:
     world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8]])), [0.5, 0.4], 1.0)
     whole = draw_stacks(world, 2.0, 10, 9, np.random.default_rng(3))
     steps = replace(whole, sums=whole.sums[:, ::3], every=3)
-    for one, other in zip(steps.look(np.array([[1, 2], [3, 0]])), whole.look(np.array([[3, 6], [9, 0]])), strict=True):
+    for one, other in zip(
+        steps.look(np.array([[1, 2], [3, 0]])), whole.look(np.array([[3, 6], [9, 0]])), strict=True
+    ):
         np.testing.assert_allclose(one, other, rtol=1e-12)
     long = draw_stacks(world, 2.0, 10_001, 4000, np.random.default_rng(4), every=5000)
     assert long.sums.shape == (2, 3, 4000) and long.every == 5000
@@ -134,7 +161,9 @@ def test_stacks_in_steps_are_stacks_of_which_some_sums_are_kept() -> None:
 
 
 def test_a_watched_round_is_what_the_definitions_say() -> None:
-    world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8], [0.1, 0.0]])), [0.5, 0.4], 1.0)
+    world = es.LinearProblem(
+        es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8], [0.1, 0.0]])), [0.5, 0.4], 1.0
+    )
     recipe = es.EnsembleSampling(7, 1.0)
     policy = recipe.start(world.arms, int(generator(0, "watched", 0).integers(1 << 62)))
     noise = generator(0, "watched", 0, RunStream.NOISE)

@@ -49,16 +49,22 @@ def test_powers_of_a_claim() -> None:
     [claim] = find(["elliptical-potential"])
     [row] = verify([claim], Scale.QUICK, 0, power=True, twins=True)
     assert row.powers == powers(claim, Scale.QUICK, 0) and row.sharp
-    assert row.powers[0] == pytest.approx(2.0 * math.log(2.0), rel=0.02), "d = T = lam = 1: 1 against 2 log 2"
+    assert row.powers[0] == pytest.approx(2.0 * math.log(2.0), rel=0.02), (
+        "d = T = lam = 1: 1 against 2 log 2"
+    )
     assert row.twin == claim.check_broken(Scale.QUICK, 0)
     [plain] = verify([claim])
     assert plain.powers is None and plain.twin is None
 
 
 def test_references_have_numbers() -> None:
-    assert cited("thm:enssamp") == "Theorem 1 (regret bound of linear ensemble sampling), thm:enssamp"
+    assert (
+        cited("thm:enssamp") == "Theorem 1 (regret bound of linear ensemble sampling), thm:enssamp"
+    )
     numbers = [name.split(" (")[0] for name in PLACES.values()]
     assert len(set(numbers)) == len(numbers), "a number names one thing"
     lemmas = sorted(int(number.split()[1]) for number in numbers if number.startswith("Lemma"))
-    assert lemmas == [n for n in range(1, 14) if n != 11], "Lemma 11 has no label; the claim names it"
+    assert lemmas == [n for n in range(1, 14) if n != 11], (
+        "Lemma 11 has no label; the claim names it"
+    )
     assert any("Lemma 11" in claim.reference for claim in CLAIMS)

@@ -23,13 +23,30 @@ def run(*arguments: str, width: int = 120) -> subprocess.CompletedProcess:
 
 
 def test_plan_for_programs() -> None:
-    shown = run("plan", "--dim", "5", "--arms", "20", "--horizon", "10000", "--noise", "1", "--norm", "1", "--json")
+    shown = run(
+        "plan",
+        "--dim",
+        "5",
+        "--arms",
+        "20",
+        "--horizon",
+        "10000",
+        "--noise",
+        "1",
+        "--norm",
+        "1",
+        "--json",
+    )
     assert shown.returncode == 0 and shown.stderr == ""
     plan = json.loads(shown.stdout)
     setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
     assert plan["radius"] == theory.radius(setting) and plan["scale"] == plan["radius"]
     assert plan["ensemble_size"] == 59_497 and plan["useful_size"] == 10_000
-    assert plan["sharp_size"] == 2_012 and plan["sharp_optimistic_size"] == 839 and plan["sharp_sublinear_horizon"] == 1_484
+    assert (
+        plan["sharp_size"] == 2_012
+        and plan["sharp_optimistic_size"] == 839
+        and plan["sharp_sublinear_horizon"] == 1_484
+    )
     assert plan["theorem_bound"] == theory.theorem_bound(setting)
     assert plan["theorem_informative_horizon"] == theory.informative_horizon(setting)
     assert plan["sublinear_horizon"] == 72_050 and plan["not_applicable"] == {}
@@ -57,7 +74,9 @@ def test_plan_for_people() -> None:
 def test_plan_says_what_does_not_apply() -> None:
     shown = run("plan", "--arms", "0", "--json")
     plan = json.loads(shown.stdout)
-    assert plan["theorem_bound"] is None and "finitely many arms" in plan["not_applicable"]["theorem"]
+    assert (
+        plan["theorem_bound"] is None and "finitely many arms" in plan["not_applicable"]["theorem"]
+    )
     assert plan["phe_bound"] > 0
     assert "finitely many arms" in run("plan", "--arms", "0").stdout
     assert "delta < 0.25" in run("plan", "--delta", "0.3").stdout
@@ -71,13 +90,23 @@ def test_plan_for_other_laws() -> None:
 
 def test_the_frontier_for_people_and_programs(tmp_path: Path) -> None:
     shown = run("plan", "--frontier", "--out", str(tmp_path / "here")).stdout
-    for text in ("1,038", "2,012", "6,347,334", "Theorem 1 has 59,497 for this bound", "frontier.png"):
+    for text in (
+        "1,038",
+        "2,012",
+        "6,347,334",
+        "Theorem 1 has 59,497 for this bound",
+        "frontier.png",
+    ):
         assert text in shown, text
     assert {path.name for path in (tmp_path / "here").iterdir()} == {"frontier.png", "frontier.svg"}
     found = json.loads(run("plan", "--frontier", "--perturbation", "rademacher", "--json").stdout)
     setting = es.Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)
     rows = [row._asdict() for row in theory.frontier(setting, es.Rademacher())]
-    assert found["frontier"] == rows and found["figures"] == [] and found["theorem"]["share"] == rows[4]["share"] == 0.0025
+    assert (
+        found["frontier"] == rows
+        and found["figures"] == []
+        and found["theorem"]["share"] == rows[4]["share"] == 0.0025
+    )
 
 
 def test_plan_fits_a_narrow_terminal() -> None:
@@ -95,7 +124,10 @@ def test_plan_fits_a_narrow_terminal() -> None:
         (("plan", "--arms", "-1"), "arms = -1: expected"),
         (("bench", "--only", "everything"), "only = 'everything': expected one of simulated"),
         (("bench", "--turns", "0"), "turns = 0: expected"),
-        (("bench", "--json", "/nowhere/bench.json"), "json = '/nowhere/bench.json': expected a file that can be written"),
+        (
+            ("bench", "--json", "/nowhere/bench.json"),
+            "json = '/nowhere/bench.json': expected a file that can be written",
+        ),
         (("bench", "--json", "/"), "json = '/': expected a file that can be written"),
         (("race", "--runs", "0"), "runs = 0: expected"),
         (("race", "--horizon", "-5"), "horizon = -5: expected"),
@@ -105,7 +137,11 @@ def test_plan_fits_a_narrow_terminal() -> None:
 def test_errors_are_one_line(arguments: tuple[str, ...], said: str) -> None:
     shown = run(*arguments)
     assert shown.returncode == 2 and shown.stdout == ""
-    assert shown.stderr.startswith("error: ") and said in shown.stderr and "Traceback" not in shown.stderr
+    assert (
+        shown.stderr.startswith("error: ")
+        and said in shown.stderr
+        and "Traceback" not in shown.stderr
+    )
 
 
 def test_a_wrong_option_is_explained() -> None:
@@ -120,7 +156,9 @@ def test_help_has_examples() -> None:
     assert "plan" in shown and "race" in shown
 
 
-@pytest.mark.parametrize("arguments", [(), *((command.name,) for command in OurCommands.later)], ids=str)
+@pytest.mark.parametrize(
+    "arguments", [(), *((command.name,) for command in OurCommands.later)], ids=str
+)
 def test_flags_show_as_flags(arguments: tuple[str, ...]) -> None:
     shown = run(*arguments, "--help")
     assert shown.returncode == 0 and shown.stderr == ""
@@ -158,7 +196,11 @@ except SystemExit:
 
 def completed(words: str, folder: Path | None = None) -> list[str]:
     """Return what the shell would offer for the last of these words."""
-    asked = {"_ENSAMPLE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": len(words.split(" ")) - 1}
+    asked = {
+        "_ENSAMPLE_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": len(words.split(" ")) - 1,
+    }
     shown = ensample(folder=folder, program="ensample", **asked)
     assert shown.stderr == ""
     return shown.stdout.split()
@@ -171,7 +213,10 @@ def completed(words: str, folder: Path | None = None) -> list[str]:
         ("ensample race --problem tw", ["two-arms"]),
         ("ensample race --policies es-10,lin", ["es-10,linphe", "es-10,linucb"]),
         ("ensample race --policies Ensemble", ["EnsemblePlusPlus", "EnsembleSampling"]),
-        ("ensample verify gaussian-", ["gaussian-concentration", "gaussian-anticoncentration", "gaussian-norm"]),
+        (
+            "ensample verify gaussian-",
+            ["gaussian-concentration", "gaussian-anticoncentration", "gaussian-norm"],
+        ),
         ("ensample run r", ["rates"]),
     ],
 )
@@ -179,12 +224,16 @@ def test_the_shell_completes_names(words: str, expected: list[str]) -> None:
     assert completed(words) == expected
 
 
-def test_the_shell_completes_studies_and_the_folders_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shell_completes_studies_and_the_folders_on_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "results").mkdir()
     (tmp_path / "rival.toml").touch()
     assert completed("ensample run r", tmp_path) == ["rates", "results/", "rival.toml"]
     monkeypatch.chdir(tmp_path)
-    assert completed("ensample run r") == ["rates"], "tests see nothing of the folder that they are started in"
+    assert completed("ensample run r") == ["rates"], (
+        "tests see nothing of the folder that they are started in"
+    )
 
 
 @pytest.mark.parametrize("command", ["race", "demo", "frontier"])
@@ -208,17 +257,39 @@ def test_measure_for_people_programs_and_pages(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
     shown = run(*small, "LinUCB.from_theorem,Greedy(1.0)", "--markdown", str(page))
-    assert shown.returncode == 0 and "LinUCB.from_theorem" in shown.stdout and "2ST is 40" in shown.stdout
+    assert (
+        shown.returncode == 0
+        and "LinUCB.from_theorem" in shown.stdout
+        and "2ST is 40" in shown.stdout
+    )
     text = page.read_text()
-    assert text.startswith("before\n") and text.endswith("after\n") and "old" not in text and "| `Greedy(1.0)` |" in text
+    assert (
+        text.startswith("before\n")
+        and text.endswith("after\n")
+        and "old" not in text
+        and "| `Greedy(1.0)` |" in text
+    )
     found = json.loads(run(*small, "LinUCB.from_theorem,Greedy(1.0)", "--json").stdout)
     ucb, greedy = found["policies"]
-    assert ucb["p"] == 1.0 and ucb["bound"] > ucb["regret"] and greedy["p"] == 0.0 and greedy["bound"] is None
+    assert (
+        ucb["p"] == 1.0
+        and ucb["bound"] > ucb["regret"]
+        and greedy["p"] == 0.0
+        and greedy["bound"] is None
+    )
     refused = run(*small, "Greedy(1.0),EnsembleSampling(model=Neural)")
-    assert refused.returncode == 2 and "NetworkEnsemble has none" in refused.stderr and not refused.stdout
+    assert (
+        refused.returncode == 2
+        and "NetworkEnsemble has none" in refused.stderr
+        and not refused.stdout
+    )
     page.write_text("nothing marked")
     refused = run(*small, "Greedy(1.0)", "--markdown", str(page))
-    assert refused.returncode == 2 and "markdown = " in refused.stderr and page.read_text() == "nothing marked"
+    assert (
+        refused.returncode == 2
+        and "markdown = " in refused.stderr
+        and page.read_text() == "nothing marked"
+    )
 
 
 def test_measure_has_every_recipe_of_ours() -> None:

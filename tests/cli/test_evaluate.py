@@ -18,7 +18,9 @@ def log(tmp_path_factory):
     path = tmp_path_factory.mktemp("log") / "news.parquet"
     world = World(1)
     frame = world.log(2000, 3)
-    devices = pl.when(pl.int_range(2000) % 3 == 0).then(pl.lit("phone")).otherwise(pl.lit("[red]desk"))
+    devices = (
+        pl.when(pl.int_range(2000) % 3 == 0).then(pl.lit("phone")).otherwise(pl.lit("[red]desk"))
+    )
     frame.with_columns(device=devices).write_parquet(path)
     return path
 
@@ -34,14 +36,38 @@ def run(*arguments):
 
 
 def test_policies_are_compared_in_one_table(log):
-    shown = run(log, "--policy", "uniform", "--policy", "action:a3", "--low", 0, "--high", 1, "--segments", "device")
+    shown = run(
+        log,
+        "--policy",
+        "uniform",
+        "--policy",
+        "action:a3",
+        "--low",
+        0,
+        "--high",
+        1,
+        "--segments",
+        "device",
+    )
     assert shown.exit_code == 0
-    for word in ("uniform", "action:a3", "snips", "lift", "effective rows", "phone", "[red]desk", "2,000 rows"):
+    for word in (
+        "uniform",
+        "action:a3",
+        "snips",
+        "lift",
+        "effective rows",
+        "phone",
+        "[red]desk",
+        "2,000 rows",
+    ):
         assert word in shown.stdout
     assert "warning" not in shown.stderr
 
 
-@pytest.mark.parametrize(("wanted", "code"), [("lift.lower >= -1", 0), ("lift.lower >= 0", 1), ("effective_rows < 10", 1)])
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [("lift.lower >= -1", 0), ("lift.lower >= 0", 1), ("effective_rows < 10", 1)],
+)
 def test_what_is_required_decides_the_exit_code(log, wanted, code):
     shown = run(log, "--policy", "uniform", "--low", 0, "--high", 1, "--require", wanted)
     assert shown.exit_code == code
@@ -49,7 +75,15 @@ def test_what_is_required_decides_the_exit_code(log, wanted, code):
 
 
 def test_numbers_and_page_are_written(log, tmp_path):
-    shown = run(log, "--policy", "uniform", "--json", tmp_path / "found.json", "--html", tmp_path / "page.html")
+    shown = run(
+        log,
+        "--policy",
+        "uniform",
+        "--json",
+        tmp_path / "found.json",
+        "--html",
+        tmp_path / "page.html",
+    )
     assert shown.exit_code == 0
     assert "rewards are taken to lie in [0, 1]" in shown.stderr
     (found,) = json.loads((tmp_path / "found.json").read_text())
@@ -77,7 +111,13 @@ def test_mistakes_are_named(log, arguments, said):
 def test_a_file_of_ones_own_needs_no_option_but_its_names(tmp_path: Path):
     """The mean reward of what was logged is there without all propensities; contexts are named one by one."""
     path = tmp_path / "old.csv"
-    rows = {"variant": ["a", "b"], "p": [0.5, 0.5], "click": [1, 0], "age": [20, 60], "land": ["x", "y"]}
+    rows = {
+        "variant": ["a", "b"],
+        "p": [0.5, 0.5],
+        "click": [1, 0],
+        "age": [20, 60],
+        "land": ["x", "y"],
+    }
     pl.DataFrame({name: 200 * values for name, values in rows.items()}).write_csv(path)
     names = "action=variant,propensity=p,reward=click,context=age,context=land"
     shown = run(path, "--columns", names, "--segments", "context.land")
@@ -94,9 +134,16 @@ def test_decisions_that_wait_may_count_as_zero(tmp_path: Path):
     path = tmp_path / "log.parquet"
     experiment.to_parquet(path)
     shown = run(path)
-    assert shown.exit_code == 0 and "left out: the last 199 of 200 rows" in shown.stderr and "--missing zero" in shown.stderr
+    assert (
+        shown.exit_code == 0
+        and "left out: the last 199 of 200 rows" in shown.stderr
+        and "--missing zero" in shown.stderr
+    )
     shown = run(path, "--missing", "zero")
-    assert "200 rows, 2 actions, reward 0.5 a row" in " ".join(shown.stdout.split()) and "left out" not in shown.stderr
+    assert (
+        "200 rows, 2 actions, reward 0.5 a row" in " ".join(shown.stdout.split())
+        and "left out" not in shown.stderr
+    )
 
 
 def test_errors_name_the_file_as_a_plain_path(tmp_path: Path):

@@ -51,7 +51,9 @@ def answer(*arguments: str, folder: Path) -> dict[str, Any]:
 def small_runs() -> dict[str, es.Runs]:
     problem = es.problem("sphere", dim=4, arms=8)
     recipes = {"calm": es.EnsembleSampling(10, 0.3), "wild": es.EnsembleSampling(10, 30.0)}
-    return {name: es.simulate(recipe, problem, horizon=300, runs=3) for name, recipe in recipes.items()}
+    return {
+        name: es.simulate(recipe, problem, horizon=300, runs=3) for name, recipe in recipes.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -61,53 +63,95 @@ def everyone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_for_programs(everyone: dict[str, Any]) -> None:
     assert everyone["problem"] == {"name": "sphere", "dim": 4, "arms": 8, "noise": 0.3}
-    assert (everyone["horizon"], everyone["runs"], everyone["seed"], everyone["skipped"]) == (200, 4, 0, {})
+    assert (everyone["horizon"], everyone["runs"], everyone["seed"], everyone["skipped"]) == (
+        200,
+        4,
+        0,
+        {},
+    )
     policies = {policy["policy"]: policy for policy in everyone["policies"]}
     assert set(policies) == set(USUAL)
     means = [policy["mean"] for policy in everyone["policies"]]
     assert means == sorted(means) and means[0] > 0
     assert policies["theorem"]["evaluation"] == "lazy"
-    theorem = es.EnsembleSampling.from_theorem(es.Setting(dim=4, arms=8, horizon=200, noise=0.3, norm=1))
+    theorem = es.EnsembleSampling.from_theorem(
+        es.Setting(dim=4, arms=8, horizon=200, noise=0.3, norm=1)
+    )
     assert policies["theorem"]["recipe"] == repr(theorem)
 
 
 def test_the_numbers_are_those_of_simulate(everyone: dict[str, Any]) -> None:
-    runs = es.simulate(es.EnsembleSampling(10, 0.3), es.problem("sphere", dim=4, arms=8), horizon=200, runs=4)
+    runs = es.simulate(
+        es.EnsembleSampling(10, 0.3), es.problem("sphere", dim=4, arms=8), horizon=200, runs=4
+    )
     (shown,) = (policy for policy in everyone["policies"] if policy["policy"] == "es-10")
     assert shown["mean"] == runs.summary()["mean"] and shown["p90"] == runs.summary()["p90"]
 
 
 def test_all_but_the_best_are_compared_with_it_run_by_run(everyone: dict[str, Any]) -> None:
     best, *others = everyone["policies"]
-    assert best["minus_best"] is None and all(other["minus_best"]["mean"] >= 0.0 for other in others)
+    assert best["minus_best"] is None and all(
+        other["minus_best"]["mean"] >= 0.0 for other in others
+    )
     shown = {policy["policy"]: policy for policy in everyone["policies"]}
-    recipes = {name: prepare(name, es.problem("sphere", dim=4, arms=8), 200)[0][name] for name in (best["policy"], "greedy")}
+    recipes = {
+        name: prepare(name, es.problem("sphere", dim=4, arms=8), 200)[0][name]
+        for name in (best["policy"], "greedy")
+    }
     problem = es.problem("sphere", dim=4, arms=8)
-    first, greedy = (es.simulate(recipe, problem, 200, 4, checkpoints=1000) for recipe in recipes.values())
+    first, greedy = (
+        es.simulate(recipe, problem, 200, 4, checkpoints=1000) for recipe in recipes.values()
+    )
     found = greedy.difference(first)
     low, high = found.interval()
-    assert shown["greedy"]["minus_best"] == {"mean": found.mean[-1], "low": low[-1], "high": high[-1]}
+    assert shown["greedy"]["minus_best"] == {
+        "mean": found.mean[-1],
+        "low": low[-1],
+        "high": high[-1],
+    }
 
 
 def test_one_run_has_no_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = (spread([regret]) for regret in (1.0, 3.0))
-    assert minus_best(other, one) == {"mean": 2.0, "low": None, "high": None} and shown_gap(minus_best(other, one)) == "+2"
+    assert (
+        minus_best(other, one) == {"mean": 2.0, "low": None, "high": None}
+        and shown_gap(minus_best(other, one)) == "+2"
+    )
     assert minus_best(one, one) is None and shown_gap(None) == ""
     many, others = (spread([regret, regret + 1.0, regret + 4.0]) for regret in (1.0, 3.0))
     monkeypatch.setitem(sys.modules, "scipy", None)
-    assert minus_best(others, many) == {"mean": 2.0, "low": None, "high": None}, "SciPy is no part of the base install"
+    assert minus_best(others, many) == {"mean": 2.0, "low": None, "high": None}, (
+        "SciPy is no part of the base install"
+    )
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_threads_and_the_choice_of_policies_change_no_number(threads: str, everyone: dict[str, Any], tmp_path: Path) -> None:
-    some = answer(*SMALL, "--policies", "linphe, theorem,es-100", "--threads", threads, folder=tmp_path)
-    mine, theirs = ([policy | {"minus_best": None} for policy in race["policies"]] for race in (some, everyone))
-    assert len(mine) == 3 and all(policy in theirs for policy in mine), "but for what it is compared with"
+def test_threads_and_the_choice_of_policies_change_no_number(
+    threads: str, everyone: dict[str, Any], tmp_path: Path
+) -> None:
+    some = answer(
+        *SMALL, "--policies", "linphe, theorem,es-100", "--threads", threads, folder=tmp_path
+    )
+    mine, theirs = (
+        [policy | {"minus_best": None} for policy in race["policies"]] for race in (some, everyone)
+    )
+    assert len(mine) == 3 and all(policy in theirs for policy in mine), (
+        "but for what it is compared with"
+    )
 
 
 def test_seeds_differ(everyone: dict[str, Any], tmp_path: Path) -> None:
     other = answer(*SMALL, "--policies", "linphe", "--seed", "1", folder=tmp_path)
-    again = answer(*SMALL, "--policies", "linphe", "--policies", "es-10,theorem", "--seed", "1", folder=tmp_path)
+    again = answer(
+        *SMALL,
+        "--policies",
+        "linphe",
+        "--policies",
+        "es-10,theorem",
+        "--seed",
+        "1",
+        folder=tmp_path,
+    )
     assert {policy["policy"] for policy in again["policies"]} == {"linphe", "es-10", "theorem"}
     assert other["policies"][0] not in everyone["policies"]
 
@@ -129,7 +173,10 @@ def test_for_people(tmp_path: Path) -> None:
         assert text in shown.stdout, text
     assert (tmp_path / "results/race/race.png").read_bytes().startswith(b"\x89PNG")
     assert "</svg>" in (tmp_path / "results/race/race.svg").read_text()
-    assert sorted(path.name for path in (tmp_path / "results/race").iterdir()) == ["race.png", "race.svg"]
+    assert sorted(path.name for path in (tmp_path / "results/race").iterdir()) == [
+        "race.png",
+        "race.svg",
+    ]
 
 
 HEAVY = """
@@ -146,7 +193,9 @@ def test_policies_without_a_theorem_race_where_tails_are_heavy(tmp_path: Path) -
     raced = {policy["policy"]: policy["recipe"] for policy in shown["policies"]}
     assert set(raced) == set(USUAL) - {"theorem"} and "scale=0.3" in raced["thompson"]
     (reason,) = shown["skipped"].values()
-    assert reason.startswith("a setting assumes subGaussian noise") and set(shown["skipped"]) == {"theorem"}
+    assert reason.startswith("a setting assumes subGaussian noise") and set(shown["skipped"]) == {
+        "theorem"
+    }
 
 
 OWN = """
@@ -167,12 +216,19 @@ class Mine(es.Recipe):
 
 def test_recipes_as_one_types_them(everyone: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
-    typed = ["es-37", "EnsembleSampling(size=100,scale=noise)", "own:Mine(size=3)", "EnsembleSampling(10, member=RoundRobin)"]
+    typed = [
+        "es-37",
+        "EnsembleSampling(size=100,scale=noise)",
+        "own:Mine(size=3)",
+        "EnsembleSampling(10, member=RoundRobin)",
+    ]
     result = answer(*SMALL, "--policies", ", ".join(typed), folder=tmp_path)
     shown = {policy["policy"]: policy for policy in result["policies"]}
     assert set(shown) == set(typed), "as they were typed"
     known = {policy["policy"]: policy["mean"] for policy in everyone["policies"]}
-    assert shown[typed[1]]["mean"] == known["es-100"] and shown["es-37"]["mean"] not in known.values()
+    assert (
+        shown[typed[1]]["mean"] == known["es-100"] and shown["es-37"]["mean"] not in known.values()
+    )
     assert shown["own:Mine(size=3)"]["evaluation"] == "live"
     assert shown[typed[3]]["recipe"] == repr(es.EnsembleSampling(10, member=es.RoundRobin()))
     table = run(*SMALL, "--policies", ", ".join(typed), folder=tmp_path).stdout
@@ -194,7 +250,9 @@ def test_the_list(tmp_path: Path) -> None:
     ):
         assert name in shown.stdout, name
     assert max(map(len, shown.stdout.splitlines())) <= 100
-    assert "hides the better of two arms" in " ".join(shown.stdout.replace("│", " ").split()), "not why it was made"
+    assert "hides the better of two arms" in " ".join(shown.stdout.replace("│", " ").split()), (
+        "not why it was made"
+    )
 
 
 @pytest.mark.parametrize(
@@ -209,7 +267,9 @@ def test_the_list(tmp_path: Path) -> None:
         ("quadratic", {"networks"}, {"auto"}, 1_000),
     ],
 )
-def test_contenders_suit_the_rewards(problem: str, suited: set[str], others: set[str], most: int) -> None:
+def test_contenders_suit_the_rewards(
+    problem: str, suited: set[str], others: set[str], most: int
+) -> None:
     """And every one of them can play it."""
     family = es.problem(problem)
     usual = usual_race(family)
@@ -219,7 +279,19 @@ def test_contenders_suit_the_rewards(problem: str, suited: set[str], others: set
 
 
 def test_networks_race_unless_others_are_named(tmp_path: Path) -> None:
-    short = ("--problem", "neural", "--dim", "3", "--arms", "4", "--horizon", "12", "--runs", "1", "--json")
+    short = (
+        "--problem",
+        "neural",
+        "--dim",
+        "3",
+        "--arms",
+        "4",
+        "--horizon",
+        "12",
+        "--runs",
+        "1",
+        "--json",
+    )
     shown = run(*short, folder=tmp_path)
     assert shown.returncode == 0, shown.stderr
     raced = {policy["policy"] for policy in json.loads(shown.stdout)["policies"]}
@@ -228,12 +300,26 @@ def test_networks_race_unless_others_are_named(tmp_path: Path) -> None:
 
 
 def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
-    options = ("--problem", "ball", "--dim", "3", "--horizon", "50", "--runs", "1", "--policies", "linphe,theorem")
+    options = (
+        "--problem",
+        "ball",
+        "--dim",
+        "3",
+        "--horizon",
+        "50",
+        "--runs",
+        "1",
+        "--policies",
+        "linphe,theorem",
+    )
     ball = answer(*options, folder=tmp_path)
     assert [policy["policy"] for policy in ball["policies"]] == ["linphe"]
     assert ball["policies"][0]["standard_error"] is None  # of one run
     assert "finitely many arms" in ball["skipped"]["theorem"]
-    assert "theorem skipped: Theorem 1 assumes finitely many arms" in run(*options, folder=tmp_path).stdout
+    assert (
+        "theorem skipped: Theorem 1 assumes finitely many arms"
+        in run(*options, folder=tmp_path).stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -243,13 +329,28 @@ def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
         (("--policies", "es-10,linpeh"), "policy = 'linpeh': expected one of auto, es-10, es-100"),
         (("--policies", ","), "at least one"),
         (("--policies", "es-0"), "es-0: size = 0: expected a whole number from 1"),
-        (("--policies", "es-10,EnsembleSampling(sise=3)"), "EnsembleSampling(sise=3): sise = 3: expected a field of"),
-        (("--policies", "mymodule:MyRecipe"), "'mymodule:MyRecipe': expected a module that can be imported"),
-        (("--problem", "trap", "--policies", "greedy", "--horizon", str(2**31 - 1)), f"at most {2**31 - 1 - 250}, which is"),
-        (("--problem", "ball", "--arms", "5"), "arms = 5: expected an option of 'ball': one of dim, noise"),
+        (
+            ("--policies", "es-10,EnsembleSampling(sise=3)"),
+            "EnsembleSampling(sise=3): sise = 3: expected a field of",
+        ),
+        (
+            ("--policies", "mymodule:MyRecipe"),
+            "'mymodule:MyRecipe': expected a module that can be imported",
+        ),
+        (
+            ("--problem", "trap", "--policies", "greedy", "--horizon", str(2**31 - 1)),
+            f"at most {2**31 - 1 - 250}, which is",
+        ),
+        (
+            ("--problem", "ball", "--arms", "5"),
+            "arms = 5: expected an option of 'ball': one of dim, noise",
+        ),
         (("--problem", "two-arms", "--dim", "5"), "dim = 5: expected an option of 'two-arms'"),
         (("--problem", "kveton", "--noise", "1"), "noise = 1.0: expected an option of 'kveton'"),
-        (("--problem", "ball", "--policies", "theorem"), "theorem does not: Theorem 1 assumes finitely many arms"),
+        (
+            ("--problem", "ball", "--policies", "theorem"),
+            "theorem does not: Theorem 1 assumes finitely many arms",
+        ),
         (("--arms", "0"), "arms = 0: expected"),
         (("--threads", "0"), "threads = 0: expected"),
         (("--seed", "-1"), "seed = -1: expected"),
@@ -258,7 +359,12 @@ def test_a_theorem_that_does_not_apply_is_skipped(tmp_path: Path) -> None:
 )
 def test_impossible_wishes(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
     shown = run(*arguments, folder=tmp_path)
-    assert shown.returncode == 2 and shown.stdout == "" and said in shown.stderr and "Traceback" not in shown.stderr
+    assert (
+        shown.returncode == 2
+        and shown.stdout == ""
+        and said in shown.stderr
+        and "Traceback" not in shown.stderr
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -269,11 +375,17 @@ def test_ctrl_c_ends_in_a_line_and_leaves_nothing(tmp_path: Path) -> None:
     command = [*ENSAMPLE, "race", *options, "--horizon", "1000000000"]
     others = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=inside, cwd=tmp_path / "cold", preexec_fn=heed_interrupts
+        command,
+        stdout=subprocess.PIPE,
+        stderr=inside,
+        cwd=tmp_path / "cold",
+        preexec_fn=heed_interrupts,
     )
     os.close(inside)
     shown = [os.read(terminal, 4096)]  # a bar: it is under way
-    reader = threading.Thread(target=read_on, args=(terminal, shown))  # a terminal that nobody reads blocks its writer
+    reader = threading.Thread(
+        target=read_on, args=(terminal, shown)
+    )  # a terminal that nobody reads blocks its writer
     reader.start()
     time.sleep(1.0)
     before = psutil.Process(process.pid).cpu_times().user
@@ -302,7 +414,9 @@ def read_on(terminal: int, shown: list[bytes]) -> None:
             shown.append(block)
 
 
-def test_an_interrupted_figure_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_figure_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(part: Path, target: Path) -> None:
         raise KeyboardInterrupt
 
@@ -311,7 +425,9 @@ def test_an_interrupted_figure_leaves_the_old_one(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         report.save(figure, tmp_path, "race")
-    assert [path.name for path in tmp_path.iterdir()] == ["race.png"] and (tmp_path / "race.png").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["race.png"] and (
+        tmp_path / "race.png"
+    ).read_text() == "old"
 
 
 def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:
@@ -327,7 +443,9 @@ def test_the_linear_panel_keeps_to_comparable_policies() -> None:
     left, right = figure.axes
     assert runs["wild"].mean[-1] > report.FAR * runs["calm"].mean[-1]
     labels = [line.get_label() for line in left.lines]
-    assert not any(str(label).startswith("far") for label in labels) and any(str(label).startswith("a ") for label in labels)
+    assert not any(str(label).startswith("far") for label in labels) and any(
+        str(label).startswith("a ") for label in labels
+    )
     assert right.get_yscale() == "log"
     legend = [text.get_text().split()[0] for text in figure.legends[0].get_texts()]
     assert legend[0] == "far" and len(legend) == 3
@@ -335,12 +453,18 @@ def test_the_linear_panel_keeps_to_comparable_policies() -> None:
 
 def spread(finals: list[float]) -> es.Runs:
     """Runs that end with this regret."""
-    runs = es.simulate(es.Greedy(), es.problem("sphere", dim=2, arms=3), horizon=20, runs=len(finals))
+    runs = es.simulate(
+        es.Greedy(), es.problem("sphere", dim=2, arms=3), horizon=20, runs=len(finals)
+    )
     return replace(runs, regret=np.outer(finals, runs.checkpoints / 20.0))
 
 
-@pytest.mark.parametrize(("finals", "cut"), [([10.0] * 8 + [15.0] * 2, False), ([1.0] * 85 + [90.0] * 15, True)])
-def test_bars_are_in_the_panel_or_marked_where_they_leave_it(finals: list[float], cut: bool) -> None:
+@pytest.mark.parametrize(
+    ("finals", "cut"), [([10.0] * 8 + [15.0] * 2, False), ([1.0] * 85 + [90.0] * 15, True)]
+)
+def test_bars_are_in_the_panel_or_marked_where_they_leave_it(
+    finals: list[float], cut: bool
+) -> None:
     runs = spread(finals)
     figure = report.draw({"a": runs}, "a race")
     left, top = figure.axes[0], figure.axes[0].get_ylim()[1]
@@ -361,19 +485,38 @@ def test_long_names_leave_the_panels_their_width(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("arms", "horizon", "runs"), [(1, 20, 3), (5, 1, 1)])
 def test_figures_of_next_to_nothing(arms: int, horizon: int, runs: int, tmp_path: Path) -> None:
-    runs_ = es.simulate(es.EnsembleSampling(3, 0.3), es.problem("sphere", dim=2, arms=arms), horizon, runs)
+    runs_ = es.simulate(
+        es.EnsembleSampling(3, 0.3), es.problem("sphere", dim=2, arms=arms), horizon, runs
+    )
     assert len(report.save(report.draw({"a": runs_}, "nothing to see"), tmp_path, "race")) == 2
 
 
 def test_no_figure_library_before_a_race() -> None:
     code = "import sys, ensample, ensample.cli.main; print('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "False\n"
+    )
 
 
 def test_a_policy_without_a_kernel_says_so_once(tmp_path: Path) -> None:
     shown = run(
-        "--problem", "contextual", "--dim", "3", "--horizon", "20", "--runs", "3", "--policies", "linucb", folder=tmp_path
+        "--problem",
+        "contextual",
+        "--dim",
+        "3",
+        "--horizon",
+        "20",
+        "--runs",
+        "3",
+        "--policies",
+        "linucb",
+        folder=tmp_path,
     )
     assert shown.returncode == 0, shown.stderr
     (note,) = shown.stderr.splitlines()
-    assert note.startswith("warning: no kernel simulates LinUCB on ChangingArms: its live policy is simulated")
+    assert note.startswith(
+        "warning: no kernel simulates LinUCB on ChangingArms: its live policy is simulated"
+    )

@@ -20,9 +20,15 @@ UNDERSTOOD = {
     "EnsembleSampling(20)": es.EnsembleSampling(20),
     "EnsembleSampling( size = 20, scale=2 )": es.EnsembleSampling(20, 2.0),
     "EnsembleSampling(size=20, scale=2*noise)": es.EnsembleSampling(20, 0.5),
-    "EnsembleSampling(20, member=OptimisticMember())": es.EnsembleSampling(20, member=es.OptimisticMember()),
-    "EnsembleSampling(20, member=OptimisticMember)": es.EnsembleSampling(20, member=es.OptimisticMember()),
-    "EnsembleSampling(20, member=StickyMember(rounds=3))": es.EnsembleSampling(20, member=es.StickyMember(3)),
+    "EnsembleSampling(20, member=OptimisticMember())": es.EnsembleSampling(
+        20, member=es.OptimisticMember()
+    ),
+    "EnsembleSampling(20, member=OptimisticMember)": es.EnsembleSampling(
+        20, member=es.OptimisticMember()
+    ),
+    "EnsembleSampling(20, member=StickyMember(rounds=3))": es.EnsembleSampling(
+        20, member=es.StickyMember(3)
+    ),
     "EnsembleSampling(3, initial=Sphere(radius), reward=Uniform(scale=0.5*radius))": es.EnsembleSampling(
         3, initial=es.Sphere(RADIUS), reward=es.Uniform(0.5 * RADIUS)
     ),
@@ -36,7 +42,9 @@ UNDERSTOOD = {
     "LinUCB(radius=radius, form='constant')": es.LinUCB(RADIUS),
     "LinUCB.from_theorem": es.LinUCB.from_theorem(SETTING),
     "LinUCB(radius, 1, constant)": es.LinUCB(RADIUS, 1.0),
-    "EnsembleSampling(scale=auto, model=Logistic(fit=exact))": es.EnsembleSampling(model=es.Logistic(fit="exact")),
+    "EnsembleSampling(scale=auto, model=Logistic(fit=exact))": es.EnsembleSampling(
+        model=es.Logistic(fit="exact")
+    ),
     "EnsembleSampling(3, model=Neural((8,), tanh, loss=logistic))": es.EnsembleSampling(
         3, model=es.Neural((8,), "tanh", loss="logistic")
     ),
@@ -61,36 +69,72 @@ def test_every_recipe_has_its_name(name: str) -> None:
         ("es-37x", "policy = 'es-37x': expected one of auto, es-10"),
         ("es--3", "policy = 'es--3': expected one of auto, es-10"),
         ("es-0", "es-0: size = 0: expected a whole number from 1"),
-        ("es-99999999999999999999", "es-99999999999999999999: size = 99999999999999999999: expected"),
+        (
+            "es-99999999999999999999",
+            "es-99999999999999999999: size = 99999999999999999999: expected",
+        ),
         ("Recipe", "policy = 'Recipe': expected one of"),
         ("RefreshedEnsembleSampling", "missing a required argument: 'size'"),
         ("EnsembleSampling(1, 2, 3, 4, 5, 6, 7)", "too many positional arguments"),
         ("EnsembelSampling(3)", "did you mean 'EnsembleSampling'?"),
-        ("EnsembleSampling(sise=3)", "EnsembleSampling(sise=3): sise = 3: expected a field of EnsembleSampling: one of size"),
-        ("EnsembleSampling(size='3')", "EnsembleSampling(size='3'): size = '3' (str): expected a whole number"),
-        ("EnsembleSampling(model=Logistic(fit=exakt))", "fit = 'exakt': expected one of 'stream', 'exact'"),
-        ("EnsembleSampling(scale=autos)", "scale = 'autos': expected a number, text in quotes, or one of noise, radius"),
+        (
+            "EnsembleSampling(sise=3)",
+            "EnsembleSampling(sise=3): sise = 3: expected a field of EnsembleSampling: one of size",
+        ),
+        (
+            "EnsembleSampling(size='3')",
+            "EnsembleSampling(size='3'): size = '3' (str): expected a whole number",
+        ),
+        (
+            "EnsembleSampling(model=Logistic(fit=exakt))",
+            "fit = 'exakt': expected one of 'stream', 'exact'",
+        ),
+        (
+            "EnsembleSampling(scale=autos)",
+            "scale = 'autos': expected a number, text in quotes, or one of noise, radius",
+        ),
         (
             "EnsembleSampling(3, model=Logistic(fitt=exact))",
             "fitt = 'exact': expected a field of Logistic: one of fit (did you mean",
         ),
-        ("EnsembleSampling(3, model=exact)", "model = 'exact': expected a number, text in quotes, or one of noise, radius"),
-        ("own:Mine(seven)", "own:Mine(seven): size = 'seven': expected a number, text in quotes, or one of noise"),
-        ("EnsembleSampling(3, member=Optimist())", "member = 'Optimist()': expected .*did you mean 'OptimisticMember'?"),
+        (
+            "EnsembleSampling(3, model=exact)",
+            "model = 'exact': expected a number, text in quotes, or one of noise, radius",
+        ),
+        (
+            "own:Mine(seven)",
+            "own:Mine(seven): size = 'seven': expected a number, text in quotes, or one of noise",
+        ),
+        (
+            "EnsembleSampling(3, member=Optimist())",
+            "member = 'Optimist()': expected .*did you mean 'OptimisticMember'?",
+        ),
         ("EnsembleSampling(3, member=StickyMember(0))", "rounds = 0: expected a whole number"),
-        ("EnsembleSampling(3, member=StickyMember)", "StickyMember(rounds): missing a required argument"),
-        ("EnsembleSampling(3, reward=Gaussian(sigma=1))", "sigma = 1: expected a field of Gaussian: one of scale"),
+        (
+            "EnsembleSampling(3, member=StickyMember)",
+            "StickyMember(rounds): missing a required argument",
+        ),
+        (
+            "EnsembleSampling(3, reward=Gaussian(sigma=1))",
+            "sigma = 1: expected a field of Gaussian: one of scale",
+        ),
         ("EnsembleSampling(size=noize)", "did you mean 'noise'?"),
         ("EnsembleSampling(3, scale=2*Gaussian())", "scale = 'Gaussian()': expected a number"),
         ("EnsembleSampling(3, scale=-True)", "scale = 'True': expected a number"),
-        ("EnsembleSampling(3, scale=10**9)", "scale = '10 ** 9': expected a number, text in quotes, or one of"),
+        (
+            "EnsembleSampling(3, scale=10**9)",
+            "scale = '10 ** 9': expected a number, text in quotes, or one of",
+        ),
         ("EnsembleSampling(3, scale=1j)", "scale = '1j': expected a number"),
         ("EnsembleSampling(3, *[1])", "scale = '*[1]': expected"),
         ("EnsembleSampling(3, **{})", r"field = '**{}': expected name=value"),
         ("EnsembleSampling(3)(4)", "expected a recipe such as"),
         ("EnsembleSampling(3", "was never closed"),
         ("EnsembleSampling(3, size=4)", "multiple values for argument 'size'"),
-        ("EnsembleSampling(size=3, size=4)", "field = 'size=4': expected name=value, each name once"),
+        (
+            "EnsembleSampling(size=3, size=4)",
+            "field = 'size=4': expected name=value, each name once",
+        ),
         ("Greedy.start", "expected Greedy or Greedy.from_theorem"),
         ("Greedy.__init__", "expected Greedy or Greedy.from_theorem"),
         ("Greedy.from_theorem", "no theorem here prescribes"),
@@ -112,7 +156,10 @@ def test_every_recipe_has_its_name(name: str) -> None:
         ("own:Mine(size=0)", "own:Mine(size=0): size = 0: expected a whole number >= 1"),
         ("own:Mine(size=13)", "RuntimeError: unlucky"),
         ("own:function", "expected a recipe, and this makes 'no recipe'"),
-        ("broken:Mine", "expected a module that can be imported (ZeroDivisionError: division by zero)"),
+        (
+            "broken:Mine",
+            "expected a module that can be imported (ZeroDivisionError: division by zero)",
+        ),
     ],
 )
 def test_refused(text: str, said: str, modules: Path) -> None:
@@ -180,13 +227,32 @@ def test_recipes_of_ones_own(text: str, size: int, modules: Path) -> None:
 
 def test_nothing_is_evaluated(modules: Path) -> None:
     call = "__import__('pathlib').Path('evil').touch()"
-    for text in (call, f"Greedy({call})", f"EnsembleSampling(size={call})", f"own:Mine(size=[{call}][0])", f"own:{call}"):
+    for text in (
+        call,
+        f"Greedy({call})",
+        f"EnsembleSampling(size={call})",
+        f"own:Mine(size=[{call}][0])",
+        f"own:{call}",
+    ):
         with pytest.raises(es.InvalidArgument):
             contender(text).recipe(SETTING)
     assert sorted(path.name for path in modules.glob("*.*")) == ["broken.py", "own.py"]
 
 
-PIECES = st.sampled_from([*"()[]{},.:=*-'\" \n\x00é", *RECIPES, "es-", "size", "noise", "Gaussian", "3", "1e999", "None", "os"])
+PIECES = st.sampled_from(
+    [
+        *"()[]{},.:=*-'\" \n\x00é",
+        *RECIPES,
+        "es-",
+        "size",
+        "noise",
+        "Gaussian",
+        "3",
+        "1e999",
+        "None",
+        "os",
+    ]
+)
 
 
 @given(st.lists(PIECES, max_size=12).map("".join))

@@ -13,7 +13,15 @@ from ensample.errors import MissingPackage
 def test_the_page_and_the_document_say_the_same(tmp_path: Path) -> None:
     files = [tmp_path / "claims.html", tmp_path / "claims.md"]
     shown = run(
-        "verify", "chi-square", "elliptical-potential", "--html", str(files[0]), "--markdown", str(files[1]), "--seed", "3"
+        "verify",
+        "chi-square",
+        "elliptical-potential",
+        "--html",
+        str(files[0]),
+        "--markdown",
+        str(files[1]),
+        "--seed",
+        "3",
     )
     assert shown.returncode == 0, shown.stderr
     for text in (path.read_text() for path in files):
@@ -34,14 +42,19 @@ def test_the_page_and_the_document_say_the_same(tmp_path: Path) -> None:
     assert drawn == ["chi-square.svg", "elliptical-potential.svg"]
 
 
-@pytest.mark.parametrize("module", ["jinja2", "matplotlib.figure", "markdown_it", "latex2mathml.converter"])
-def test_a_missing_package_is_named_before_the_work(module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "module", ["jinja2", "matplotlib.figure", "markdown_it", "latex2mathml.converter"]
+)
+def test_a_missing_package_is_named_before_the_work(
+    module: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in [name for name in sys.modules if name.startswith("ensample.report")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr(command, "run", lambda *arguments: pytest.fail("the work began"))
     package = module.partition(".")[0]
     with pytest.raises(
-        MissingPackage, match=rf"^a page of ensample verify needs {package}: pip install {package.split('_')[0]}"
+        MissingPackage,
+        match=rf"^a page of ensample verify needs {package}: pip install {package.split('_')[0]}",
     ):
         command.verify(["chi-square"], html=tmp_path / "a.html", seed=0)

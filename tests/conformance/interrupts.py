@@ -8,12 +8,12 @@ from typing import Any
 
 import ensample
 
-__all__ = ["interrupted"]
-
 OURS = str(Path(ensample.__file__).parent)
 
 
-def interrupted(call: Callable[[], Any], moment: int, again: int | None = None) -> KeyboardInterrupt | None:
+def interrupted(
+    call: Callable[[], Any], moment: int, again: int | None = None
+) -> KeyboardInterrupt | None:
     """Call, with a KeyboardInterrupt before instruction number `moment` of our own code and, `again` later, another.
 
     None if the call came to its end before that.

@@ -29,25 +29,43 @@ RECIPES = {
     "ensemble, calibrated": es.EnsembleSampling(size=12),
     "ensemble, calibrated, stored members": es.EnsembleSampling(size=12, fresh=False),
     "ensemble, fresh members": es.EnsembleSampling(size=12, scale=0.5, fresh=True),
-    "ensemble, fresh members, ageing": es.EnsembleSampling(size=12, scale=0.5, fresh=True, ageing=0.1),
+    "ensemble, fresh members, ageing": es.EnsembleSampling(
+        size=12, scale=0.5, fresh=True, ageing=0.1
+    ),
     "ensemble, fresh members, other scales": es.EnsembleSampling(
         size=12, initial=es.Gaussian(0.5), reward=es.Gaussian(0.3), fresh=True
     ),
-    "ensemble, calibrated optimist": es.EnsembleSampling(size=12, member=es.OptimisticMember(), reward=es.Uniform()),
+    "ensemble, calibrated optimist": es.EnsembleSampling(
+        size=12, member=es.OptimisticMember(), reward=es.Uniform()
+    ),
     "ensemble, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5),
     "ensemble, intercept": es.EnsembleSampling(size=12, intercept=True),
-    "ensemble, intercept, stored members": es.EnsembleSampling(size=12, intercept=True, fresh=False),
-    "ensemble, intercept, fresh members, fixed scale": es.EnsembleSampling(size=12, scale=0.5, intercept=True, fresh=True),
-    "ensemble, optimistic intercept": es.EnsembleSampling(size=12, member=es.OptimisticMember(), intercept=True),
-    "ensemble, intercept, scale calibrated": es.EnsembleSampling(size=12, regularization=0.5, intercept=True),
+    "ensemble, intercept, stored members": es.EnsembleSampling(
+        size=12, intercept=True, fresh=False
+    ),
+    "ensemble, intercept, fresh members, fixed scale": es.EnsembleSampling(
+        size=12, scale=0.5, intercept=True, fresh=True
+    ),
+    "ensemble, optimistic intercept": es.EnsembleSampling(
+        size=12, member=es.OptimisticMember(), intercept=True
+    ),
+    "ensemble, intercept, scale calibrated": es.EnsembleSampling(
+        size=12, regularization=0.5, intercept=True
+    ),
     "ensemble, intercept, fixed scale": es.EnsembleSampling(size=12, scale=0.5, intercept=True),
     "ensemble, logistic": es.EnsembleSampling(size=12, model=es.Logistic()),
-    "ensemble, logistic, stored members": es.EnsembleSampling(size=12, model=es.Logistic(), fresh=False),
+    "ensemble, logistic, stored members": es.EnsembleSampling(
+        size=12, model=es.Logistic(), fresh=False
+    ),
     "ensemble, logistic, fresh members, fixed scale": es.EnsembleSampling(
         size=12, scale=0.5, regularization=0.3, model=es.Logistic(), fresh=True
     ),
     "ensemble, logistic, other laws": es.EnsembleSampling(
-        size=12, regularization=0.1, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), model=es.Logistic()
+        size=12,
+        regularization=0.1,
+        initial=es.Sphere(0.5),
+        reward=es.Rademacher(0.5),
+        model=es.Logistic(),
     ),
     "ensemble, exact logistic": es.EnsembleSampling(size=12, scale=0.5, model=es.Logistic("exact")),
     "LinPHE": es.PerturbedHistory(scale=0.5),
@@ -58,7 +76,9 @@ RECIPES = {
     "information-directed, calibrated": es.InformationDirected(size=12),
     "information-directed, fresh members": es.InformationDirected(size=12, fresh=True),
     "LinPHE, Rademacher": es.PerturbedHistory(scale=0.5, reward=es.Rademacher(0.5)),
-    "LinPHE, uniform": es.PerturbedHistory(scale=0.5, initial=es.Sphere(0.5), reward=es.Uniform(0.5)),
+    "LinPHE, uniform": es.PerturbedHistory(
+        scale=0.5, initial=es.Sphere(0.5), reward=es.Uniform(0.5)
+    ),
     "Thompson sampling": es.ThompsonSampling(scale=0.5),
     "Thompson sampling, adaptive": es.ThompsonSampling(adaptive=True),
     "LinUCB": es.LinUCB(radius=0.5),
@@ -76,16 +96,24 @@ RECIPES = {
     "epsilon-greedy": es.EpsilonGreedy(epsilon=0.3),
     "ensemble, forgetting": es.EnsembleSampling(size=12, scale=0.5, half_life=6),
     "ensemble, forgetting and calibrated": es.EnsembleSampling(size=12, half_life=6),
-    "ensemble, forgetting and calibrated, stored members": es.EnsembleSampling(size=12, half_life=6, fresh=False),
-    "ensemble, forgetting, fresh members": es.EnsembleSampling(size=12, scale=0.5, half_life=6, fresh=True),
+    "ensemble, forgetting and calibrated, stored members": es.EnsembleSampling(
+        size=12, half_life=6, fresh=False
+    ),
+    "ensemble, forgetting, fresh members": es.EnsembleSampling(
+        size=12, scale=0.5, half_life=6, fresh=True
+    ),
     "ensemble, forgetting, other laws": es.EnsembleSampling(
         size=12, scale=0.5, initial=es.Sphere(0.5), reward=es.Rademacher(0.5), half_life=2.5
     ),
-    "ensemble, logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic(), half_life=6),
+    "ensemble, logistic, forgetting": es.EnsembleSampling(
+        size=12, model=es.Logistic(), half_life=6
+    ),
     "ensemble, logistic, forgetting, stored members": es.EnsembleSampling(
         size=12, model=es.Logistic(), half_life=6, fresh=False
     ),
-    "ensemble, exact logistic, forgetting": es.EnsembleSampling(size=12, model=es.Logistic("exact"), half_life=6),
+    "ensemble, exact logistic, forgetting": es.EnsembleSampling(
+        size=12, model=es.Logistic("exact"), half_life=6
+    ),
     "GLM-TSL": es.ThompsonSampling(model=es.Logistic("exact")),
     "Thompson sampling, logistic": es.ThompsonSampling(model=es.Logistic()),
     "GLM-FPL": es.PerturbedHistory(model=es.Logistic("exact")),
@@ -122,7 +150,11 @@ def module(d: int):  # type: ignore[no-untyped-def]
 
 # `make test` without torch leaves these out: `make test EXTRAS=dev,neural` has them. A module is in no snapshot.
 MODULES = (
-    {"networks, torch": es.EnsembleSampling(5, model=es.TorchModel(module, prior=1.0, batch=8, memory=20))}
+    {
+        "networks, torch": es.EnsembleSampling(
+            5, model=es.TorchModel(module, prior=1.0, batch=8, memory=20)
+        )
+    }
     if find_spec("torch")
     else {}
 )
@@ -153,13 +185,19 @@ ENUMERATED = {  # recipes that do not take all arms
 EVERY = [(recipe, arms) for recipe in RECIPES for arms in ENUMERATED.get(recipe, ARMS)]
 ALL = [*EVERY, *((recipe, arms) for recipe in MODULES for arms in ENUMERATED[recipe])]
 STANDING = ("Kveton's LinPHE", "logistic PHE", "SupLinUCB", "multiplier bootstrap")
-MIXING = [recipe for recipe in ALL_RECIPES if recipe not in STANDING]  # take features besides standing arms
+MIXING = [
+    recipe for recipe in ALL_RECIPES if recipe not in STANDING
+]  # take features besides standing arms
 FORGETTING = [name for name, recipe in RECIPES.items() if recipe.half_life is not None]
 AGEING = [name for name, recipe in RECIPES.items() if getattr(recipe, "ageing_rate", 0.0) > 0.0]
 LOGISTIC = [name for name, recipe in RECIPES.items() if isinstance(recipe.model, es.Logistic)]
-NETWORKS = [name for name, recipe in ALL_RECIPES.items() if isinstance(recipe.model, Trained)]  # no theta, no V
+NETWORKS = [
+    name for name, recipe in ALL_RECIPES.items() if isinstance(recipe.model, Trained)
+]  # no theta, no V
 CERTAIN = [
-    name for name, recipe in RECIPES.items() if isinstance(recipe, es.LinUCB | es.Greedy | es.SupLinUCB)
+    name
+    for name, recipe in RECIPES.items()
+    if isinstance(recipe, es.LinUCB | es.Greedy | es.SupLinUCB)
 ]  # nothing is random
 
 
@@ -200,23 +238,36 @@ def noise(t: int) -> float:
 
 def possible(policy: es.Policy, y: float) -> float:
     """A reward that the policy's model can learn: itself, or where rewards lie in [0, 1] what it is squeezed to."""
-    return y if policy.recipe.model.reward_range[1] == math.inf else 0.5 * (1.0 + y / (1.0 + abs(y)))
+    return (
+        y if policy.recipe.model.reward_range[1] == math.inf else 0.5 * (1.0 + y / (1.0 + abs(y)))
+    )
 
 
 def asked(policy: es.Policy) -> list[np.ndarray]:
     """All that one may ask of what was learned."""
     if isinstance(policy.recipe.model, Trained):
         offer = policy.arms.offer(FEATURES)
-        return [*policy.log(), *policy.model.votes(offer), policy.model.scores(1, FEATURES), policy.propensities(FEATURES)]
+        return [
+            *policy.log(),
+            *policy.model.votes(offer),
+            policy.model.scores(1, FEATURES),
+            policy.propensities(FEATURES),
+        ]
     return [*policy.log(), policy.estimates, policy.mean, policy.gram]
 
 
 def centre(policy: es.Policy) -> np.ndarray:
     """What every observation changes."""
-    return policy.model.scores(0, FEATURES) if isinstance(policy.recipe.model, Trained) else policy.mean
+    return (
+        policy.model.scores(0, FEATURES)
+        if isinstance(policy.recipe.model, Trained)
+        else policy.mean
+    )
 
 
-def learned(policy: es.Policy, features: np.ndarray, rewards: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def learned(
+    policy: es.Policy, features: np.ndarray, rewards: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """What a policy's model takes in: with an intercept (x, 1), and rewards relative to the first."""
     if not policy.recipe.intercept:
         return features, rewards
@@ -227,5 +278,8 @@ def fingerprint(policy: es.Policy) -> bytes:
     """Every bit of a policy's state."""
     parts = [values.tobytes() for values in policy.model.arrays().values()]
     parts += [column.tobytes() for column in policy._ledger.columns().values()]
-    waiting = [(d.round, d.arm, d.member, d.features.tobytes(), d.propensity) for d in policy.open_decisions]
+    waiting = [
+        (d.round, d.arm, d.member, d.features.tobytes(), d.propensity)
+        for d in policy.open_decisions
+    ]
     return b"|".join([*parts, repr((policy.round, waiting)).encode()])

@@ -105,7 +105,10 @@ def test_moment_generating_function_is_subgaussian(law: es.InitialLaw) -> None:
         for length in (0.5, 1.0, 2.0):
             values = np.exp(vectors @ direction * length / law.scale)
             error = values.std() / len(values) ** 0.5
-            assert values.mean() <= np.exp(0.5 * (length * law.subgaussian / law.scale) ** 2) + 6 * error
+            assert (
+                values.mean()
+                <= np.exp(0.5 * (length * law.subgaussian / law.scale) ** 2) + 6 * error
+            )
 
 
 @every_initial_law

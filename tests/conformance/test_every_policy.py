@@ -49,7 +49,9 @@ def test_looking_changes_nothing(recipe: str, arms: str) -> None:
         before = fingerprint(watched)
         _ = asked(watched), watched.votes(), watched.calibration, repr(watched.arms)
         if recipe not in NETWORKS:
-            watched.diagnostics(None if arms == "changing" else [0.5, -0.2, 0.3, 0.1][: watched.mean.size])
+            watched.diagnostics(
+                None if arms == "changing" else [0.5, -0.2, 0.3, 0.1][: watched.mean.size]
+            )
         assert fingerprint(watched) == before
         assert play(watched, 1, t) == play(left_alone, 1, t)
     assert fingerprint(watched) == fingerprint(left_alone)
@@ -72,7 +74,10 @@ def test_save_and_load_are_bit_identical(recipe: str, arms: str, tmp_path) -> No
     early = policy.decide(offered(policy, 25))
     policy.decide(offered(policy, 26))
     policy.save(tmp_path / "policy.safetensors")
-    given = {"arms": policy.arms if arms == "oracle" else None, "recipe": policy.recipe if recipe in MODULES else None}
+    given = {
+        "arms": policy.arms if arms == "oracle" else None,
+        "recipe": policy.recipe if recipe in MODULES else None,
+    }
     loaded = es.load(tmp_path / "policy.safetensors", **given)
     assert type(loaded) is type(policy) and loaded.recipe == policy.recipe and loaded.seed == 4
     assert fingerprint(loaded) == fingerprint(policy)
@@ -95,13 +100,20 @@ def test_late_rewards_in_any_order_give_the_same_model(recipe: str, arms: str) -
         policy.update(decision, value)
     for t in order:
         shuffled.update(decisions[t], rewards[t])
-    ordered = recipe in (*FORGETTING, *LOGISTIC, *NETWORKS)  # the last to come counts most; steps start where the last ended
+    ordered = recipe in (
+        *FORGETTING,
+        *LOGISTIC,
+        *NETWORKS,
+    )  # the last to come counts most; steps start where the last ended
     if not ordered:
         np.testing.assert_allclose(shuffled.mean, policy.mean, atol=1e-12)
         np.testing.assert_allclose(shuffled.gram, policy.gram, atol=1e-12)
     if recipe == "ensemble, exact logistic":
         np.testing.assert_allclose(shuffled.mean, policy.mean, atol=1e-9)
-    ordered = ordered or recipe in ("ensemble, refreshed", *AGEING)  # refreshes and ages go by the order of learning
+    ordered = ordered or recipe in (
+        "ensemble, refreshed",
+        *AGEING,
+    )  # refreshes and ages go by the order of learning
     if recipe.startswith("ensemble") and not ordered:
         np.testing.assert_allclose(shuffled.estimates, policy.estimates, atol=1e-12)
     # The fold goes in the order of the updates: the log says so, and replaying it gives the same bits.
@@ -145,7 +157,9 @@ def test_a_decision_is_one_of_the_arms_on_offer(recipe: str, arms: str) -> None:
         if thetas is not None:
             theta = thetas[decision.member][:3]
             known = (
-                rows if choice is None else policy.model.in_known_units(policy.arms.offer(rows)).rows
+                rows
+                if choice is None
+                else policy.model.in_known_units(policy.arms.offer(rows)).rows
             )  # new features: in the offer's
             best = policy.arms.best(theta)[1] if choice is None else rows[np.argmax(known @ theta)]
             assert decision.features @ theta == pytest.approx(best @ theta)
@@ -161,7 +175,10 @@ def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
     decisions = play(policy, 10)
     policy.update([0.1, 0.2, 0.3], 0.75)
     rounds, features, rewards, numbers, propensities = policy.log()
-    decided = [-1 if decision.arm is None or not decision.standing else decision.arm for decision in decisions]
+    decided = [
+        -1 if decision.arm is None or not decision.standing else decision.arm
+        for decision in decisions
+    ]
     assert numbers.tolist() == [*decided, -1] and np.isnan(propensities).all()
     assert rounds.tolist() == list(range(11)) and policy.round == 11
     np.testing.assert_array_equal(features[:-1], [decision.features for decision in decisions])
@@ -171,9 +188,13 @@ def test_the_log_is_what_happened(recipe: str, arms: str) -> None:
     X, y = learned(policy, features, rewards)
     shares = np.exp(-policy.recipe.rate * np.arange(11)[::-1])
     V = np.diag(policy.model.parts.prior) + (shares * X.T) @ X
-    assert policy.recipe.calibrates or policy.model.parts.prior[:3].tolist() == [policy.recipe.lam] * 3
+    assert (
+        policy.recipe.calibrates or policy.model.parts.prior[:3].tolist() == [policy.recipe.lam] * 3
+    )
     np.testing.assert_allclose(policy.gram, V, rtol=1e-12)
-    np.testing.assert_allclose(policy.model.parts.mean, np.linalg.solve(V, X.T @ (shares * y)), rtol=1e-9)
+    np.testing.assert_allclose(
+        policy.model.parts.mean, np.linalg.solve(V, X.T @ (shares * y)), rtol=1e-9
+    )
     intercept = policy.mean[3:] - policy.model.parts.mean[3:]
     np.testing.assert_allclose(intercept, rewards[: intercept.size], rtol=1e-9)
 
@@ -212,7 +233,11 @@ def test_an_arm_number_without_a_decision_is_a_round_of_its_own(recipe: str) -> 
 def test_standing_arms_and_others_may_mix(recipe: str) -> None:
     policy = start(recipe, "finite", 6)
     for t in range(30):
-        decision = policy.decide() if t % 2 else policy.decide(np.random.default_rng(t).standard_normal((3, 3)))
+        decision = (
+            policy.decide()
+            if t % 2
+            else policy.decide(np.random.default_rng(t).standard_normal((3, 3)))
+        )
         policy.update(decision, reward(policy, t, decision))
     again = ALL_RECIPES[recipe].replay(ARMS["finite"](), policy.log(), seed=6)
     assert fingerprint(again) == fingerprint(policy)
@@ -283,7 +308,9 @@ def test_an_interrupt_at_any_moment_leaves_a_whole_update(recipe: str, arms: str
         play(one, 4)
         decision = one.decide(offered(one, 4))
     expected.update(decision, 0.5)
-    interrupt_everywhere(before, expected, stride=1 if (recipe, arms) == ("ensemble", "finite") else 61)
+    interrupt_everywhere(
+        before, expected, stride=1 if (recipe, arms) == ("ensemble", "finite") else 61
+    )
 
 
 @pytest.mark.parametrize("recipe", ["ensemble", "ensemble, refreshed", "LinUCB, watched norm"])
@@ -304,7 +331,14 @@ def interrupt_everywhere(before: es.Policy, expected: es.Policy, stride: int) ->
         moment = 1
         while True:
             policy = copy.deepcopy(before)
-            if interrupted(lambda policy=policy: policy.update(policy.open_decisions[0], 0.5), moment, again) is None:
+            if (
+                interrupted(
+                    lambda policy=policy: policy.update(policy.open_decisions[0], 0.5),
+                    moment,
+                    again,
+                )
+                is None
+            ):
                 break
             assert fingerprint(policy) in whole, (moment, again)
             moment += stride

@@ -10,8 +10,6 @@ import numpy as np
 
 from ensample import _core
 
-__all__ = ["Arguments", "bindings", "call", "copied", "kernels", "table", "values_in"]
-
 Arguments = dict[str, Any]
 Maker = Callable[[np.random.Generator], Arguments]
 
@@ -31,7 +29,9 @@ def bindings() -> list[str]:
         names.append(name)
         if isinstance(value, type):
             names += [
-                f"{name}.{method}" for method, what in vars(value).items() if callable(what) and not method.startswith("_")
+                f"{name}.{method}"
+                for method, what in vars(value).items()
+                if callable(what) and not method.startswith("_")
             ]
     return sorted(names)
 

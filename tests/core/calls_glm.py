@@ -7,8 +7,6 @@ import numpy as np
 
 from ensample.models.ridge import new_ridge
 
-__all__ = ["CALLS"]
-
 Arguments = dict[str, Any]
 
 
@@ -32,12 +30,20 @@ def draw_binomial(rng: np.random.Generator) -> Arguments:
 
 
 def predictors(rng: np.random.Generator) -> Arguments:
-    return {"link": int(rng.integers(-1, 1)), "predictors": 9.0 * rng.standard_normal(rng.integers(0, 40))}
+    return {
+        "link": int(rng.integers(-1, 1)),
+        "predictors": 9.0 * rng.standard_normal(rng.integers(0, 40)),
+    }
 
 
 def implicit_step(rng: np.random.Generator) -> Arguments:
     u, q, y = 9.0 * rng.standard_normal(), rng.exponential(9.0), rng.random()
-    return {"link": int(rng.integers(-1, 1)), "predictor": float(u), "leverage": float(q), "y": float(y)}
+    return {
+        "link": int(rng.integers(-1, 1)),
+        "predictor": float(u),
+        "leverage": float(q),
+        "y": float(y),
+    }
 
 
 def predict(rng: np.random.Generator) -> Arguments:
@@ -48,7 +54,14 @@ def predict(rng: np.random.Generator) -> Arguments:
 def learn_rooted(rng: np.random.Generator) -> Arguments:
     state, x = predict(rng).values()
     rooted, link = [(None, 0), (0.5 * x, 0), (x.copy(), None)][rng.integers(3)]
-    return {"state": state, "root": np.zeros((x.size, x.size)), "rooted": rooted, "x": x, "y": 1.0, "link": link}
+    return {
+        "state": state,
+        "root": np.zeros((x.size, x.size)),
+        "rooted": rooted,
+        "x": x,
+        "y": 1.0,
+        "link": link,
+    }
 
 
 def seen(rng: np.random.Generator) -> Arguments:
@@ -67,12 +80,23 @@ def minimise(rng: np.random.Generator) -> Arguments:
 def newton_step(rng: np.random.Generator) -> Arguments:
     loss = seen(rng)
     (n, dim), means = loss["rows"].shape, rng.random(loss["counts"].size)
-    return {**loss, "theta": np.zeros(dim), "means": means, "slopes": rng.random(n), "step": np.zeros(dim)}
+    return {
+        **loss,
+        "theta": np.zeros(dim),
+        "means": means,
+        "slopes": rng.random(n),
+        "step": np.zeros(dim),
+    }
 
 
 def hessian(rng: np.random.Generator) -> Arguments:
     loss = seen(rng)
-    return {"rows": loss["rows"], "counts": loss["counts"], "slopes": rng.random(loss["counts"].size), "prior": loss["prior"]}
+    return {
+        "rows": loss["rows"],
+        "counts": loss["counts"],
+        "slopes": rng.random(loss["counts"].size),
+        "prior": loss["prior"],
+    }
 
 
 CALLS = {

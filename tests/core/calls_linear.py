@@ -8,8 +8,6 @@ from ensample import _core
 from ensample.models.logistic import LOGISTIC_LINK
 from ensample.models.ridge import new_ridge, new_scales
 
-__all__ = ["CALLS", "scales_of", "state_of"]
-
 Arguments = dict[str, Any]
 
 

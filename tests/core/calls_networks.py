@@ -10,19 +10,21 @@ from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState,
 from ensample.models.networks import Shape
 from ensample.models.replay import Memory
 
-__all__ = ["CALLS"]
-
 Arguments = dict[str, Any]
 HIDDEN = [(1,), (5,), (8,), (9, 3), (20, 17), (70,), (3, 4, 2)]
 
 
 def shape_of(rng: np.random.Generator) -> Shape:
     hidden = HIDDEN[int(rng.integers(len(HIDDEN)))]
-    return Shape(np.array([rng.integers(1, 12), *hidden, 1]), int(rng.integers(1, 5)), int(rng.integers(3)))
+    return Shape(
+        np.array([rng.integers(1, 12), *hidden, 1]), int(rng.integers(1, 5)), int(rng.integers(3))
+    )
 
 
 def count_of(shape: Shape) -> int:
-    return int(shape.members * sum((width + 1) * after for width, after in pairwise(shape.widths.tolist())))
+    return int(
+        shape.members * sum((width + 1) * after for width, after in pairwise(shape.widths.tolist()))
+    )
 
 
 def network_outputs(rng: np.random.Generator) -> Arguments:
@@ -49,7 +51,11 @@ def network_gradient(rng: np.random.Generator) -> Arguments:
 
 
 def network_workspace(rng: np.random.Generator) -> Arguments:
-    return {"shape": shape_of(rng), "weight_rows": int(rng.choice([1, 3])), "batch": int(rng.integers(1, 90))}
+    return {
+        "shape": shape_of(rng),
+        "weight_rows": int(rng.choice([1, 3])),
+        "batch": int(rng.integers(1, 90)),
+    }
 
 
 def network_learn(rng: np.random.Generator) -> Arguments:
@@ -74,7 +80,9 @@ def network_learn(rng: np.random.Generator) -> Arguments:
     )
     return {
         "shape": shape,
-        "training": CoreTraining(loss, 0.01, 0.5, bool(rng.integers(2)), 0.75, bool(rng.integers(2)), 1.0),
+        "training": CoreTraining(
+            loss, 0.01, 0.5, bool(rng.integers(2)), 0.75, bool(rng.integers(2)), 1.0
+        ),
         "anchor": Anchor(state.weights[0].copy(), ends, rng.random(ends.size)),
         "state": state,
         "memory": memory,
@@ -98,7 +106,11 @@ def scale_rows(rng: np.random.Generator) -> Arguments:
 
 def learn_sizes(rng: np.random.Generator) -> Arguments:
     d = int(rng.integers(1, 9))
-    return {"units": rng.random((3, d)), "x": rng.standard_normal(d), "count": int(rng.integers(1, 99))}
+    return {
+        "units": rng.random((3, d)),
+        "x": rng.standard_normal(d),
+        "count": int(rng.integers(1, 99)),
+    }
 
 
 CALLS = {

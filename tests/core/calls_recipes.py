@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CALLS"]
-
 Arguments = dict[str, Any]
 
 
@@ -84,7 +82,11 @@ def learn_directions(rng: np.random.Generator) -> Arguments:
 
 def learn_pull(rng: np.random.Generator) -> Arguments:
     dim, arms = sizes(rng)
-    return {**observation(rng, dim), "pulls": rng.integers(0, 3, arms), "arm": int(rng.integers(-1, arms))}
+    return {
+        **observation(rng, dim),
+        "pulls": rng.integers(0, 3, arms),
+        "arm": int(rng.integers(-1, arms)),
+    }
 
 
 def theta_of_directions(rng: np.random.Generator) -> Arguments:

@@ -6,8 +6,6 @@ import numpy as np
 
 from ensample import _core
 
-__all__ = ["CALLS"]
-
 Arguments = dict[str, Any]
 
 

@@ -11,9 +11,6 @@ from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.simulation.options import Law
 from ensample.simulation.state import Rngs, RunSize, RunState, new_state
 
-__all__ = ["CALLS"]
-
-
 KERNELS = [
     "eager_ensemble",
     "ensemble_plus_plus",
@@ -38,12 +35,20 @@ CONTEXTUAL_KERNELS = [
     "lazy_moving_stream",
     "moving_history",
 ]
-LOGISTIC = ["fresh_moving_stream", "fresh_stream", "lazy_moving_stream", "lazy_stream", "newton_rounds"]
+LOGISTIC = [
+    "fresh_moving_stream",
+    "fresh_stream",
+    "lazy_moving_stream",
+    "lazy_stream",
+    "newton_rounds",
+]
 
 
 def finite_problem(rng: np.random.Generator, dim: int, arms: int) -> FiniteProblem:
     features = rng.standard_normal((arms, dim))
-    problem = es.LinearProblem(es.FiniteArms(features), rng.standard_normal(dim), 0.3, warmup=[0, 0], opening=[arms - 1])
+    problem = es.LinearProblem(
+        es.FiniteArms(features), rng.standard_normal(dim), 0.3, warmup=[0, 0], opening=[arms - 1]
+    )
     arrays = problem.place()
     assert isinstance(arrays, FiniteProblem)
     return arrays
@@ -51,13 +56,17 @@ def finite_problem(rng: np.random.Generator, dim: int, arms: int) -> FiniteProbl
 
 def begun(rng: np.random.Generator, problem: Any, dim: int, rounds: int) -> RunState:
     unknown = Unknown(None, 0.0) if rng.random() < 0.5 else None
-    return new_state(RunSize.of(problem, dim), 1.0, np.array([1, rounds]), np.zeros(1, np.int64), unknown)
+    return new_state(
+        RunSize.of(problem, dim), 1.0, np.array([1, rounds]), np.zeros(1, np.int64), unknown
+    )
 
 
 def contextual_problem(rng: np.random.Generator, dim: int, kernel: str) -> ContextualProblem:
     logistic = kernel in LOGISTIC
     noise, link = (1, 0) if logistic else (0, -1)
-    return ContextualProblem(rng.standard_normal(dim), int(rng.integers(0, 9)), noise, 0.1, 0.4, link, logistic)
+    return ContextualProblem(
+        rng.standard_normal(dim), int(rng.integers(0, 9)), noise, 0.1, 0.4, link, logistic
+    )
 
 
 def options(rng: np.random.Generator, kernel: str, arms: int) -> dict[str, Any]:

@@ -23,16 +23,34 @@ if __name__ == "__main__":
 
 from core.calls import Arguments, bindings, call, table, values_in
 
-__all__ = ["bad_arguments", "misbehaviour"]
-
 GUARD = 32  # items before and after an array that no kernel may write to
 SLOW = 20.0  # seconds of a call
 MOST_FAULTS = 20
 WHOLE = [-1, 0, 1, 2, 7, 1 << 31, -(1 << 31), (1 << 62) + 1, (1 << 63) - 1, -(1 << 63), 1 << 64]
 FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1.0, 5e-324, 1e308, -1e308, 1e-300, 0.5]
-OTHERS = [None, True, 3, 2.5, "text", b"bytes", (), [1.0, 2.0], {}, object(), np.float64(1.0), np.array(1.0), 1j]
+OTHERS = [
+    None,
+    True,
+    3,
+    2.5,
+    "text",
+    b"bytes",
+    (),
+    [1.0, 2.0],
+    {},
+    object(),
+    np.float64(1.0),
+    np.array(1.0),
+    1j,
+]
 DTYPES = ["f8", "f4", ">f8", "i8", "i4", "i2", "u1", "u8", "?", "c16", "O", "U3", "M8[s]", "f8,i4"]
-BIT_GENERATORS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
+BIT_GENERATORS = [
+    np.random.PCG64,
+    np.random.PCG64DXSM,
+    np.random.MT19937,
+    np.random.Philox,
+    np.random.SFC64,
+]
 
 Change = Callable[[Any, np.random.Generator], Any]
 
@@ -47,12 +65,24 @@ def pick(rng: np.random.Generator, choices: Any) -> Any:
 def resized(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     shape = list(array.shape)
     axis = int(rng.integers(len(shape)))
-    shape[axis] = max(0, pick(rng, [0, 1, 2, shape[axis] - 1, shape[axis] + 1, 2 * shape[axis], 65]))
+    shape[axis] = max(
+        0, pick(rng, [0, 1, 2, shape[axis] - 1, shape[axis] + 1, 2 * shape[axis], 65])
+    )
     return np.resize(array, shape) if array.size else np.zeros(shape, array.dtype)
 
 
 def reshaped(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return pick(rng, [array.ravel(), array[None], array[..., None], array.reshape(-1, 1), array.reshape(1, -1), array.T])
+    return pick(
+        rng,
+        [
+            array.ravel(),
+            array[None],
+            array[..., None],
+            array.reshape(-1, 1),
+            array.reshape(1, -1),
+            array.T,
+        ],
+    )
 
 
 def restrided(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -157,7 +187,15 @@ def changed(value: Any, rng: np.random.Generator) -> Any:
     if isinstance(value, dict) and value:
         return changed_options(value, rng)
     if isinstance(value, np.random.Generator):
-        return pick(rng, [None, value.bit_generator, np.random, np.random.Generator(pick(rng, BIT_GENERATORS)(1))])
+        return pick(
+            rng,
+            [
+                None,
+                value.bit_generator,
+                np.random,
+                np.random.Generator(pick(rng, BIT_GENERATORS)(1)),
+            ],
+        )
     if isinstance(value, bool | np.bool_):
         return not value
     if isinstance(value, int | np.integer):
@@ -191,7 +229,12 @@ def guarded(value: Any, guards: list[np.ndarray]) -> Any:
     if isinstance(value, tuple):
         items = [guarded(item, guards) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    plain = type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned and not value.dtype.hasobject
+    plain = (
+        type(value) is np.ndarray
+        and value.flags.c_contiguous
+        and value.flags.aligned
+        and not value.dtype.hasobject
+    )
     if not plain or not value.flags.writeable or value.dtype.kind not in "fiub":
         return value
     padded = np.empty(value.size + 2 * GUARD, value.dtype)
@@ -266,7 +309,9 @@ def fuzz(names: list[str], first: int, last: int) -> int:
             python = [sys.executable, *(["-S"] if sys.flags.no_site else [])]
             asked = ["--place", str(place), "--first", str(first), "--last", str(last), *names]
             with errors.open("w") as said:
-                process = subprocess.Popen([*python, __file__, *asked], stdout=subprocess.PIPE, stderr=said, text=True)
+                process = subprocess.Popen(
+                    [*python, __file__, *asked], stdout=subprocess.PIPE, stderr=said, text=True
+                )
                 for line in process.stdout or ():
                     print(line, end="", flush=True)
                     faults += line.startswith("FAULT")
@@ -277,7 +322,10 @@ def fuzz(names: list[str], first: int, last: int) -> int:
             number, seed = int.from_bytes(at[:8], "little"), int.from_bytes(at[8:], "little")
             if code == 1 and "Sanitizer" not in text and "runtime error:" not in text:
                 raise RuntimeError(text)  # of this file, not of the core
-            print(f"FAULT {names[number]} {seed}: the process ended with {code}\n{text[-3000:]}", flush=True)
+            print(
+                f"FAULT {names[number]} {seed}: the process ended with {code}\n{text[-3000:]}",
+                flush=True,
+            )
             faults, names, first = faults + 1, names[number:], seed + 1
     return faults
 
@@ -286,7 +334,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="of bindings; all of them if none is given")
     parser.add_argument("--calls", type=int, default=1_000_000, help="of all bindings together")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first call, to make a fault again")
+    parser.add_argument(
+        "--first", type=int, default=0, help="seed of the first call, to make a fault again"
+    )
     parser.add_argument("--last", type=int, help="the seed after the last one")
     parser.add_argument("--place", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -295,7 +345,9 @@ def main() -> None:
     if given.place:
         return run_calls(names, given.first, last, given.place)
     faults = fuzz(names, given.first, last)
-    print(f"{faults} faults in {(last - given.first) * len(names):,} calls of {len(names)} bindings")
+    print(
+        f"{faults} faults in {(last - given.first) * len(names):,} calls of {len(names)} bindings"
+    )
     sys.exit(faults > 0)
 
 

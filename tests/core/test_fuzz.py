@@ -30,9 +30,13 @@ def test_calls_of_the_table_are_valid(name: str) -> None:
 
 
 def test_calls_of_simulate_name_every_kernel() -> None:
-    text = (Path(__file__).parents[2] / "cpp" / "kernels_simulation.cpp").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "cpp" / "kernels_simulation.cpp").read_text(
+        encoding="utf-8"
+    )
     table = re.findall(r'^\s+\{"(\w+)", (?=.*(?:nullptr|stream))', text, re.MULTILINE)
-    assert sorted(table) == sorted([*calls_simulation.KERNELS, *calls_simulation.CONTEXTUAL_KERNELS])
+    assert sorted(table) == sorted(
+        [*calls_simulation.KERNELS, *calls_simulation.CONTEXTUAL_KERNELS]
+    )
 
 
 @pytest.mark.filterwarnings("ignore")

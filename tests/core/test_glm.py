@@ -16,7 +16,9 @@ pytestmark = pytest.mark.usefixtures("level")
 
 def logistic(u: np.ndarray | float) -> np.ndarray:
     """Return 1 / (1 + exp(-u))."""
-    return np.asarray(np.where(np.asarray(u) >= 0.0, 1.0, np.exp(-np.abs(u))) / (1.0 + np.exp(-np.abs(u))))
+    return np.asarray(
+        np.where(np.asarray(u) >= 0.0, 1.0, np.exp(-np.abs(u))) / (1.0 + np.exp(-np.abs(u)))
+    )
 
 
 def loss(theta: float, seen: float, clicked: float, prior: float) -> float:
@@ -30,18 +32,28 @@ def clicks() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(30, 4))
     counts = rng.integers(0, 20, 30).astype(float)
-    return rows, counts, rng.binomial(counts.astype(int), logistic(rows @ [1.0, -1.0, 0.5, 2.0])).astype(float)
+    return (
+        rows,
+        counts,
+        rng.binomial(counts.astype(int), logistic(rows @ [1.0, -1.0, 0.5, 2.0])).astype(float),
+    )
 
 
 def test_means_and_variances_of_the_logistic_link() -> None:
-    u = np.concatenate([np.random.default_rng(0).normal(0.0, 5.0, 1000), [0.0, 40.0, -40.0, HUGE, -HUGE]])
+    u = np.concatenate(
+        [np.random.default_rng(0).normal(0.0, 5.0, 1000), [0.0, 40.0, -40.0, HUGE, -HUGE]]
+    )
     np.testing.assert_allclose(_core.link_means(LOGISTIC_LINK, u), logistic(u), rtol=1e-15)
-    np.testing.assert_allclose(_core.link_slopes(LOGISTIC_LINK, u), logistic(u) * logistic(-u), rtol=1e-15)
+    np.testing.assert_allclose(
+        _core.link_slopes(LOGISTIC_LINK, u), logistic(u) * logistic(-u), rtol=1e-15
+    )
 
 
 def test_means_of_the_identity_are_predictors() -> None:
     u = np.linspace(-3.0, 3.0, 7)
-    assert (_core.link_means(IDENTITY, u) == u).all() and (_core.link_slopes(IDENTITY, u) == 1.0).all()
+    assert (_core.link_means(IDENTITY, u) == u).all() and (
+        _core.link_slopes(IDENTITY, u) == 1.0
+    ).all()
 
 
 @pytest.mark.parametrize("u", [-300.0, -20.0, -1.0, 0.0, 0.3, 5.0, 40.0])
@@ -51,7 +63,11 @@ def test_implicit_step_solves_its_equation(u: float, q: float, y: float) -> None
     v = _core.implicit_step(LOGISTIC_LINK, u, q, y)
     ends = sorted((u, u - q * (float(logistic(u)) - y)))
     exact = optimize.brentq(
-        lambda z: z - u + q * (float(logistic(z)) - y), ends[0] - 1e-9, ends[1] + 1e-9, xtol=1e-14, rtol=1e-14
+        lambda z: z - u + q * (float(logistic(z)) - y),
+        ends[0] - 1e-9,
+        ends[1] + 1e-9,
+        xtol=1e-14,
+        rtol=1e-14,
     )
     assert v == pytest.approx(exact, rel=1e-12, abs=1e-12)
 
@@ -99,6 +115,8 @@ def test_bad_calls_are_refused(clicks: tuple[np.ndarray, np.ndarray, np.ndarray]
     )
     for name, value in wrong.items():
         with pytest.raises(ValueError, match=f"argument `{name}`"):
-            _core.minimise(*[value if name == other else kept for other, kept in zip(names, good, strict=True)])
+            _core.minimise(
+                *[value if name == other else kept for other, kept in zip(names, good, strict=True)]
+            )
     with pytest.raises(TypeError):
         _core.minimise(*good[:1], rows[:, ::2], *good[2:])

@@ -70,7 +70,9 @@ def objects() -> dict[str, list[Path]]:
         name = folder.parent.name.removeprefix("kernels_").removesuffix(".dir")
         if name not in folders or folders[name].stat().st_mtime < folder.stat().st_mtime:
             folders[name] = folder
-    return {name: sorted(folder.glob("*.o")) for name, folder in folders.items() if name != "portable"}
+    return {
+        name: sorted(folder.glob("*.o")) for name, folder in folders.items() if name != "portable"
+    }
 
 
 @pytest.mark.skipif(shutil.which("nm") is None, reason="there is no nm")
@@ -84,7 +86,9 @@ def test_every_weak_symbol_carries_the_name_of_its_level() -> None:
     for name, files in objects().items():
         assert files
         for file in files:
-            symbols = subprocess.run(["nm", "-C", file], capture_output=True, text=True, check=True).stdout.splitlines()
+            symbols = subprocess.run(
+                ["nm", "-C", file], capture_output=True, text=True, check=True
+            ).stdout.splitlines()
             weak = [line[19:] for line in symbols if line[17] == "W"]
             assert [symbol for symbol in weak if f"::{name}::" not in symbol] == [], file
 
@@ -137,7 +141,9 @@ def test_every_binding_runs_in_default_floating_point_mode(name: str) -> None:
 def test_every_binding_calls_kernels_without_the_gil() -> None:
     for file in (ROOT / "cpp").glob("bindings_*.cpp"):
         for line in file.read_text(encoding="utf-8").splitlines():
-            called = re.search(r"kernels->[\w.]+\(", line)  # elsewhere kernels are arguments of `run`, which releases it
+            called = re.search(
+                r"kernels->[\w.]+\(", line
+            )  # elsewhere kernels are arguments of `run`, which releases it
             assert not called or "keeps the GIL" in line, f"{file.name}: {line}"
 
 
@@ -171,7 +177,11 @@ def private_uses(tree: ast.Module) -> Iterator[str]:
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-            foreign |= {alias.asname or alias.name.split(".")[0] for alias in node.names if is_foreign(alias.name)}
+            foreign |= {
+                alias.asname or alias.name.split(".")[0]
+                for alias in node.names
+                if is_foreign(alias.name)
+            }
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
@@ -192,11 +202,17 @@ def is_private(name: str) -> bool:
 
 def is_foreign(module: str) -> bool:
     root = module.split(".")[0]
-    ours = root == "ensample" or (ROOT / "tests" / root).exists() or (ROOT / "tests" / f"{root}.py").exists()
+    ours = (
+        root == "ensample"
+        or (ROOT / "tests" / root).exists()
+        or (ROOT / "tests" / f"{root}.py").exists()
+    )
     return not ours and root not in sys.stdlib_module_names
 
 
-@pytest.mark.parametrize("source", ["import numba.core._x", "from scipy import _lib", "import numpy as np\nnp.core._y.z"])
+@pytest.mark.parametrize(
+    "source", ["import numba.core._x", "from scipy import _lib", "import numpy as np\nnp.core._y.z"]
+)
 def test_private_uses_are_found(source: str) -> None:
     assert list(private_uses(ast.parse(source)))
 
@@ -208,15 +224,25 @@ def sources() -> Iterator[tuple[Path, str]]:
 
 
 def test_no_private_part_of_a_dependency_is_used() -> None:
-    assert {file: uses for file, text in sources() if (uses := list(private_uses(ast.parse(text))))} == {}
+    assert {
+        file: uses for file, text in sources() if (uses := list(private_uses(ast.parse(text))))
+    } == {}
 
 
 def test_nothing_imports_numba() -> None:
-    assert [file for file, text in sources() if re.search(r"^\s*(import|from) (numba|llvmlite)\b", text, re.MULTILINE)] == []
+    assert [
+        file
+        for file, text in sources()
+        if re.search(r"^\s*(import|from) (numba|llvmlite)\b", text, re.MULTILINE)
+    ] == []
 
 
 def test_every_file_of_the_core_that_is_named_exists() -> None:
-    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "src/ensample/_core.pyi"]
+    pages = [
+        *(ROOT / "docs").rglob("*.md"),
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "src/ensample/_core.pyi",
+    ]
     texts = [*sources(), *((page, page.read_text(encoding="utf-8")) for page in pages)]
     named = {name for _, text in texts for name in re.findall(r"\bcpp/[\w/]+\.[hc]pp\b", text)}
     assert named

@@ -26,7 +26,9 @@ def observations(dim: int, count: int, scale: float = 1.0) -> tuple[np.ndarray, 
     return scale * rng.standard_normal((count, dim)), rng.standard_normal(count)
 
 
-def exact(X: np.ndarray, y: np.ndarray, prior: np.ndarray, kept: float = 1.0) -> tuple[np.ndarray, np.ndarray, float]:
+def exact(
+    X: np.ndarray, y: np.ndarray, prior: np.ndarray, kept: float = 1.0
+) -> tuple[np.ndarray, np.ndarray, float]:
     """V^-1, theta_hat and log(det V / det prior) in 60 digits; an observation counts kept^n after n others."""
     with mpmath.workdps(60):
         shares = [mpmath.mpf(kept) ** k for k in range(len(y))][::-1]
@@ -38,7 +40,11 @@ def exact(X: np.ndarray, y: np.ndarray, prior: np.ndarray, kept: float = 1.0) ->
         inverse = V**-1
         theta = inverse * b
         growth = mpmath.log(mpmath.det(V)) - sum(mpmath.log(p) for p in prior)
-        return np.array(inverse.tolist(), float), np.array(theta.tolist(), float)[:, 0], float(growth)
+        return (
+            np.array(inverse.tolist(), float),
+            np.array(theta.tolist(), float)[:, 0],
+            float(growth),
+        )
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 5, 8, 12])
@@ -94,7 +100,9 @@ def test_members_are_sums_of_what_they_were_given(dim: int, learned: bool) -> No
     for x, reward, z in zip(X, y.tolist(), Z, strict=True):
         _core.learn_members(state, sums, x, reward, z, None, None, root)
     V = 1.5 * np.eye(dim) + X.T @ X
-    thetas = np.linalg.solve(V, (X.T @ y)[:, None] + 0.7 * ((math.sqrt(1.5) if learned else 1.0) * W + X.T @ Z))
+    thetas = np.linalg.solve(
+        V, (X.T @ y)[:, None] + 0.7 * ((math.sqrt(1.5) if learned else 1.0) * W + X.T @ Z)
+    )
     found = _core.member_thetas(state, sums, 0.7)
     np.testing.assert_allclose(found, thetas, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(root.T @ root, X.T @ X, rtol=1e-10, atol=1e-10)
@@ -112,7 +120,11 @@ def test_members_fade_with_the_past() -> None:
     state, sums = new_ridge(dim, 1.0, 0.1), rng.standard_normal((2 * dim, members))
     expected = sums[:dim] + sums[dim:]
     for _ in range(20):
-        x, z, fresh = rng.standard_normal(dim), rng.standard_normal(members), rng.standard_normal((dim, members))
+        x, z, fresh = (
+            rng.standard_normal(dim),
+            rng.standard_normal(members),
+            rng.standard_normal((dim, members)),
+        )
         _core.learn_members(state, sums, x, 0.5, z, fresh)
         expected = math.sqrt(kept) * expected + math.sqrt(1.0 - kept) * fresh + np.outer(x, z)
     np.testing.assert_allclose(sums[:dim] + sums[dim:], expected, rtol=1e-12)
@@ -134,8 +146,19 @@ def test_an_intercept_is_a_constant_feature_and_rewards_are_less_the_first() -> 
 def test_fresh_members_are_drawn_from_the_aged_history(rate: float) -> None:
     rng, dim, ageing = np.random.default_rng(2), 4, 0.3
     X, y = observations(dim, 60)
-    state, root, gram_root, ages = new_ridge(dim, 2.0, rate), np.zeros((dim, dim)), np.zeros((dim, dim)), np.zeros(2)
-    kept, G, aged, prior_age, last = math.exp(-rate), np.zeros((dim, dim)), np.zeros((dim, dim)), 0.0, 0.0
+    state, root, gram_root, ages = (
+        new_ridge(dim, 2.0, rate),
+        np.zeros((dim, dim)),
+        np.zeros((dim, dim)),
+        np.zeros(2),
+    )
+    kept, G, aged, prior_age, last = (
+        math.exp(-rate),
+        np.zeros((dim, dim)),
+        np.zeros((dim, dim)),
+        0.0,
+        0.0,
+    )
     for count, (x, reward) in enumerate(zip(X, y.tolist(), strict=True), 1):
         _core.learn_fresh(state, root, gram_root, ages, ageing, x, reward)
         G, aged, prior_age = kept * G + np.outer(x, x), kept * aged, kept * prior_age
@@ -151,7 +174,9 @@ def test_fresh_members_are_drawn_from_the_aged_history(rate: float) -> None:
     parts, offered = ridge_views(state), rng.standard_normal((dim, 9))
     sums = 0.6 * math.sqrt((1.0 + prior_age) * 2.0) * w + 0.4 * g @ root
     thetas = parts.mean + sums @ parts.inverse
-    np.testing.assert_allclose(_core.fresh_thetas(state, root, ages[0], 0.6, 0.4, w, g), thetas, rtol=1e-10)
+    np.testing.assert_allclose(
+        _core.fresh_thetas(state, root, ages[0], 0.6, 0.4, w, g), thetas, rtol=1e-10
+    )
     votes = _core.vote_fresh(state, root, ages[0], 0.6, 0.4, w, g, offered, np.ones(dim))
     assert votes.tolist() == (thetas @ offered).argmax(axis=1).tolist()
 
@@ -159,10 +184,15 @@ def test_fresh_members_are_drawn_from_the_aged_history(rate: float) -> None:
 def test_features_without_a_size_are_in_units_of_what_is_on_offer() -> None:
     rng = np.random.default_rng(3)
     state, sums, sizes = new_ridge(3, 1.0), rng.standard_normal((6, 40)), np.array([1.0, 0.0, 0.0])
-    offered = np.vstack((rng.standard_normal((1, 8)), 1e6 * rng.standard_normal((1, 8)), np.zeros((1, 8))))
+    offered = np.vstack(
+        (rng.standard_normal((1, 8)), 1e6 * rng.standard_normal((1, 8)), np.zeros((1, 8)))
+    )
     units = np.array([1.0, math.sqrt(float(np.square(offered[1]).mean())), 1.0])
     scaled = offered / units[:, None]
-    assert _core.vote(state, sums, 1.0, offered, sizes).tolist() == _core.vote(state, sums, 1.0, scaled, np.ones(3)).tolist()
+    assert (
+        _core.vote(state, sums, 1.0, offered, sizes).tolist()
+        == _core.vote(state, sums, 1.0, scaled, np.ones(3)).tolist()
+    )
 
 
 def scales_by_evidence(X: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -197,10 +227,14 @@ def test_calibration_gives_the_prior_that_follows_from_the_evidence(given: bool)
     np.testing.assert_allclose(known.sizes, units, rtol=1e-12)
     scaled = seen[0] / units
     noise, spread, least_spread = scales_by_evidence(scaled, seen[1])
-    assert (known.noise[0], known.spread[0]) == pytest.approx((noise, max(spread, least_spread)), rel=1e-5)
+    assert (known.noise[0], known.spread[0]) == pytest.approx(
+        (noise, max(spread, least_spread)), rel=1e-5
+    )
     np.testing.assert_allclose(parts.prior, known.strength[0] * units**2, rtol=1e-12)
     inverse, theta, growth = exact(X, y, parts.prior)
-    np.testing.assert_allclose(parts.inverse, inverse, rtol=1e-9, atol=1e-12 * np.abs(inverse).max())
+    np.testing.assert_allclose(
+        parts.inverse, inverse, rtol=1e-9, atol=1e-12 * np.abs(inverse).max()
+    )
     np.testing.assert_allclose(parts.mean, theta, rtol=1e-9, atol=1e-12)
     assert parts.information[0] == pytest.approx(growth, rel=1e-9)
 
@@ -231,7 +265,9 @@ def test_products_factors_and_inverses_are_those_of_numpy(dim: int) -> None:
     R, inverse = _core.cholesky(matrix), _core.invert(matrix)
     np.testing.assert_allclose(R, np.linalg.cholesky(matrix).T, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(inverse, np.linalg.inv(matrix), rtol=1e-8, atol=1e-11)
-    np.testing.assert_allclose(_core.multiply(matrix, vector), matrix @ vector, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        _core.multiply(matrix, vector), matrix @ vector, rtol=1e-10, atol=1e-12
+    )
     assert _core.cholesky(-matrix) is None
     assert _core.invert(-matrix) is None
     total, weights = vector.copy(), rng.standard_normal(dim + 3)
@@ -256,7 +292,13 @@ def test_products_factors_and_inverses_are_those_of_numpy(dim: int) -> None:
     ],
 )
 def test_a_bad_call_names_its_argument(change: dict[str, Any], argument: str) -> None:
-    good = {"state": new_ridge(2, 1.0), "sums": np.zeros((4, 4)), "x": np.zeros(2), "y": 1.0, "z": np.zeros(4)}
+    good = {
+        "state": new_ridge(2, 1.0),
+        "sums": np.zeros((4, 4)),
+        "x": np.zeros(2),
+        "y": 1.0,
+        "z": np.zeros(4),
+    }
     with pytest.raises(ValueError, match=f"argument `{argument}`"):
         _core.learn_members(**(good | change))
 
@@ -270,10 +312,16 @@ def test_a_member_that_is_not_there_is_refused(member: int) -> None:
 def test_an_arm_that_is_not_there_is_refused() -> None:
     for arm in (-2, 3):
         with pytest.raises(ValueError, match="argument `arm`"):
-            _core.learn_history(new_ridge(2, 1.0), np.zeros((2, 2)), np.zeros(3, np.int64), arm, np.zeros(2), 1.0)
+            _core.learn_history(
+                new_ridge(2, 1.0), np.zeros((2, 2)), np.zeros(3, np.int64), arm, np.zeros(2), 1.0
+            )
 
 
 def test_arrays_of_another_dtype_or_layout_are_refused() -> None:
-    for state in (new_ridge(2, 1.0).astype(np.float32), np.asfortranarray(new_ridge(2, 1.0)), [1.0, 2.0]):
+    for state in (
+        new_ridge(2, 1.0).astype(np.float32),
+        np.asfortranarray(new_ridge(2, 1.0)),
+        [1.0, 2.0],
+    ):
         with pytest.raises(TypeError):
             _core.learn_ridge(state, np.zeros(2), 1.0)

@@ -12,7 +12,15 @@ from ensample.models.network_ensemble import Anchor, CoreTraining, NetworkState,
 from ensample.models.networks import Shape
 from ensample.models.replay import Memory
 
-WIDTHS = [(3, 4, 1), (2, 9, 8, 1), (30, 50, 50, 1), (70, 65, 3, 1), (5, 130, 1, 1), (1, 1, 1), (111, 7, 64, 1)]
+WIDTHS = [
+    (3, 4, 1),
+    (2, 9, 8, 1),
+    (30, 50, 50, 1),
+    (70, 65, 3, 1),
+    (5, 130, 1, 1),
+    (1, 1, 1),
+    (111, 7, 64, 1),
+]
 Parts = list[tuple[np.ndarray, np.ndarray]]
 
 
@@ -38,7 +46,9 @@ def slope(shape: Shape, u: np.ndarray) -> np.ndarray:
     return [1.0 * (u > 0.0), np.where(u > 0.0, 1.0, 0.01), 1.0 - np.tanh(u) ** 2][shape.activation]
 
 
-def passed(shape: Shape, parts: Parts, rows: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, Parts]:
+def passed(
+    shape: Shape, parts: Parts, rows: np.ndarray, slopes: np.ndarray
+) -> tuple[np.ndarray, Parts]:
     """Outputs [B] of one member, and the gradient of a loss with derivatives `slopes` [B]."""
     before, units = [], [rows]
     for matrix, bias in parts:
@@ -52,11 +62,15 @@ def passed(shape: Shape, parts: Parts, rows: np.ndarray, slopes: np.ndarray) -> 
     return before[-1][:, 0], gradient
 
 
-def gradient_of(shape: Shape, weights: np.ndarray, rows: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+def gradient_of(
+    shape: Shape, weights: np.ndarray, rows: np.ndarray, slopes: np.ndarray
+) -> np.ndarray:
     gradient = np.empty(count_of(shape))
     for j in range(shape.members):
         found = passed(shape, parts_of(shape, weights, j), rows, slopes[j])[1]
-        for (matrix, bias), (matrices, biases) in zip(parts_of(shape, gradient, j), found, strict=True):
+        for (matrix, bias), (matrices, biases) in zip(
+            parts_of(shape, gradient, j), found, strict=True
+        ):
             matrix[:], bias[:] = matrices, biases
     return gradient
 
@@ -71,14 +85,18 @@ def drawn(shape: Shape, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     """Weights, features and slopes, with zeros among them."""
     rng = np.random.default_rng(count)
     weights = rng.standard_normal(count_of(shape)) / math.sqrt(shape.widths.max())
-    rows = rng.standard_normal((count, shape.widths[0])) * (rng.random((count, shape.widths[0])) < 0.8)
+    rows = rng.standard_normal((count, shape.widths[0])) * (
+        rng.random((count, shape.widths[0])) < 0.8
+    )
     return weights, rows, rng.standard_normal((shape.members, count)) * (rng.random(count) < 0.9)
 
 
 @pytest.mark.parametrize("count", [1, 15, 16, 63, 64, 65, 131])
 @pytest.mark.parametrize("activation", [0, 1, 2])
 @pytest.mark.parametrize("widths", WIDTHS)
-def test_outputs_and_gradients_are_those_of_numpy(widths: tuple[int, ...], activation: int, count: int) -> None:
+def test_outputs_and_gradients_are_those_of_numpy(
+    widths: tuple[int, ...], activation: int, count: int
+) -> None:
     shape = Shape(np.array(widths), 3, activation)
     weights, rows, slopes = drawn(shape, count)
     outputs, gradient = outputs_of(shape, weights, rows), np.full(count_of(shape), np.nan)
@@ -86,7 +104,9 @@ def test_outputs_and_gradients_are_those_of_numpy(widths: tuple[int, ...], activ
     for j in range(3):
         expected, _ = passed(shape, parts_of(shape, weights, j), rows, slopes[j])
         np.testing.assert_allclose(outputs[j], expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(gradient, gradient_of(shape, weights, rows, slopes), rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(
+        gradient, gradient_of(shape, weights, rows, slopes), rtol=1e-10, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("widths", WIDTHS)
@@ -96,7 +116,9 @@ def test_row_has_the_same_bits_wherever_it_is(widths: tuple[int, ...]) -> None:
     outputs = outputs_of(shape, weights, rows)
     np.testing.assert_array_equal(outputs_of(shape, weights, rows[::-1].copy())[:, ::-1], outputs)
     for b in (0, 16, 69):
-        np.testing.assert_array_equal(outputs_of(shape, weights, rows[b : b + 1])[:, 0], outputs[:, b])
+        np.testing.assert_array_equal(
+            outputs_of(shape, weights, rows[b : b + 1])[:, 0], outputs[:, b]
+        )
 
 
 def observed(shape: Shape, planes: int, places: np.ndarray, prior: bool = False) -> dict:
@@ -107,10 +129,16 @@ def observed(shape: Shape, planes: int, places: np.ndarray, prior: bool = False)
     state.numbers[:d], state.numbers[-3:] = 1.0, [0.3, 7.0, 0.2]
     additions = rng.standard_normal((2, 12, m))
     memory = Memory(
-        rng.standard_normal((12, d)), rng.random(12), np.arange(12), additions[0], additions[1][:, : m * prior].copy()
+        rng.standard_normal((12, d)),
+        rng.random(12),
+        np.arange(12),
+        additions[0],
+        additions[1][:, : m * prior].copy(),
     )
     units = np.ones((3, d))
-    newest = NewObservation(rng.standard_normal(d), 0.8, 6, 7, rng.standard_normal(m * prior), units, places)
+    newest = NewObservation(
+        rng.standard_normal(d), 0.8, 6, 7, rng.standard_normal(m * prior), units, places
+    )
     return {
         "shape": shape,
         "training": CoreTraining(0, 0.05, 0.5, True, 0.75, True, 0.0),
@@ -125,7 +153,8 @@ def observed(shape: Shape, planes: int, places: np.ndarray, prior: bool = False)
 def learned(arguments: dict) -> tuple[np.ndarray, list[float]]:
     """Weights and units of rewards after `network_learn`, by NumPy."""
     shape, training, anchor, state, memory, now = (
-        arguments[name] for name in ("shape", "training", "anchor", "state", "memory", "observation")
+        arguments[name]
+        for name in ("shape", "training", "anchor", "state", "memory", "observation")
     )
     weights, (mean, deviations, misses) = state.weights.copy(), state.numbers[-3:]
     n = int(state.counts[0]) + 1
@@ -144,13 +173,19 @@ def learned(arguments: dict) -> tuple[np.ndarray, list[float]]:
     for step, places in enumerate(now.places):
         if step == 0:
             u = said(now.x[None], now.prior_outputs[None])[:, 0]
-            miss = now.y - (share(u).mean() if logistic else mean + math.sqrt(deviations / (n - 1)) * u.mean())
+            miss = now.y - (
+                share(u).mean() if logistic else mean + math.sqrt(deviations / (n - 1)) * u.mean()
+            )
             w, before = min(1.0, 4.0 / n), mean
             mean, misses = mean + (now.y - mean) / n, (1.0 - w) * misses + w * miss**2
             deviations = deviations + (now.y - before) * (now.y - mean)
         spread = math.sqrt(deviations / n)
         sigma = min(math.sqrt(misses), spread)
-        u, z, y = said(features[places], memory.prior_outputs[places]), memory.perturbations[places].T, rewards[places]
+        u, z, y = (
+            said(features[places], memory.prior_outputs[places]),
+            memory.perturbations[places].T,
+            rewards[places],
+        )
         if logistic:
             p = share(u.mean(axis=0))
             slopes = share(u) - y - training.scale * np.sqrt(p * (1.0 - p)) * z
@@ -158,7 +193,9 @@ def learned(arguments: dict) -> tuple[np.ndarray, list[float]]:
             noise = training.scale * sigma if training.learns_scale else training.scale
             slopes = u - (y + noise * z - mean) / spread
         gradient = gradient_of(shape, weights[0], features[places], slopes / places.size)
-        pull = (1.0 if logistic else (sigma / spread) ** 2) if training.learns_pull else training.pull
+        pull = (
+            (1.0 if logistic else (sigma / spread) ** 2) if training.learns_pull else training.pull
+        )
         strengths = pull / n * np.repeat(anchor.strengths, np.diff(anchor.ends, prepend=0))
         g = gradient + strengths * (weights[0] - anchor.weights)
         number = int(state.counts[1]) + step + 1
@@ -168,18 +205,31 @@ def learned(arguments: dict) -> tuple[np.ndarray, list[float]]:
         weights[1], weights[2] = 0.9 * weights[1] + 0.1 * g, 0.999 * weights[2] + 0.001 * g**2
         root = math.sqrt(1.0 - 0.999**number)
         m, v, tiny = (np.float32(value) for value in (weights[1], weights[2], 1e-8 * root))
-        weights[0] -= training.rate * root / (1.0 - 0.9**number) * (m / (np.sqrt(v) + tiny)).astype(np.float64)
+        weights[0] -= (
+            training.rate
+            * root
+            / (1.0 - 0.9**number)
+            * (m / (np.sqrt(v) + tiny)).astype(np.float64)
+        )
     return weights, [mean, deviations, misses]
 
 
-PLACES = [np.array([[0, 3, 3, 7, 11]]), np.array([[1, 2, 2], [7, 0, 9], [4, 4, 4]]), np.tile(np.arange(12), (1, 6))]
+PLACES = [
+    np.array([[0, 3, 3, 7, 11]]),
+    np.array([[1, 2, 2], [7, 0, 9], [4, 4, 4]]),
+    np.tile(np.arange(12), (1, 6)),
+]
 
 
-@pytest.mark.parametrize("options", [{}, {"loss": 1}, {"learns_scale": False, "learns_pull": False, "pull": 3.0}])
+@pytest.mark.parametrize(
+    "options", [{}, {"loss": 1}, {"learns_scale": False, "learns_pull": False, "pull": 3.0}]
+)
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("planes", [1, 3])
 @pytest.mark.parametrize("prior", [False, True])
-def test_learning_is_that_of_numpy(options: dict, places: np.ndarray, planes: int, prior: bool) -> None:
+def test_learning_is_that_of_numpy(
+    options: dict, places: np.ndarray, planes: int, prior: bool
+) -> None:
     for activation, widths in ((0, (3, 9, 5, 1)), (2, (20, 17, 1))):
         arguments = observed(Shape(np.array(widths), 3, activation), planes, places, prior)
         arguments["training"] = arguments["training"]._replace(**options)
@@ -203,7 +253,9 @@ def test_adam_takes_doubles_where_squares_are_no_single_numbers() -> None:
     large = state[2] > 1e36
     assert large.any() and np.isfinite(state).all()
     first = 0.05 * math.sqrt(1.0 - 0.999**12) / (1.0 - 0.9**12)
-    np.testing.assert_allclose((before - state[0])[large], first * state[1][large] / np.sqrt(state[2][large]), rtol=1e-12)
+    np.testing.assert_allclose(
+        (before - state[0])[large], first * state[1][large] / np.sqrt(state[2][large]), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("places", PLACES)
@@ -221,7 +273,9 @@ def test_large_gradients_leave_weights_finite(planes: int, places: np.ndarray) -
 @pytest.mark.parametrize("scale", [1e200, np.inf, np.nan])
 @pytest.mark.parametrize("places", PLACES)
 @pytest.mark.parametrize("planes", [1, 3])
-def test_gradient_that_is_not_finite_changes_nothing(planes: int, places: np.ndarray, scale: float) -> None:
+def test_gradient_that_is_not_finite_changes_nothing(
+    planes: int, places: np.ndarray, scale: float
+) -> None:
     arguments = observed(Shape(np.array([3, 9, 5, 1]), 3, 0), planes, places)
     arguments["training"] = arguments["training"]._replace(learns_scale=False, scale=scale)
     changed = (*arguments["state"], *arguments["memory"])
@@ -235,7 +289,9 @@ def test_features_are_divided_by_their_sizes() -> None:
     rows = np.array([[2.0, -3.0, 0.0, 1e9, -1e9], [4.0, 0.0, 0.0, 1.0, 1.0]])
     seen = np.empty(rows.shape)
     _core.scale_rows(rows, np.array([2.0, 0.0, 0.0, 1.0, 1.0]), seen)
-    np.testing.assert_array_equal(seen, [[1.0, -1.0, 0.0, 100.0, -100.0], [2.0, 0.0, 0.0, 1.0, 1.0]])
+    np.testing.assert_array_equal(
+        seen, [[1.0, -1.0, 0.0, 100.0, -100.0], [2.0, 0.0, 0.0, 1.0, 1.0]]
+    )
 
 
 def test_sizes_of_features_change_when_observations_have_doubled() -> None:
@@ -246,14 +302,18 @@ def test_sizes_of_features_change_when_observations_have_doubled() -> None:
         _core.learn_sizes(units, rows[count - 1], count)
         squares, seen = np.square(rows[:count]).sum(axis=0), (rows[:count] != 0.0).sum(axis=0)
         due = (count & (count - 1) == 0) | (before == 0.0)
-        np.testing.assert_allclose(units[0], np.where(due, np.sqrt(squares / np.maximum(seen, 1)), before), rtol=1e-13)
+        np.testing.assert_allclose(
+            units[0], np.where(due, np.sqrt(squares / np.maximum(seen, 1)), before), rtol=1e-13
+        )
         np.testing.assert_allclose(units[1:], [squares, seen], rtol=1e-13)
 
 
 def changed(arguments: dict, name: str, value: object) -> dict:
     """Arguments with another one, or another field of a tuple among them."""
     owner, _, field = name.rpartition(".")
-    return arguments | ({owner: arguments[owner]._replace(**{field: value})} if owner else {name: value})
+    return arguments | (
+        {owner: arguments[owner]._replace(**{field: value})} if owner else {name: value}
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,15 @@ def level() -> Iterator[None]:
     _core.use_level(before)
 
 
-def pair(bits: type[np.random.BitGenerator], seed: int = 0) -> tuple[np.random.Generator, np.random.Generator]:
+def pair(
+    bits: type[np.random.BitGenerator], seed: int = 0
+) -> tuple[np.random.Generator, np.random.Generator]:
     return np.random.Generator(bits(seed)), np.random.Generator(bits(seed))
 
 
-@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64])
+@pytest.mark.parametrize(
+    "bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64]
+)
 def test_uniform_numbers_are_those_of_numpy(bits: type[np.random.BitGenerator]) -> None:
     ours, theirs = pair(bits)
     out = np.empty(10_000)
@@ -43,7 +47,9 @@ def test_normal_numbers_are_those_of_numpy_but_for_the_last_digit_in_the_tail() 
     assert ours.bit_generator.state == theirs.bit_generator.state
 
 
-@pytest.mark.parametrize("trials", [0, 1, 2, 7, 59, 60, 61, 62, 100, 168, 169, 1000, 12_345, 10**6, 10**9, 2**40])
+@pytest.mark.parametrize(
+    "trials", [0, 1, 2, 7, 59, 60, 61, 62, 100, 168, 169, 1000, 12_345, 10**6, 10**9, 2**40]
+)
 def test_binomial_numbers_are_those_of_numpy(trials: int) -> None:
     ours, theirs = pair(np.random.PCG64, trials)
     out = np.empty(1)

@@ -51,7 +51,9 @@ def staged(V: np.ndarray, theta: np.ndarray, stages: int) -> tuple[np.ndarray, n
     return inverses, np.array([theta / (s + 1.0) for s in range(stages)])
 
 
-def staged_arm(inverses: np.ndarray, means: np.ndarray, X: np.ndarray, radius: float, floor: float) -> tuple[int, int, bool]:
+def staged_arm(
+    inverses: np.ndarray, means: np.ndarray, X: np.ndarray, radius: float, floor: float
+) -> tuple[int, int, bool]:
     left = np.full(X.shape[1], True)
     for s, (inverse, mean) in enumerate(zip(inverses, means, strict=True)):
         widths = radius * np.sqrt(np.einsum("ik,ij,jk->k", X, inverse, X))
@@ -124,7 +126,9 @@ def test_levels_have_the_same_bits() -> None:
     same_at_all_levels(compute)
 
 
-def learned(dim: int, rounds: int, learn: Callable[[np.ndarray, np.ndarray, float], None]) -> np.ndarray:
+def learned(
+    dim: int, rounds: int, learn: Callable[[np.ndarray, np.ndarray, float], None]
+) -> np.ndarray:
     """Return a ridge regression after so many calls learn(state, x, y); compare it with V^-1 b."""
     state, rng = calls_recipes.state(dim), np.random.default_rng(dim)
     X, y = rng.standard_normal((rounds, dim)), rng.standard_normal(rounds)
@@ -169,7 +173,9 @@ def test_directions_add_up(d: int) -> None:
     state, weights = learned(d, 200, learn), rng.standard_normal(size)
     np.testing.assert_allclose(directions[:size] + directions[size:], expected, rtol=1e-12)
     theta = state[3 * d + 2] + state[2 * d : 3 * d] @ (expected.T @ weights)
-    np.testing.assert_allclose(_core.theta_of_directions(state, directions, weights), theta, rtol=1e-10)
+    np.testing.assert_allclose(
+        _core.theta_of_directions(state, directions, weights), theta, rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("d", [1, 3, 12])
@@ -204,15 +210,25 @@ def test_stage_of_the_arm_learns(d: int) -> None:
         x = X[:, max(played, 0)].copy()
         widths = 0.4 * np.sqrt(np.einsum("i,sij,j->s", x, inverses, x))
         unsure = np.flatnonzero(widths > np.maximum(0.5 ** np.arange(1, stages + 1), 0.05))
-        expected = (stage if learns else None) if played == arm else int(unsure[0]) if unsure.size else None
+        expected = (
+            (stage if learns else None)
+            if played == arm
+            else int(unsure[0])
+            if unsure.size
+            else None
+        )
         before = grams.copy()
-        _core.learn_staged(state, grams, inverses, targets, means, X, played, x, float(rng.random()), 0.4, 0.05)
+        _core.learn_staged(
+            state, grams, inverses, targets, means, X, played, x, float(rng.random()), 0.4, 0.05
+        )
         changed = np.flatnonzero((grams != before).any(axis=(1, 2))).tolist()
         assert changed == ([] if expected is None else [expected])
         fed.append(expected)
     assert len(set(fed)) >= 3, "negative control: several stages learn, and sometimes none"
     np.testing.assert_allclose(inverses, np.linalg.inv(grams), rtol=1e-10, atol=1e-15)
-    np.testing.assert_allclose(means, np.linalg.solve(grams, targets[..., None])[..., 0], rtol=1e-10)
+    np.testing.assert_allclose(
+        means, np.linalg.solve(grams, targets[..., None])[..., 0], rtol=1e-10
+    )
 
 
 def test_optimistic_theta_promises_the_upper_bound() -> None:
@@ -230,7 +246,10 @@ def test_pseudo_rewards_are_binomial(lam: float) -> None:
     With next to no regularization and one arm, G cannot be inverted in doubles.
     """
     d, a = 3, 0.7
-    rng, X = np.random.default_rng(8), np.random.default_rng(9).standard_normal((5, d)) * (1.0 if lam == 1.0 else 1e5)
+    rng, X = (
+        np.random.default_rng(8),
+        np.random.default_rng(9).standard_normal((5, d)) * (1.0 if lam == 1.0 else 1e5),
+    )
     state = calls_recipes.state(d)
     pulls = np.array([3, 0, 200, 1, 40]) if lam == 1.0 else np.array([9, 0, 0, 0, 0])
     for arm in np.repeat(np.arange(5), pulls):
@@ -272,8 +291,12 @@ BAD = {
         F((18, 3)), F((2, 3, 3)), F((2, 3)), F(3, np.int64), F((2, 2)), 0.5, 0, F(3), 1.0
     ),
     "largest": lambda: _core.learn_optimist(F((18, 3)), F(2), F(3), 1.0),
-    "pulls": lambda: _core.theta_of_pseudo_rewards(F((18, 3)), F((2, 3)), np.array([1, -1]), 0.5, 1.0, RNG),
-    "a": lambda: _core.theta_of_pseudo_rewards(F((18, 3)), F((2, 3)), F(2, np.int64), 0.0, 1.0, RNG),
+    "pulls": lambda: _core.theta_of_pseudo_rewards(
+        F((18, 3)), F((2, 3)), np.array([1, -1]), 0.5, 1.0, RNG
+    ),
+    "a": lambda: _core.theta_of_pseudo_rewards(
+        F((18, 3)), F((2, 3)), F(2, np.int64), 0.0, 1.0, RNG
+    ),
 }
 
 

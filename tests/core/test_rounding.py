@@ -68,7 +68,13 @@ def test_inverse_has_all_digits_at_condition_1e14() -> None:
     rng = np.random.default_rng(4)
     X = 1e4 * (np.ones((40, 3)) + 1e-6 * rng.standard_normal((40, 3)))
     parts = ridge_views(learned(X, rng.standard_normal(40), 1e-6))
-    V = [[Fraction(float(parts.gram[k, j])) + Fraction(float(parts.gram_low[k, j])) for j in range(3)] for k in range(3)]
+    V = [
+        [
+            Fraction(float(parts.gram[k, j])) + Fraction(float(parts.gram_low[k, j]))
+            for j in range(3)
+        ]
+        for k in range(3)
+    ]
     largest = max(abs(entry) for row in V for entry in row)
     for i in range(3):
         column = [Fraction(float(value)) for value in parts.inverse[i]]

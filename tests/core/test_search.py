@@ -53,7 +53,9 @@ def test_every_search_finds_the_first_of_the_best(level: str, arms: int, dim: in
 def test_codes_are_features_to_a_sixteenth_of_their_range(level: str) -> None:
     rows = np.random.default_rng(1).standard_normal((200, 5))
     table, codes = encoded(rows)
-    lanes = codes.reshape(-1, 4, TILE // 2, 2)  # words whose lower bytes are the first half of a tile
+    lanes = codes.reshape(
+        -1, 4, TILE // 2, 2
+    )  # words whose lower bytes are the first half of a tile
     codes_of_pairs = lanes.transpose(1, 0, 3, 2).reshape(4, -1)[:, :200]
     found = np.empty((5, 200))
     found[0::2], found[1::2] = codes_of_pairs[:3] & 15, (codes_of_pairs[:3] >> 4)[:2]
@@ -63,7 +65,10 @@ def test_codes_are_features_to_a_sixteenth_of_their_range(level: str) -> None:
     assert np.abs(rest).max() <= 0.5 + 1e-12
     radius_step = np.sqrt(5) / 2 / 254
     length = np.linalg.norm(rest, axis=0)
-    assert ((length <= codes_of_pairs[3] * radius_step) & (codes_of_pairs[3] * radius_step < length + 1.01 * radius_step)).all()
+    assert (
+        (length <= codes_of_pairs[3] * radius_step)
+        & (codes_of_pairs[3] * radius_step < length + 1.01 * radius_step)
+    ).all()
 
 
 def test_codes_of_other_arms_are_no_fault(level: str) -> None:

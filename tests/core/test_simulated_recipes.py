@@ -22,7 +22,9 @@ WARMUP, OPENING = [2, 5], [0, 1, 3, 4]  # so that V is regular without its prior
 def problem() -> FiniteProblem:
     rng = np.random.default_rng(1)
     features = rng.standard_normal((ARMS, DIM))
-    linear = es.LinearProblem(es.FiniteArms(features), rng.standard_normal(DIM), 2.0, warmup=WARMUP, opening=OPENING)
+    linear = es.LinearProblem(
+        es.FiniteArms(features), rng.standard_normal(DIM), 2.0, warmup=WARMUP, opening=OPENING
+    )
     arrays = linear.place()
     assert isinstance(arrays, FiniteProblem)
     return arrays
@@ -97,13 +99,17 @@ Choose = Callable[[Twin, int], int]
 Learn = Callable[[Twin, int, float], None]
 
 
-def compare(kernel: str, options: dict[str, Any], twin: Twin, regret: np.ndarray, seed: int) -> None:
+def compare(
+    kernel: str, options: dict[str, Any], twin: Twin, regret: np.ndarray, seed: int
+) -> None:
     state = simulated(kernel, seed, options)
     np.testing.assert_allclose(state.regret, regret, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(state.pulls[:ARMS], twin.pulls)
     np.testing.assert_allclose(state.mean, twin.theta, rtol=1e-7)
     explores = options.get("epsilon") != 0.0 or options.get("decay") != 0.0
-    assert not explores or len(set(twin.seen[len(WARMUP) + len(OPENING) :])) >= 2, "negative control"
+    assert not explores or len(set(twin.seen[len(WARMUP) + len(OPENING) :])) >= 2, (
+        "negative control"
+    )
 
 
 SEEDS = pytest.mark.parametrize("seed", [3, 4])
@@ -122,11 +128,7 @@ def test_epsilon_greedy(seed: int, epsilon: float, decay: float) -> None:
     compare("epsilon_greedy", {"epsilon": epsilon, "decay": decay}, twin, twin.play(choose), seed)
 
 
-FACTORS = [
-    Inflation(1.5),
-    Inflation(0.1, 0.4, 3.0),
-    Inflation(0.1, 0.4, 3.0, determinant=True),
-]
+FACTORS = [Inflation(1.5), Inflation(0.1, 0.4, 3.0), Inflation(0.1, 0.4, 3.0, determinant=True)]
 
 
 def size_of(factor: Inflation, twin: Twin) -> float:
@@ -151,7 +153,9 @@ def test_linucb(seed: int, factor: Inflation, watch: bool) -> None:
         return int(np.argmax(twin.X @ twin.theta + beta * widths))
 
     twin = Twin(seed)
-    regret = twin.play(choose, lambda twin, arm, y: lengths.append(float(np.linalg.norm(twin.theta))))
+    regret = twin.play(
+        choose, lambda twin, arm, y: lengths.append(float(np.linalg.norm(twin.theta)))
+    )
     compare("linucb", {"factor": factor, "watch_norm": watch}, twin, regret, seed)
 
 
@@ -162,7 +166,9 @@ def test_sup_linucb(seed: int) -> None:
 
     def decided(twin: Twin) -> tuple[int, int, bool]:
         means = np.linalg.solve(grams, targets[..., None])[..., 0]
-        return staged_arm(np.linalg.inv(grams), means, np.ascontiguousarray(twin.X.T), radius, floor)
+        return staged_arm(
+            np.linalg.inv(grams), means, np.ascontiguousarray(twin.X.T), radius, floor
+        )
 
     def learn(twin: Twin, arm: int, y: float) -> None:
         chosen, stage, learns = decided(twin)
@@ -187,7 +193,9 @@ def perturbed(twin: Twin, total: np.ndarray, factor: float) -> np.ndarray:
 def rooted_sum(twin: Twin, initial: float, reward: float) -> np.ndarray:
     """Draw W + scale R'g with the triangular root R'R = sum x x'."""
     w = initial * twin.rngs.perturbation.standard_normal(DIM)
-    return np.asarray(w + np.linalg.cholesky(twin.gram) @ (reward * twin.rngs.perturbation.standard_normal(DIM)))
+    return np.asarray(
+        w + np.linalg.cholesky(twin.gram) @ (reward * twin.rngs.perturbation.standard_normal(DIM))
+    )
 
 
 @SEEDS
@@ -199,7 +207,12 @@ def test_gaussian_history(seed: int, factor: Inflation, adaptive: bool) -> None:
         return twin.greedy(perturbed(twin, rooted_sum(twin, 0.4, 0.5), size))
 
     twin = Twin(seed)
-    options = {"initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5), "factor": factor, "adaptive": adaptive}
+    options = {
+        "initial": Law(0, 1, 0.4),
+        "reward": Law(0, 1, 0.5),
+        "factor": factor,
+        "adaptive": adaptive,
+    }
     compare("gaussian_history", options, twin, twin.play(choose), seed)
 
 
@@ -220,7 +233,9 @@ def test_history_of_aged_observations(seed: int) -> None:
     def choose(twin: Twin, t: int) -> int:
         w = 0.4 * np.sqrt(1.0 + ages[0]) * twin.rngs.perturbation.standard_normal(DIM)
         root = np.linalg.cholesky(twin.gram + added)
-        return twin.greedy(perturbed(twin, w + root @ (0.5 * twin.rngs.perturbation.standard_normal(DIM)), 1.0))
+        return twin.greedy(
+            perturbed(twin, w + root @ (0.5 * twin.rngs.perturbation.standard_normal(DIM)), 1.0)
+        )
 
     twin = Twin(seed)
     options = {"initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5), "ageing": rate}
@@ -312,7 +327,9 @@ def test_ensemble_plus_plus(seed: int) -> None:
     def choose(twin: Twin, t: int) -> int:
         return twin.greedy(perturbed(twin, S @ twin.rngs.member.standard_normal(size), scale))
 
-    compare("ensemble_plus_plus", {"size": size, "scale": scale}, twin, twin.play(choose, learn), seed)
+    compare(
+        "ensemble_plus_plus", {"size": size, "scale": scale}, twin, twin.play(choose, learn), seed
+    )
 
 
 @SEEDS
@@ -357,11 +374,19 @@ def test_informed_ensemble(seed: int) -> None:
 def test_history_on_moving_arms(seed: int, offered: int) -> None:
     truth, rounds = np.random.default_rng(2).standard_normal(DIM), 200
     problem = ContextualProblem(truth, offered, 0, 0.5, 0.5)
-    state = new_state(RunSize.of(problem, DIM), LAM, np.arange(1, rounds + 1), np.zeros(1, np.int64))
+    state = new_state(
+        RunSize.of(problem, DIM), LAM, np.arange(1, rounds + 1), np.zeros(1, np.int64)
+    )
     options = {"initial": Law(0, 1, 0.4), "reward": Law(0, 1, 0.5)}
     _core.simulate("moving_history", problem, state, generators(seed), options)
 
-    rngs, V, G, b, regret = generators(seed), LAM * np.eye(DIM), np.zeros((DIM, DIM)), np.zeros(DIM), [0.0]
+    rngs, V, G, b, regret = (
+        generators(seed),
+        LAM * np.eye(DIM),
+        np.zeros((DIM, DIM)),
+        np.zeros(DIM),
+        [0.0],
+    )
     for _ in range(rounds):
         X = rngs.context.standard_normal((offered, DIM))
         X /= np.linalg.norm(X, axis=1, keepdims=True)

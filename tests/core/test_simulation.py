@@ -32,7 +32,9 @@ def contextual(offered: int = 5) -> ContextualProblem:
 
 
 def new(problem: Any, rounds: int = ROUNDS) -> RunState:
-    return new_state(RunSize.of(problem, DIM), LAM, np.array([rounds // 2, rounds]), np.zeros(1, np.int64))
+    return new_state(
+        RunSize.of(problem, DIM), LAM, np.array([rounds // 2, rounds]), np.zeros(1, np.int64)
+    )
 
 
 def generators(seed: int = 0) -> Rngs:
@@ -90,7 +92,11 @@ def prescribed(problem: FiniteProblem, fit: Regression, rngs: Rngs) -> np.ndarra
     pulls = np.zeros(len(problem.features), np.int64)
     for i, row in enumerate([*problem.warmup, *problem.opening]):
         y = noisy_reward(problem.noise, problem.means[row], problem.spreads[row], rngs.noise)
-        fit.learn(problem.features[row], y, problem.best - problem.means[row] if i >= problem.warmup.size else None)
+        fit.learn(
+            problem.features[row],
+            y,
+            problem.best - problem.means[row] if i >= problem.warmup.size else None,
+        )
         pulls[row] += 1
     return pulls
 
@@ -112,7 +118,9 @@ def eager(problem: FiniteProblem, size: int, initial: Law, reward: Law) -> Outco
     for _ in range(problem.opening.size, ROUNDS):
         member = int(rngs.member.random() * size)
         arm = pull(problem, fit, fit.theta(sums[member]), rngs)
-        sums += np.outer([draw(reward, 1, rngs.perturbation) for _ in range(size)], problem.features[arm])
+        sums += np.outer(
+            [draw(reward, 1, rngs.perturbation) for _ in range(size)], problem.features[arm]
+        )
     return Outcome(fit.regret, np.linalg.solve(fit.V, fit.b))
 
 
@@ -169,7 +177,9 @@ def lazy(
 
 
 def check(state: RunState, outcome: Outcome) -> None:
-    np.testing.assert_allclose(state.regret, [outcome.regret[ROUNDS // 2], outcome.regret[ROUNDS]], rtol=1e-9)
+    np.testing.assert_allclose(
+        state.regret, [outcome.regret[ROUNDS // 2], outcome.regret[ROUNDS]], rtol=1e-9
+    )
     np.testing.assert_allclose(state.mean, outcome.mean, rtol=1e-9)
 
 
@@ -177,12 +187,19 @@ LAWS = [(UNIFORM, UNIFORM), (SPHERE, RADEMACHER), (GAUSSIAN, UNIFORM)]
 TWINS: dict[str, Callable[..., Outcome]] = {"eager_ensemble": eager, "lazy_ensemble": lazy}
 
 
-@pytest.mark.parametrize("noise", [0.3, es.RademacherNoise(0.2), es.HeteroscedasticNoise(0.1, 0.4)], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [0.3, es.RademacherNoise(0.2), es.HeteroscedasticNoise(0.1, 0.4)], ids=repr
+)
 @pytest.mark.parametrize(("initial", "reward"), LAWS)
 @pytest.mark.parametrize("kernel", TWINS)
-def test_an_ensemble_plays_as_its_plain_version(kernel: str, initial: Law, reward: Law, noise: es.Noise) -> None:
+def test_an_ensemble_plays_as_its_plain_version(
+    kernel: str, initial: Law, reward: Law, noise: es.Noise
+) -> None:
     problem = finite(noise, warmup=[0, 0, 4], opening=[7, 2])
-    check(played(kernel, problem, size=7, initial=initial, reward=reward), TWINS[kernel](problem, 7, initial, reward))
+    check(
+        played(kernel, problem, size=7, initial=initial, reward=reward),
+        TWINS[kernel](problem, 7, initial, reward),
+    )
 
 
 def test_an_eager_ensemble_with_gaussian_laws_plays_as_its_plain_version() -> None:
@@ -251,10 +268,18 @@ def test_moving_arms_play_as_their_plain_version(offered: int) -> None:
         mean = float(x @ problem.theta)
         fit.learn(x, noisy_reward(0, mean, spread_at(mean, 0.1, 0.4), rngs.noise), best - mean)
         sums += np.outer([draw(GAUSSIAN, 1, rngs.perturbation) for _ in range(size)], x)
-    check(played("eager_moving", problem, size=size), Outcome(fit.regret, np.linalg.solve(fit.V, fit.b)))
+    check(
+        played("eager_moving", problem, size=size),
+        Outcome(fit.regret, np.linalg.solve(fit.V, fit.b)),
+    )
 
 
-KERNELS = {"lazy_ensemble": finite, "eager_ensemble": finite, "lazy_moving": contextual, "eager_moving": contextual}
+KERNELS = {
+    "lazy_ensemble": finite,
+    "eager_ensemble": finite,
+    "lazy_moving": contextual,
+    "eager_moving": contextual,
+}
 
 
 @pytest.mark.parametrize("size", [1, 5, 500])
@@ -327,12 +352,16 @@ BAD_OPTIONS = {
 BAD = {"problem": BAD_PROBLEMS, "state": BAD_STATES, "options": BAD_OPTIONS}
 
 
-@pytest.mark.parametrize(("argument", "field"), [(name, field) for name, fields in BAD.items() for field in fields])
+@pytest.mark.parametrize(
+    ("argument", "field"), [(name, field) for name, fields in BAD.items() for field in fields]
+)
 def test_a_bad_call_is_refused_by_name(argument: str, field: str) -> None:
     problem = finite()
     call = {"problem": problem, "state": new(problem), "options": ENSEMBLE | {"size": 3}}
     good, bad = call[argument], BAD[argument][field]
-    call[argument] = good | {field: bad} if isinstance(good, dict) else good._replace(**{field: bad})
+    call[argument] = (
+        good | {field: bad} if isinstance(good, dict) else good._replace(**{field: bad})
+    )
     with pytest.raises((TypeError, ValueError), match="argument `"):
         _core.simulate("lazy_ensemble", rngs=generators(), **call)
 
@@ -341,9 +370,17 @@ def test_other_fields_of_counters_are_refused() -> None:
     problem = finite()
     state = new(problem)
     names = state.counters.dtype.names
-    renamed = [(name if name != "growth" else "growing", state.counters.dtype[name]) for name in names]
+    renamed = [
+        (name if name != "growth" else "growing", state.counters.dtype[name]) for name in names
+    ]
     with pytest.raises(ValueError, match="counters"):
-        _core.simulate("lazy_ensemble", problem, state._replace(counters=np.zeros(1, renamed)), generators(), ENSEMBLE)
+        _core.simulate(
+            "lazy_ensemble",
+            problem,
+            state._replace(counters=np.zeros(1, renamed)),
+            generators(),
+            ENSEMBLE,
+        )
 
 
 def test_a_name_that_is_not_known_is_refused() -> None:
@@ -353,7 +390,11 @@ def test_a_name_that_is_not_known_is_refused() -> None:
     with pytest.raises(TypeError, match=r"`options`.*`sise`"):
         _core.simulate("lazy_ensemble", problem, new(problem), generators(), {"sise": 3})
     with pytest.raises(ValueError, match="`rngs`"):
-        _core.simulate("lazy_ensemble", problem, new(problem), generators()._replace(member=None), ENSEMBLE)
+        _core.simulate(
+            "lazy_ensemble", problem, new(problem), generators()._replace(member=None), ENSEMBLE
+        )
     with pytest.raises(ValueError, match="`mean_path`"):
-        moving = problem._replace(mean_path=np.zeros((2, ARMS)), best_means=np.zeros(2), period=ROUNDS // 2 - 1)
+        moving = problem._replace(
+            mean_path=np.zeros((2, ARMS)), best_means=np.zeros(2), period=ROUNDS // 2 - 1
+        )
         _core.simulate("lazy_ensemble", moving, new(problem), generators(), ENSEMBLE)

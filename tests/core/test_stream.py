@@ -14,16 +14,23 @@ CASES = [
     for sign in (1.0, -1.0)
     for power in (-14, -6, -3, -1, 0, 1, 3, 6)
     for y in (0.0, 1.0, 0.3, 1e-9)
-] + [(RNG.normal(0.0, 4.0), 10.0 ** RNG.uniform(-6, 4), float(RNG.random() < 0.1)) for _ in range(200)]
+] + [
+    (RNG.normal(0.0, 4.0), 10.0 ** RNG.uniform(-6, 4), float(RNG.random() < 0.1))
+    for _ in range(200)
+]
 
 
 def distance(u: float, q: float, y: float, v: float) -> float:
     """About how far v is from the root, in units of its last digit."""
     v = np.longdouble(v)
     small = np.exp(-abs(v))
-    mean, other = (1 / (1 + small), small / (1 + small)) if v >= 0 else (small / (1 + small), 1 / (1 + small))
+    mean, other = (
+        (1 / (1 + small), small / (1 + small)) if v >= 0 else (small / (1 + small), 1 / (1 + small))
+    )
     excess = v - u + q * ((1 - np.longdouble(y)) * mean - np.longdouble(y) * other)
-    return abs(float(excess / (1 + q * mean * other))) / (np.finfo(float).eps * max(1.0, abs(u), abs(float(v))))
+    return abs(float(excess / (1 + q * mean * other))) / (
+        np.finfo(float).eps * max(1.0, abs(u), abs(float(v)))
+    )
 
 
 class Unknown(es.Logistic):
@@ -33,7 +40,9 @@ class Unknown(es.Logistic):
 
 
 @pytest.mark.parametrize(
-    "solve", [lambda *case: _core.implicit_step(LOGISTIC_LINK, *case), Unknown().implicit], ids=["core", "python"]
+    "solve",
+    [lambda *case: _core.implicit_step(LOGISTIC_LINK, *case), Unknown().implicit],
+    ids=["core", "python"],
 )
 def test_the_root_is_right_to_its_last_digits(solve) -> None:
     worst = max(distance(*case, solve(*case)) for case in CASES)

@@ -13,12 +13,19 @@ MEASURED = re.compile(r"^(\| \[|- Measured:|- Power:|- Broken twin:).*$", re.MUL
 
 def fixed(text: str) -> list[str]:
     """Paragraphs without what is measured."""
-    return [part.strip() for part in MEASURED.sub(r"\1", text).split("\n\n") if not part.startswith("<img ")]
+    return [
+        part.strip()
+        for part in MEASURED.sub(r"\1", text).split("\n\n")
+        if not part.startswith("<img ")
+    ]
 
 
 def test_the_words_are_those_of_the_claims() -> None:
     now = document(
-        [Finding(claim, ANY, ANY, powers=(2.0,) * len(claim.faults)) for claim in CLAIMS], Scale.QUICK, SEED, DOCUMENT.stem
+        [Finding(claim, ANY, ANY, powers=(2.0,) * len(claim.faults)) for claim in CLAIMS],
+        Scale.QUICK,
+        SEED,
+        DOCUMENT.stem,
     )
     assert fixed(DOCUMENT.read_text()) == fixed(now), STALE
 
@@ -26,7 +33,12 @@ def test_the_words_are_those_of_the_claims() -> None:
 def test_every_claim_is_there_once_and_in_order() -> None:
     text = DOCUMENT.read_text()
     assert re.findall(r'<a id="([^"]*)"></a>', text) == [claim.id for claim in CLAIMS]
-    assert text.count("- Measured: ") == text.count("- Broken twin: ") == text.count("```math") == len(CLAIMS)
+    assert (
+        text.count("- Measured: ")
+        == text.count("- Broken twin: ")
+        == text.count("```math")
+        == len(CLAIMS)
+    )
     assert (
         text.count("- Power: ")
         == text.count(": **refuted**.")
@@ -39,7 +51,9 @@ def test_every_link_leads_somewhere() -> None:
     text = DOCUMENT.read_text()
     assert set(re.findall(r"\]\(#([^)]*)\)", text)) == set(re.findall(r'<a id="([^"]*)"', text))
     shown = set(re.findall(r'<img src="([^"]*)"', text))
-    drawn = {f"images/paper/{path.name}" for path in (DOCUMENT.parent / "images" / "paper").iterdir()}
+    drawn = {
+        f"images/paper/{path.name}" for path in (DOCUMENT.parent / "images" / "paper").iterdir()
+    }
     assert shown == drawn and shown
 
 

@@ -47,20 +47,32 @@ def text_of(page: str) -> str:
 
 
 def kept_in(study: str) -> dict[str, Ratios]:
-    rows = re.findall(r"^\| `(.+?)` \| (\S+) \| (\S+) \| (\S+) \|(?: \S+ \|)?$", study, re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(.+?)` \| (\S+) \| (\S+) \| (\S+) \|(?: \S+ \|)?$", study, re.MULTILINE
+    )
     return {name: Ratios(*numbers) for name, *numbers in rows}
 
 
 def quotes(text: str, kept: dict[str, Ratios]) -> Iterator[Quote]:
     parts = [line for line in text.splitlines() if line.startswith("|")]
-    parts += [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if not paragraph.startswith("|")]
+    parts += [
+        " ".join(paragraph.split())
+        for paragraph in text.split("\n\n")
+        if not paragraph.startswith("|")
+    ]
     for part in parts:
-        named = [name for name in dict.fromkeys(re.findall(r"`(.+?)`", part)) if name in kept] or [DEFAULT]
+        named = [name for name in dict.fromkeys(re.findall(r"`(.+?)`", part)) if name in kept] or [
+            DEFAULT
+        ]
         for said in SAID.finditer(part):
             if said["tame"]:
                 yield Quote(named, "elsewhere", [said["tame"]])
             else:
-                yield Quote(named, said["what"].lower(), [number for number in (said["numbers"], said["other"]) if number])
+                yield Quote(
+                    named,
+                    said["what"].lower(),
+                    [number for number in (said["numbers"], said["other"]) if number],
+                )
 
 
 KEPT = kept_in(text_of(STUDY))
@@ -70,7 +82,9 @@ KEPT = kept_in(text_of(STUDY))
 def test_ratios_are_those_of_the_study(page: str, least: int) -> None:
     found = list(quotes(text_of(page), KEPT))
     assert len(found) >= least and any(DEFAULT in quote.recipes for quote in found)
-    assert not [quote for quote in found if not quote.holds(KEPT)], f"{page} says other numbers than {STUDY}"
+    assert not [quote for quote in found if not quote.holds(KEPT)], (
+        f"{page} says other numbers than {STUDY}"
+    )
 
 
 def test_the_list_of_studies_has_the_range_of_medians() -> None:
@@ -79,7 +93,9 @@ def test_the_list_of_studies_has_the_range_of_medians() -> None:
     assert said and (float(said[1]), float(said[2])) == (medians[0], medians[-1])
 
 
-@pytest.mark.parametrize("page", ["howto/choose-a-recipe.md", "theory.md", "tutorials/pricing.md", "../README.md"])
+@pytest.mark.parametrize(
+    "page", ["howto/choose-a-recipe.md", "theory.md", "tutorials/pricing.md", "../README.md"]
+)
 def test_recipes_and_problems_are_as_many_as_the_study_has(page: str) -> None:
     kept = set(COUNTED.findall(text_of(STUDY)))
     said = set(COUNTED.findall(" ".join(text_of(page).split())))
@@ -89,14 +105,20 @@ def test_recipes_and_problems_are_as_many_as_the_study_has(page: str) -> None:
 def compared(text: str) -> list[tuple[str, ...]]:
     """(library, numbers on the one problem, on the other) of the rows of the README's table that have some."""
     found = QUOTED.findall(text.replace("*", ""))
-    return [(name.replace(" ", "").lower(), *numbers) for name, *numbers in found if "±" in numbers[0]]
+    return [
+        (name.replace(" ", "").lower(), *numbers) for name, *numbers in found if "±" in numbers[0]
+    ]
 
 
 def test_the_first_page_compares_by_the_numbers_of_one_run() -> None:
     rows = MEASURED.findall(text_of("comparison.md"))
-    kept = {(row[0], f"{row[1]}, {row[2]}", f"{row[3]}, {row[4]}".replace("-, -", "-")) for row in rows}
+    kept = {
+        (row[0], f"{row[1]}, {row[2]}", f"{row[3]}, {row[4]}".replace("-, -", "-")) for row in rows
+    }
     table = text_of("../README.md").partition("## Compared with")[2].partition("\nRegret")[0]
-    assert {library for library, *_ in compared(table)} == {row[0] for row in rows} and set(compared(table)) <= kept
+    assert {library for library, *_ in compared(table)} == {row[0] for row in rows} and set(
+        compared(table)
+    ) <= kept
     assert not kept & set(compared(table.replace(" ± ", " ± 1")))
 
 
@@ -110,7 +132,10 @@ def test_the_first_page_compares_by_the_numbers_of_one_run() -> None:
     ],
 )
 def test_other_numbers_are_noticed(changed: str) -> None:
-    for text in (f"`LinUCB()` has {changed}.", f"| case | `LinUCB()`, `Greedy()` | {changed}; more |"):
+    for text in (
+        f"`LinUCB()` has {changed}.",
+        f"| case | `LinUCB()`, `Greedy()` | {changed}; more |",
+    ):
         assert not all(quote.holds(KEPT) for quote in quotes(text, KEPT))
 
 
@@ -118,5 +143,8 @@ def test_a_row_is_read_as_it_is_written() -> None:
     kept = {"A()": Ratios("1.1", "2", "1.5"), "B()": Ratios("1.2", "2", "1.6")}
     assert kept_in("| `A()` | 1.1 | 2 | 1.5 |\n| b | 1 | 2 | 3 |") == {"A()": kept["A()"]}
     row = "| case | `A()`, `B()` | median 1.1 and 1.2, worst 2; 4 of 50 |"
-    assert [quote[1:] for quote in quotes(row, kept)] == [("median", ["1.1", "1.2"]), ("worst", ["2"])]
+    assert [quote[1:] for quote in quotes(row, kept)] == [
+        ("median", ["1.1", "1.2"]),
+        ("worst", ["2"]),
+    ]
     assert all(quote.holds(kept) for quote in quotes(row, kept))

@@ -20,8 +20,17 @@ import prompt
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md")))
-LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"), ("video", "src")}
+REFERENCE = "\n".join(
+    page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md"))
+)
+LOADED = {
+    ("script", "src"),
+    ("img", "src"),
+    ("link", "href"),
+    ("iframe", "src"),
+    ("source", "src"),
+    ("video", "src"),
+}
 COUNTED = ("li", "pre", "table", "tr", "h2", "h3", "blockquote")
 
 
@@ -55,7 +64,16 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     """One test, as one build serves all that is asked of it."""
     told = {"NO_MKDOCS_2_WARNING": "1", "SITE_SEARCH": "false"}
     told |= {"PYTHONWARNINGS": "default"}  # others' deprecations are not ours to mend
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(tmp_path),
+    ]
     built = subprocess.run(command, cwd=ROOT, env=os.environ | told, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in tmp_path.rglob("*.html")}
@@ -67,10 +85,17 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
 
 
 def nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
-    found = {(path.name, address) for path, page in pages.items() for address in page.loads if urlsplit(address).netloc}
+    found = {
+        (path.name, address)
+        for path, page in pages.items()
+        for address in page.loads
+        if urlsplit(address).netloc
+    }
     assert not found
     for sheet in site.rglob("*.css"):
-        assert not re.findall(r"url\(['\"]?(?:https?:)?//|@import", sheet.read_text(encoding="utf-8")), sheet
+        assert not re.findall(
+            r"url\(['\"]?(?:https?:)?//|@import", sheet.read_text(encoding="utf-8")
+        ), sheet
 
 
 def every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
@@ -83,7 +108,9 @@ def every_link_leads_somewhere(pages: dict[Path, Page]) -> None:
             target, _, anchor = unquote(link).partition("#")
             there = (path.parent / target).resolve() if target else path
             there = there / "index.html" if there.is_dir() else there
-            if not there.exists() or (anchor and there in pages and anchor not in pages[there].ids | {"__skip", ""}):
+            if not there.exists() or (
+                anchor and there in pages and anchor not in pages[there].ids | {"__skip", ""}
+            ):
                 broken.append((path.name, link))
     assert not broken
 
@@ -99,12 +126,20 @@ def pages_read_alike_on_a_code_host(site: Path, pages: dict[Path, Page]) -> None
             continue  # the reference is more on the site than it is elsewhere
         there = Page(f"<article>{host.render(text)}</article>").text
         there["pre"] -= text.count("```math")
-        assert {tag: there[tag] for tag in COUNTED} == {tag: pages[site / name].text[tag] for tag in COUNTED}, source
+        assert {tag: there[tag] for tag in COUNTED} == {
+            tag: pages[site / name].text[tag] for tag in COUNTED
+        }, source
 
 
 def every_public_name_has_an_entry(site: Path, pages: dict[Path, Page]) -> None:
-    ids = set().union(*(page.ids for path, page in pages.items() if path.parent == site / "reference"))
-    asked = {f"ensample.client.asks.{name}" for name, made in vars(ensample.client.Client).items() if is_asked(made)}
+    ids = set().union(
+        *(page.ids for path, page in pages.items() if path.parent == site / "reference")
+    )
+    asked = {
+        f"ensample.client.asks.{name}"
+        for name, made in vars(ensample.client.Client).items()
+        if is_asked(made)
+    }
     missing = [path for path in [*homes().values(), *asked] if path not in ids]
     assert not missing
 
@@ -119,7 +154,10 @@ def homes() -> dict[str, str]:
     plain = {"es.__version__", "es.theory"}
     names = {f"es.{name}": getattr(es, name) for name in es.__all__}
     names |= {f"es.theory.{name}": getattr(es.theory, name) for name in es.theory.__all__}
-    names |= {f"ensample.client.{name}": getattr(ensample.client, name) for name in ensample.client.__all__}
+    names |= {
+        f"ensample.client.{name}": getattr(ensample.client, name)
+        for name in ensample.client.__all__
+    }
     return {
         name: f"{getattr(thing, '__module__', 'ensample.theory')}.{name.rpartition('.')[2]}"
         for name, thing in names.items()
@@ -130,10 +168,14 @@ def homes() -> dict[str, str]:
 def test_every_public_name_has_an_example() -> None:
     """That runs: in its own docstring, or on a page of the reference; the client's in pages that tests run."""
     sessions = "\n".join(re.findall(r"^(?:>>>|\.\.\.) .*$", REFERENCE, re.MULTILINE))
-    served = (DOCS / "clients.md").read_text(encoding="utf-8") + (DOCS / "tutorials/service.md").read_text(encoding="utf-8")
+    served = (DOCS / "clients.md").read_text(encoding="utf-8") + (
+        DOCS / "tutorials/service.md"
+    ).read_text(encoding="utf-8")
     missing: list[str] = []
     for name in [*homes(), "es.__version__", "es.theory"]:
-        own = getattr(es, name.removeprefix("es."), None) or getattr(es.theory, name.rpartition(".")[2], None)
+        own = getattr(es, name.removeprefix("es."), None) or getattr(
+            es.theory, name.rpartition(".")[2], None
+        )
         shown = ">>> " in (getattr(own, "__doc__", None) or "")
         shown = shown or re.search(rf"\b{re.escape(name)}\b", sessions) is not None
         if name.startswith("ensample.client"):
@@ -142,7 +184,13 @@ def test_every_public_name_has_an_example() -> None:
     assert not missing
 
 
-ANSWERS = {"Decision", "EventOutcome", "ExperimentView", "Explained", "ServiceError"}  # what the client's methods give
+ANSWERS = {
+    "Decision",
+    "EventOutcome",
+    "ExperimentView",
+    "Explained",
+    "ServiceError",
+}  # what the client's methods give
 
 
 def test_the_command_line_is_as_it_is_documented(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +198,9 @@ def test_the_command_line_is_as_it_is_documented(monkeypatch: pytest.MonkeyPatch
     commands = importlib.import_module("commands")
 
     def told(command: str) -> str:
-        return prompt.ensample(*command.split(), "--help", program="ensample", COLUMNS=commands.COLUMNS, **prompt.PLAIN).stdout
+        return prompt.ensample(
+            *command.split(), "--help", program="ensample", COLUMNS=commands.COLUMNS, **prompt.PLAIN
+        ).stdout
 
     written = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
     assert written == commands.page(told), "docs/reference/cli.md is stale: run `make site`"
@@ -163,15 +213,28 @@ def test_the_layers_are_those_that_are_checked() -> None:
         for contract in project["tool"]["importlinter"]["contracts"]
         if contract["name"] == "Imports point downwards"
     )
-    layers.insert(layers.index("ensample.models") + 1, "ensample._core")  # import-linter sees no extension modules
+    layers.insert(
+        layers.index("ensample.models") + 1, "ensample._core"
+    )  # import-linter sees no extension modules
     text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     table = text.split("<!-- layers:")[1].split("<!-- end of the layers")[0]
-    rows = [re.findall(r"`(\w+)`", row.split("|")[1]) for row in table.splitlines() if row.startswith("| `")]
-    expected = [[part.strip().removeprefix("ensample.") for part in layer.split(":")] for layer in layers]
+    rows = [
+        re.findall(r"`(\w+)`", row.split("|")[1])
+        for row in table.splitlines()
+        if row.startswith("| `")
+    ]
+    expected = [
+        [part.strip().removeprefix("ensample.") for part in layer.split(":")] for layer in layers
+    ]
     assert rows == expected
-    drawn = re.findall(r'font-weight="600"[^>]*>([^<]*)<', (DOCS / "images" / "architecture.svg").read_text(encoding="utf-8"))
+    drawn = re.findall(
+        r'font-weight="600"[^>]*>([^<]*)<',
+        (DOCS / "images" / "architecture.svg").read_text(encoding="utf-8"),
+    )
     placed = [name for box in drawn for name in box.split(", ")]
     height = {name: level for level, layer in enumerate(expected) for name in layer}
-    assert {name for layer in expected[:9] for name in layer} <= set(placed), "a layer that is not drawn"
+    assert {name for layer in expected[:9] for name in layer} <= set(placed), (
+        "a layer that is not drawn"
+    )
     levels = [height[name] for name in placed if name in height]
     assert levels == sorted(levels), "drawn in another order"

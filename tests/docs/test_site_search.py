@@ -22,10 +22,15 @@ try {
 
 
 @pytest.mark.parametrize(("script", "answer"), [(SCRIPT.as_uri(), [2, 4, 6]), ("", "no worker")])
-def test_a_frame_works_where_no_worker_would(script: str, answer: object, browser: Any, tmp_path: Path) -> None:
+def test_a_frame_works_where_no_worker_would(
+    script: str, answer: object, browser: Any, tmp_path: Path
+) -> None:
     (tmp_path / "worker.js").write_text(WORKER)
     loaded = f'<script src="{script}"></script>' if script else ""
     (tmp_path / "page.html").write_text(f"<!doctype html><title>page</title>{loaded}<body></body>")
     visit(browser, (tmp_path / "page.html").as_uri())
     assert browser.execute_async_script(ASK) == answer
-    assert browser.execute_script("return document.querySelectorAll('iframe:not([hidden])').length") == 0
+    assert (
+        browser.execute_script("return document.querySelectorAll('iframe:not([hidden])').length")
+        == 0
+    )

@@ -63,7 +63,9 @@ def looks(logs: Logs, run: int) -> Iterator[Look]:
         target = np.tile(TARGET, (len(chosen), 1))
         weights = TARGET[chosen] / shares[np.arange(len(chosen)), chosen]
         contexts = np.zeros((len(chosen), 0))
-        tally.add(Weighed(reward.astype(float), chosen, weights, target, shares, model.predict(contexts)))
+        tally.add(
+            Weighed(reward.astype(float), chosen, weights, target, shares, model.predict(contexts))
+        )
         model.add(contexts, chosen, reward.astype(float))
         model.fit()
         expected += float((shares @ MEANS).sum())
@@ -79,7 +81,9 @@ def misses(name: str, look: Look) -> bool:
     """Whether the sequence misses the truth; the mirrored rewards' truth is 1 less it, or minus it for the lift."""
     track: EstimateTrack = getattr(look.tally, name)
     truth = look.truths[name]
-    return is_above(track.lower, truth) or is_above(track.upper, (0.0 if name == "lift" else 1.0) - truth)
+    return is_above(track.lower, truth) or is_above(
+        track.upper, (0.0 if name == "lift" else 1.0) - truth
+    )
 
 
 def misses_normally(name: str, look: Look) -> bool:

@@ -28,8 +28,12 @@ def parts(log, target):
     data = LoggedData(log, low=0.0, high=1.0)
     work = EvaluationWork(data, as_target(target), None)
     found = [work.weigh(data.rows(*piece)) for piece in pieces(data.count, len(data.names))]
-    propensity = np.concatenate([rows.target[np.arange(len(rows.chosen)), rows.chosen] / rows.weights for rows in found])
-    joined = {name: np.concatenate([getattr(rows, name) for rows in found]) for name in found[0]._fields}
+    propensity = np.concatenate(
+        [rows.target[np.arange(len(rows.chosen)), rows.chosen] / rows.weights for rows in found]
+    )
+    joined = {
+        name: np.concatenate([getattr(rows, name) for rows in found]) for name in found[0]._fields
+    }
     return joined, propensity
 
 
@@ -45,9 +49,16 @@ def test_the_estimates_are_their_definitions(rows):
     log = shifting(world, rows, 2)
     found = es.evaluate(log, world.target, low=0, high=1)
     joined, _ = parts(log, world.target)
-    given_to = joined["target"], log["propensity"].to_list(), joined["chosen"], log["reward"].to_list()
+    given_to = (
+        joined["target"],
+        log["propensity"].to_list(),
+        joined["chosen"],
+        log["reward"].to_list(),
+    )
     assert found["ips"].value == pytest.approx(naive.ips(*given_to), rel=1e-12)
-    assert found["dm"].value == pytest.approx(naive.dm(joined["target"], joined["predicted"]), rel=1e-12)
+    assert found["dm"].value == pytest.approx(
+        naive.dm(joined["target"], joined["predicted"]), rel=1e-12
+    )
     assert found["dr"].value == pytest.approx(naive.dr(*given_to, joined["predicted"]), rel=1e-12)
     assert found.effective_rows == pytest.approx(naive.effective(*given_to[:3]), rel=1e-12)
     if rows > 1:
@@ -57,10 +68,14 @@ def test_the_estimates_are_their_definitions(rows):
 @pytest.mark.parametrize("rows", [1, 11, 300])
 def test_the_model_is_its_definition(rows):
     """Predictions of every row, against regressions that are solved anew from all rows before."""
-    log = World(2).log(rows, 1).with_columns(reward=pl.col("reward") * pl.int_range(pl.len()) / rows)
+    log = (
+        World(2).log(rows, 1).with_columns(reward=pl.col("reward") * pl.int_range(pl.len()) / rows)
+    )
     joined, _ = parts(log, "uniform")
     given_to = np.array(log["context"].to_list()), joined["chosen"], joined["rewards"], len(ACTIONS)
-    assert np.allclose(joined["predicted"], twin.in_time(*given_to, pieces(rows, 10)), rtol=0.0, atol=1e-12)
+    assert np.allclose(
+        joined["predicted"], twin.in_time(*given_to, pieces(rows, 10)), rtol=0.0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(("rows", "room"), [(1, 4096), (11, 4096), (150, 4096), (150, 90)])
@@ -73,7 +88,10 @@ def test_a_log_of_one_policy_is_predicted_in_folds(rows, room, monkeypatch):
     joined, propensity = parts(log, world.target)
     cuts = [piece for piece in pieces(rows, 10) if piece[1] <= room]
     held = cuts[-1][1]
-    predicted, given_to = joined["predicted"].copy(), (np.array(log["context"].to_list()), joined["chosen"], joined["rewards"])
+    predicted, given_to = (
+        joined["predicted"].copy(),
+        (np.array(log["context"].to_list()), joined["chosen"], joined["rewards"]),
+    )
     predicted[:held] = twin.in_folds(*(each[:held] for each in given_to), len(ACTIONS), cuts, FOLDS)
     value = naive.dr(joined["target"], propensity, joined["chosen"], joined["rewards"], predicted)
     assert found["dr"].value == pytest.approx(value, rel=1e-12)
@@ -86,11 +104,18 @@ def test_one_row_of_another_policy_and_all_is_predicted_in_time():
     world = World(2)
     log, other = world.log(300, 1), world.log(1, 2)
     shares = [0.05, 0.15] + [0.1] * 8
-    changed = {"propensities": pl.Series([shares]), "propensity": pl.Series([shares[ACTIONS.index(other["action"][0])]])}
+    changed = {
+        "propensities": pl.Series([shares]),
+        "propensity": pl.Series([shares[ACTIONS.index(other["action"][0])]]),
+    }
     log = pl.concat([log, other.with_columns(**changed)])
     joined, propensity = parts(log, world.target)
-    value = naive.dr(*(joined["target"], propensity, joined["chosen"], joined["rewards"], joined["predicted"]))
-    assert es.evaluate(log, world.target, low=0, high=1)["dr"].value == pytest.approx(value, rel=1e-12)
+    value = naive.dr(
+        *(joined["target"], propensity, joined["chosen"], joined["rewards"], joined["predicted"])
+    )
+    assert es.evaluate(log, world.target, low=0, high=1)["dr"].value == pytest.approx(
+        value, rel=1e-12
+    )
 
 
 def test_a_strength_that_fits_is_believed():
@@ -103,14 +128,20 @@ def test_a_strength_that_fits_is_believed():
         for start, stop in pieces(2_000, 4):
             model.add(contexts[start:stop], chosen[start:stop], rewards[start:stop].astype(float))
             model.fit()
-        assert int(np.argmax(model.beliefs())) in best and model.beliefs().sum() == pytest.approx(1.0)
+        assert int(np.argmax(model.beliefs())) in best and model.beliefs().sum() == pytest.approx(
+            1.0
+        )
 
 
 def test_a_prediction_knows_nothing_of_its_own_row_or_later_ones():
     """The first rows' predictions stay the same to the bit when all later rewards change."""
     world = World(3)
     log = world.log(400, 4)
-    other = log.with_columns(pl.when(pl.int_range(pl.len()) < 200).then(pl.col("reward")).otherwise(1.0 - pl.col("reward")))
+    other = log.with_columns(
+        pl.when(pl.int_range(pl.len()) < 200)
+        .then(pl.col("reward"))
+        .otherwise(1.0 - pl.col("reward"))
+    )
     cut = max(stop for _, stop in pieces(400, 10) if stop <= 200)
     first, second = (parts(each, world.target)[0]["predicted"] for each in (log, other))
     assert np.array_equal(first[:cut], second[:cut])
@@ -121,7 +152,9 @@ def test_the_logged_policy_earns_what_it_earned():
     log = World(5).log(300, 6)
     found = es.evaluate(log, "logged", low=0, high=1)
     for name in ("ips", "snips", "dr"):
-        assert found[name].value == pytest.approx(log["reward"].mean(), rel=0.2 if name == "dr" else 1e-12)
+        assert found[name].value == pytest.approx(
+            log["reward"].mean(), rel=0.2 if name == "dr" else 1e-12
+        )
     assert found.logged == pytest.approx(log["reward"].mean())
     assert found.largest_weight == pytest.approx(1.0)
     assert found.effective_rows == pytest.approx(300)
@@ -141,7 +174,9 @@ def test_dr_is_near_the_truth(rows, most):
 @pytest.mark.parametrize("rows", attempts(sample=[1_000], full=[1_000, 10_000, 100_000]))
 def test_dr_with_clicks_is_as_near_the_truth_as_clicks_allow(rows):
     """Squared errors in units of the least that is possible add up to a chi-square, and little more. IPS has larger ones."""
-    worlds, logs = attempts(sample={1_000: (3, 4)}, full={1_000: (20, 20), 10_000: (20, 5), 100_000: (10, 3)})[rows]
+    worlds, logs = attempts(
+        sample={1_000: (3, 4)}, full={1_000: (20, 20), 10_000: (20, 5), 100_000: (10, 3)}
+    )[rows]
     errors, units, values = {"ips": [], "dr": [], "oracle": []}, [], []
     for seed in range(worlds):
         world = World(seed)
@@ -149,17 +184,32 @@ def test_dr_with_clicks_is_as_near_the_truth_as_clicks_allow(rows):
         for log in (world.log(rows, 1_000 * seed + number) for number in range(logs)):
             found = es.evaluate(log, world.target, low=0, high=1)
             known = es.evaluate(
-                log, world.target, low=0, high=1, reward_model=lambda x, _, world=world: world.means(np.array(x))
+                log,
+                world.target,
+                low=0,
+                high=1,
+                reward_model=lambda x, _, world=world: world.means(np.array(x)),
             )
-            for name, estimate in (("ips", found["ips"]), ("dr", found["dr"]), ("oracle", known["dr"])):
+            for name, estimate in (
+                ("ips", found["ips"]),
+                ("dr", found["dr"]),
+                ("oracle", known["dr"]),
+            ):
                 errors[name].append(estimate.value - value)
             units.append(unit)
             values.append(value)
     relative = {name: np.abs(np.array(each) / values) for name, each in errors.items()}
-    said = ", ".join(f"{name} {each.mean():.2%} +- {each.std() / len(each) ** 0.5:.2%}" for name, each in relative.items())
+    said = ", ".join(
+        f"{name} {each.mean():.2%} +- {each.std() / len(each) ** 0.5:.2%}"
+        for name, each in relative.items()
+    )
     least = (np.array(units) / values).mean() * np.sqrt(2 / np.pi)
-    print(f"\n{rows:,} rows, {len(values)} logs: mean |error| / value: {said}; the least possible {least:.2%}")
-    squares = {name: float(np.square(np.array(each) / units).sum()) for name, each in errors.items()}
+    print(
+        f"\n{rows:,} rows, {len(values)} logs: mean |error| / value: {said}; the least possible {least:.2%}"
+    )
+    squares = {
+        name: float(np.square(np.array(each) / units).sum()) for name, each in errors.items()
+    }
     most = 1.2 * stats.chi2.isf(FALSE_ALARM, len(values))
     assert max(squares["dr"], squares["oracle"]) <= most
     assert squares["ips"] > squares["dr"]
@@ -179,16 +229,22 @@ def test_terms_that_are_held_stay_above_their_bound_and_keep_their_mean(seed, mo
         weights = weights_of(target, chosen, shares[:, action])
         terms[:, action] = doubly_robust(target, held, chosen, weights, rewards[:, action])
     assert terms.min() >= -most - 1e-9
-    assert np.allclose((shares * terms).sum(axis=1), (target * rewards).sum(axis=1), rtol=1e-9, atol=1e-12)
+    assert np.allclose(
+        (shares * terms).sum(axis=1), (target * rewards).sum(axis=1), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_other_units_of_rewards_change_the_units_of_everything_and_nothing_else():
     world = World(8)
     log = world.log(500, 9)
     one = es.evaluate(log, world.target, low=0, high=1)
-    other = es.evaluate(log.with_columns(reward=50.0 * pl.col("reward") - 20.0), world.target, low=-20, high=30)
+    other = es.evaluate(
+        log.with_columns(reward=50.0 * pl.col("reward") - 20.0), world.target, low=-20, high=30
+    )
     for name in one:
-        assert np.allclose(np.array(other[name]), 50.0 * np.array(one[name]) - 20.0, rtol=1e-9, equal_nan=True)
+        assert np.allclose(
+            np.array(other[name]), 50.0 * np.array(one[name]) - 20.0, rtol=1e-9, equal_nan=True
+        )
     assert np.allclose(np.array(other.lift), 50.0 * np.array(one.lift), rtol=1e-9)
 
 
@@ -197,10 +253,20 @@ def test_other_units_of_rewards_change_the_units_of_everything_and_nothing_else(
 def test_segments_are_found_inside_contexts(kind, name):
     """As if they were a column of their own; a context without the field is a segment too."""
     rng, rows = np.random.default_rng(0), 600
-    drawn = rng.choice(["phone", "desk"], rows), rng.choice(["ch", "de"], rows), rng.integers(3, size=rows).tolist()
-    contexts = [{"device": str(d), "user": {"country": str(c)}, "visits": [1, v]} for d, c, v in zip(*drawn, strict=True)]
+    drawn = (
+        rng.choice(["phone", "desk"], rows),
+        rng.choice(["ch", "de"], rows),
+        rng.integers(3, size=rows).tolist(),
+    )
+    contexts = [
+        {"device": str(d), "user": {"country": str(c)}, "visits": [1, v]}
+        for d, c, v in zip(*drawn, strict=True)
+    ]
     log = World(1).log(rows, 2)
-    values = {"device": [c["device"] for c in contexts], "user.country": [c["user"]["country"] for c in contexts]}
+    values = {
+        "device": [c["device"] for c in contexts],
+        "user.country": [c["user"]["country"] for c in contexts],
+    }
     values["visits.1"] = [str(c["visits"][1]) for c in contexts]
     column = pl.Series([json.dumps(c) for c in contexts]) if kind == "json" else pl.Series(contexts)
     inside = log.with_columns(column.alias("context"))
@@ -212,8 +278,18 @@ def test_segments_are_found_inside_contexts(kind, name):
 
 def test_a_context_without_the_field_is_a_segment_of_its_own():
     contexts = ['{"device":"phone"}', "{}"] * 50
-    log = pl.DataFrame({"action": ["a", "b"] * 50, "propensity": [0.5] * 100, "reward": [1.0, 0.0] * 50, "context": contexts})
-    assert set(es.evaluate(log, "uniform", low=0, high=1, segments="device").segments()) == {"phone", "None"}
+    log = pl.DataFrame(
+        {
+            "action": ["a", "b"] * 50,
+            "propensity": [0.5] * 100,
+            "reward": [1.0, 0.0] * 50,
+            "context": contexts,
+        }
+    )
+    assert set(es.evaluate(log, "uniform", low=0, high=1, segments="device").segments()) == {
+        "phone",
+        "None",
+    }
 
 
 def test_segments_are_evaluations_of_their_own_rows():

@@ -20,10 +20,16 @@ def log() -> pl.DataFrame:
     rows = []
     for number in range(ROWS):
         offer = NAMES if number % 4 else ["mate", "tea"]
-        prices = {name: {"price": float(price)} for name, price in zip(offer, rng.permutation(len(offer)), strict=True)}
+        prices = {
+            name: {"price": float(price)}
+            for name, price in zip(offer, rng.permutation(len(offer)), strict=True)
+        }
         row = {"action": str(rng.choice(offer)), "propensity": 1 / len(offer), "offer": offer}
         row |= {"propensities": [1 / len(offer)] * len(offer), "features": json.dumps(prices)}
-        row |= {"context": json.dumps({"age": number}), "reward": None if number in (3, 90) else float(rng.random() < 0.5)}
+        row |= {
+            "context": json.dumps({"age": number}),
+            "reward": None if number in (3, 90) else float(rng.random() < 0.5),
+        }
         rows.append(row)
     return pl.DataFrame(rows)
 
@@ -34,7 +40,10 @@ def cheapest(contexts, names, offers):
 
 def known_cheapest(log: pl.DataFrame) -> pl.DataFrame:
     """The log with the cheapest of each row as its context, for a function that is told nothing else."""
-    found = [min(prices, key=lambda name: prices[name]["price"]) for prices in map(json.loads, log["features"])]
+    found = [
+        min(prices, key=lambda name: prices[name]["price"])
+        for prices in map(json.loads, log["features"])
+    ]
     return log.with_columns(context=pl.Series([json.dumps({"best": name}) for name in found]))
 
 
@@ -81,29 +90,54 @@ def test_without_features_there_are_names(log):
     ],
 )
 def test_every_way_to_say_the_same(function, log):
-    assert numbers(es.evaluate(log, function, low=0, high=1)) == numbers(es.evaluate(log, "action:tea", low=0, high=1))
+    assert numbers(es.evaluate(log, function, low=0, high=1)) == numbers(
+        es.evaluate(log, "action:tea", low=0, high=1)
+    )
 
 
 def at(place, answer):
     """A function that is right everywhere but in one row."""
-    return lambda contexts: [answer if context["age"] == place else {"tea": 0.25, "mate": 0.75} for context in contexts]
+    return lambda contexts: [
+        answer if context["age"] == place else {"tea": 0.25, "mate": 0.75} for context in contexts
+    ]
 
 
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (at(97, "milk"), "target(...) in row 97 = 'milk': expected an action on offer there: coffee, mate, tea"),
-        (at(96, "coffee"), "target(...) in row 96 = 'coffee': expected an action on offer there: mate, tea"),
-        (at(2, {"tea": 0.5}), "target(...) in row 2 = {'tea': 0.5}: expected numbers >= 0 whose sum"),
-        (at(0, {"tea": float("nan")}), "target(...) in row 0 = {'tea': nan}: expected numbers >= 0"),
+        (
+            at(97, "milk"),
+            "target(...) in row 97 = 'milk': expected an action on offer there: coffee, mate, tea",
+        ),
+        (
+            at(96, "coffee"),
+            "target(...) in row 96 = 'coffee': expected an action on offer there: mate, tea",
+        ),
+        (
+            at(2, {"tea": 0.5}),
+            "target(...) in row 2 = {'tea': 0.5}: expected numbers >= 0 whose sum",
+        ),
+        (
+            at(0, {"tea": float("nan")}),
+            "target(...) in row 0 = {'tea': nan}: expected numbers >= 0",
+        ),
         (at(399, {"tea": 1.5, "mate": -0.5}), "target(...) in row 399 = "),
         (at(5, {"tea": "all"}), "target(...) in row 5 = 'all': expected a probability"),
         (at(5, None), "target(...) in row 5 = None: expected a name, or a dict of names"),
-        (at(5, [0.0, 0.0, 1.0]), "target(...) in row 5 = [0.0, 0.0, 1.0]: expected a name, or a dict of names"),
+        (
+            at(5, [0.0, 0.0, 1.0]),
+            "target(...) in row 5 = [0.0, 0.0, 1.0]: expected a name, or a dict of names",
+        ),
         (lambda contexts: ["tea"] * (len(contexts) + 1), "expected an answer for each of "),
         (lambda contexts: "tea", "target(...) = 'tea': expected probabilities of shape ("),
-        (lambda contexts, names: np.full((len(contexts), 3), np.nan), "target(...) in row 0 = array([nan, nan, nan])"),
-        (lambda: None, "expected a function of (contexts), (contexts, names) or (contexts, names, offers)"),
+        (
+            lambda contexts, names: np.full((len(contexts), 3), np.nan),
+            "target(...) in row 0 = array([nan, nan, nan])",
+        ),
+        (
+            lambda: None,
+            "expected a function of (contexts), (contexts, names) or (contexts, names, offers)",
+        ),
         (lambda a, b, c, d: None, "expected a function of (contexts)"),
     ],
 )

@@ -27,21 +27,32 @@ def teach(experiment, row):
 
 def all_shares(target, log):
     data = LoggedData(log, low=0, high=1)
-    return np.concatenate([target.probabilities(data.rows(*piece)) for piece in pieces(data.count, len(data.names))])
+    return np.concatenate(
+        [target.probabilities(data.rows(*piece)) for piece in pieces(data.count, len(data.names))]
+    )
 
 
 def test_a_recipe_gives_what_an_experiment_that_learned_the_same_rows_gives(log):
     """The slow twin: an experiment that is asked, then taught, row by row."""
     target = RecipeTarget(RECIPE)
-    shares, twin = all_shares(target, log.head(60)), es.Experiment._of(target.state.settings, MemoryStorage(), None, None)
+    shares, twin = (
+        all_shares(target, log.head(60)),
+        es.Experiment._of(target.state.settings, MemoryStorage(), None, None),
+    )
     for place, row in enumerate(log.head(60).iter_rows(named=True)):
         asked = twin.decide(row["context"], row["offer"], dry_run=True).propensities
-        assert [asked[name] for name in sorted(asked)] == pytest.approx(shares[place].tolist(), abs=1e-12)
+        assert [asked[name] for name in sorted(asked)] == pytest.approx(
+            shares[place].tolist(), abs=1e-12
+        )
         teach(twin, row)
 
 
 def test_choices_in_a_row_depend_on_earlier_rows_only(log):
-    other = log.with_columns(reward=pl.when(pl.int_range(600) < 300).then(pl.col("reward")).otherwise(1.0 - pl.col("reward")))
+    other = log.with_columns(
+        reward=pl.when(pl.int_range(600) < 300)
+        .then(pl.col("reward"))
+        .otherwise(1.0 - pl.col("reward"))
+    )
     first, second = (all_shares(RecipeTarget(RECIPE), each) for each in (log, other))
     assert np.array_equal(first[:301], second[:301])
     assert not np.array_equal(first[301:], second[301:])
@@ -84,11 +95,16 @@ def test_rows_that_replay_accepts_are_draws_of_the_target():
     counts = np.bincount(accepted, minlength=3)
     spread = np.sqrt(len(accepted) * wanted * (1.0 - wanted))
     assert (np.abs(counts - len(accepted) * wanted) < 5.7 * spread).all()
-    assert (np.abs(np.bincount(chosen) - 20_000 * wanted) > 5.7 * np.sqrt(20_000 * wanted * (1.0 - wanted))).any()
+    assert (
+        np.abs(np.bincount(chosen) - 20_000 * wanted)
+        > 5.7 * np.sqrt(20_000 * wanted * (1.0 - wanted))
+    ).any()
 
 
 def test_an_experiment_as_it_is(log):
-    experiment = es.Experiment("mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE)
+    experiment = es.Experiment(
+        "mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE
+    )
     for row in log.head(100).iter_rows(named=True):
         teach(experiment, row)
     before = experiment.log().height, experiment.version
@@ -101,7 +117,11 @@ def test_an_experiment_as_it_is(log):
 def test_a_policy_over_numbered_arms():
     policy = es.EnsembleSampling(10).start(es.FiniteArms(np.eye(3)), seed=0)
     policy.update_many([0, 1, 2, 0], [1.0, 0.0, 0.0, 1.0])
-    rows = {"action": ["0", "1", "2"] * 50, "propensity": [1 / 3] * 150, "reward": [1.0, 0.0, 0.0] * 50}
+    rows = {
+        "action": ["0", "1", "2"] * 50,
+        "propensity": [1 / 3] * 150,
+        "reward": [1.0, 0.0, 0.0] * 50,
+    }
     found = es.evaluate(pl.DataFrame(rows), policy, low=0, high=1)
     assert found["ips"].value == pytest.approx(policy.propensities()[0])
     with pytest.raises(es.InvalidArgument, match="the numbers of arms"):
@@ -122,9 +142,13 @@ def test_a_recipe_needs_no_contexts(log):
 
 
 def test_an_experiment_that_may_know_the_rewards_is_warned_of(log):
-    experiment = es.Experiment("mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE)
+    experiment = es.Experiment(
+        "mine", actions=[f"a{number}" for number in range(10)], recipe=RECIPE
+    )
     found = es.evaluate(log.head(60), experiment, low=0, high=1)
-    assert not any("rows that are new to it" in warning for warning in found.warnings), "it has learned nothing"
+    assert not any("rows that are new to it" in warning for warning in found.warnings), (
+        "it has learned nothing"
+    )
     for row in log.head(60).iter_rows(named=True):
         teach(experiment, row)
     found = es.evaluate(log.head(60), experiment, low=0, high=1)
@@ -145,12 +169,18 @@ def test_a_policy_is_judged_by_the_propensities_of_its_next_round(fresh):
 @pytest.mark.parametrize("fresh", [False, True])
 def test_an_experiment_tells_the_propensities_of_its_next_round(fresh):
     recipe = es.EnsembleSampling(50, fresh=fresh)
-    experiment = es.Experiment("news", actions=["sport", "culture"], recipe=recipe, floor=0.1, seed=2)
+    experiment = es.Experiment(
+        "news", actions=["sport", "culture"], recipe=recipe, floor=0.1, seed=2
+    )
     for number in range(75):
         experiment.reward(experiment.decide(), number % 2)
     told = []
     for _ in range(10):
         told.append(experiment.propensities())
-        assert experiment.decide(dry_run=True).propensities == told[-1] and sum(told[-1].values()) == pytest.approx(1.0)
+        assert experiment.decide(dry_run=True).propensities == told[-1] and sum(
+            told[-1].values()
+        ) == pytest.approx(1.0)
         assert experiment.decide().propensities == told[-1]
-    assert (len({tuple(each.values()) for each in told}) > 1) == fresh, "without rewards stored members vote as they did"
+    assert (len({tuple(each.values()) for each in told}) > 1) == fresh, (
+        "without rewards stored members vote as they did"
+    )

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ensample.evaluation.propensity_check import HEIGHTS, RATES, PropensityCheck, bounds_of, by_height, log_sums
+from ensample.evaluation.propensity_check import (
+    HEIGHTS,
+    RATES,
+    PropensityCheck,
+    bounds_of,
+    by_height,
+    log_sums,
+)
 from evidence import FALSE_ALARM, holds
 from naive import propensity_check as naive
 
@@ -54,11 +61,17 @@ def test_wrong_propensities_do_not() -> None:
     p, chosen = drawn(np.random.default_rng(3), 6_000)
     assert both(p, chosen) == (True, True)
     without_floor = (p - 0.1 / 3) / 0.9
-    assert both(without_floor, chosen) == (True, False), "which evens out over an action's decisions"
+    assert both(without_floor, chosen) == (True, False), (
+        "which evens out over an action's decisions"
+    )
     assert both(p[:, [1, 0, 2]], chosen) == (True, False)
     assert both(np.roll(p, 1, axis=0), chosen) == (True, False), "those of the decision before"
-    assert both(p, np.where(np.arange(6_000) % 10 == 0, 2, chosen))[0] is False, "one in ten is not theirs"
-    assert both(np.full_like(p, 1 / 3), np.where(chosen == 1, 0, chosen)) == (False, True), "all of one height"
+    assert both(p, np.where(np.arange(6_000) % 10 == 0, 2, chosen))[0] is False, (
+        "one in ten is not theirs"
+    )
+    assert both(np.full_like(p, 1 / 3), np.where(chosen == 1, 0, chosen)) == (False, True), (
+        "all of one height"
+    )
 
 
 def test_it_is_the_average_of_the_supermartingales() -> None:
@@ -77,18 +90,32 @@ def test_it_is_the_average_of_the_supermartingales() -> None:
         assert (row.passed is not None) == (largest[row.name] > needed)
         assert row.chosen == sum(chosen == row.name for _, _, chosen in rows)
         expected = sum(p[offer.index(row.name)] for offer, p, _ in rows if row.name in offer)
-        assert row.expected == pytest.approx(expected) and row.difference == pytest.approx(row.chosen - expected)
-    assert {row.name for row in check.standings() if row.passed} not in (set(), {"a", "b", "c", "d"})
+        assert row.expected == pytest.approx(expected) and row.difference == pytest.approx(
+            row.chosen - expected
+        )
+    assert {row.name for row in check.standings() if row.passed} not in (
+        set(),
+        {"a", "b", "c", "d"},
+    )
 
 
 def test_bounds_are_where_the_average_passes() -> None:
-    variance, needed = np.array([0.0, 0.3, 20.0, 1e6]), np.log(RATES.size / np.array([0.1, 0.01, 1e-3, 1e-7]))
+    variance, needed = (
+        np.array([0.0, 0.3, 20.0, 1e6]),
+        np.log(RATES.size / np.array([0.1, 0.01, 1e-3, 1e-7])),
+    )
     bounds = bounds_of(variance, needed)
     assert log_sums(bounds, variance) == pytest.approx(needed)
-    assert bounds[-1] < 1.3 * math.sqrt(2.0 * 1e6 * math.log(1e7)), "not far above what one look would need"
+    assert bounds[-1] < 1.3 * math.sqrt(2.0 * 1e6 * math.log(1e7)), (
+        "not far above what one look would need"
+    )
 
 
 def test_what_cannot_be_is_counted() -> None:
     check = PropensityCheck()
-    check.add(("a", "b"), np.array([[1.0, 0.0], [0.6, 0.6], [1.5, -0.5], [0.5, 0.5]]), np.array([1, 0, 0, 0]))
+    check.add(
+        ("a", "b"),
+        np.array([[1.0, 0.0], [0.6, 0.6], [1.5, -0.5], [0.5, 0.5]]),
+        np.array([1, 0, 0, 0]),
+    )
     assert check.impossible == 3 and not check.holds and check.rows == 4

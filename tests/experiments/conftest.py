@@ -9,8 +9,16 @@ from experiments.places import News, Place
 
 
 @pytest.fixture(params=["memory", "disk", "postgres"])
-def news(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[News]:
-    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 7)  # so that each test meets some
-    place = Place(request.param, tmp_path, request.getfixturevalue("pool") if request.param == "postgres" else None)
+def news(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[News]:
+    monkeypatch.setattr(
+        "ensample.experiments.experiment.SNAPSHOT_EVERY", 7
+    )  # so that each test meets some
+    place = Place(
+        request.param,
+        tmp_path,
+        request.getfixturevalue("pool") if request.param == "postgres" else None,
+    )
     yield place.news
     place.check()

@@ -32,7 +32,9 @@ class Forgetful(apsw.VFS):
         self.name = f"forgetful-{next(NUMBERS)}"
         super().__init__(self.name, "")
         self.durable: dict[str, bytearray] = {}
-        self.pending: dict[str, list[tuple[int, bytes] | int]] = {}  # writes and truncations since the last sync
+        self.pending: dict[
+            str, list[tuple[int, bytes] | int]
+        ] = {}  # writes and truncations since the last sync
         self.outages: list[Outage] = []
         self.answers = 0  # given so far, as the test counts them
         self.rng = random.Random(seed)
@@ -49,13 +51,17 @@ class Forgetful(apsw.VFS):
 
     def watch(self) -> None:
         """Note what a power loss right now would leave."""
-        self.outages.append(Outage({name: bytes(data) for name, data in self.durable.items()}, self.answers))
+        self.outages.append(
+            Outage({name: bytes(data) for name, data in self.durable.items()}, self.answers)
+        )
         survived = {name: bytearray(data) for name, data in self.durable.items()}
         for name, changes in self.pending.items():
             for change in changes:
                 if self.rng.random() < 0.5:
                     made(survived.setdefault(name, bytearray()), change)
-        self.outages.append(Outage({name: bytes(data) for name, data in survived.items()}, self.answers))
+        self.outages.append(
+            Outage({name: bytes(data) for name, data in survived.items()}, self.answers)
+        )
 
     def sync(self, name: str) -> None:
         self.watch()

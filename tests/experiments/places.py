@@ -32,11 +32,20 @@ class Place:
             return MemoryStorage()
         if self.pool is not None:
             return PostgresStorage(self.pool, f"{self.name}-{len(self.made)}")
-        return SQLiteStorage(self.folder / f"{len(self.made)}.db", synchronous="OFF")  # what it does, not whether it lasts
+        return SQLiteStorage(
+            self.folder / f"{len(self.made)}.db", synchronous="OFF"
+        )  # what it does, not whether it lasts
 
     def news(self, clock: Ticking | None = None, **settings: Any) -> es.Experiment:
-        given = {"actions": NAMES, "recipe": SMALL, "reward": es.Reward(wait="30 min", default=0), "seed": 0} | settings
-        self.made.append(begun(self.storage(), {"name": "news"}, given, clock or Ticking(), counted()))
+        given = {
+            "actions": NAMES,
+            "recipe": SMALL,
+            "reward": es.Reward(wait="30 min", default=0),
+            "seed": 0,
+        } | settings
+        self.made.append(
+            begun(self.storage(), {"name": "news"}, given, clock or Ticking(), counted())
+        )
         return self.made[-1]
 
     def check(self) -> None:
@@ -47,7 +56,9 @@ class Place:
             experiment.close()
             if self.kind == "disk":
                 recipe = experiment.settings.recipe
-                with es.open_experiment(self.folder / f"{place}.db", recipe=recipe, clock=clock, verify=True) as again:
+                with es.open_experiment(
+                    self.folder / f"{place}.db", recipe=recipe, clock=clock, verify=True
+                ) as again:
                     assert again.hash == hash and again.log().equals(log)
             if self.pool is not None:
                 storage = PostgresStorage(self.pool, f"{self.name}-{place}")

@@ -22,11 +22,34 @@ from ensample.policies.ledger import Ledger
 from ensample.policies.recipe import Recipe
 from ensample.serve.replaying import replayed_events
 
-SIZES = [5e-324, 1e-200, 1e-155, 1e-20, 1.0, 3.0, 1e9, 1e20, 1e49, 1e80, 1e99, 1e100, 1e101, 1e150, 1e308, float("inf")]
-NUMBERS = st.builds(lambda size, sign: size * sign, st.sampled_from(SIZES), st.sampled_from([-1.0, 0.0, 1.0, 1.0]))
-FLAT = st.dictionaries(st.sampled_from("uvw"), NUMBERS | st.sampled_from(["a", None, True]), max_size=3)
+SIZES = [
+    5e-324,
+    1e-200,
+    1e-155,
+    1e-20,
+    1.0,
+    3.0,
+    1e9,
+    1e20,
+    1e49,
+    1e80,
+    1e99,
+    1e100,
+    1e101,
+    1e150,
+    1e308,
+    float("inf"),
+]
+NUMBERS = st.builds(
+    lambda size, sign: size * sign, st.sampled_from(SIZES), st.sampled_from([-1.0, 0.0, 1.0, 1.0])
+)
+FLAT = st.dictionaries(
+    st.sampled_from("uvw"), NUMBERS | st.sampled_from(["a", None, True]), max_size=3
+)
 CONTEXTS = st.dictionaries(
-    st.sampled_from("xyz"), NUMBERS | FLAT | st.lists(NUMBERS, max_size=2) | st.text(max_size=2), max_size=3
+    st.sampled_from("xyz"),
+    NUMBERS | FLAT | st.lists(NUMBERS, max_size=2) | st.text(max_size=2),
+    max_size=3,
 )
 OFFERS = st.fixed_dictionaries({"a": st.none() | FLAT, "b": st.none() | FLAT})
 CALLS = st.tuples(st.sampled_from(["first", "late", "never", "learn"]), CONTEXTS, OFFERS, NUMBERS)
@@ -36,7 +59,9 @@ FEATURES = {
     "Hybrid": es.Hybrid(es.OneHot("x"), es.Columns("y.u", "z"), cap=32),
     "Hashing": es.Hashing(8),
     "Crosses of Hashing": es.Crosses(es.Hashing(3), cap=32),
-    "FromTransformer": es.Crosses(es.FromTransformer(FunctionTransformer(lambda rows: [[len(rows[0]), 1e99]])), cap=32),
+    "FromTransformer": es.Crosses(
+        es.FromTransformer(FunctionTransformer(lambda rows: [[len(rows[0]), 1e99]])), cap=32
+    ),
 }
 
 
@@ -74,28 +99,49 @@ def play(recipe: str, features: str, rule: str, calls: list[tuple[str, Any, Any,
     reward = es.Reward(low, high, wait=10.0, default=min(high, 1e100), rule=rule)
     now = [1e9]
     experiment = es.Experiment(
-        "any", recipe=RECIPES[recipe], features=FEATURES[features], reward=reward, seed=0, clock=lambda: now[0]
+        "any",
+        recipe=RECIPES[recipe],
+        features=FEATURES[features],
+        reward=reward,
+        seed=0,
+        clock=lambda: now[0],
     )
     for kind, context, offer, y in calls:
         now[0] += 1.0 if kind != "late" else 20.0
         if kind == "learn":
-            rows = pl.DataFrame({"context": [str({"x": 1.0}).replace("'", '"')], "action": ["a"], "reward": [y]})
+            rows = pl.DataFrame(
+                {"context": [str({"x": 1.0}).replace("'", '"')], "action": ["a"], "reward": [y]}
+            )
             attempt(experiment, lambda rows=rows: experiment.learn(rows))
-        decision = attempt(experiment, lambda context=context, offer=offer: experiment.decide(context, actions=offer))
+        decision = attempt(
+            experiment,
+            lambda context=context, offer=offer: experiment.decide(context, actions=offer),
+        )
         if decision is None:
             continue
         if decision.propensities is not None:
             assert np.isclose(sum(decision.propensities.values()), 1.0)
         if kind != "never":
             for key in ("1", "2"):
-                attempt(experiment, lambda id=decision.id, y=y, key=key: experiment.reward(id, y, key=key))
-        attempt(experiment, lambda context=context: experiment.propensities(context, {"a": None, "c": None}))
+                attempt(
+                    experiment,
+                    lambda id=decision.id, y=y, key=key: experiment.reward(id, y, key=key),
+                )
+        attempt(
+            experiment,
+            lambda context=context: experiment.propensities(context, {"a": None, "c": None}),
+        )
     attempt(experiment, lambda: experiment.expire(now[0] + 100.0))
     experiment.verify()
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.sampled_from(LEARNERS), st.sampled_from([*FEATURES]), st.sampled_from(["first", "sum"]), st.lists(CALLS, max_size=6))
+@given(
+    st.sampled_from(LEARNERS),
+    st.sampled_from([*FEATURES]),
+    st.sampled_from(["first", "sum"]),
+    st.lists(CALLS, max_size=6),
+)
 def test_numbers_of_any_size_are_refused_or_leave_all_finite(recipe, features, rule, calls) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -126,7 +172,8 @@ def test_a_product_that_is_too_large_is_named(features: es.Features, column: str
     offer = {"b": {"price": 1.0, "new": 2.0}, "a": {"price": 1e80}}
     for ask in (experiment.decide, experiment.propensities):
         with pytest.raises(
-            es.InvalidArgument, match=rf"column {column} of action 'a' = -?1e\+160: expected a number of at most 1e\+100"
+            es.InvalidArgument,
+            match=rf"column {column} of action 'a' = -?1e\+160: expected a number of at most 1e\+100",
         ):
             ask({"x": 1e80}, offer)
     assert experiment.columns == columns and experiment.hash == hash and experiment.events == events
@@ -136,7 +183,9 @@ def overflowing(**settings: Any) -> tuple[es.Experiment, list[float]]:
     """Return an experiment, and its clock, whose model cannot learn a reward of 1e150 for `UNLEARNABLE`."""
     now = [1e9]
     recipe = es.EnsembleSampling(5, scale=0.5)
-    return es.Experiment("shop", recipe=recipe, floor=0.0, seed=0, clock=lambda: now[0], **settings), now
+    return es.Experiment(
+        "shop", recipe=recipe, floor=0.0, seed=0, clock=lambda: now[0], **settings
+    ), now
 
 
 UNLEARNABLE = {"a": {"u": 3e98, "v": -5e98, "w": 9e98}}
@@ -146,21 +195,30 @@ def test_a_reward_that_would_overflow_is_refused_and_its_decision_stays_open() -
     experiment, _ = overflowing(reward=es.Reward(-1e150, 1e150))
     decision = experiment.decide(actions=UNLEARNABLE)
     hash, events, state = experiment.hash, experiment.events, experiment._state
-    with pytest.raises(es.InvalidArgument, match=r"reward = 1e\+150: expected one with which all that is learned stays finite"):
+    with pytest.raises(
+        es.InvalidArgument,
+        match=r"reward = 1e\+150: expected one with which all that is learned stays finite",
+    ):
         experiment.reward(decision, 1e150)
     assert experiment.hash == hash and experiment.events == events and experiment._state is state
-    assert experiment.reward(experiment.decide(actions={"a": None}), 1) == "applied" and experiment.is_finite
+    assert (
+        experiment.reward(experiment.decide(actions={"a": None}), 1) == "applied"
+        and experiment.is_finite
+    )
 
 
 def test_rewards_are_added_up_to_what_one_may_be() -> None:
     now = [1e9]
     rules = es.Reward(-1e150, 1e150, wait=10, rule="sum")
-    experiment = es.Experiment("shop", actions=["a", "b"], reward=rules, seed=0, clock=lambda: now[0])
+    experiment = es.Experiment(
+        "shop", actions=["a", "b"], reward=rules, seed=0, clock=lambda: now[0]
+    )
     decision = experiment.decide()
     experiment.reward(decision, 0.9e150)
     hash = experiment.hash
     with pytest.raises(
-        es.InvalidArgument, match=r"value = 9e\+149: expected .* those before of 9e\+149, comes to at most 1e\+150"
+        es.InvalidArgument,
+        match=r"value = 9e\+149: expected .* those before of 9e\+149, comes to at most 1e\+150",
     ):
         experiment.reward(decision, 0.9e150)
     assert experiment.hash == hash
@@ -172,7 +230,10 @@ def test_a_default_that_would_overflow_is_left_out_and_decisions_go_on() -> None
     experiment, now = overflowing(reward=es.Reward(-1e150, 1e150, wait=10, default=1e150))
     lost = experiment.decide(actions=UNLEARNABLE)
     now[0] += 11
-    with pytest.warns(es.LeftOutWarning, match=rf"shop: the reward of '{lost.id}' \(event 2\) is left out of the model"):
+    with pytest.warns(
+        es.LeftOutWarning,
+        match=rf"shop: the reward of '{lost.id}' \(event 2\) is left out of the model",
+    ):
         experiment.decide(actions={"a": None})
     assert experiment.version == 0 and experiment.counts["default"] == 1 and experiment.is_finite
     experiment.reward(experiment.decide(actions={"a": None}), 1)
@@ -188,7 +249,9 @@ def test_of_learned_rows_none_is_learned_if_one_is_refused() -> None:
         **{name: [1.0] * 1199 + [number] for name, number in UNLEARNABLE["a"].items()},
     }
     hash, columns = experiment.hash, experiment.columns
-    with pytest.raises(es.InvalidArgument, match=r"^row 1199 of data: reward = 1e\+150: expected one with which"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"^row 1199 of data: reward = 1e\+150: expected one with which"
+    ):
         experiment.learn(pl.DataFrame(rows))
     assert experiment.hash == hash and experiment.columns == columns
     assert experiment.learn(pl.DataFrame(rows)[:1199]) == 1199
@@ -221,10 +284,20 @@ def old_log(path: Path) -> tuple[list[Any], str]:
 
 def test_a_log_that_led_to_nan_opens_and_names_the_event(tmp_path: Path) -> None:
     events, id = old_log(tmp_path / "shop.db")
-    with np.errstate(all="ignore"), pytest.warns(es.LeftOutWarning, match=rf"the reward of '{id}' \(event 8\) is left out"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.warns(es.LeftOutWarning, match=rf"the reward of '{id}' \(event 8\) is left out"),
+    ):
         experiment = es.open_experiment(tmp_path / "shop.db")
     assert experiment.is_finite and experiment.version == 5 and experiment.events == len(events)
-    assert experiment.log()["reward"].to_list() == [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]  # the log has it still
+    assert experiment.log()["reward"].to_list() == [
+        0.0,
+        1.0,
+        0.0,
+        1.0,
+        0.0,
+        1.0,
+    ]  # the log has it still
     experiment.reward(experiment.decide({"x": 1.0}, actions={"a": {"price": 1.0}}), 1)
     experiment.snapshot_every = 1
     experiment.decide({"x": 1.0}, actions={"a": {"price": 1.0}})  # keeps a snapshot that is finite
@@ -236,17 +309,23 @@ def test_a_log_that_led_to_nan_opens_and_names_the_event(tmp_path: Path) -> None
     experiment.close()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with es.open_experiment(tmp_path / "shop.db") as again:  # from that snapshot: there is nothing to warn of
+        with es.open_experiment(
+            tmp_path / "shop.db"
+        ) as again:  # from that snapshot: there is nothing to warn of
             assert again.hash == hash
 
 
-def test_a_finite_snapshot_that_does_not_fit_is_damage_after_a_left_out_event_too(tmp_path: Path) -> None:
+def test_a_finite_snapshot_that_does_not_fit_is_damage_after_a_left_out_event_too(
+    tmp_path: Path,
+) -> None:
     """The negative control of skipping snapshots."""
     old_log(tmp_path / "shop.db")
     storage = SQLiteStorage(tmp_path / "shop.db", synchronous="OFF")
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        experiment = es.Experiment._of(es.Experiment("shop", seed=0, reward=es.Reward(0, 10)).settings, storage, None, None)
+        experiment = es.Experiment._of(
+            es.Experiment("shop", seed=0, reward=es.Reward(0, 10)).settings, storage, None, None
+        )
         other = captured(experiment._state)
         other.arrays["ridge"][0, 0] += 1.0
         with storage.batch():

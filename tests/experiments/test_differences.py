@@ -31,12 +31,24 @@ KEPT = {
         ({"recipe": es.EnsembleSampling(size=20)}, f"recipe.size = 20: {CREATED}, 10."),
         ({"recipe": es.LinUCB()}, "recipe = LinUCB("),
         ({"reward": es.Reward(wait="1 h", default=0)}, f"reward.wait = 3600.0: {CREATED}, 1800.0"),
-        ({"reward": es.Reward(wait="1 h", default=1)}, "; also reward.default = 1.0 instead of 0.0. Settings"),
+        (
+            {"reward": es.Reward(wait="1 h", default=1)},
+            "; also reward.default = 1.0 instead of 0.0. Settings",
+        ),
         ({"baseline": ("a", 0.2)}, f"baseline[1] = 0.2: {CREATED}, 0.1"),
         ({"baseline": ("c", 0.1)}, f"baseline[0] = 'c': {CREATED}, 'a'"),
-        ({"actions": ["a", "c", f"{LONG}1"]}, "actions: 'c' is new, 'b' is missing; 2 others are the same. Leave actions out"),
-        ({"actions": ["c", "b", f"{LONG}1"]}, "add or remove some by add() and remove() (over HTTP: POST .../actions)"),
-        ({"actions": {"a": None, "b": {"price": 3}, f"{LONG}1": None}}, "actions['b'] = {'price': 3}: expected"),
+        (
+            {"actions": ["a", "c", f"{LONG}1"]},
+            "actions: 'c' is new, 'b' is missing; 2 others are the same. Leave actions out",
+        ),
+        (
+            {"actions": ["c", "b", f"{LONG}1"]},
+            "add or remove some by add() and remove() (over HTTP: POST .../actions)",
+        ),
+        (
+            {"actions": {"a": None, "b": {"price": 3}, f"{LONG}1": None}},
+            "actions['b'] = {'price': 3}: expected",
+        ),
         ({"features": es.Crosses(es.Columns("age", "income", "town"))}, "'town'"),
         ({"name": f"{LONG[:150]}y"}, "'news'"),
         ({"seed": 3}, f"seed = 3: {CREATED}, 0."),
@@ -62,7 +74,8 @@ def test_long_values_are_cut_around_what_differs() -> None:
 PLAIN = st.recursive(
     st.none() | st.integers(0, 3) | st.sampled_from(["a", "b", "x" * 100 + "a", "x" * 100 + "b"]),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["kind", "own", "size", "a", "b"]), inner, max_size=3)
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["kind", "own", "size", "a", "b"]), inner, max_size=3)
     ),
 )
 

@@ -38,7 +38,11 @@ DANGLING = {"RewardValue": 1.0, "EnqueuedTimeUtc": "2021-01-19T21:04:18Z", "Even
 @pytest.fixture(scope="module")
 def log():
     """Decisions with and without rewards, actions with and without features, contexts of every kind, one never shown."""
-    features = {"sport": {"length": 3, "kind": "short"}, "a b:c|d": None, "política": {"tags": ["x", "y"]}}
+    features = {
+        "sport": {"length": 3, "kind": "short"},
+        "a b:c|d": None,
+        "política": {"tags": ["x", "y"]},
+    }
     experiment = es.Experiment("news", actions=features, seed=3)
     contexts = [
         {"age": 31, "device": "phone", "tags": ["tennis", "tea"], "user": {"old": True, "z": None}},
@@ -47,7 +51,9 @@ def log():
         None,
     ]
     for place in range(40):
-        decision = experiment.decide(contexts[place % 4], id=f"visit {place}", time=1_700_000_000 + place + 0.25)
+        decision = experiment.decide(
+            contexts[place % 4], id=f"visit {place}", time=1_700_000_000 + place + 0.25
+        )
         if place % 3:
             experiment.reward(decision, (place % 5) / 4, time=1_700_000_100)
     experiment.decide({}, id="never shown", active=False, time=1_700_000_050)
@@ -58,11 +64,25 @@ def test_a_log_comes_back_as_it_was(log, tmp_path):
     assert write_dsjson([log], tmp_path / "log.dsjson") == 40
     back = read_dsjson(tmp_path / "log.dsjson")
     shown = log.filter(log["active"])
-    same = ("id", "time", "experiment", "policy_version", "offer", "action", "propensity", "propensities", "reward")
+    same = (
+        "id",
+        "time",
+        "experiment",
+        "policy_version",
+        "offer",
+        "action",
+        "propensity",
+        "propensities",
+        "reward",
+    )
     for column in same:
         assert back[column].to_list() == shown[column].to_list(), column
-    assert [json.loads(text) or None for text in back["context"]] == [json.loads(text) or None for text in shown["context"]]
-    assert [json.loads(text) for text in back["features"]] == [json.loads(text) for text in shown["features"]]
+    assert [json.loads(text) or None for text in back["context"]] == [
+        json.loads(text) or None for text in shown["context"]
+    ]
+    assert [json.loads(text) for text in back["features"]] == [
+        json.loads(text) for text in shown["features"]
+    ]
 
 
 def test_lines_have_the_keys_of_the_format_in_its_order(log, tmp_path):
@@ -79,7 +99,9 @@ def test_lines_have_the_keys_of_the_format_in_its_order(log, tmp_path):
 def test_personalizer_logs_are_read(tmp_path):
     path = tmp_path / "theirs.dsjson"
     skipped = PERSONALIZER | {"EventId": "never", "_skipLearn": True}
-    unlabelled = {key: value for key, value in PERSONALIZER.items() if key != "o"} | {"EventId": "other"}
+    unlabelled = {key: value for key, value in PERSONALIZER.items() if key != "o"} | {
+        "EventId": "other"
+    }
     path.write_text("\n".join(map(json.dumps, (PERSONALIZER, skipped, DANGLING, unlabelled))))
     log = read_dsjson(path)
     assert log["id"].to_list() == ["75d50657", "other"]
@@ -110,9 +132,15 @@ def test_lines_that_cannot_be_are_named(change, said, tmp_path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ([{"action": "a", "reward": 1.0}], "line 1: ValueError: it has action, reward; expected a decision, with c, a, p and"),
+        (
+            [{"action": "a", "reward": 1.0}],
+            "line 1: ValueError: it has action, reward; expected a decision, with c, a, p and",
+        ),
         ([PERSONALIZER, {}], "line 2: ValueError: it has no key"),
-        ([DANGLING, PERSONALIZER | {"_skipLearn": True}], "at least one decision that was shown; all 2 lines are of decisions"),
+        (
+            [DANGLING, PERSONALIZER | {"_skipLearn": True}],
+            "at least one decision that was shown; all 2 lines are of decisions",
+        ),
     ],
 )
 def test_lines_of_something_else_are_no_empty_log(lines, said, tmp_path):
@@ -128,7 +156,9 @@ def test_lines_of_something_else_are_no_empty_log(lines, said, tmp_path):
 
 def test_vowpal_wabbit_reads_what_we_write(log, tmp_path):
     """VW itself, strictly: every line is an example with a label, also those with late rewards."""
-    pytest.importorskip("vowpalwabbit", reason="the package vowpalwabbit is missing: pip install '.[dev]'")
+    pytest.importorskip(
+        "vowpalwabbit", reason="the package vowpalwabbit is missing: pip install '.[dev]'"
+    )
     late = pl.lit([{"value": 1.0, "time": log["time"][0]}], log.schema["late_rewards"])
     write_dsjson([log.with_columns(late_rewards=late)], tmp_path / "log.dsjson")
     code = (
@@ -138,9 +168,15 @@ def test_vowpal_wabbit_reads_what_we_write(log, tmp_path):
         "vw.finish()\n"
         "print(*vw.get_log(), sep='\\n')\n"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+    )
     assert shown.returncode == 0, shown.stderr
     assert "error" not in shown.stdout and "warning" not in shown.stdout, shown.stdout
     assert "number of examples = 40" in shown.stdout
-    (loss,) = [float(line.split("=")[1]) for line in shown.stdout.splitlines() if line.startswith("average loss")]
+    (loss,) = [
+        float(line.split("=")[1])
+        for line in shown.stdout.splitlines()
+        if line.startswith("average loss")
+    ]
     assert loss < 0.0, "rewards are negative costs"

@@ -22,10 +22,15 @@ from experiments.ticking import Ticking
 
 def test_in_five_lines() -> None:
     experiment = es.Experiment(
-        "news", actions=NAMES, features=es.Crosses(), reward=es.Reward(low=0, high=1, wait="30 min", default=0)
+        "news",
+        actions=NAMES,
+        features=es.Crosses(),
+        reward=es.Reward(low=0, high=1, wait="30 min", default=0),
     )
     decision = experiment.decide({"age": 31, "device": "phone", "tags": ["tennis"]})
-    assert isinstance(decision.id, str) and decision.action in NAMES and 0 < decision.propensity <= 1
+    assert (
+        isinstance(decision.id, str) and decision.action in NAMES and 0 < decision.propensity <= 1
+    )
     assert experiment.reward(decision.id, 1) == "applied"
     experiment.add("weather")
     experiment.remove("sport")
@@ -40,7 +45,9 @@ def test_it_learns_who_likes_what(news: News) -> None:
     for _ in range(400):
         device = ["phone", "tablet"][rng.integers(2)]
         decision = experiment.decide({"device": device})
-        experiment.reward(decision, decision.action == {"phone": "sport", "tablet": "culture"}[device])
+        experiment.reward(
+            decision, decision.action == {"phone": "sport", "tablet": "culture"}[device]
+        )
     assert experiment.decide({"device": "phone"}).propensities["sport"] > 0.8
     assert experiment.decide({"device": "tablet"}).propensities["culture"] > 0.8
 
@@ -50,7 +57,9 @@ def test_outcomes_are_values(news: News) -> None:
     experiment = news(clock)
     first, second, third = (experiment.decide({"age": age}) for age in (1, 2, 3))
     other = next(name for name in NAMES if name != second.action)
-    assert experiment.reward(first, True) == "applied" and experiment.reward(first, 0) == "duplicate"
+    assert (
+        experiment.reward(first, True) == "applied" and experiment.reward(first, 0) == "duplicate"
+    )
     assert experiment.reward("nobody", 1) == "unknown"
     assert experiment.reward(second, 1, action=other) == "not_shown"
     assert experiment.reward(second, 1, action=second.action) == "applied"
@@ -58,7 +67,14 @@ def test_outcomes_are_values(news: News) -> None:
     assert experiment.reward(third, 1) == "late" and experiment.version == 2
     assert experiment.expire() == 1 and experiment.version == 3, "the default was learned"
     assert experiment.reward(third, 1) == "late" and experiment.waiting == 0
-    assert experiment.counts == {"applied": 2, "duplicate": 1, "unknown": 1, "not_shown": 1, "late": 2, "default": 1}
+    assert experiment.counts == {
+        "applied": 2,
+        "duplicate": 1,
+        "unknown": 1,
+        "not_shown": 1,
+        "late": 2,
+        "default": 1,
+    }
 
 
 def test_the_wait_ends_with_its_last_microsecond(news: News) -> None:
@@ -88,14 +104,21 @@ def test_without_a_default_nothing_is_learned(news: News) -> None:
     experiment = news(clock, reward=es.Reward(wait=60))
     decision = experiment.decide()
     assert experiment.expire(clock.now + 61) == 1 and experiment.version == 0
-    assert experiment.log()["outcome"].to_list() == ["expired"] and experiment.reward(decision, 1) == "late"
+    assert (
+        experiment.log()["outcome"].to_list() == ["expired"]
+        and experiment.reward(decision, 1) == "late"
+    )
 
 
 def test_rewards_may_be_added_up(news: News) -> None:
     clock = Ticking()
     experiment = news(clock, reward=es.Reward(0, 10, wait="1 h", rule="sum", default=0))
     first, second = experiment.decide(), experiment.decide()
-    assert [experiment.reward(first, 2, key=key) for key in ("a", "b", "a")] == ["applied", "applied", "duplicate"]
+    assert [experiment.reward(first, 2, key=key) for key in ("a", "b", "a")] == [
+        "applied",
+        "applied",
+        "duplicate",
+    ]
     assert experiment.reward(first, 1) == "applied" and experiment.version == 0
     clock.move(3601)
     assert experiment.reward(first, 1) == "late"
@@ -103,7 +126,10 @@ def test_rewards_may_be_added_up(news: News) -> None:
     assert experiment.version == 2 and experiment.reward(first, 2, key="a") == "duplicate"
     assert experiment.reward(second, 2) == "late"
     log = experiment.log()
-    assert log["reward"].to_list() == [5.0, 0.0] and log["outcome"].to_list() == ["applied", "default"]
+    assert log["reward"].to_list() == [5.0, 0.0] and log["outcome"].to_list() == [
+        "applied",
+        "default",
+    ]
     assert experiment._state.learner.policy.model.count == 2
 
 
@@ -112,7 +138,11 @@ def test_a_decision_may_wait_to_be_shown(news: News) -> None:
     experiment = news(clock)
     shown, hidden = experiment.decide(active=False), experiment.decide(active=False)
     assert experiment.reward(shown, 1) == "not_shown"
-    assert [experiment.activate(item) for item in (shown, shown, "nobody")] == ["applied", "duplicate", "unknown"]
+    assert [experiment.activate(item) for item in (shown, shown, "nobody")] == [
+        "applied",
+        "duplicate",
+        "unknown",
+    ]
     assert experiment.reward(shown, 1) == "applied" and experiment.activate(shown) == "duplicate"
     clock.move(3600)
     assert experiment.activate(hidden) == "late"
@@ -132,7 +162,9 @@ def test_the_same_question_has_the_same_answer(news: News) -> None:
     with pytest.raises(es.DecisionError):
         experiment.decide({"age": 1}, ["sport", "culture"], id="q1")
     assert len(experiment.log()) == 1
-    assert experiment.reward("q2", 1) == "unknown" and experiment.decide(id="q2").id == "q2", "a reward names no decision"
+    assert experiment.reward("q2", 1) == "unknown" and experiment.decide(id="q2").id == "q2", (
+        "a reward names no decision"
+    )
 
 
 def test_a_dry_run_leaves_no_trace(news: News) -> None:
@@ -150,12 +182,19 @@ def test_actions_come_and_go(news: News) -> None:
     assert experiment.reward(removed, 1) == "applied", "what was shown still counts"
     assert set(experiment.decide().propensities) == {"politics", "culture"}
     experiment.add({"weather": {"sun": True}, "games": None})
-    assert list(experiment.decide(excluded=["culture"]).propensities) == ["politics", "weather", "games"]
+    assert list(experiment.decide(excluded=["culture"]).propensities) == [
+        "politics",
+        "weather",
+        "games",
+    ]
     assert experiment.decide(excluded=["culture", "weather", "games"]).propensity == 1.0
     for call, message in [
         (lambda: experiment.add("games"), "action = 'games': expected the name of a new action"),
         (lambda: experiment.remove("sport"), "action = 'sport': expected one of the actions"),
-        (lambda: experiment.decide(actions=["sport"]), "actions = 'sport': expected actions of the experiment"),
+        (
+            lambda: experiment.decide(actions=["sport"]),
+            "actions = 'sport': expected actions of the experiment",
+        ),
         (lambda: experiment.decide(excluded=experiment.actions), "at least one action left"),
         (lambda: experiment.remove(experiment.actions), "not the last one"),
     ]:
@@ -169,7 +208,10 @@ def test_actions_may_come_with_each_decision() -> None:
         experiment.decide()
     decision = experiment.decide({"page": "home"}, {"tea": {"price": 3}, "shoes": {"price": 80}})
     assert experiment.reward(decision, 1) == "applied"
-    assert json.loads(experiment.log()["features"][0]) == {"tea": {"price": 3}, "shoes": {"price": 80}}
+    assert json.loads(experiment.log()["features"][0]) == {
+        "tea": {"price": 3},
+        "shoes": {"price": 80},
+    }
 
 
 @pytest.mark.parametrize("baseline", [None, ("culture", 0.2)])
@@ -178,7 +220,9 @@ def test_what_is_logged_is_what_was_drawn_from(
     news: News, recipe: es.Recipe, baseline: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each action's frequency is a martingale around its propensities; with another floor than the logged one it is not."""
-    monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 300)  # five of more and more open decisions
+    monkeypatch.setattr(
+        "ensample.experiments.experiment.SNAPSHOT_EVERY", 300
+    )  # five of more and more open decisions
     experiment = news(recipe=recipe, floor=0.3, baseline=baseline)
     rng = np.random.default_rng(1)
     chosen, expected = [], []
@@ -210,8 +254,15 @@ def test_the_mixture_is_the_formula() -> None:
     expected = [0.8 * (0.9 * w + 0.1 / 4) + (0.2 if k == 1 else 0.0) for k, w in enumerate(weights)]
     np.testing.assert_allclose(mixture.propensities(weights), expected, rtol=1e-15)
     np.testing.assert_allclose(mixture.weights(mixture.propensities(weights)), weights, atol=1e-15)
-    drawn = Counter((mixture.pick((i + 0.5) / 10_000).drawn, mixture.pick((i + 0.5) / 10_000).place) for i in range(10_000))
-    assert drawn == {("baseline", 1): 2_000, ("policy", None): 7_200, **{("floor", k): 200 for k in range(4)}}
+    drawn = Counter(
+        (mixture.pick((i + 0.5) / 10_000).drawn, mixture.pick((i + 0.5) / 10_000).place)
+        for i in range(10_000)
+    )
+    assert drawn == {
+        ("baseline", 1): 2_000,
+        ("policy", None): 7_200,
+        **{("floor", k): 200 for k in range(4)},
+    }
 
 
 def test_floor_and_baseline_alone(news: News) -> None:
@@ -219,7 +270,9 @@ def test_floor_and_baseline_alone(news: News) -> None:
     assert set(uniform.decide().propensities.values()) == {1 / 3}
     held = news(baseline=("culture", 1.0))
     assert held.decide().propensities == {"sport": 0.0, "politics": 0.0, "culture": 1.0}
-    assert held.decide(actions=["sport", "politics"]).propensities["sport"] > 0, "a baseline that is not on offer has no share"
+    assert held.decide(actions=["sport", "politics"]).propensities["sport"] > 0, (
+        "a baseline that is not on offer has no share"
+    )
 
 
 def test_recipes_without_known_propensities_say_so(news: News) -> None:
@@ -239,27 +292,40 @@ def test_an_explanation_is_the_state_of_its_time(news: News, fresh: bool) -> Non
     for decision in decisions[::7]:
         explained = experiment.explain(decision.id)
         mixed = {name: 0.9 * votes / 10 + 0.1 / 3 for name, votes in explained.votes.items()}
-        assert mixed == pytest.approx(decision.propensities, abs=1e-15) and sum(explained.votes.values()) == 10
+        assert (
+            mixed == pytest.approx(decision.propensities, abs=1e-15)
+            and sum(explained.votes.values()) == 10
+        )
         assert (explained.action, explained.version) == (decision.action, decision.version)
         if decision.drawn == "policy":
-            assert max(explained.scores, key=explained.scores.get) == decision.action and explained.member == decision.member
+            assert (
+                max(explained.scores, key=explained.scores.get) == decision.action
+                and explained.member == decision.member
+            )
     with pytest.raises(es.DecisionError, match="the id of a decision"):
         experiment.explain("nobody")
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_votes_are_explained_by_their_round_however_late_rewards_are(news: News, fresh: bool) -> None:
+def test_votes_are_explained_by_their_round_however_late_rewards_are(
+    news: News, fresh: bool
+) -> None:
     """The logged mixture, the votes explained and the state read again are those of the round."""
-    experiment = news(floor=0.1, baseline=("culture", 0.2), recipe=es.EnsembleSampling(size=40, fresh=fresh))
+    experiment = news(
+        floor=0.1, baseline=("culture", 0.2), recipe=es.EnsembleSampling(size=40, fresh=fresh)
+    )
     for number in range(30):
         decision = experiment.decide()
-        experiment.reward(decision, 0.4 * (decision.action == "sport") + 0.3 * (1.0 + np.sin(number)))
+        experiment.reward(
+            decision, 0.4 * (decision.action == "sport") + 0.3 * (1.0 + np.sin(number))
+        )
     late = [experiment.decide() for _ in range(31)]  # rounds 30 to 60
     assert (len({tuple(decision.propensities.values()) for decision in late}) > 1) == fresh
     for decision in (*late[:3], *late[-3:]):
         explained = experiment.explain(decision.id)
         mixed = {
-            name: 0.8 * (0.9 * votes / 40 + 0.1 / 3) + 0.2 * (name == "culture") for name, votes in explained.votes.items()
+            name: 0.8 * (0.9 * votes / 40 + 0.1 / 3) + 0.2 * (name == "culture")
+            for name, votes in explained.votes.items()
         }
         assert mixed == pytest.approx(decision.propensities, abs=1e-15)
         if decision.drawn == "policy":
@@ -271,7 +337,9 @@ def played(news: News, rounds: int = 60, **settings: Any) -> es.Experiment:
     experiment = news(clock, **settings)
     rng = np.random.default_rng(5)
     for number in range(rounds):
-        decision = experiment.decide({"city": f"c{rng.integers(8)}", "age": int(rng.integers(60))}, active=bool(number % 5))
+        decision = experiment.decide(
+            {"city": f"c{rng.integers(8)}", "age": int(rng.integers(60))}, active=bool(number % 5)
+        )
         clock.move(100)
         if number % 3:
             experiment.reward(decision, float(rng.random()))
@@ -300,17 +368,28 @@ def test_state_is_a_fold_of_events_that_went_through_json(news: News) -> None:
         and state.counts == live.counts
         and state.featuriser.seen.columns == live.featuriser.seen.columns
     )
-    assert list(state.open) == list(live.open) and state.round == live.round and state.standing == live.standing
+    assert (
+        list(state.open) == list(live.open)
+        and state.round == live.round
+        and state.standing == live.standing
+    )
 
 
 def test_decisions_depend_on_seed_and_events_only(news: News) -> None:
     first, again, other = played(news), played(news), played(news, seed=1)
     drop = ["id"]
-    assert first.log().drop(drop).equals(again.log().drop(drop)) and not first.log().drop(drop).equals(other.log().drop(drop))
+    assert first.log().drop(drop).equals(again.log().drop(drop)) and not first.log().drop(
+        drop
+    ).equals(other.log().drop(drop))
 
 
-@pytest.mark.parametrize("where", ["ensample.experiments.state.State._learn", "ensample.experiments.state.heapq.heappush"])
-def test_what_is_cut_short_happened_whole_or_not_at_all(news: News, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "where",
+    ["ensample.experiments.state.State._learn", "ensample.experiments.state.heapq.heappush"],
+)
+def test_what_is_cut_short_happened_whole_or_not_at_all(
+    news: News, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its batch is undone, and the state is folded again."""
     experiment, twin = news(), news()
     for each in (experiment, twin):
@@ -330,18 +409,28 @@ def test_what_is_cut_short_happened_whole_or_not_at_all(news: News, where: str, 
     assert experiment._storage.count == twin._storage.count == 4
     for each, decision in zip((experiment, twin), waiting, strict=True):
         assert each.reward(decision, 1) == "applied"
-    assert experiment.decide({"age": 4}, id="z").propensities == twin.decide({"age": 4}, id="z").propensities
+    assert (
+        experiment.decide({"age": 4}, id="z").propensities
+        == twin.decide({"age": 4}, id="z").propensities
+    )
     assert arrays(experiment._state) == arrays(twin._state)
 
 
-def test_what_is_cut_short_before_its_event_never_happened(news: News, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_cut_short_before_its_event_never_happened(
+    news: News, monkeypatch: pytest.MonkeyPatch
+) -> None:
     experiment, twin = news(), news()
     with monkeypatch.context() as patch:
-        patch.setattr(experiment._storage, "append", lambda event: (_ for _ in ()).throw(KeyboardInterrupt()))
+        patch.setattr(
+            experiment._storage, "append", lambda event: (_ for _ in ()).throw(KeyboardInterrupt())
+        )
         with pytest.raises(KeyboardInterrupt):
             experiment.decide({f"new{i}": i for i in range(30)})
     assert experiment.decide({"age": 1}).propensities == twin.decide({"age": 1}).propensities
-    assert experiment.columns == twin.columns and experiment._state.learner.dim == twin._state.learner.dim
+    assert (
+        experiment.columns == twin.columns
+        and experiment._state.learner.dim == twin._state.learner.dim
+    )
 
 
 def test_times_are_seconds_or_datetimes(news: News) -> None:
@@ -353,7 +442,9 @@ def test_times_are_seconds_or_datetimes(news: News) -> None:
     assert experiment.reward(decision, 1, time=datetime(2026, 3, 1, 12, 0, 59)) == "applied"
 
 
-@pytest.mark.parametrize("wait", ["30 min", "30 minutes", "1800 s", 1800, timedelta(minutes=30), "0.5 h", "1800000ms"])
+@pytest.mark.parametrize(
+    "wait", ["30 min", "30 minutes", "1800 s", 1800, timedelta(minutes=30), "0.5 h", "1800000ms"]
+)
 def test_waits_in_words(wait: Any) -> None:
     assert es.Reward(wait=wait).wait == 1800.0
 
@@ -365,21 +456,39 @@ def test_waits_in_words(wait: Any) -> None:
         (lambda news: es.Reward(wait=0), "longer than nothing"),
         (lambda news: es.Reward(wait=5e-324), "at least a microsecond"),
         (lambda news: es.Reward(1, 0), r"high = 0\.0: expected a number above low = 1"),
-        (lambda news: es.Reward(wait=1, default=2), "default = 2: expected a reward, a number from 0 to 1"),
-        (lambda news: es.Reward(default=0), "wait = None: expected a time such as '30 min', with a default"),
+        (
+            lambda news: es.Reward(wait=1, default=2),
+            "default = 2: expected a reward, a number from 0 to 1",
+        ),
+        (
+            lambda news: es.Reward(default=0),
+            "wait = None: expected a time such as '30 min', with a default",
+        ),
         (lambda news: es.Reward(rule="sum"), 'with rule = "sum"'),
         (lambda news: es.Reward(rule="last"), "rule = 'last'"),
         (lambda news: es.Experiment("x", actions=[]), "1 to 10000 actions"),
         (lambda news: es.Experiment("x", actions=["a", "a"]), "none of them twice"),
-        (lambda news: es.Experiment("x", actions="ab"), r"actions = 'ab' \(str\): expected names of actions"),
+        (
+            lambda news: es.Experiment("x", actions="ab"),
+            r"actions = 'ab' \(str\): expected names of actions",
+        ),
         (lambda news: es.Experiment("x", actions=[1]), r"actions = 1 \(int\)"),
         (lambda news: es.Experiment("", actions=["a"]), "name = ''"),
         (lambda news: es.Experiment("x", actions=["a"], floor=2), "floor = 2"),
-        (lambda news: es.Experiment("x", actions=["a"], baseline=("b", 0.1)), "baseline = 'b': expected one of the actions a"),
+        (
+            lambda news: es.Experiment("x", actions=["a"], baseline=("b", 0.1)),
+            "baseline = 'b': expected one of the actions a",
+        ),
         (lambda news: es.Experiment("x", actions=["a"], baseline="a"), "baseline = 'a'"),
-        (lambda news: es.Experiment("x", actions=["a"], recipe="greedy"), r"recipe = 'greedy' \(str\): expected a recipe"),
+        (
+            lambda news: es.Experiment("x", actions=["a"], recipe="greedy"),
+            r"recipe = 'greedy' \(str\): expected a recipe",
+        ),
         (lambda news: es.Experiment("x", actions=["a"], reward=1), "expected the rules of rewards"),
-        (lambda news: news().reward("d", 1.5), r"value = 1\.5: expected a reward, a number from 0 to 1"),
+        (
+            lambda news: news().reward("d", 1.5),
+            r"value = 1\.5: expected a reward, a number from 0 to 1",
+        ),
         (lambda news: news().reward("d", float("nan")), "value = nan"),
         (lambda news: news().reward(None, 1), r"id = None \(NoneType\): expected a text"),
         (lambda news: news().decide(id=""), "id = ''"),
@@ -403,7 +512,9 @@ def test_bad_input_names_what_is_wrong(news: News, call: Any, message: str) -> N
     ],
     ids=str,
 )
-def test_what_no_log_could_have_is_refused_when_it_is_asked(asked: dict[str, Any], argument: str) -> None:
+def test_what_no_log_could_have_is_refused_when_it_is_asked(
+    asked: dict[str, Any], argument: str
+) -> None:
     experiment = es.Experiment("news", actions=["a", "b"])
     with pytest.raises(es.InvalidArgument) as caught:
         experiment.decide(**asked)
@@ -417,9 +528,13 @@ def test_arrays_and_series_of_excluded_actions() -> None:
     assert len(experiment.decide({}, excluded=[]).propensities or {}) == 3
 
 
-@pytest.mark.parametrize("recipe", [es.EVILL(), es.SupLinUCB(), es.KvetonPHE(), es.MultiplierBootstrap()])
+@pytest.mark.parametrize(
+    "recipe", [es.EVILL(), es.SupLinUCB(), es.KvetonPHE(), es.MultiplierBootstrap()]
+)
 def test_recipes_that_are_for_something_else_are_refused_by_name(recipe: es.Recipe) -> None:
-    with pytest.raises(es.InvalidArgument, match=r"expected one (for features|that looks)") as caught:
+    with pytest.raises(
+        es.InvalidArgument, match=r"expected one (for features|that looks)"
+    ) as caught:
         es.Experiment("news", actions=["a", "b"], recipe=recipe)
     assert caught.value.argument == "recipe"
 

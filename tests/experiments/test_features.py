@@ -23,9 +23,13 @@ from naive.features import crossed, disjoint, everything
 TEXTS = st.text(max_size=6)
 NUMBERS = st.integers(-5, 5) | st.floats(-9, 9) | st.booleans()
 FLAT = st.dictionaries(
-    st.sampled_from("abcde"), NUMBERS | TEXTS | st.none() | st.lists(TEXTS, max_size=3, unique=True), max_size=4
+    st.sampled_from("abcde"),
+    NUMBERS | TEXTS | st.none() | st.lists(TEXTS, max_size=3, unique=True),
+    max_size=4,
 )
-CONTEXTS = st.dictionaries(st.sampled_from("uvwxyz"), NUMBERS | TEXTS | st.none() | FLAT, max_size=5)
+CONTEXTS = st.dictionaries(
+    st.sampled_from("uvwxyz"), NUMBERS | TEXTS | st.none() | FLAT, max_size=5
+)
 ACTIONS = ("sport", "culture", "news")
 
 
@@ -50,7 +54,9 @@ def test_columns_hold_what_the_naive_twin_says(contexts: list[dict[str, Any]], o
             rows = featuriser.rows(plain, ACTIONS, own)
             assert rows.shape == (featuriser.dim, 3)
             for k, action in enumerate(ACTIONS):
-                assert by_name(featuriser, rows, k) == nonzero(twin(plain, action, own[k] if own else None))
+                assert by_name(featuriser, rows, k) == nonzero(
+                    twin(plain, action, own[k] if own else None)
+                )
 
 
 def test_the_twin_tells_a_mistake() -> None:
@@ -84,7 +90,11 @@ def test_everything_hashed_has_a_fixed_length_and_signs() -> None:
     assert rows.shape == again.shape == (32, 3) and (rows < 0).any()
     np.testing.assert_array_equal(rows[:, 0], again[:, 0])
     names = es.Crosses().names(("age", "device=phone"), "sport", ())
-    expected = FeatureHasher(32).transform([dict(zip(names, es.Crosses().numbers([31.0, 1.0], []), strict=True))]).toarray()[0]
+    expected = (
+        FeatureHasher(32)
+        .transform([dict(zip(names, es.Crosses().numbers([31.0, 1.0], []), strict=True))])
+        .toarray()[0]
+    )
     np.testing.assert_allclose(rows[:, 0], expected)
 
 
@@ -108,20 +118,36 @@ def test_what_was_seen_can_be_taken_back() -> None:
 
 
 def test_sizes_grow_by_halves() -> None:
-    assert [size_for(count) for count in (0, 16, 17, 25, 33, 49, 65, 97, 193)] == [16, 16, 24, 32, 48, 64, 96, 128, 256]
+    assert [size_for(count) for count in (0, 16, 17, 25, 33, 49, 65, 97, 193)] == [
+        16,
+        16,
+        24,
+        32,
+        48,
+        64,
+        96,
+        128,
+        256,
+    ]
 
 
 def test_one_hot_is_bounded() -> None:
     featuriser = Featuriser(es.Disjoint(es.OneHot("city", most=3)))
     for number in range(10):
         featuriser.rows({"city": f"c{number}"}, ("a",))
-    assert list(featuriser.seen.columns) == ["[a]", *(f"city=c{i} x [a]" for i in range(3)), "city=(other) x [a]"]
+    assert list(featuriser.seen.columns) == [
+        "[a]",
+        *(f"city=c{i} x [a]" for i in range(3)),
+        "city=(other) x [a]",
+    ]
 
 
 def test_missing_values_have_an_indicator() -> None:
     for encoder in (es.Columns("age"), es.OneHot("age")):
         for context in ({}, {"age": None}, {"age": float("nan")}):
-            assert encoder.items(plain_context("context", context), Vocabulary(16)).names == ["age is missing"]
+            assert encoder.items(plain_context("context", context), Vocabulary(16)).names == [
+                "age is missing"
+            ]
     seen = es.Experiment("news", actions=["a"])
     seen.decide({"age": float("nan")})
     assert seen.columns == ["[a]", "age is missing", "age is missing x [a]"]
@@ -131,9 +157,14 @@ def test_a_transformer_of_scikit_learn() -> None:
     rows = [{"age": 20.0, "device": "phone"}, {"age": 40.0, "device": "tablet"}]
     fitted = DictVectorizer().fit(rows)
     encoder = es.FromTransformer(fitted)
-    assert encoder.items(rows[0], Vocabulary(16)).numbers == fitted.transform(rows[:1]).toarray()[0].tolist()
+    assert (
+        encoder.items(rows[0], Vocabulary(16)).numbers
+        == fitted.transform(rows[:1]).toarray()[0].tolist()
+    )
     scaler = StandardScaler().fit([[1.0, 2.0], [3.0, 5.0]])
-    experiment = es.Experiment("s", actions=["a", "b"], features=es.Disjoint(es.FromTransformer(scaler)))
+    experiment = es.Experiment(
+        "s", actions=["a", "b"], features=es.Disjoint(es.FromTransformer(scaler))
+    )
     assert experiment.decide(np.array([1.0, 2.0])).action in ("a", "b")
 
 
@@ -148,18 +179,28 @@ def test_a_transformer_of_one_field() -> None:
     for context in ({"price": 3}, {"price": [3.0]}):
         assert es.FromTransformer(scaler, "price").items(context, Vocabulary(16)).numbers == [1.0]
     experiment = es.Experiment("s", actions=["a", "b"], features=es.Crosses(encoder))
-    with pytest.raises(es.InvalidArgument, match=r"context.page.title = \[3\]: expected what TfidfVectorizer.transform takes"):
+    with pytest.raises(
+        es.InvalidArgument,
+        match=r"context.page.title = \[3\]: expected what TfidfVectorizer.transform takes",
+    ):
         experiment.decide({"page": {"title": 3}})
     with pytest.raises(es.InvalidArgument, match="gives it one field of the context"):
-        es.Experiment("s", actions=["a"], features=es.Crosses(es.FromTransformer(vectorizer))).decide({"title": "cup"})
-    assert experiment.decisions == 0 and experiment.decide({"page": {"title": "cup"}}).action in ("a", "b")
+        es.Experiment(
+            "s", actions=["a"], features=es.Crosses(es.FromTransformer(vectorizer))
+        ).decide({"title": "cup"})
+    assert experiment.decisions == 0 and experiment.decide({"page": {"title": "cup"}}).action in (
+        "a",
+        "b",
+    )
 
 
 @pytest.mark.parametrize("features", [None, es.Disjoint(es.OneHot("user.id"))])
 def test_a_field_whose_texts_are_all_different_is_named_once(features: es.Features | None) -> None:
     experiment = es.Experiment("news", actions=["a", "b"], features=features, recipe=es.Greedy(1.0))
     contexts = [{"user": {"id": f"u-{n}"}, "day": f"d-{n % 20}"} for n in range(40)]
-    with pytest.warns(es.IdentifierWarning, match="the field 'user.id' of contexts had 21 texts, all of") as caught:
+    with pytest.warns(
+        es.IdentifierWarning, match="the field 'user.id' of contexts had 21 texts, all of"
+    ) as caught:
         for number, context in enumerate(contexts):
             experiment.decide(context)
             assert len(caught) == (number >= 20)
@@ -181,25 +222,32 @@ def test_other_texts_are_no_identifiers(features: es.Features | None, text: str)
 def test_actions_with_features_share_what_is_learned() -> None:
     features = es.Hybrid(es.Columns("price", "size"))
     experiment = es.Experiment(
-        "coffee", actions={"s": {"price": 3, "size": 1}, "l": {"price": 5, "size": 2}}, features=features
+        "coffee",
+        actions={"s": {"price": 3, "size": 1}, "l": {"price": 5, "size": 2}},
+        features=features,
     )
     experiment.decide()
     assert experiment.columns == ["price", "size"]
     experiment.decide(actions={"s": {"price": 1}, "l": None})
-    assert experiment.explain(experiment.decide(actions={"s": {"price": 1}, "l": None})).features["s"] == {
-        "price": 1.0,
-        "size": 1.0,
-    }
+    assert experiment.explain(experiment.decide(actions={"s": {"price": 1}, "l": None})).features[
+        "s"
+    ] == {"price": 1.0, "size": 1.0}
 
 
 def test_x_grows_with_what_is_seen_and_says_when_it_is_full() -> None:
-    experiment = es.Experiment("news", actions=["a", "b"], features=es.Crosses(cap=24), recipe=es.EnsembleSampling(size=8))
+    experiment = es.Experiment(
+        "news", actions=["a", "b"], features=es.Crosses(cap=24), recipe=es.EnsembleSampling(size=8)
+    )
     sizes = []
-    with pytest.warns(es.FeatureCapWarning, match="16 features have been seen, and x has 24 columns.* Give fewer") as caught:
+    with pytest.warns(
+        es.FeatureCapWarning, match="16 features have been seen, and x has 24 columns.* Give fewer"
+    ) as caught:
         for number in range(12):
             experiment.reward(experiment.decide({"city": f"c{number}"}), number % 2)
             sizes.append(experiment._state.learner.dim)
-    assert "cap" not in str(caught[0].message), "a model of more columns takes a minute for a reward"
+    assert "cap" not in str(caught[0].message), (
+        "a model of more columns takes a minute for a reward"
+    )
     assert sizes[0] == 16 and sizes[-1] == 24 and len(caught) == 1 and experiment.version == 12
     assert experiment._state.learner.policy.model.gram.shape == (24, 24)
 
@@ -209,7 +257,9 @@ def test_a_grown_model_is_that_of_one_that_began_so() -> None:
     experiment = es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(size=8))
     rng = np.random.default_rng(0)
     for number in range(40):
-        experiment.reward(experiment.decide({"city": f"c{number % 9}", "age": rng.normal()}), rng.random())
+        experiment.reward(
+            experiment.decide({"city": f"c{number % 9}", "age": rng.normal()}), rng.random()
+        )
     state = experiment._state
     fresh = es.EnsembleSampling(size=8).start(es.ChangingArms(state.learner.dim))
     for seen in state.past:
@@ -227,7 +277,11 @@ def test_after_many_rewards_x_keeps_its_length(monkeypatch: pytest.MonkeyPatch) 
         if number == 30:
             settled = experiment._state.learner.dim
             experiment.add("c")
-    assert settled == experiment._state.learner.dim == 16 and "[c]" in experiment.columns and not experiment._state.past
+    assert (
+        settled == experiment._state.learner.dim == 16
+        and "[c]" in experiment.columns
+        and not experiment._state.past
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", es.FeatureCapWarning)
         warnings.simplefilter("ignore", es.IdentifierWarning)
@@ -238,7 +292,12 @@ def test_after_many_rewards_x_keeps_its_length(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     "context",
-    [{"a": np.float32(1.5), "b": np.int64(3), "c": np.True_}, pd.Series({"a": 1.5, "b": 3, "c": True}), [1.5, 3.0, None], None],
+    [
+        {"a": np.float32(1.5), "b": np.int64(3), "c": np.True_},
+        pd.Series({"a": 1.5, "b": 3, "c": True}),
+        [1.5, 3.0, None],
+        None,
+    ],
 )
 def test_natural_data(context: Any) -> None:
     experiment = es.Experiment("news", actions=["a", "b"])
@@ -250,7 +309,10 @@ def test_natural_data(context: Any) -> None:
     [
         ({"a": object()}, r"context\.a = .*expected a number, a string"),
         ({"a": float("inf")}, r"context\.a = inf: expected a number of at most"),
-        ({"a": {"b": [1, "x"]}}, r"context\.a\.b\[1\] = 'x' \(str\): expected strings only, or numbers only"),
+        (
+            {"a": {"b": [1, "x"]}},
+            r"context\.a\.b\[1\] = 'x' \(str\): expected strings only, or numbers only",
+        ),
         ({1.5: 1}, r"context = 1\.5 \(float\): expected names that are strings"),
         ("phone", r"context = 'phone' \(str\): expected a dict of numbers"),
         ({str(i): i for i in range(1001)}, r"at most 1000 entries"),
@@ -284,7 +346,10 @@ def test_deep_contexts_are_refused() -> None:
         (lambda: es.Crosses(cap=32, hashed=32), "none where names are hashed"),
         (lambda: es.Hybrid(), "shared = None"),
         (lambda: es.FromTransformer(3), "a fitted transformer"),
-        (lambda: es.FromTransformer(StandardScaler(), ["a"]), r"field = \['a'\] \(list\): expected the name of one field"),
+        (
+            lambda: es.FromTransformer(StandardScaler(), ["a"]),
+            r"field = \['a'\] \(list\): expected the name of one field",
+        ),
         (lambda: as_features("all"), "features = 'all'"),
     ],
 )

@@ -38,7 +38,9 @@ def test_python_refuses_control_characters(sign: str) -> None:
             lambda: experiment.activate(bad),
             lambda: experiment.decision(bad),
             lambda: experiment.explain(bad),
-            lambda: es.Experiment("news", actions=["a", "b"], recipe=SMALL, ids=lambda: bad).decide(),
+            lambda: es.Experiment(
+                "news", actions=["a", "b"], recipe=SMALL, ids=lambda: bad
+            ).decide(),
         ],
     )
     before = experiment.hash, experiment.events, open_offers.events
@@ -83,11 +85,17 @@ def test_the_service_refuses_control_characters(sign: str, shop: Served) -> None
     no_path = {404} if sign == "\n" else set()  # which a line end ends
     assert {answer.status_code for answer in answers} == {422} | no_path
     items = [{"id": bad}, {"id": "fine"}]
-    assert ["error" in each for each in shop.post(f"{ONE}/decide", json=items).json()] == [True, False]
+    assert ["error" in each for each in shop.post(f"{ONE}/decide", json=items).json()] == [
+        True,
+        False,
+    ]
     flag = shop.post("/ofrep/v1/evaluate/flags/shop", json={"context": {"targetingKey": bad}})
     ranked = shop.post("/personalizer/v1.0/rank", json={"actions": [{"id": "a"}], "eventId": bad})
     assert flag.status_code == ranked.status_code == 400, "these protocols know no other"
-    assert shop.service.catalog["shop"].experiment.events == before + 1 and "menu" in shop.service.catalog.hosted
+    assert (
+        shop.service.catalog["shop"].experiment.events == before + 1
+        and "menu" in shop.service.catalog.hosted
+    )
 
 
 def test_clients_and_keys_refuse_them_before_anything_is_sent(tmp_path: Path) -> None:
@@ -104,8 +112,12 @@ def test_clients_and_keys_refuse_them_before_anything_is_sent(tmp_path: Path) ->
     for call in calls:
         with pytest.raises(es.InvalidArgument, match="without control characters"):
             call()
-    done = prompt.ensample("key", "new", "--role", "read", "--experiment", "a\nb", "--data", str(tmp_path / "data"))
-    assert done.returncode != 0 and "without control characters" in " ".join((done.stdout + done.stderr).split())
+    done = prompt.ensample(
+        "key", "new", "--role", "read", "--experiment", "a\nb", "--data", str(tmp_path / "data")
+    )
+    assert done.returncode != 0 and "without control characters" in " ".join(
+        (done.stdout + done.stderr).split()
+    )
 
 
 def test_experiment_that_has_such_names_already_opens(tmp_path: Path) -> None:
@@ -115,7 +127,9 @@ def test_experiment_that_has_such_names_already_opens(tmp_path: Path) -> None:
         experiment.reward(experiment.decide(id="q-1"), 1)
     connection = apsw.Connection(str(file))
     for old, new in (("b-c", "b\\\\nc"), ("q-1", "q\\\\n1")):
-        connection.execute(f"UPDATE events SET event = replace(event, '{old}', '{new}')".replace("\\\\", "\\"))
+        connection.execute(
+            f"UPDATE events SET event = replace(event, '{old}', '{new}')".replace("\\\\", "\\")
+        )
     connection.close()
     with es.open_experiment(file) as experiment:
         assert experiment.actions == ["a", "b\nc"] and experiment.log()["id"].to_list() == ["q\n1"]

@@ -68,7 +68,9 @@ def test_log_of_version_1_is_read(kind: str, news: News, tmp_path: Path) -> None
         file.write_text("\n".join(kept).replace('"log_version":2', '"log_version":1'))
     found = es.read_log(file)
     assert found.drop("late_rewards").equals(old)
-    assert found["late_rewards"].to_list() == [None, []], "the values of the first row are not known"
+    assert found["late_rewards"].to_list() == [None, []], (
+        "the values of the first row are not known"
+    )
 
 
 def test_late_reward_sent_twice_with_its_key_is_kept_once(news: News) -> None:
@@ -97,7 +99,9 @@ def test_reward_that_counted_is_not_late_when_sent_again(news: News) -> None:
 
 @pytest.mark.parametrize("default", [0.0, None])
 @pytest.mark.parametrize("rule", ["first", "sum"])
-def test_log_has_the_outcome_as_soon_as_the_wait_is_over(default: float | None, rule: str, news: News) -> None:
+def test_log_has_the_outcome_as_soon_as_the_wait_is_over(
+    default: float | None, rule: str, news: News
+) -> None:
     clock = Ticking()
     experiment = news(clock, reward=es.Reward(wait=60, default=default, rule=rule))
     shown, rewarded = experiment.decide(), experiment.decide()
@@ -116,5 +120,7 @@ def test_log_has_the_outcome_as_soon_as_the_wait_is_over(default: float | None, 
     assert (experiment.events, experiment.hash) == (events, hash), "reading is not writing"
     clock.move(100)
     experiment.expire()
-    assert experiment.log().equals(log), "the event that teaches the policy changes nothing in the log"
+    assert experiment.log().equals(log), (
+        "the event that teaches the policy changes nothing in the log"
+    )
     assert experiment.events == events + 1

@@ -20,7 +20,9 @@ DOCS = Path(__file__).parents[2] / "docs" / "log.md"
 
 def test_the_schema_is_the_documented_one() -> None:
     rows = re.findall(r"^\| `(\w+)` \| `?([^|`]+)`? \|", DOCS.read_text(encoding="utf-8"), re.M)
-    assert [(name, kind.strip()) for name, kind in rows] == [(name, str(kind)) for name, kind in log_as_text().items()]
+    assert [(name, kind.strip()) for name, kind in rows] == [
+        (name, str(kind)) for name, kind in log_as_text().items()
+    ]
 
 
 def log_as_text() -> dict[str, str]:
@@ -35,13 +37,18 @@ def test_a_log_comes_back_as_it_was(news: News, kind: str, rounds: int, tmp_path
     file = tmp_path / f"log.{kind}"
     getattr(experiment, f"to_{kind}")(file)
     log = experiment.log()
-    assert es.read_log(file).equals(log) and dict(log.schema) == dict(pl.DataFrame(schema=log_schema()).schema)
+    assert es.read_log(file).equals(log) and dict(log.schema) == dict(
+        pl.DataFrame(schema=log_schema()).schema
+    )
 
 
 def test_a_row_says_all_of_a_decision(news: News) -> None:
     clock = Ticking()
     experiment = news(
-        clock, floor=0.1, baseline=("culture", 0.2), actions={"sport": {"live": True}, "politics": None, "culture": None}
+        clock,
+        floor=0.1,
+        baseline=("culture", 0.2),
+        actions={"sport": {"live": True}, "politics": None, "culture": None},
     )
     decision = experiment.decide({"age": 31, "tags": ["tennis"]})
     clock.move(5)
@@ -49,13 +56,25 @@ def test_a_row_says_all_of_a_decision(news: News) -> None:
     experiment.reward(decision, 1)
     row = experiment.log().row(0, named=True)
     assert row["offer"] == NAMES and row["propensities"] == list(decision.propensities.values())
-    assert row["propensity"] == decision.propensity == row["propensities"][NAMES.index(row["action"])]
+    assert (
+        row["propensity"] == decision.propensity == row["propensities"][NAMES.index(row["action"])]
+    )
     assert (row["context"], row["features"]) == (
         '{"age":31,"tags":["tennis"]}',
         '{"sport":{"live":true},"politics":null,"culture":null}',
     )
-    assert (row["floor"], row["baseline"], row["share"], row["experiment"]) == (0.1, "culture", 0.2, "news")
-    assert (row["reward"], row["outcome"], row["duplicate"], row["policy_version"]) == (1.0, "applied", 1, 0)
+    assert (row["floor"], row["baseline"], row["share"], row["experiment"]) == (
+        0.1,
+        "culture",
+        0.2,
+        "news",
+    )
+    assert (row["reward"], row["outcome"], row["duplicate"], row["policy_version"]) == (
+        1.0,
+        "applied",
+        1,
+        0,
+    )
     assert (row["reward_time"] - row["time"]).total_seconds() == 5 and row["log_version"] == 2
 
 
@@ -71,7 +90,9 @@ def test_the_log_agrees_with_the_state(news: News) -> None:
 
 
 @pytest.mark.parametrize("rule", ["first", "sum"])
-def test_pieces_of_the_log_are_the_log(news: News, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_of_the_log_are_the_log(
+    news: News, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Read in pieces, with what became of decisions in few bytes, against rows that are filled in as rewards come."""
     monkeypatch.setattr("ensample.experiments.book.PIECE", 7)
     monkeypatch.setattr("ensample.experiments.experiment.READ", 5)
@@ -86,26 +107,37 @@ def test_pieces_of_the_log_are_the_log(news: News, rule: str, tmp_path: Path, mo
             experiment.activate(decisions[rng.integers(len(decisions))])
         for _ in range(rng.integers(3)):
             one = decisions[rng.integers(max(0, len(decisions) - 9), len(decisions))]
-            action, key = rng.choice([None, *NAMES], p=[0.7, 0.1, 0.1, 0.1]), rng.choice([None, "u", "v"])
+            action, key = (
+                rng.choice([None, *NAMES], p=[0.7, 0.1, 0.1, 0.1]),
+                rng.choice([None, "u", "v"]),
+            )
             experiment.reward(one, rng.integers(9), action=action, key=key)
         if rng.random() < 0.1:
             experiment.expire()
         if rng.random() < 0.05:
             experiment.add(f"n{len(decisions)}", {"price": 3})
     log = experiment.log()
-    assert log.equals(frame_of(naive_rows(experiment.settings, experiment._storage.read(), experiment.now())))
+    assert log.equals(
+        frame_of(naive_rows(experiment.settings, experiment._storage.read(), experiment.now()))
+    )
     assert set(log["outcome"]) == {"waiting", "applied", "default", "expired"}
     assert 3 < log["late_rewards"].list.len().sum() < log["late"].sum(), "some were sent again"
-    assert all(log[column].sum() > 3 for column in ("late", "not_shown")) and (rule == "sum" or log["duplicate"].sum() > 3)
+    assert all(log[column].sum() > 3 for column in ("late", "not_shown")) and (
+        rule == "sum" or log["duplicate"].sum() > 3
+    )
     for kind in ("parquet", "jsonl"):
         getattr(experiment, f"to_{kind}")(tmp_path / f"log.{kind}")
         assert es.read_log(tmp_path / f"log.{kind}").equals(log)
     assert (
-        experiment.to_dsjson(tmp_path / "log.dsjson") == log["active"].sum() == es.read_dsjson(tmp_path / "log.dsjson").height
+        experiment.to_dsjson(tmp_path / "log.dsjson")
+        == log["active"].sum()
+        == es.read_dsjson(tmp_path / "log.dsjson").height
     )
 
 
-def test_a_log_is_written_while_others_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_is_written_while_others_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It ends where it was asked for."""
     monkeypatch.setattr("ensample.experiments.experiment.READ", 3)
     experiment = es.Experiment("news", actions=NAMES, recipe=SMALL)
@@ -119,7 +151,9 @@ def test_a_log_is_written_while_others_decide(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["log.parquet", "log.jsonl", "log.csv"])
-@pytest.mark.parametrize("content", [b"", b"PAR1 and then not", b"\xff\xfe\x00bytes", b"[1, 2]\n", b"id,time\n1,2\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PAR1 and then not", b"\xff\xfe\x00bytes", b"[1, 2]\n", b"id,time\n1,2\n"]
+)
 def test_foreign_files_are_told_as_ours(name: str, content: bytes, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_bytes(content)

@@ -9,7 +9,14 @@ from typing import Any, ClassVar, Literal
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import ensample as es
 from attempts import attempts
@@ -22,7 +29,9 @@ OFTEN = st.sampled_from([True, True, True, False])
 SNAPSHOTS = 9  # events between two
 RUNS, STEPS = attempts(sample=40, full=250), attempts(sample=40, full=50)
 CONTEXTS = st.dictionaries(
-    st.sampled_from("abc"), st.integers(-3, 3) | st.sampled_from(["x", "y", "z"]) | st.none(), max_size=3
+    st.sampled_from("abc"),
+    st.integers(-3, 3) | st.sampled_from(["x", "y", "z"]) | st.none(),
+    max_size=3,
 )
 VALUE, KEY = st.integers(0, 9), st.none() | st.sampled_from("uv")
 MEMORY = Path("/dev/shm")  # whether it lasts is for other tests to say
@@ -65,7 +74,9 @@ class Machine(RuleBasedStateMachine):
         return begun(storage, {"name": "machine"}, self.given, self.clock, self.ids)
 
     def teardown(self) -> None:
-        assert self.experiment._storage.count < SNAPSHOTS or list(self.experiment._storage.snapshots())
+        assert self.experiment._storage.count < SNAPSHOTS or list(
+            self.experiment._storage.snapshots()
+        )
         self.experiment.verify()
         self.experiment.close()
         shutil.rmtree(self.folder)
@@ -77,7 +88,9 @@ class Machine(RuleBasedStateMachine):
     def decide_on(self, context: dict[str, Any], active: bool) -> None:
         decision = self.experiment.decide(context, active=active)
         self.expired(64)
-        assert list(decision.propensities) == self.actions and sum(decision.propensities.values()) == pytest.approx(1)
+        assert list(decision.propensities) == self.actions and sum(
+            decision.propensities.values()
+        ) == pytest.approx(1)
         self.known[decision.id] = Known(self.clock.now, decision.action, active)
 
     @initialize(contexts=st.lists(CONTEXTS, min_size=3, max_size=3))
@@ -95,7 +108,12 @@ class Machine(RuleBasedStateMachine):
 
     @rule(value=VALUE, key=KEY)
     def reward_the_oldest_open(self, value: int, key: str | None) -> None:
-        self.reward_one(next((id for id, known in self.known.items() if not known.closed), "d0"), value, key, None)
+        self.reward_one(
+            next((id for id, known in self.known.items() if not known.closed), "d0"),
+            value,
+            key,
+            None,
+        )
 
     @rule(data=st.data(), value=VALUE, key=st.sampled_from("uv"))
     def reward_twice(self, data: Any, value: int, key: str) -> None:
@@ -123,7 +141,15 @@ class Machine(RuleBasedStateMachine):
         if self.counts == "sum":
             if known.closed:
                 return "duplicate" if key in known.keys else "late"
-            return "late" if late else "not_shown" if not known.active else "duplicate" if key in known.keys else "applied"
+            return (
+                "late"
+                if late
+                else "not_shown"
+                if not known.active
+                else "duplicate"
+                if key in known.keys
+                else "applied"
+            )
         if known.rewards:
             return "duplicate"
         return "late" if late or known.closed else "applied" if known.active else "not_shown"
@@ -152,7 +178,11 @@ class Machine(RuleBasedStateMachine):
 
     def expired(self, most: int | None) -> int:
         """Close what is due, earliest first; how many are open after that."""
-        due = [known for known in self.known.values() if not known.closed and self.clock.now > known.time + WAIT]
+        due = [
+            known
+            for known in self.known.values()
+            if not known.closed and self.clock.now > known.time + WAIT
+        ]
         for known in due[:most]:
             known.closed = True
             self.learned += bool(known.rewards) or known.active
@@ -210,14 +240,19 @@ class SumMachine(Machine):
 
 
 @pytest.mark.parametrize("machine", [Machine, SumMachine])
-def test_an_experiment_is_what_a_dict_says(machine: type[Machine], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_experiment_is_what_a_dict_says(
+    machine: type[Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It counts what was met: a machine that rewards nobody agrees with anything."""
     monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", SNAPSHOTS)
     machine.met = Counter()
     run_state_machine_as_test(machine, settings=often(RUNS, STEPS))
     print(f"\n{machine.__name__}: {dict(machine.met)}")
     assert machine.met["steps"] > RUNS * STEPS / 2
-    assert all(machine.met[outcome] >= RUNS / 5 for outcome in ("applied", "duplicate", "late", "not_shown"))
+    assert all(
+        machine.met[outcome] >= RUNS / 5
+        for outcome in ("applied", "duplicate", "late", "not_shown")
+    )
 
 
 BROKEN = {
@@ -240,5 +275,10 @@ def often(runs: int, steps: int, **more: Any) -> settings:
     """The same steps each time, so that what they meet does not depend on luck."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     return settings(
-        max_examples=runs, stateful_step_count=steps, deadline=None, derandomize=True, suppress_health_check=checks, **more
+        max_examples=runs,
+        stateful_step_count=steps,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=checks,
+        **more,
     )

@@ -29,7 +29,9 @@ def raised(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_migrated_log_is_the_released_one_and_goes_on(name: str, raised: None, tmp_path: Path) -> None:
+def test_a_migrated_log_is_the_released_one_and_goes_on(
+    name: str, raised: None, tmp_path: Path
+) -> None:
     (tmp_path / "old").mkdir()
     old, new = unpacked(name, tmp_path / "old"), tmp_path / "new.db"
     before = old.read_bytes()
@@ -42,7 +44,9 @@ def test_a_migrated_log_is_the_released_one_and_goes_on(name: str, raised: None,
     start = 1_700_000_000.0  # by this clock no wait is over
     with es.open_experiment(new, clock=lambda: start, verify=True) as experiment:
         assert [list(row) for row in experiment.log().select(COLUMNS).rows()] == FACTS[name]["rows"]
-        assert "bold" not in experiment.settings.described()["recipe"] or hasattr(experiment.settings.recipe, "bold")
+        assert "bold" not in experiment.settings.described()["recipe"] or hasattr(
+            experiment.settings.recipe, "bold"
+        )
         assert (experiment.seed, experiment.settings.stream) == (3, name)
         waiting = experiment.waiting
         for number in range(20):
@@ -70,12 +74,19 @@ def test_a_migrated_state_is_what_its_log_comes_to(raised: None, tmp_path: Path)
         assert experiment.hash == FACTS["linucb"]["hash"]
 
 
-def test_long_logs_are_migrated_in_pieces(raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_logs_are_migrated_in_pieces(
+    raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(migration, "PIECE", 7)
     old, steps = unpacked("given", tmp_path), []
-    assert migration.carry_over_file(old, tmp_path / "new.db", show=lambda *step: steps.append(step)) == 60
+    assert (
+        migration.carry_over_file(old, tmp_path / "new.db", show=lambda *step: steps.append(step))
+        == 60
+    )
     reader = SQLiteReader(tmp_path / "new.db")
-    assert steps == [(100, 2 * reader.count)] and len(list(reader.snapshots())) == -(-reader.count // 7)
+    assert steps == [(100, 2 * reader.count)] and len(list(reader.snapshots())) == -(
+        -reader.count // 7
+    )
     reader.close()
     es.open_experiment(tmp_path / "new.db", verify=True).close()
 
@@ -102,12 +113,16 @@ def test_a_row_that_differs_is_an_error_and_nothing_is_written(
         append(self, event)
 
     monkeypatch.setattr(migration.SQLiteStorage, "append", spoiled)
-    with pytest.raises(es.SnapshotError, match=rf"row \d+ of the log is not what it was: .*{said} of {id} was"):
+    with pytest.raises(
+        es.SnapshotError, match=rf"row \d+ of the log is not what it was: .*{said} of {id} was"
+    ):
         es.migrate_experiment(unpacked("linucb", tmp_path), tmp_path / "new.db")
     assert not [path.name for path in tmp_path.iterdir() if not path.name.startswith("linucb.db")]
 
 
-def test_events_that_are_not_carried_over_are_found(raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_that_are_not_carried_over_are_found(
+    raised: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read = SQLiteReader.read
 
     def cut(self: SQLiteReader, start: int = 0) -> Iterator[Any]:
@@ -123,7 +138,9 @@ def test_migration_leaves_no_files_beside_the_old_one(tmp_path: Path) -> None:
     folder = tmp_path / "old"
     folder.mkdir()
     es.open_experiment(folder / "news.db", "evening news", actions=["a", "b"]).close()
-    assert migrate(str(folder / "news.db"), str(tmp_path / "new.db"), lambda *_: None) == {"evening news": 0}
+    assert migrate(str(folder / "news.db"), str(tmp_path / "new.db"), lambda *_: None) == {
+        "evening news": 0
+    }
     assert [path.name for path in folder.iterdir()] == ["news.db"]
 
 
@@ -152,7 +169,9 @@ def test_arguments_that_cannot_be_migrated(raised: None, tmp_path: Path) -> None
     connection.close()
     with pytest.raises(es.SnapshotError, match=r"other\.db: expected a database of an experiment"):
         es.migrate_experiment(tmp_path / "other.db", new)
-    with es.open_experiment(unpacked("default", tmp_path).with_name("used.db"), actions=["a"]) as used:
+    with es.open_experiment(
+        unpacked("default", tmp_path).with_name("used.db"), actions=["a"]
+    ) as used:
         with pytest.raises(es.InvalidArgument, match=r"old = .*used\.db.*not in use"):
             es.migrate_experiment(tmp_path / "used.db", new)
         assert used.decide().action == "a"
@@ -200,7 +219,9 @@ es.migrate_experiment(old, new)
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGKILL"])
 @pytest.mark.parametrize("moment", ["learn", "keep_snapshot", "compare_logs", "os.rename"])
-def test_a_migration_cut_short_leaves_no_new_file_and_the_old_one_whole(moment: str, number: str, tmp_path: Path) -> None:
+def test_a_migration_cut_short_leaves_no_new_file_and_the_old_one_whole(
+    moment: str, number: str, tmp_path: Path
+) -> None:
     (tmp_path / "old").mkdir()
     old, new = unpacked("linucb", tmp_path / "old"), tmp_path / "new.db"
     before = old.read_bytes()
@@ -213,5 +234,7 @@ def test_a_migration_cut_short_leaves_no_new_file_and_the_old_one_whole(moment: 
         assert [path.name for path in tmp_path.iterdir()] == ["old"]
     assert es.migrate_experiment(old, new) == 60
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.db", "old"]
-    assert [path.name for path in old.parent.iterdir() if not path.name.endswith(("-wal", "-shm"))] == [old.name]
+    assert [
+        path.name for path in old.parent.iterdir() if not path.name.endswith(("-wal", "-shm"))
+    ] == [old.name]
     es.open_experiment(new, verify=True).close()

@@ -33,7 +33,9 @@ def test_a_folder_is_refused_as_one(given: dict, tmp_path: Path) -> None:
 def test_log_of_a_closed_experiment_says_that_it_is_closed(tmp_path: Path) -> None:
     experiment = es.open_experiment(tmp_path / "news.db", actions=["a", "b"])
     experiment.close()
-    with pytest.raises(es.StorageError, match=r"expected an experiment that is open \(it was closed\)"):
+    with pytest.raises(
+        es.StorageError, match=r"expected an experiment that is open \(it was closed\)"
+    ):
         experiment.log()
 
 
@@ -42,7 +44,9 @@ def test_a_name_is_enough_where_actions_come_with_decisions(tmp_path: Path) -> N
         assert menu.decide(actions=["soup", "salad"]).action in ("soup", "salad")
 
 
-@pytest.mark.parametrize("given", [{"actions": []}, {"actions": NAMES, "floor": 2}, {"actions": NAMES, "clock": 3}])
+@pytest.mark.parametrize(
+    "given", [{"actions": []}, {"actions": NAMES, "floor": 2}, {"actions": NAMES, "clock": 3}]
+)
 def test_a_creation_that_fails_leaves_nothing(given: dict, tmp_path: Path) -> None:
     with pytest.raises(es.InvalidArgument):
         es.open_experiment(tmp_path / "news.db", **given)
@@ -52,14 +56,19 @@ def test_a_creation_that_fails_leaves_nothing(given: dict, tmp_path: Path) -> No
 def test_closing_leaves_the_database_alone(tmp_path: Path) -> None:
     es.open_experiment(tmp_path / "news.db", actions=NAMES, recipe=SMALL).close()
     assert [file.name for file in tmp_path.iterdir()] == ["news.db"]
-    with es.open_experiment(tmp_path / "news.db"), pytest.raises(es.InvalidArgument, match="one writer"):
+    with (
+        es.open_experiment(tmp_path / "news.db"),
+        pytest.raises(es.InvalidArgument, match="one writer"),
+    ):
         es.open_experiment(tmp_path / "news.db")
     with pytest.raises(es.InvalidArgument, match="created with"):
         es.open_experiment(tmp_path / "news.db", floor=0.5)
     assert [file.name for file in tmp_path.iterdir()] == ["news.db"]
 
 
-def test_a_lock_on_a_file_that_was_taken_away_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_on_a_file_that_was_taken_away_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """B has opened the lock's file, A lets go of it and takes it away, C begins a new one: B must not write too."""
     import fcntl
 
@@ -103,12 +112,18 @@ def test_of_many_processes_one_writes(tmp_path: Path) -> None:
     assert ended == [0, 0, 0] and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("numbers", "advice"), [(1, "`ensample migrate OLD NEW`"), (99, "update ensample")])
-def test_an_experiment_of_another_version_is_refused(numbers: int, advice: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("numbers", "advice"), [(1, "`ensample migrate OLD NEW`"), (99, "update ensample")]
+)
+def test_an_experiment_of_another_version_is_refused(
+    numbers: int, advice: str, tmp_path: Path
+) -> None:
     file = tmp_path / "news.db"
     es.open_experiment(file, actions=NAMES, recipe=SMALL).close()
     connection = apsw.Connection(str(file))
-    connection.execute("UPDATE events SET event = json_set(event, '$.numbers', ?) WHERE seq = 0", (numbers,))
+    connection.execute(
+        "UPDATE events SET event = json_set(event, '$.numbers', ?) WHERE seq = 0", (numbers,)
+    )
     connection.close()
     with pytest.raises(es.SnapshotError, match=rf"family calibrated: {numbers}, here .*{advice}"):
         es.open_experiment(file)

@@ -26,7 +26,9 @@ def own(postgres: str) -> Iterator[PostgresPool]:
         yield found
     with psycopg.connect(postgres, autocommit=True) as database:
         for table in ("events", "snapshots", "streams"):
-            database.execute(f"DELETE FROM ensample_{table} WHERE starts_with(experiment, 'of a pool')")
+            database.execute(
+                f"DELETE FROM ensample_{table} WHERE starts_with(experiment, 'of a pool')"
+            )
 
 
 @contextmanager
@@ -40,18 +42,25 @@ def stored(pool: PostgresPool) -> PostgresStorage:
     return PostgresStorage(pool, f"of a pool {secrets.token_hex(4)}")
 
 
-def test_statement_without_an_answer_is_given_up(own: PostgresPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statement_without_an_answer_is_given_up(
+    own: PostgresPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(postgres_pool, "ANSWER", 0.3)
     with seconds(0.3, 2.0), pytest.raises(es.StorageError, match=r"sleep: no answer within 0\.3 s"):
         own.fetch("sleep", "SELECT pg_sleep(5)")
-    with seconds(0.0, 0.2), pytest.raises(es.StorageError, match=r"look: not tried after sleep: no answer"):
+    with (
+        seconds(0.0, 0.2),
+        pytest.raises(es.StorageError, match=r"look: not tried after sleep: no answer"),
+    ):
         own.fetch("look", "SELECT 1")
     assert own.failure == "sleep: no answer within 0.3 s"
     time.sleep(postgres_pool.PAUSE)
     assert own.fetch("look", "SELECT 1") == [(1,)] and own.failure == ""
 
 
-def test_statement_may_take_longer_where_much_is_sent(own: PostgresPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statement_may_take_longer_where_much_is_sent(
+    own: PostgresPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(postgres_pool, "ANSWER", 0.3)
     assert own.fetch("keep a snapshot", "SELECT pg_sleep(0.6)", size=2_000_000)
 
@@ -64,7 +73,9 @@ def test_batch_may_compute_for_longer_than_an_idle_transaction_lives(own: Postgr
     assert list(storage.read()) == [Expired(1, None)]
 
 
-def test_batch_whose_keep_alive_stops_is_undone(own: PostgresPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_whose_keep_alive_stops_is_undone(
+    own: PostgresPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The negative control; and the lock is free for others by then."""
     monkeypatch.setattr(postgres_pool, "BEAT", math.inf)
     storage = stored(own)
@@ -80,8 +91,13 @@ def test_lock_of_another_writer_is_waited_for_in_time_only(own: PostgresPool) ->
     storage = stored(own)
     experiment = begun(storage, {"name": "locked"}, {"actions": ["a", "b"], "recipe": SMALL})
     with psycopg.connect(own.address) as other:
-        other.execute("SELECT FROM ensample_streams WHERE experiment = %s FOR UPDATE", (storage.experiment,))
-        with seconds(postgres_pool.LOCK - 0.1, 4.0), pytest.raises(es.StorageError, match="lock an experiment: LockNotAvail"):
+        other.execute(
+            "SELECT FROM ensample_streams WHERE experiment = %s FOR UPDATE", (storage.experiment,)
+        )
+        with (
+            seconds(postgres_pool.LOCK - 0.1, 4.0),
+            pytest.raises(es.StorageError, match="lock an experiment: LockNotAvail"),
+        ):
             experiment.decide(id="1")
         assert own.failure == "", "the database answers"
     assert experiment.decide(id="1").id == "1"
@@ -90,7 +106,11 @@ def test_lock_of_another_writer_is_waited_for_in_time_only(own: PostgresPool) ->
 
 def test_no_connection_is_an_error_in_time() -> None:
     failing = pytest.raises(es.StorageError, match="look: no connection within 2 s")
-    with closing(PostgresPool("postgresql://ensample@127.0.0.1:1/nothing")) as pool, seconds(1.0, 4.0), failing:
+    with (
+        closing(PostgresPool("postgresql://ensample@127.0.0.1:1/nothing")) as pool,
+        seconds(1.0, 4.0),
+        failing,
+    ):
         pool.fetch("look", "SELECT 1")
 
 
@@ -108,7 +128,9 @@ def test_connections_that_were_hung_up_are_replaced(own: PostgresPool) -> None:
     for thread in threads:
         thread.join()
     with psycopg.connect(own.address, autocommit=True) as other:
-        ours = "FROM pg_stat_activity WHERE application_name = 'ensample' AND pid <> pg_backend_pid()"
+        ours = (
+            "FROM pg_stat_activity WHERE application_name = 'ensample' AND pid <> pg_backend_pid()"
+        )
         other.execute(f"SELECT pg_terminate_backend(pid) {ours}")
     storage = stored(own)
     with storage.batch():
@@ -121,7 +143,9 @@ def test_limits_of_an_address_count_before_ours() -> None:
         limited("postgresql://me@there/db?connect_timeout=9&options=-c%20lock_timeout%3D7")
     )
     assert found["connect_timeout"] == "9" and str(found["options"]).endswith("-c lock_timeout=7")
-    assert found["user"] == "me" and found["host"] == "there" and found["tcp_user_timeout"] == "2500"
+    assert (
+        found["user"] == "me" and found["host"] == "there" and found["tcp_user_timeout"] == "2500"
+    )
 
 
 def test_address_that_is_none_is_an_error_of_ours() -> None:

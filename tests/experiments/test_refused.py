@@ -18,21 +18,29 @@ from ensample.experiments.sqlite import SQLiteStorage
 )
 def test_a_model_that_cannot_learn_some_rewards_is_refused_at_once(model, reward):
     with pytest.raises(es.InvalidArgument, match="reward"):
-        es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(5, model=model), reward=reward)
+        es.Experiment(
+            "news", actions=["a", "b"], recipe=es.EnsembleSampling(5, model=model), reward=reward
+        )
 
 
 @pytest.mark.parametrize("fresh", [False, True])
 def test_members_that_no_memory_holds_are_refused_at_once(fresh, monkeypatch):
     """Also fresh ones, as every decision counts the votes of all."""
     monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
-    with pytest.raises(es.InvalidArgument, match=r"^size = 100000000000: expected what fits in memory"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"^size = 100000000000: expected what fits in memory"
+    ):
         es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(10**11, fresh=fresh))
 
 
 @pytest.mark.parametrize("where", ["memory", "disk"])
 def test_a_reward_that_the_model_refuses_changes_nothing(where, tmp_path, monkeypatch):
     given = {"actions": ["a", "b"], "recipe": es.EnsembleSampling(5)}
-    experiment = es.Experiment("news", **given) if where == "memory" else es.open_experiment(tmp_path / "news.db", **given)
+    experiment = (
+        es.Experiment("news", **given)
+        if where == "memory"
+        else es.open_experiment(tmp_path / "news.db", **given)
+    )
     first, second = experiment.decide(id="1"), experiment.decide(id="2")
     model = experiment._state.learner.policy.model
 
@@ -100,7 +108,9 @@ def test_ids_that_come_twice_or_are_no_text_are_refused():
 
 
 def test_after_closing_every_question_is_refused(tmp_path):
-    experiment = es.open_experiment(tmp_path / "news.db", actions=["a", "b"], recipe=es.EnsembleSampling(5))
+    experiment = es.open_experiment(
+        tmp_path / "news.db", actions=["a", "b"], recipe=es.EnsembleSampling(5)
+    )
     experiment.close()
     for _ in range(3):
         with pytest.raises(es.StorageError, match="closed"):
@@ -113,11 +123,20 @@ def test_after_closing_every_question_is_refused(tmp_path):
         (lambda e: e.add(None), "action = None"),
         (lambda e: e.remove(None), "action = None"),
         (lambda e: e.remove("c"), "action = 'c': expected one of the actions a, b"),
-        (lambda e: e.decide(excluded=["c"]), "excluded = 'c': expected actions that could be on offer: a, b"),
-        (lambda e: e.decide(time="2024-01-01"), r"time = '2024-01-01' \(str\): expected seconds since 1970 .*or a datetime"),
+        (
+            lambda e: e.decide(excluded=["c"]),
+            "excluded = 'c': expected actions that could be on offer: a, b",
+        ),
+        (
+            lambda e: e.decide(time="2024-01-01"),
+            r"time = '2024-01-01' \(str\): expected seconds since 1970 .*or a datetime",
+        ),
         (lambda e: e.decide(time=True), "expected seconds since 1970"),
         (lambda e: e.decide(time=1e300), "expected seconds since 1970"),
-        (lambda e: e.reward("1", "1"), r"value = '1' \(str\): expected a reward, a number from 0 to 1"),
+        (
+            lambda e: e.reward("1", "1"),
+            r"value = '1' \(str\): expected a reward, a number from 0 to 1",
+        ),
         (lambda e: e.reward("1", 2), "value = 2: expected a reward, a number from 0 to 1"),
     ],
 )
@@ -144,9 +163,14 @@ def test_what_stands_may_be_excluded_though_it_is_not_on_offer():
 def test_a_reward_that_is_said_to_come_before_its_decision_is_for_nothing_that_was_shown():
     """A clock that was set back in between loses no reward."""
     now = [1000.0]
-    experiment = es.Experiment("news", actions=["a", "b"], recipe=es.EnsembleSampling(5), clock=lambda: now[0])
+    experiment = es.Experiment(
+        "news", actions=["a", "b"], recipe=es.EnsembleSampling(5), clock=lambda: now[0]
+    )
     first, second = experiment.decide(), experiment.decide()
-    assert experiment.reward(first, 1, time=999) == "not_shown" and experiment.reward(first, 1, time=1000) == "applied"
+    assert (
+        experiment.reward(first, 1, time=999) == "not_shown"
+        and experiment.reward(first, 1, time=1000) == "applied"
+    )
     now[0] = 990.0
     assert experiment.reward(second, 1) == "applied" and experiment.version == 2
 

@@ -42,7 +42,11 @@ def test_a_seed_that_is_not_given_is_drawn_and_recorded(news: News) -> None:
     assert len({experiment.seed for experiment in experiments}) == 3
     for experiment in experiments:
         assert 0 <= experiment.seed < 2**53
-        assert next(experiment._events()).settings["seed"] == experiment.seed == experiment.settings.described()["seed"]
+        assert (
+            next(experiment._events()).settings["seed"]
+            == experiment.seed
+            == experiment.settings.described()["seed"]
+        )
     first, second, _ = map(choices, experiments)
     assert not first.equals(second)
 
@@ -68,10 +72,15 @@ def test_a_durable_experiment_keeps_its_seed(tmp_path: Path) -> None:
 
 
 def test_a_copy_of_another_name_goes_on_as_the_original(tmp_path: Path) -> None:
-    with es.open_experiment(tmp_path / "news.db", actions=NAMES, recipe=SMALL, baseline=("sport", 0.2)) as experiment:
+    with es.open_experiment(
+        tmp_path / "news.db", actions=NAMES, recipe=SMALL, baseline=("sport", 0.2)
+    ) as experiment:
         choices(experiment, 20)
     shutil.copy(tmp_path / "news.db", tmp_path / "copy.db")
-    with es.open_experiment(tmp_path / "news.db") as one, es.open_experiment(tmp_path / "copy.db", verify=True) as other:
+    with (
+        es.open_experiment(tmp_path / "news.db") as one,
+        es.open_experiment(tmp_path / "copy.db", verify=True) as other,
+    ):
         assert choices(one, 20).equals(choices(other, 20)) and one.hash == other.hash
 
 
@@ -92,7 +101,11 @@ class Contested(MemoryStorage):
 
 def test_the_seed_of_the_server_that_was_first_counts() -> None:
     first = es.Experiment("news", actions=NAMES, recipe=SMALL, baseline=("sport", 0.2))
-    second = begun(Contested(first), {"name": "news"}, {"actions": NAMES, "recipe": SMALL, "baseline": ("sport", 0.2)})
+    second = begun(
+        Contested(first),
+        {"name": "news"},
+        {"actions": NAMES, "recipe": SMALL, "baseline": ("sport", 0.2)},
+    )
     assert second.seed == first.seed
     assert choices(first).equals(choices(second)) and first.hash == second.hash
 
@@ -117,19 +130,28 @@ def test_the_log_of_an_earlier_release_replays_as_it_was(name: str, tmp_path: Pa
 
 def test_equal_seeds_and_different_names_draw_differently(news: News) -> None:
     recipe = es.EnsembleSampling(size=10, fresh=False)
-    one, other = (news(name=name, seed=5, baseline=("sport", 0.5), recipe=recipe) for name in ("news", "shop"))
+    one, other = (
+        news(name=name, seed=5, baseline=("sport", 0.5), recipe=recipe) for name in ("news", "shop")
+    )
     one, other = choices(one), choices(other)
     both = (one["drawn"] == "baseline") & (other["drawn"] == "baseline")
     assert 25 < both.sum() < 75, "a quarter of 200; six standard deviations are 37"
-    assert (one["member"] == other["member"]).sum() < 25, "of 50 that a policy chose in both, a tenth"
+    assert (one["member"] == other["member"]).sum() < 25, (
+        "of 50 that a policy chose in both, a tenth"
+    )
 
 
 def test_equal_seeds_and_different_names_draw_different_fresh_members(news: News) -> None:
     """Without rewards, so that each of three actions has the probability 1/3 in each round."""
     experiments = [news(name=name, seed=5) for name in ("news", "shop", "news")]
-    chosen = [[experiment.decide(id=f"visit {visit}").action for visit in range(200)] for experiment in experiments]
+    chosen = [
+        [experiment.decide(id=f"visit {visit}").action for visit in range(200)]
+        for experiment in experiments
+    ]
     agreed = [sum(map(str.__eq__, chosen[0], each)) for each in chosen[1:]]
-    assert 27 < agreed[0] < 107 and agreed[1] == 200, "a third of 200; six standard deviations are 40"
+    assert 27 < agreed[0] < 107 and agreed[1] == 200, (
+        "a third of 200; six standard deviations are 40"
+    )
 
 
 def false_proof(seed: int | None, world: int) -> bool:
@@ -151,7 +173,12 @@ def false_proof(seed: int | None, world: int) -> bool:
         ranking.reward(ranked, click)
     log = headline.log()
     held = log["drawn"] == "baseline"
-    return stats.ttest_ind(log.filter(~held)["reward"], log.filter(held)["reward"], equal_var=False).pvalue < 0.05
+    return (
+        stats.ttest_ind(
+            log.filter(~held)["reward"], log.filter(held)["reward"], equal_var=False
+        ).pvalue
+        < 0.05
+    )
 
 
 @pytest.mark.long
@@ -166,7 +193,9 @@ def test_experiments_of_equal_seeds_and_different_names_prove_nothing_false() ->
 
 
 @pytest.mark.long
-def test_experiments_that_share_their_random_numbers_prove_what_is_false(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_experiments_that_share_their_random_numbers_prove_what_is_false(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The negative control: without names in the address the same worlds show an effect that is not there."""
     monkeypatch.setattr("ensample.experiments.settings.seed_of_stream", lambda seed, stream: seed)
     assert sum(false_proof(world, world) for world in range(WORLDS)) > 15

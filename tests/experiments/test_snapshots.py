@@ -26,20 +26,33 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "0.db"
 
 
-def test_only_what_came_after_the_snapshot_is_taken_in(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_came_after_the_snapshot_is_taken_in(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     taken: list[int] = []
     apply = State.apply
-    monkeypatch.setattr(State, "apply", lambda self, *rest: (taken.append(self.seq), apply(self, *rest))[1])
+    monkeypatch.setattr(
+        State, "apply", lambda self, *rest: (taken.append(self.seq), apply(self, *rest))[1]
+    )
     with es.open_experiment(file) as experiment:
-        count, kept = experiment._storage.count, [item.seq for item in experiment._storage.snapshots()]
+        count, kept = (
+            experiment._storage.count,
+            [item.seq for item in experiment._storage.snapshots()],
+        )
         assert len(kept) >= 3 and taken == list(range(kept[0], count)) and count - kept[0] < 20
         whole = State(experiment.settings)
         for event in experiment._storage.read():
             apply(whole, event)
-        assert state_hash(whole) == experiment.hash == state_hash(folded(experiment.settings, experiment._storage))
+        assert (
+            state_hash(whole)
+            == experiment.hash
+            == state_hash(folded(experiment.settings, experiment._storage))
+        )
 
 
-def test_a_decision_is_explained_from_the_snapshot_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decision_is_explained_from_the_snapshot_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whole snapshots are the last two and each tenth: what is said is what folding all events says."""
     monkeypatch.setattr("ensample.experiments.experiment.SNAPSHOT_EVERY", 10)
     experiment = played(Place("disk", tmp_path).news, 200)
@@ -48,7 +61,9 @@ def test_a_decision_is_explained_from_the_snapshot_before_it(tmp_path: Path, mon
     whole = [item.seq for item in experiment._storage.snapshots() if item.content is not None]
     assert len(whole) >= 4
     apply, taken = State.apply, []
-    monkeypatch.setattr(State, "apply", lambda self, *rest: (taken.append(self.seq), apply(self, *rest))[1])
+    monkeypatch.setattr(
+        State, "apply", lambda self, *rest: (taken.append(self.seq), apply(self, *rest))[1]
+    )
     for id in (ids[0], ids[60], ids[120], ids[-1]):
         taken.clear()
         found = experiment.explain(id)
@@ -90,7 +105,9 @@ class Later:
         future.set_result(made())
 
 
-def test_a_snapshot_that_is_made_meanwhile_is_of_the_moment_it_was_asked_for(tmp_path: Path) -> None:
+def test_a_snapshot_that_is_made_meanwhile_is_of_the_moment_it_was_asked_for(
+    tmp_path: Path,
+) -> None:
     experiment = Place("disk", tmp_path).news(reward=es.Reward(rule="sum", wait="30 min"))
     experiment.snapshot_every, experiment.aside = 20, (later := Later())
     ids = [experiment.decide({"age": n}, active=n % 2 == 0).id for n in range(19)]
@@ -110,7 +127,9 @@ def test_a_snapshot_that_is_made_meanwhile_is_of_the_moment_it_was_asked_for(tmp
         assert again.decisions == 21
 
 
-def test_who_makes_a_snapshot_meanwhile_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_makes_a_snapshot_meanwhile_rests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between pieces, for others to go on; what comes of it is the same."""
     monkeypatch.setattr(snapshotting, "PIECE", 4)
     rests: list[float] = []
@@ -120,14 +139,18 @@ def test_who_makes_a_snapshot_meanwhile_rests(tmp_path: Path, monkeypatch: pytes
     for number in range(19):
         experiment.decide({"age": number})
     moment = captured(experiment._state)
-    assert later.asked[0][0]() == snapshot_of(moment) and rests == [snapshotting.REST] * 8  # words, then arrays
+    assert (
+        later.asked[0][0]() == snapshot_of(moment) and rests == [snapshotting.REST] * 8
+    )  # words, then arrays
     monkeypatch.setattr(snapshotting, "RESTS", 0.001)
     snapshot_of(moment, gently=True)
     assert 0 < sum(rests[8:]) < 2 * 0.001, "however many wait"
     experiment.close()
 
 
-def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     experiment = Place("disk", tmp_path).news()
     experiment.snapshot_every, experiment.aside = 20, (later := Later())
     for number in range(18):
@@ -138,7 +161,11 @@ def test_a_snapshot_of_a_batch_that_was_undone_is_not_kept(tmp_path: Path, monke
     later.make()
     assert experiment.decisions == 19
     experiment.decide({"age": 7.5})  # another one of this number
-    assert experiment.decisions == 19 and not list(experiment._storage.snapshots()) and len(later.asked) == 1
+    assert (
+        experiment.decisions == 19
+        and not list(experiment._storage.snapshots())
+        and len(later.asked) == 1
+    )
     experiment.verify()
     experiment.close()
 
@@ -159,7 +186,9 @@ def said_of(experiment: es.Experiment, decisions: int) -> list[str]:
 
 @pytest.mark.parametrize("step", ["captured", "snapshot_of"])
 @pytest.mark.parametrize("aside", [True, False], ids=["aside", "here"])
-def test_a_snapshot_that_fails_is_said_once(aside: bool, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_that_fails_is_said_once(
+    aside: bool, step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It costs no answer, and is tried again; once one has been made, the next failure is news."""
     experiment = Place("disk", tmp_path).news()
     experiment.snapshot_every = 10
@@ -169,7 +198,9 @@ def test_a_snapshot_that_fails_is_said_once(aside: bool, step: str, tmp_path: Pa
     with monkeypatch.context() as patch:
         patch.setattr(f"ensample.experiments.taking.{step}", broken)
         (message,) = said_of(experiment, 35)
-        assert message.startswith("news: no snapshot after 10 events (MemoryError: no room for all of it); all events are kept")
+        assert message.startswith(
+            "news: no snapshot after 10 events (MemoryError: no room for all of it); all events are kept"
+        )
     assert not list(experiment._storage.snapshots())
     assert said_of(experiment, 12) == [] and len(list(experiment._storage.snapshots())) == 1
     with monkeypatch.context() as patch:
@@ -190,7 +221,10 @@ def test_a_snapshot_too_large_for_the_database_is_gone_without(aside: bool, tmp_
     connection = experiment._storage._connection
     usual = connection.limit(apsw.SQLITE_LIMIT_LENGTH, 2_000)
     (message,) = said_of(experiment, 35)
-    assert "no snapshot after 10 events (SnapshotError: it has " in message and "and the storage takes 1,000)" in message
+    assert (
+        "no snapshot after 10 events (SnapshotError: it has " in message
+        and "and the storage takes 1,000)" in message
+    )
     assert experiment.decisions == 35 and not list(experiment._storage.snapshots())
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, usual)
     assert said_of(experiment, 12) == [] and len(list(experiment._storage.snapshots())) == 1
@@ -221,7 +255,9 @@ def at_once(made: Callable[[], Snapshot]) -> Future[Snapshot]:
     return done
 
 
-def test_a_storage_that_refuses_a_snapshot_refuses_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_storage_that_refuses_a_snapshot_refuses_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whether it still has the events of the batch nobody knows: nothing is acknowledged, and it is tried again."""
     experiment = Place("disk", tmp_path).news()
     experiment.snapshot_every, experiment.aside = 10, at_once
@@ -245,8 +281,16 @@ def failing() -> None:
 @pytest.mark.parametrize(
     ("change", "verify", "message"),
     [
-        ("UPDATE snapshots SET hash = 'x' WHERE content IS NOT NULL", False, "damaged: its hash does not fit"),
-        ("UPDATE snapshots SET hash = 'x' WHERE content IS NULL", True, "is not the one that was kept"),
+        (
+            "UPDATE snapshots SET hash = 'x' WHERE content IS NOT NULL",
+            False,
+            "damaged: its hash does not fit",
+        ),
+        (
+            "UPDATE snapshots SET hash = 'x' WHERE content IS NULL",
+            True,
+            "is not the one that was kept",
+        ),
         (
             "UPDATE events SET event = json_set(event, '$.value', 0.125) WHERE seq = "
             "(SELECT min(seq) FROM events WHERE event ->> 'kind' = 'rewarded')",
@@ -269,7 +313,9 @@ def test_arguments_must_be_those_of_its_creation(file: Path) -> None:
         pytest.raises(es.InvalidArgument, match="it has one writer"),
     ):
         es.open_experiment(file)
-    with pytest.raises(es.InvalidArgument, match=r"floor = 0\.5: expected what the experiment was created with"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"floor = 0\.5: expected what the experiment was created with"
+    ):
         es.open_experiment(file, floor=0.5)
 
 
@@ -287,9 +333,15 @@ def test_the_clock_goes_on_from_the_latest_time_after_reopening(file: Path) -> N
         assert again.decide().time == latest
 
 
-def test_a_snapshot_without_a_time_is_that_of_an_earlier_release(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_without_a_time_is_that_of_an_earlier_release(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write = snapshotting.write_tensors
-    monkeypatch.setattr(snapshotting, "write_tensors", lambda to, all, found: write(to, all, {"content": found["content"]}))
+    monkeypatch.setattr(
+        snapshotting,
+        "write_tensors",
+        lambda to, all, found: write(to, all, {"content": found["content"]}),
+    )
     with es.open_experiment(file) as experiment:
         experiment.snapshot_every = 1
         experiment.decide()

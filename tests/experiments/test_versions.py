@@ -41,7 +41,9 @@ def at_released_numbers(monkeypatch: pytest.MonkeyPatch, *but: str) -> None:
 def test_a_released_experiment_whose_family_is_the_same_goes_on(name: str, tmp_path: Path) -> None:
     """When this fails because states have changed, raise the family's number and change the test."""
     start = 1_700_000_000.0  # by this clock no wait is over
-    with es.open_experiment(unpacked(name, tmp_path), clock=lambda: start, verify=True) as experiment:
+    with es.open_experiment(
+        unpacked(name, tmp_path), clock=lambda: start, verify=True
+    ) as experiment:
         assert experiment.hash == FACTS[name]["hash"]
         columns = ["id", "action", "propensities", "member", "drawn", "reward", "outcome"]
         assert [list(row) for row in experiment.log().select(columns).rows()] == FACTS[name]["rows"]
@@ -49,7 +51,9 @@ def test_a_released_experiment_whose_family_is_the_same_goes_on(name: str, tmp_p
 
 
 @pytest.mark.parametrize("name", ["default", "linucb", "logistic"])
-def test_a_released_experiment_whose_family_has_changed_is_migrated(name: str, tmp_path: Path) -> None:
+def test_a_released_experiment_whose_family_has_changed_is_migrated(
+    name: str, tmp_path: Path
+) -> None:
     family = FAMILIES[name]
     numbers = rf"family {family}: 4, here {LIVE_NUMBERS[family]}"
     with pytest.raises(es.SnapshotError, match=numbers + r".*`ensample migrate OLD NEW`"):
@@ -61,10 +65,14 @@ def test_a_released_experiment_whose_family_has_changed_is_migrated(name: str, t
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_raising_one_family_refuses_its_experiments_alone(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raising_one_family_refuses_its_experiments_alone(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     family = FAMILIES[name]
     at_released_numbers(monkeypatch, family)
-    with pytest.raises(es.SnapshotError, match=rf"family {family}: 4, here 5.*`ensample migrate OLD NEW`"):
+    with pytest.raises(
+        es.SnapshotError, match=rf"family {family}: 4, here 5.*`ensample migrate OLD NEW`"
+    ):
         es.open_experiment(unpacked(name, tmp_path))
     at_released_numbers(monkeypatch, *(set(LIVE_NUMBERS) - {family}))
     if name in ("given", "networks"):  # others' rules changed after all
@@ -100,7 +108,10 @@ def test_fields_that_a_recipe_has_lost_or_gained_do_not_shut_its_experiments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With an earlier version of EnsembleSampling that had one field more and one less."""
-    file, recipe = unpacked("given", tmp_path), es.EnsembleSampling(size=10, scale=0.5, regularization=1.0)
+    file, recipe = (
+        unpacked("given", tmp_path),
+        es.EnsembleSampling(size=10, scale=0.5, regularization=1.0),
+    )
     monkeypatch.setattr(describe, "REMOVED", {"EnsembleSampling": ("gone", "also_gone")})
     monkeypatch.setattr(describe, "ADDED", {"EnsembleSampling": ("half_life", "never_there")})
     new = describe.describe(recipe)
@@ -120,7 +131,9 @@ def test_fields_that_a_recipe_has_lost_or_gained_do_not_shut_its_experiments(
 def test_an_event_that_only_a_newer_version_knows_is_refused(tmp_path: Path) -> None:
     file = unpacked("linucb", tmp_path)
     connection = apsw.Connection(str(file))
-    connection.execute("UPDATE events SET event = json_set(event, '$.invented_later', 1) WHERE seq = 0")
+    connection.execute(
+        "UPDATE events SET event = json_set(event, '$.invented_later', 1) WHERE seq = 0"
+    )
     connection.close()
     with pytest.raises(es.SnapshotError, match=r"invented_later.*update ensample"):
         es.open_experiment(file)

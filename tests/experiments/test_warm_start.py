@@ -22,15 +22,23 @@ ROWS = {
 @pytest.mark.parametrize("kind", ["polars", "pandas", "csv", "parquet"])
 def test_frames_and_files_say_the_same(news: News, kind: str, tmp_path: Path) -> None:
     frame = pl.DataFrame(ROWS)
-    data: Any = {"polars": frame, "pandas": pd.DataFrame(ROWS), "csv": tmp_path / "p.csv", "parquet": tmp_path / "p.parquet"}[
-        kind
-    ]
+    data: Any = {
+        "polars": frame,
+        "pandas": pd.DataFrame(ROWS),
+        "csv": tmp_path / "p.csv",
+        "parquet": tmp_path / "p.parquet",
+    }[kind]
     frame.write_csv(tmp_path / "p.csv")
     frame.write_parquet(tmp_path / "p.parquet")
-    experiment, twin = news(), es.Experiment("twin", actions=["sport", "politics", "culture"], recipe=SMALL)
+    experiment, twin = (
+        news(),
+        es.Experiment("twin", actions=["sport", "politics", "culture"], recipe=SMALL),
+    )
     named = {"context": ["age", "device"]}
     assert experiment.learn(data, **named) == twin.learn(frame) == 60 and experiment.version == 60
-    assert experiment._state.learner.policy.mean.tolist() == twin._state.learner.policy.mean.tolist()
+    assert (
+        experiment._state.learner.policy.mean.tolist() == twin._state.learner.policy.mean.tolist()
+    )
     assert len(experiment.log()) == 0 and "device=phone x [sport]" in experiment.columns
 
 
@@ -39,12 +47,17 @@ def test_the_columns_of_a_file_that_become_features_are_said(news: News, tmp_pat
     rest = {"prob": [0.5] * 160, "variant": ["sport"] * 160, "click": [1] * 160}
     pl.DataFrame({"age": [None] * 150 + [30.5] * 10} | rest).write_csv(tmp_path / "p.csv")
     experiment = news()
-    with pytest.warns(UserWarning, match=r"p\.csv: the columns age, prob are taken for the context.*\['age', 'prob'\]") as said:
+    with pytest.warns(
+        UserWarning,
+        match=r"p\.csv: the columns age, prob are taken for the context.*\['age', 'prob'\]",
+    ) as said:
         experiment.learn(tmp_path / "p.csv", action="variant", reward="click")
     assert said[0].filename == __file__
     named = news()
     named.learn(tmp_path / "p.csv", context=["age"], action="variant", reward="click")
-    assert "age" in named.columns and not [name for name in named.columns if "age=" in name or "prob" in name]
+    assert "age" in named.columns and not [
+        name for name in named.columns if "age=" in name or "prob" in name
+    ]
 
 
 @pytest.mark.parametrize("fresh", [False, True])
@@ -52,7 +65,11 @@ def test_what_was_learned_before_decides(news: News, fresh: bool) -> None:
     """Fifteen in a hundred fresh members prefer the action that was never tried."""
     experiment = news(floor=0.0, recipe=es.EnsembleSampling(size=1000, fresh=fresh))
     past = pl.DataFrame(
-        {"c": ['{"d":"x"}', '{"d":"y"}'] * 60, "a": ["sport", "culture", "culture", "sport"] * 30, "r": [1, 1, 0, 0] * 30}
+        {
+            "c": ['{"d":"x"}', '{"d":"y"}'] * 60,
+            "a": ["sport", "culture", "culture", "sport"] * 30,
+            "r": [1, 1, 0, 0] * 30,
+        }
     )
     experiment.learn(past, context="c", action="a", reward="r")
     assert experiment.decide({"d": "x"}).propensities["sport"] > 0.8
@@ -73,7 +90,9 @@ def test_a_frame_that_is_evaluated_can_be_learned(news: News, kind: str) -> None
     }
     experiment.learn(pl.DataFrame(given[kind] | shared))
     twin.learn(pl.DataFrame(ROWS))
-    assert experiment.hash == twin.hash and not [name for name in experiment.columns if "propensity" in name]
+    assert experiment.hash == twin.hash and not [
+        name for name in experiment.columns if "propensity" in name
+    ]
     named = news()
     named.learn(pl.DataFrame(ROWS | {"propensity": [0.5] * 80}), context=["age", "propensity"])
     assert [name for name in named.columns if "propensity" in name], "unless it is asked for"
@@ -103,7 +122,14 @@ def test_another_recipe_on_the_same_log(news: News) -> None:
         decision = experiment.decide({"x": number % 3})
         experiment.reward(decision, decision.action == "culture")
     greedy, same = experiment.replay(es.Greedy()), experiment.replay()
-    assert greedy.version == 60 and greedy.log().equals(experiment.log()) and same.hash == experiment.hash
-    assert max(greedy.decide({"x": 1}, id="g").propensities.items(), key=lambda item: item[1])[0] == "culture"
+    assert (
+        greedy.version == 60
+        and greedy.log().equals(experiment.log())
+        and same.hash == experiment.hash
+    )
+    assert (
+        max(greedy.decide({"x": 1}, id="g").propensities.items(), key=lambda item: item[1])[0]
+        == "culture"
+    )
     other = experiment.replay(features=es.Hashing(16))
     assert other._state.learner.dim == 16 and other.version == 60 and len(experiment.log()) == 60

@@ -41,7 +41,9 @@ def work(path: Path, kind: type[SQLiteStorage], pipe: int) -> None:
 
     def loop(number: int) -> None:
         for step in range(1_000_000):
-            decision = experiment.decide({"x": step % 5, "city": f"c{number}"}, id=f"{os.getpid()}-{number}-{step}")
+            decision = experiment.decide(
+                {"x": step % 5, "city": f"c{number}"}, id=f"{os.getpid()}-{number}-{step}"
+            )
             answered("decided", decision.id, decision.action, decision.propensity)
             value = (step % 7) / 7
             answered("rewarded", decision.id, experiment.reward(decision, value), value)
@@ -65,7 +67,9 @@ def killed(path: Path, kind: type[SQLiteStorage], rng: random.Random) -> list[li
             os._exit(1)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        read = b"".join(pipe.readline() for _ in range(rng.randrange(1, 30)))  # a busy machine gives them slowly
+        read = b"".join(
+            pipe.readline() for _ in range(rng.randrange(1, 30))
+        )  # a busy machine gives them slowly
         time.sleep(rng.random() * 0.008)
         os.kill(child, signal.SIGKILL)
         rest = pipe.read()
@@ -91,7 +95,9 @@ def look(path: Path, answers: list[list[Any]], found: dict[str, int]) -> None:
             elif kind == "decided":
                 found["lost"] += [row["action"], row["propensity"]] != rest
             elif kind == "rewarded":
-                found["lost"] += rest[0] != "applied" or row["outcome"] != "applied" or row["reward"] != rest[1]
+                found["lost"] += (
+                    rest[0] != "applied" or row["outcome"] != "applied" or row["reward"] != rest[1]
+                )
             else:
                 found["doubled"] += rest[0] != "duplicate"
 

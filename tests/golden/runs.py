@@ -260,16 +260,11 @@ NETWORKS: dict[str, es.Recipe] = {
     "networks, tanh": ES(4, model=net(8, activation="tanh", rate=0.01)),
     "networks, sgd": ES(4, model=net(6, optimizer="sgd", rate=0.02)),
     "networks, sgd, tanh": ES(
-        3,
-        0.5,
-        2.0,
-        reward=es.Rademacher(),
-        model=net(6, activation="tanh", optimizer="sgd"),
+        3, 0.5, 2.0, reward=es.Rademacher(), model=net(6, activation="tanh", optimizer="sgd")
     ),
     "networks, clicks": ES(4, model=net(8, loss="logistic")),
     "networks, clicks, tanh": ES(
-        4,
-        model=net(6, activation="tanh", loss="logistic", optimizer="sgd", prior=1.0),
+        4, model=net(6, activation="tanh", loss="logistic", optimizer="sgd", prior=1.0)
     ),
     "networks, optimistic": ES(4, model=net(8), member=es.OptimisticMember()),
     "networks, greedy": es.Greedy(model=net(8)),

@@ -22,9 +22,16 @@ SCALE, LAM = 0.4, 0.7
 
 @pytest.mark.parametrize("dim", [1, 3, 20])
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("reward", "initial"), [(reward, initial) for reward in LAWS for initial in LAWS[reward]])
+@pytest.mark.parametrize(
+    ("reward", "initial"), [(reward, initial) for reward in LAWS for initial in LAWS[reward]]
+)
 def test_policy_is_the_textbook(reward: str, initial: str, rule: str, dim: int) -> None:
-    X, theta, eta, j = NOISE[f"X_{dim}"], NOISE[f"theta_{dim}"], NOISE["eta"].astype(float), NOISE["j"]
+    X, theta, eta, j = (
+        NOISE[f"X_{dim}"],
+        NOISE[f"theta_{dim}"],
+        NOISE["eta"].astype(float),
+        NOISE["j"],
+    )
     Z = SCALE * NOISE[f"Z_{reward}"].astype(float)
     W = LAM**0.5 * SCALE * NOISE[f"W_{initial}_{dim}"]
     rounds, size = Z.shape
@@ -72,11 +79,15 @@ def test_the_comparison_can_fail() -> None:
     Z = NOISE["Z_gaussian"].astype(float)
     wrong = Z.copy()
     wrong[1000, 2] += 1e-6
-    recipe = es.EnsembleSampling(8, initial=StoredVectors(W), reward=StoredRows(wrong), member=lambda t, m, rng: int(j[t]))
+    recipe = es.EnsembleSampling(
+        8, initial=StoredVectors(W), reward=StoredRows(wrong), member=lambda t, m, rng: int(j[t])
+    )
     policy = recipe.start(es.FiniteArms(X))
     for _ in range(1001):
         policy.update(policy.decide(), 0.0)
-    _, expected = textbook.ensemble_sampling(X, 1.0, W, Z[:1001], lambda t, k: 0.0, lambda t, _: int(j[t]))
+    _, expected = textbook.ensemble_sampling(
+        X, 1.0, W, Z[:1001], lambda t, k: 0.0, lambda t, _: int(j[t])
+    )
     error = np.abs(policy.estimates - expected[-1]).max(axis=1)
     assert error[2] > 1e-9
     assert np.delete(error, 2).max() < 1e-9

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 from distributed import Security
 
-__all__ = ["Machines", "machines", "write_keys"]
-
 Process = subprocess.Popen[bytes]
 LACKING = "import sys; sys.modules['ensample'] = None; "  # as if it were not installed
 
@@ -46,7 +44,12 @@ def machines(
     options = ["--scheduler-file", str(contact), "--host", "127.0.0.1", "--no-dashboard"]
     if keys is not None:
         options += ["--protocol", "tls", "--tls-ca-file", str(keys.parent / "lab.pem")]
-        options += ["--tls-cert", str(keys.parent / "lab.pem"), "--tls-key", str(keys.parent / "lab.key")]
+        options += [
+            "--tls-cert",
+            str(keys.parent / "lab.pem"),
+            "--tls-key",
+            str(keys.parent / "lab.key"),
+        ]
     processes: list[Process] = []
 
     def start(module: str, has_ensample: bool, *more: str) -> None:

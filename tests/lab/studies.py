@@ -13,7 +13,13 @@ POLICIES: list[dict[str, Any]] = [
 
 def small(**changes: Any) -> Study:
     """Six cells, a few milliseconds each."""
-    given: dict[str, Any] = {"name": "small", "horizon": 60, "runs": 6, "problem": SPHERE, "policy": POLICIES}
+    given: dict[str, Any] = {
+        "name": "small",
+        "horizon": 60,
+        "runs": 6,
+        "problem": SPHERE,
+        "policy": POLICIES,
+    }
     return Study(**(given | changes))
 
 
@@ -22,7 +28,13 @@ def slow() -> Study:
     dims = [*range(2, 8)]
     sizes = [1, 2, 4, 8, 16]
     policies = [{**POLICIES[0], "size": sizes}, POLICIES[1]]
-    return small(name="slow", horizon=40_000, runs=6, problem={"family": "sphere", "dim": dims, "arms": 5}, policy=policies)
+    return small(
+        name="slow",
+        horizon=40_000,
+        runs=6,
+        problem={"family": "sphere", "dim": dims, "arms": 5},
+        policy=policies,
+    )
 
 
 TOML = """

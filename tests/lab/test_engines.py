@@ -37,7 +37,9 @@ def test_any_order_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.long
-def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
+def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(
+    tmp_path: Path, slow_whole: dict[str, bytes]
+) -> None:
     keys = write_keys(tmp_path)
     lost: list[int] = []
     with machines(tmp_path, keys=keys) as there:
@@ -47,7 +49,13 @@ def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(tmp_pa
                 lost.append(done.cells)
                 os.kill(there.workers[0].pid, signal.SIGKILL)
 
-        es.run_study(slow(), tmp_path / "cluster", cluster=there.address, cluster_security=keys, progress=kill_one)
+        es.run_study(
+            slow(),
+            tmp_path / "cluster",
+            cluster=there.address,
+            cluster_security=keys,
+            progress=kill_one,
+        )
         assert lost and lost[0] < 36 and there.workers[0].wait(10) == -signal.SIGKILL
     assert cell_files(tmp_path / "cluster") == slow_whole
 

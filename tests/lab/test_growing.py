@@ -99,7 +99,9 @@ def forge(folder: Path, number: int) -> None:
 
 def test_without_asking_nothing_changes(tmp_path: Path, played: list[Task]) -> None:
     es.run_study(small(), tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} | cell_files(tmp_path)
+    before = {
+        path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()
+    } | cell_files(tmp_path)
     played.clear()
     changed = small(runs=8, policy=[{**POLICIES[0], "scale": 1.0}, LINUCB])
     with pytest.raises(es.StudyError) as caught:
@@ -107,15 +109,22 @@ def test_without_asking_nothing_changes(tmp_path: Path, played: list[Task]) -> N
     assert str(caught.value).splitlines()[1:] == [
         "  added    UCB, sphere, dim=2",
         "  added    UCB, sphere, dim=3",
-        *(f"  changed  ES, sphere, dim={dim}, size={size}: recipe.scale 0.3 -> 1.0" for dim in (2, 3) for size in (1, 4)),
+        *(
+            f"  changed  ES, sphere, dim={dim}, size={size}: recipe.scale 0.3 -> 1.0"
+            for dim in (2, 3)
+            for size in (1, 4)
+        ),
         "  dropped  TS, sphere, dim=2",
         "  dropped  TS, sphere, dim=3",
         "of 6 cells 0 stay, 0 go on from the runs they have, 6 to compute anew",
     ]
     assert "--grow" in str(caught.value) and "grow=True" in str(caught.value)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} | cell_files(tmp_path) == before
+    assert {
+        path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()
+    } | cell_files(tmp_path) == before
     with pytest.raises(
-        es.StudyError, match=r"runs     6 -> 7\nof 6 cells 0 stay, 6 go on from the runs they have, 0 to compute"
+        es.StudyError,
+        match=r"runs     6 -> 7\nof 6 cells 0 stay, 6 go on from the runs they have, 0 to compute",
     ):
         es.run_study(small(runs=7), tmp_path)
     assert not played
@@ -124,7 +133,11 @@ def test_without_asking_nothing_changes(tmp_path: Path, played: list[Task]) -> N
 def test_many_changes_are_counted() -> None:
     sizes = list(range(1, 101))
     many = changes_between(small(), small(policy=[{**POLICIES[0], "size": sizes}, POLICIES[1]]))
-    assert len(many.added) == 196 and len(list(many.rows())) == SHOWN + 1 and "... and 184 more" in str(many)
+    assert (
+        len(many.added) == 196
+        and len(list(many.rows())) == SHOWN + 1
+        and "... and 184 more" in str(many)
+    )
 
 
 def test_words_may_change_unasked(tmp_path: Path, played: list[Task]) -> None:
@@ -138,17 +151,28 @@ def test_words_may_change_unasked(tmp_path: Path, played: list[Task]) -> None:
         baseline="Thompson",
     )
     results = es.run_study(words, tmp_path)
-    assert not played and results.cells["policy"].unique().sort().to_list() == ["Ensemble", "Thompson"]
+    assert not played and results.cells["policy"].unique().sort().to_list() == [
+        "Ensemble",
+        "Thompson",
+    ]
     assert len(results.differences()) == 4
 
 
-def test_a_longer_horizon_is_computed_anew_and_what_has_not_changed_stays(tmp_path: Path, played: list[Task]) -> None:
+def test_a_longer_horizon_is_computed_anew_and_what_has_not_changed_stays(
+    tmp_path: Path, played: list[Task]
+) -> None:
     """No state of a run is kept, so none can be continued."""
-    problems = [{**SPHERE, "label": "a"}, {"family": "sphere", "dim": 4, "label": "b", "horizon": 50}]
+    problems = [
+        {**SPHERE, "label": "a"},
+        {"family": "sphere", "dim": 4, "label": "b", "horizon": 50},
+    ]
     es.run_study(small(problem=problems), tmp_path / "old")
     played.clear()
     longer = small(problem=problems, horizon=120)
-    with pytest.raises(es.StudyError, match=r"horizon 60 -> 120\n(.*\n)*of 9 cells 3 stay, 0 go on .*, 6 to compute anew"):
+    with pytest.raises(
+        es.StudyError,
+        match=r"horizon 60 -> 120\n(.*\n)*of 9 cells 3 stay, 0 go on .*, 6 to compute anew",
+    ):
         es.run_study(longer, tmp_path / "old")
     grown = es.run_study(longer, tmp_path / "old", grow=True)
     assert {task.cell.problem for task in played} == {"a"} and runs_of(played) == 6 * 6
@@ -163,8 +187,12 @@ def same_numbers(one: es.Results, other: es.Results) -> bool:
     )
 
 
-@pytest.mark.parametrize("changes", [{"policy": POLICIES[:1]}, {"runs": 4}, {"problem": {**SPHERE, "dim": 3}}])
-def test_what_is_dropped_is_kept_and_not_shown(changes: dict[str, Any], tmp_path: Path, played: list[Task]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"policy": POLICIES[:1]}, {"runs": 4}, {"problem": {**SPHERE, "dim": 3}}]
+)
+def test_what_is_dropped_is_kept_and_not_shown(
+    changes: dict[str, Any], tmp_path: Path, played: list[Task]
+) -> None:
     first = es.run_study(small(), tmp_path / "old")
     files = cell_files(tmp_path / "old")
     played.clear()
@@ -181,7 +209,9 @@ def test_cells_that_differ_in_words_are_run_once(tmp_path: Path, played: list[Ta
     seen: list[Progress] = []
     twins = small(policy=[POLICIES[1], {**POLICIES[1], "label": "the same"}])
     results = es.run_study(twins, tmp_path, progress=seen.append)
-    assert runs_of(played) == 2 * 6 and len(results.outcomes) == 4 and len(cell_files(tmp_path)) == 2
+    assert (
+        runs_of(played) == 2 * 6 and len(results.outcomes) == 4 and len(cell_files(tmp_path)) == 2
+    )
     assert seen[0] == (0, 4, 0, 4 * 6 * 60) and seen[-1] == (4, 4, 4 * 6 * 60, 4 * 6 * 60)
     assert results.differences("TS")["mean"].to_list() == [0.0, 0.0]
 
@@ -204,7 +234,9 @@ def test_half_grown_it_goes_on_without_asking_again(tmp_path: Path, played: list
     es.run_study(small(), tmp_path / "old")
     with pytest.raises(Enough):
         es.run_study(small(runs=9), tmp_path / "old", grow=True, progress=after_two, threads=1)
-    assert len(es.Results(tmp_path / "old").outcomes) == 2, "a cell without all its runs is not finished"
+    assert len(es.Results(tmp_path / "old").outcomes) == 2, (
+        "a cell without all its runs is not finished"
+    )
     played.clear()
     es.run_study(small(runs=9), tmp_path / "old")
     assert runs_of(played) == 4 * 3
@@ -212,7 +244,9 @@ def test_half_grown_it_goes_on_without_asking_again(tmp_path: Path, played: list
     assert cell_files(tmp_path / "old") == cell_files(tmp_path / "new")
 
 
-def test_killed_between_the_longer_file_and_the_removal_of_the_shorter(tmp_path: Path, played: list[Task]) -> None:
+def test_killed_between_the_longer_file_and_the_removal_of_the_shorter(
+    tmp_path: Path, played: list[Task]
+) -> None:
     es.run_study(small(), tmp_path)
     shorter = cell_files(tmp_path)
     es.run_study(small(runs=9), tmp_path, grow=True)
@@ -233,7 +267,11 @@ def test_a_damaged_file_of_fewer_runs_is_no_beginning(tmp_path: Path, played: li
     es.run_study(small(runs=9), tmp_path / "old", grow=True)
     assert runs_of(played) == 5 * 3 + 9
     es.run_study(small(runs=9), tmp_path / "new")
-    kept = {name: data for name, data in cell_files(tmp_path / "old").items() if name.endswith("parquet")}
+    kept = {
+        name: data
+        for name, data in cell_files(tmp_path / "old").items()
+        if name.endswith("parquet")
+    }
     assert kept == cell_files(tmp_path / "new")
 
 
@@ -254,7 +292,10 @@ def test_killed_at_any_moment_it_goes_on_growing(tmp_path: Path) -> None:
     )
     for kill in range(1, 4):
         process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-        while len(list((tmp_path / "old").glob("cells/*-5-*.parquet"))) < 3 * kill and process.poll() is None:
+        while (
+            len(list((tmp_path / "old").glob("cells/*-5-*.parquet"))) < 3 * kill
+            and process.poll() is None
+        ):
             time.sleep(0.002)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "it came to its end before it could be killed"
@@ -265,7 +306,9 @@ def test_killed_at_any_moment_it_goes_on_growing(tmp_path: Path) -> None:
 
 def test_a_cluster_grows_it_too(tmp_path: Path) -> None:
     es.run_study(small(), tmp_path / "old")
-    es.run_study(small(runs=9, policy=[*POLICIES, LINUCB]), tmp_path / "old", grow=True, cluster="local")
+    es.run_study(
+        small(runs=9, policy=[*POLICIES, LINUCB]), tmp_path / "old", grow=True, cluster="local"
+    )
     es.run_study(small(runs=9, policy=[*POLICIES, LINUCB]), tmp_path / "new")
     assert cell_files(tmp_path / "old") == cell_files(tmp_path / "new")
 
@@ -320,7 +363,9 @@ def test_links_in_the_folder_are_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "results" / "study.json").unlink()
     (tmp_path / "results" / "study.json").symlink_to(precious)
     es.run_study(small(runs=7), tmp_path / "results", grow=True)
-    assert precious.read_bytes() == before and not (tmp_path / "results" / "study.json").is_symlink()
+    assert (
+        precious.read_bytes() == before and not (tmp_path / "results" / "study.json").is_symlink()
+    )
     assert polars.read_parquet(file_of(tmp_path / "results", 0)).height == 7
     assert es.Results(tmp_path / "results").study.runs == 7
 
@@ -344,7 +389,9 @@ def import_mine(folder: Path, word: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::ensample.LiveSimulationWarning")
-def test_edited_code_is_another_definition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, played: list[Task]) -> None:
+def test_edited_code_is_another_definition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, played: list[Task]
+) -> None:
     """Otherwise one cell would have runs of the old code and of the new."""
     monkeypatch.syspath_prepend(tmp_path)
     mine = [POLICIES[1], {"label": "mine", "recipe": "my_recipes:Mine"}]
@@ -358,7 +405,9 @@ def test_edited_code_is_another_definition(tmp_path: Path, monkeypatch: pytest.M
     import_mine(tmp_path, "after")
     with pytest.raises(es.StudyError, match=r"changed  mine, .*: my_recipes was edited\n"):
         es.run_study(small(policy=mine), tmp_path / "out")
-    assert len(es.Results(tmp_path / "out").outcomes) == 4, "results of the old code can still be read"
+    assert len(es.Results(tmp_path / "out").outcomes) == 4, (
+        "results of the old code can still be read"
+    )
     es.run_study(small(policy=mine), tmp_path / "out", grow=True)
     assert {task.cell.policy for task in played} == {"mine"} and runs_of(played) == 2 * 6
     assert len(es.Results(tmp_path / "out").outcomes) == 4

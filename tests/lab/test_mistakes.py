@@ -127,27 +127,59 @@ def test_one_mistake_is_one_line(key: str) -> None:
         text = "\n".join(line for line in lines if not line.startswith(f"{key} ="))
     else:
         blocks = "\n".join(lines).split("\n\n")
-        text = "\n\n".join(block for block in blocks if not block.startswith((f"[{key}]", f"[[{key}]]")))
+        text = "\n\n".join(
+            block for block in blocks if not block.startswith((f"[{key}]", f"[[{key}]]"))
+        )
     assert mistakes_in(text) == [f"{key} = None"]
 
 
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
-        ({"policy": [{"recipe": "EnsembleSampling", "size": 0}, POLICIES[1]], "baseline": "TS"}, ["policy[0].size"]),
-        ({"problem": {"family": "ball"}, "policy": {"recipe": "EnsembleSampling", "theorem": True}}, ["policy.theorem"]),
+        (
+            {"policy": [{"recipe": "EnsembleSampling", "size": 0}, POLICIES[1]], "baseline": "TS"},
+            ["policy[0].size"],
+        ),
+        (
+            {
+                "problem": {"family": "ball"},
+                "policy": {"recipe": "EnsembleSampling", "theorem": True},
+            },
+            ["policy.theorem"],
+        ),
         ({"problem": [SPHERE, 3]}, ["problem"]),
-        ({"problem": {**SPHERE, "dim": 0}, "policy": [{**POLICIES[0], "size": 0}]}, ["problem.dim", "policy[0].size"]),
-        ({"problem": {"family": 3}, "policy": [{**POLICIES[0], "problems": ["x"]}]}, ["problem.family"]),
+        (
+            {"problem": {**SPHERE, "dim": 0}, "policy": [{**POLICIES[0], "size": 0}]},
+            ["problem.dim", "policy[0].size"],
+        ),
+        (
+            {"problem": {"family": 3}, "policy": [{**POLICIES[0], "problems": ["x"]}]},
+            ["problem.family"],
+        ),
         ({"problem": {**SPHERE, "horizon": 0}}, ["problem.horizon"]),
-        ({"horizon": 0, "problem": [SPHERE, {"family": "ball", "horizon": -3}]}, ["horizon", "problem[1].horizon"]),
-        ({"policy": [{**POLICIES[0], "scale": b"x"}, {**POLICIES[1], "scale": -1}]}, ["policy[0].scale", "policy[1].scale"]),
+        (
+            {"horizon": 0, "problem": [SPHERE, {"family": "ball", "horizon": -3}]},
+            ["horizon", "problem[1].horizon"],
+        ),
+        (
+            {"policy": [{**POLICIES[0], "scale": b"x"}, {**POLICIES[1], "scale": -1}]},
+            ["policy[0].scale", "policy[1].scale"],
+        ),
         ({"policy": {"recipe": "Greedy", 3: 4}, "runs": 0}, ["policy", "runs"]),
         ({"problem": {**SPHERE, "dim": [2, 2], "arms": 5}, "policy": POLICIES[1]}, ["cell"]),
         ({"name": None, "horizon": None}, ["name", "horizon"]),
-        ({"published": [{"policy": "TS", "problem": "sphere", "value": "x", "measure": 3}, 4]}, ["published"]),
-        ({"published": [{"policy": "TS", "problem": "sphere", "value": 1}] * 2, "runs": 0}, ["runs"]),
-        ({"policy": [{**POLICIES[0], "problems": "sphere", "label": ""}]}, ["policy[0].label", "policy[0].problems"]),
+        (
+            {"published": [{"policy": "TS", "problem": "sphere", "value": "x", "measure": 3}, 4]},
+            ["published"],
+        ),
+        (
+            {"published": [{"policy": "TS", "problem": "sphere", "value": 1}] * 2, "runs": 0},
+            ["runs"],
+        ),
+        (
+            {"policy": [{**POLICIES[0], "problems": "sphere", "label": ""}]},
+            ["policy[0].label", "policy[0].problems"],
+        ),
     ],
 )
 def test_no_mistake_is_made_up(changes: dict[str, Any], found: list[str]) -> None:
@@ -163,8 +195,14 @@ LAWS = "one of CenteredBinomial, Gaussian, Rademacher, Uniform"
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"model": "Logistik"}, f"policy.model = 'Logistik': expected {MODELS} (did you mean 'Logistic'?)"),
-        ({"model": {"kind": "logistic"}}, f"policy.model.kind = 'logistic': expected {MODELS} (did you mean 'Logistic'?)"),
+        (
+            {"model": "Logistik"},
+            f"policy.model = 'Logistik': expected {MODELS} (did you mean 'Logistic'?)",
+        ),
+        (
+            {"model": {"kind": "logistic"}},
+            f"policy.model.kind = 'logistic': expected {MODELS} (did you mean 'Logistic'?)",
+        ),
         (
             {"model": {"fit": "exact"}},
             f'policy.model.kind = None: expected the kind that this table lacks, {{ kind = "Logistic", ... }}: {MODELS}',
@@ -174,22 +212,33 @@ LAWS = "one of CenteredBinomial, Gaussian, Rademacher, Uniform"
             'policy.member.kind = None: expected the kind that this table lacks, { kind = "OptimisticMember", ... }: '
             "one of OptimisticMember, RoundRobin, StickyMember, UniformMember",
         ),
-        ({"reward": "Gausian"}, f"policy.reward = 'Gausian': expected {LAWS} (did you mean 'Gaussian'?)"),
-        ({"scale": "Gaussians"}, "policy.scale = 'Gaussians': expected a number, or one with a unit (noise, radius)"),
+        (
+            {"reward": "Gausian"},
+            f"policy.reward = 'Gausian': expected {LAWS} (did you mean 'Gaussian'?)",
+        ),
+        (
+            {"scale": "Gaussians"},
+            "policy.scale = 'Gaussians': expected a number, or one with a unit (noise, radius)",
+        ),
         (
             {"theorem": True, "perturbation": "Uniforn"},
             f"policy.perturbation = 'Uniforn': expected {LAWS} (did you mean 'Uniform'?)",
         ),
     ],
 )
-def test_a_name_that_is_not_known_is_told_those_of_its_kind(options: dict[str, Any], said: str) -> None:
+def test_a_name_that_is_not_known_is_told_those_of_its_kind(
+    options: dict[str, Any], said: str
+) -> None:
     with pytest.raises(es.StudyError) as caught:
         small(policy={"recipe": "EnsembleSampling", **options})
     assert str(caught.value) == f"small: {said}"
 
 
 def test_a_noise_may_be_a_number_too() -> None:
-    with pytest.raises(es.StudyError, match=r"problem\.noise = 'Student': expected a number, or one of BernoulliNoise, .*"):
+    with pytest.raises(
+        es.StudyError,
+        match=r"problem\.noise = 'Student': expected a number, or one of BernoulliNoise, .*",
+    ):
         small(problem={**SPHERE, "noise": "Student"})
 
 
@@ -204,27 +253,43 @@ def test_what_somebody_elses_types_say_is_not_needed() -> None:
         pass
 
     assert asked_of(build, "law") == asked_of(plain, "x")._replace(number=True) == ANYTHING
-    assert asked_of(plain, "law") == ((), False) and asked_of(plain, "initial").parts == (es.Gaussian,)
+    assert asked_of(plain, "law") == ((), False) and asked_of(plain, "initial").parts == (
+        es.Gaussian,
+    )
 
 
 @pytest.mark.parametrize(
     ("policy", "argument"),
-    [({"recipe": "EnsembleSampling", "theorem": True}, "theorem"), ({"recipe": "SupLinUCB"}, "arms")],
+    [
+        ({"recipe": "EnsembleSampling", "theorem": True}, "theorem"),
+        ({"recipe": "SupLinUCB"}, "arms"),
+    ],
 )
-def test_a_policy_that_does_not_go_with_a_problem_is_told_which(policy: dict[str, Any], argument: str) -> None:
-    with pytest.raises(es.StudyError, match=rf"^small: policy\.{argument} = [^\n]* \(on 'round'\)$"):
+def test_a_policy_that_does_not_go_with_a_problem_is_told_which(
+    policy: dict[str, Any], argument: str
+) -> None:
+    with pytest.raises(
+        es.StudyError, match=rf"^small: policy\.{argument} = [^\n]* \(on 'round'\)$"
+    ):
         small(problem=[{**SPHERE, "arms": 9}, {"family": "ball", "label": "round"}], policy=policy)
 
 
 def test_a_mistake_in_many_cells_is_one() -> None:
     many = list(range(2, 102))
     with pytest.raises(es.StudyError, match=r"^small: policy\.scale = -1: [^\n]*$"):
-        small(problem={"family": "sphere", "dim": many}, policy={"recipe": "ThompsonSampling", "scale": -1})
+        small(
+            problem={"family": "sphere", "dim": many},
+            policy={"recipe": "ThompsonSampling", "scale": -1},
+        )
 
 
 def test_many_mistakes_are_counted() -> None:
     with pytest.raises(es.StudyError) as caught:
-        small(policy=[{"recipe": "Greedy", "label": f"{place}", "colour": place} for place in range(100)])
+        small(
+            policy=[
+                {"recipe": "Greedy", "label": f"{place}", "colour": place} for place in range(100)
+            ]
+        )
     assert len(caught.value.mistakes) == 100
     lines = str(caught.value).splitlines()
     assert len(lines) == SHOWN + 2 and lines[-1] == "... and 60 more"

@@ -44,15 +44,22 @@ def test_a_cell_holds_what_simulate_gives(tmp_path: Path) -> None:
     for outcome in results.outcomes:
         cell = outcome.cell
         runs = es.simulate(cell.recipe, cell.family, cell.horizon, 6, cell=cell.key)
-        assert np.array_equal(outcome.regret, runs.regret) and outcome.checkpoints == runs.checkpoints.tolist()
+        assert (
+            np.array_equal(outcome.regret, runs.regret)
+            and outcome.checkpoints == runs.checkpoints.tolist()
+        )
         assert outcome.pulls is not None and runs.pulls is not None
-        problem = cell.family.draw(np.random.default_rng(np.random.SeedSequence(0, spawn_key=(cell.key, 2, 3))))
+        problem = cell.family.draw(
+            np.random.default_rng(np.random.SeedSequence(0, spawn_key=(cell.key, 2, 3)))
+        )
         order = np.argsort(-(problem.arms.features @ problem.theta))  # type: ignore[attr-defined]
         assert np.array_equal(outcome.pulls[2], runs.pulls[2][order])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_threads_do_not_change_a_byte(threads: int, tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_threads_do_not_change_a_byte(
+    threads: int, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
     es.run_study(small(), tmp_path, threads=threads)
     assert cell_files(tmp_path) == whole
 
@@ -62,7 +69,9 @@ def test_a_second_run_repeats_nothing(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
     seen: list[Progress] = []
     es.run_study(small(), tmp_path, progress=seen.append)
-    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()} == before and seen == []
+    assert {
+        path: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()
+    } == before and seen == []
 
 
 def test_an_error_half_way_loses_no_finished_cell(tmp_path: Path, whole: dict[str, bytes]) -> None:
@@ -84,19 +93,29 @@ def test_an_error_half_way_loses_no_finished_cell(tmp_path: Path, whole: dict[st
 
 
 @pytest.mark.parametrize("harm", ["flip", "cut", "empty"])
-def test_a_damaged_cell_is_noticed_and_run_again(harm: str, tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_a_damaged_cell_is_noticed_and_run_again(
+    harm: str, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
     es.run_study(small(), tmp_path)
     victim = file_of(tmp_path, 3)
     content = victim.read_bytes()
-    changed = {"flip": content[:99] + bytes([content[99] ^ 1]) + content[100:], "cut": content[:-7], "empty": b""}
+    changed = {
+        "flip": content[:99] + bytes([content[99] ^ 1]) + content[100:],
+        "cut": content[:-7],
+        "empty": b"",
+    }
     victim.write_bytes(changed[harm])
     assert [outcome.cell.number for outcome in es.Results(tmp_path).outcomes] == [0, 1, 2, 4, 5]
     es.run_study(small(), tmp_path)
-    assert {name: data for name, data in cell_files(tmp_path).items() if name.endswith("parquet")} == whole
+    assert {
+        name: data for name, data in cell_files(tmp_path).items() if name.endswith("parquet")
+    } == whole
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
-def test_what_is_no_file_in_the_place_of_a_cell_is_set_aside(kind: str, tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_what_is_no_file_in_the_place_of_a_cell_is_set_aside(
+    kind: str, tmp_path: Path, whole: dict[str, bytes]
+) -> None:
     es.run_study(small(), tmp_path)
     victim = file_of(tmp_path, 3)
     for again in ("", "-2"):
@@ -104,11 +123,15 @@ def test_what_is_no_file_in_the_place_of_a_cell_is_set_aside(kind: str, tmp_path
         assert [outcome.cell.number for outcome in es.Results(tmp_path).outcomes] == [0, 1, 2, 4, 5]
         es.run_study(small(), tmp_path)
         assert len(es.Results(tmp_path).outcomes) == 6
-        ending = {"link": "link", "dangling link": "link", "folder": "folder", "pipe": "damaged"}[kind]
+        ending = {"link": "link", "dangling link": "link", "folder": "folder", "pipe": "damaged"}[
+            kind
+        ]
         aside = victim.with_suffix(f".{ending}{again}")
         assert os.path.lexists(aside) and (aside.is_symlink() or not aside.is_file())
     files = {path.name: path.read_bytes() for path in (tmp_path / "cells").glob("*.parquet")}
-    assert files == whole and all(path.is_file() and not path.is_symlink() for path in (tmp_path / "cells").glob("*.parquet"))
+    assert files == whole and all(
+        path.is_file() and not path.is_symlink() for path in (tmp_path / "cells").glob("*.parquet")
+    )
 
 
 def put(kind: str, place: Path, elsewhere: Path) -> None:
@@ -137,16 +160,24 @@ def test_the_lock_is_a_file_of_the_folder(kind: str, tmp_path: Path) -> None:
     put(kind, tmp_path / "results" / ".lock", tmp_path)
     with pytest.raises(es.InvalidArgument, match=r"out = .*(\.lock is|Is a directory)"):
         es.run_study(small(), tmp_path / "results")
-    assert [path.read_bytes() for path in tmp_path.glob("target-*")] == ([b"precious"] if kind == "link" else [])
+    assert [path.read_bytes() for path in tmp_path.glob("target-*")] == (
+        [b"precious"] if kind == "link" else []
+    )
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
-def test_what_is_no_file_in_the_place_of_the_journal_is_set_aside(kind: str, tmp_path: Path) -> None:
+def test_what_is_no_file_in_the_place_of_the_journal_is_set_aside(
+    kind: str, tmp_path: Path
+) -> None:
     es.run_study(small(), tmp_path / "results")
     put(kind, tmp_path / "results" / "journal.jsonl", tmp_path)
     targets = {path: path.read_bytes() for path in tmp_path.glob("target-*")}
     results = es.Results(tmp_path / "results")
-    assert results.sessions == [] and results.cells["seconds_per_round"].is_nan().all() and len(results.outcomes) == 6
+    assert (
+        results.sessions == []
+        and results.cells["seconds_per_round"].is_nan().all()
+        and len(results.outcomes) == 6
+    )
     assert len(es.run_study(small(), tmp_path / "results").sessions) == 1
     assert {path: path.read_bytes() for path in tmp_path.glob("target-*")} == targets
 
@@ -176,12 +207,18 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path, whole: dict[st
     assert cell_files(tmp_path) == whole and not (tmp_path / LEFT).exists()
 
 
-def test_a_changed_study_is_refused_with_the_difference(tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_a_changed_study_is_refused_with_the_difference(
+    tmp_path: Path, whole: dict[str, bytes]
+) -> None:
     es.run_study(small(), tmp_path)
     with pytest.raises(es.StudyError) as caught:
         es.run_study(small(horizon=61), tmp_path)
-    assert "changed  TS, sphere, dim=3: horizon 60 -> 61" in str(caught.value) and "--grow" in str(caught.value)
-    assert "of 6 cells 0 stay, 0 go on from the runs they have, 6 to compute anew" in str(caught.value)
+    assert "changed  TS, sphere, dim=3: horizon 60 -> 61" in str(caught.value) and "--grow" in str(
+        caught.value
+    )
+    assert "of 6 cells 0 stay, 0 go on from the runs they have, 6 to compute anew" in str(
+        caught.value
+    )
     assert cell_files(tmp_path) == whole
     es.run_study(small(question="Other words?"), tmp_path)
     assert es.Results(tmp_path).study.question == "Other words?"
@@ -195,7 +232,10 @@ def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    with StudyStore(tmp_path).opened(small()), pytest.raises(es.InvalidArgument, match="no other process"):
+    with (
+        StudyStore(tmp_path).opened(small()),
+        pytest.raises(es.InvalidArgument, match="no other process"),
+    ):
         es.run_study(small(), tmp_path)
     es.run_study(small(), tmp_path)
 
@@ -213,7 +253,9 @@ def test_a_full_disk_leaves_nothing_half_written(
         sync(file)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(es.InvalidArgument, match=r"out = .*No space left on device.*finished cells are safe"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"out = .*No space left on device.*finished cells are safe"
+    ):
         es.run_study(small(), tmp_path)
     kept = cell_files(tmp_path)
     assert 0 < len(kept) < 6 and kept.items() <= whole.items()
@@ -259,11 +301,20 @@ def test_the_circumstances_are_on_record(tmp_path: Path) -> None:
     assert len(es.Results(tmp_path).sessions) == 1, "a line cut short by a crash"
     es.run_study(es.Study.parse(TOML), tmp_path)
     assert len(es.Results(tmp_path).sessions) == 2, "the next line is not joined to it"
-    journal.write_bytes(journal.read_bytes() + b'3\n\xff\n{"event": "cell"}\n' + b"[" * 5000 + b"\n" + b"9" * 5000 + b"\n")
+    journal.write_bytes(
+        journal.read_bytes()
+        + b'3\n\xff\n{"event": "cell"}\n'
+        + b"[" * 5000
+        + b"\n"
+        + b"9" * 5000
+        + b"\n"
+    )
     assert len(es.run_study(es.Study.parse(TOML), tmp_path).sessions) == 3
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"name": "x", "colour": 3}', "[" * 5000, "9" * 5000, '{"name": 1}'])
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", "{", '{"name": "x", "colour": 3}', "[" * 5000, "9" * 5000, '{"name": 1}']
+)
 def test_a_damaged_description_is_named(text: str, tmp_path: Path) -> None:
     es.run_study(small(), tmp_path)
     (tmp_path / "study.json").write_text(text)
@@ -292,7 +343,9 @@ def test_a_cell_under_the_name_of_another_is_noticed(other: str, tmp_path: Path)
     else:
         runs = "7"
     first.rename(first.with_stem(f"{digest}-{runs}-{checksum}"))
-    with pytest.raises(es.InvalidArgument, match=r"what its name says, and the file holds 6 runs of .*'size': 1"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"what its name says, and the file holds 6 runs of .*'size': 1"
+    ):
         _ = es.Results(tmp_path).outcomes
 
 
@@ -303,10 +356,15 @@ def test_a_cell_is_a_parquet_file_for_others_too(tmp_path: Path) -> None:
     assert frame.columns == ["run", "regret", "pulls"] and len(frame) == 6
     about = json.loads(polars.read_parquet_metadata(path)["ensample"])
     assert about["definition"]["recipe"] == {"kind": "EnsembleSampling", "size": 4, "scale": 0.3}
-    assert about["definition"]["problem"] == {"kind": "RandomSphere", "dim": 2, "arms": 5} and about["checkpoints"][-1] == 60
+    assert (
+        about["definition"]["problem"] == {"kind": "RandomSphere", "dim": 2, "arms": 5}
+        and about["checkpoints"][-1] == 60
+    )
 
 
-@pytest.mark.parametrize("options", [{"threads": 0}, {"threads": 2, "cluster": "local"}, {"progress": 3}, {"out": 3}])
+@pytest.mark.parametrize(
+    "options", [{"threads": 0}, {"threads": 2, "cluster": "local"}, {"progress": 3}, {"out": 3}]
+)
 def test_bad_arguments_change_nothing(options: dict[str, object], tmp_path: Path) -> None:
     with pytest.raises(es.InvalidArgument):
         es.run_study(small(), **({"out": tmp_path / "new"} | options))  # type: ignore[arg-type]
@@ -329,7 +387,9 @@ def wait_for(folder: Path, cells: int, process: "subprocess.Popen[str]") -> None
 
 
 @pytest.mark.long
-def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
+def test_killed_at_any_moment_it_goes_on_where_it_was(
+    tmp_path: Path, slow_whole: dict[str, bytes]
+) -> None:
     """Five times kill -9 soon after some cells were finished, then to the end: the same bytes, nothing done twice."""
     rng = np.random.default_rng(0)
     finished: set[str] = set()
@@ -339,7 +399,9 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole
         time.sleep(0.05 * rng.random())
         process.kill()
         process.communicate()
-        kept = {name: data for name, data in cell_files(tmp_path).items() if not name.startswith(".")}
+        kept = {
+            name: data for name, data in cell_files(tmp_path).items() if not name.startswith(".")
+        }
         assert kept.items() <= slow_whole.items() and finished < kept.keys()
         finished = set(kept)
     assert len(finished) < len(slow_whole), "a kill came too late to interrupt anything"
@@ -347,7 +409,9 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(tmp_path: Path, slow_whole
     assert cell_files(tmp_path) == slow_whole
     events = map(json.loads, (tmp_path / "journal.jsonl").read_text().splitlines())
     noted = [event["cell"] for event in events if event["event"] == "cell"]
-    assert len(noted) <= len(slow_whole) + 5, "at most the cell being written when it was killed was noted twice"
+    assert len(noted) <= len(slow_whole) + 5, (
+        "at most the cell being written when it was killed was noted twice"
+    )
 
 
 def test_ctrl_c_stops_within_a_second_or_so(tmp_path: Path, slow_whole: dict[str, bytes]) -> None:
@@ -361,8 +425,13 @@ def test_ctrl_c_stops_within_a_second_or_so(tmp_path: Path, slow_whole: dict[str
 
 def test_a_cell_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     clicks = {"recipe": "EnsembleSampling", "label": "clicks", "size": [2, 3], "model": "Logistic"}
-    study = small(problem={"family": "sphere", "label": "shop", "dim": [2, 3]}, policy=clicks, evaluation="live")
+    study = small(
+        problem={"family": "sphere", "label": "shop", "dim": [2, 3]},
+        policy=clicks,
+        evaluation="live",
+    )
     with pytest.raises(
-        es.InvalidArgument, match=r"^clicks on shop, dim=\d, size=\d: reward = .* from 0 to 1 for Logistic\(\)$"
+        es.InvalidArgument,
+        match=r"^clicks on shop, dim=\d, size=\d: reward = .* from 0 to 1 for Logistic\(\)$",
     ):
         es.run_study(study, tmp_path, threads=1)

@@ -42,9 +42,16 @@ def test_units_come_from_the_problem() -> None:
 
 def test_laws_and_rules_have_names_or_tables() -> None:
     law = {"kind": "CenteredBinomial", "trials": 3, "scale": "noise"}
-    policy = {"recipe": "EnsembleSampling", "size": 3, "reward": law, "member": ["RoundRobin", "UniformMember"]}
+    policy = {
+        "recipe": "EnsembleSampling",
+        "size": 3,
+        "reward": law,
+        "member": ["RoundRobin", "UniformMember"],
+    }
     cells = small(policy=policy).cells
-    assert cells[0].recipe == es.EnsembleSampling(3, reward=es.CenteredBinomial(3, 0.3), member=es.RoundRobin())
+    assert cells[0].recipe == es.EnsembleSampling(
+        3, reward=es.CenteredBinomial(3, 0.3), member=es.RoundRobin()
+    )
     assert cells[1].axes == {"dim": 2, "member": "UniformMember()"}
 
 
@@ -57,27 +64,34 @@ def test_a_noise_is_written_as_the_page_says() -> None:
 
 
 def test_a_theorem_gives_the_constants_of_each_problem_and_horizon() -> None:
-    study = small(horizon=[50, 100], policy={"recipe": "EnsembleSampling", "theorem": True, "delta": 0.1})
+    study = small(
+        horizon=[50, 100], policy={"recipe": "EnsembleSampling", "theorem": True, "delta": 0.1}
+    )
     for cell in study.cells:
         assert cell.recipe.setting is not None
-        assert (cell.recipe.setting.horizon, cell.recipe.setting.dim, cell.recipe.setting.delta) == (
-            cell.horizon,
-            cell.axes["dim"],
-            0.1,
-        )
+        assert (
+            cell.recipe.setting.horizon,
+            cell.recipe.setting.dim,
+            cell.recipe.setting.delta,
+        ) == (cell.horizon, cell.axes["dim"], 0.1)
 
 
 def test_policies_and_horizons_meet_the_same_problems() -> None:
     """The key of the random numbers is the problem's own, whatever else is in the grid."""
     cells = small(horizon=[50, 100]).cells
     assert len({cell.key for cell in cells}) == 2
-    assert {cell.key for cell in cells} < {cell.key for cell in small(problem=SPHERE | {"dim": [2, 3, 9]}).cells}
+    assert {cell.key for cell in cells} < {
+        cell.key for cell in small(problem=SPHERE | {"dim": [2, 3, 9]}).cells
+    }
 
 
 def test_a_policy_may_be_for_some_problems_and_a_problem_may_have_its_own_horizon() -> None:
     study = small(
         problem=[{"family": "sphere"}, {"family": "ball", "horizon": 7}],
-        policy=[{"recipe": "Greedy"}, {"recipe": "EnsembleSampling", "theorem": True, "problems": ["sphere"]}],
+        policy=[
+            {"recipe": "Greedy"},
+            {"recipe": "EnsembleSampling", "theorem": True, "problems": ["sphere"]},
+        ],
     )
     assert [(cell.policy, cell.problem, cell.horizon) for cell in study.cells] == [
         ("Greedy", "sphere", 60),
@@ -117,16 +131,40 @@ BAD: list[tuple[str, str, list[str]]] = [
     ('family = "sphere"', "", ["problem.family = None", "sphere"]),
     ('family = "sphere"', 'family = ["sphere", "ball"]', ["problem.family", "[[problem]]"]),
     ("size = [1, 4]", "sise = 4", ["policy[0].sise = 4", "size"]),
-    ('recipe = "EnsembleSampling"\nsize = [1, 4]', 'recipe = "EnsemblePlusPlus"', ["policy[0].size = None", "needs it"]),
+    (
+        'recipe = "EnsembleSampling"\nsize = [1, 4]',
+        'recipe = "EnsemblePlusPlus"',
+        ["policy[0].size = None", "needs it"],
+    ),
     ("size = [1, 4]", "size = [1, 0]", ["policy[0].size = 0"]),
-    ("size = [1, 4]", "size = 3\nmember = { kind = 'RoundRobbin' }", ["policy[0].member.kind", "RoundRobin"]),
-    ("size = [1, 4]", "size = 3\nreward = { kind = 'Gaussian', scale = -1 }", ["policy[0].reward.scale = -1"]),
-    ("size = [1, 4]", "size = 3\nreward = { kind = 'Gaussian', width = 1 }", ["policy[0].reward.width = 1"]),
+    (
+        "size = [1, 4]",
+        "size = 3\nmember = { kind = 'RoundRobbin' }",
+        ["policy[0].member.kind", "RoundRobin"],
+    ),
+    (
+        "size = [1, 4]",
+        "size = 3\nreward = { kind = 'Gaussian', scale = -1 }",
+        ["policy[0].reward.scale = -1"],
+    ),
+    (
+        "size = [1, 4]",
+        "size = 3\nreward = { kind = 'Gaussian', width = 1 }",
+        ["policy[0].reward.width = 1"],
+    ),
     ("size = [1, 4]", 'theorem = "yes"', ["policy[0].theorem = 'yes'"]),
     ("size = [1, 4]", "theorem = true\nsize = 3", ["policy[0].s"]),
     ("size = [1, 4]", "size = 4\nproblems = ['ball']", ["policy[0].problems = 'ball'", "sphere"]),
-    ('recipe = "ThompsonSampling"', 'recipe = "Thomson"', ["policy[1].recipe = 'Thomson'", "ThompsonSampling"]),
-    ('scale = "noise"\n\n[scales', 'scale = "2 noises"\n\n[scales', ["policy[1].scale = '2 noises'", "radius"]),
+    (
+        'recipe = "ThompsonSampling"',
+        'recipe = "Thomson"',
+        ["policy[1].recipe = 'Thomson'", "ThompsonSampling"],
+    ),
+    (
+        'scale = "noise"\n\n[scales',
+        'scale = "2 noises"\n\n[scales',
+        ["policy[1].scale = '2 noises'", "radius"],
+    ),
     ("[scales.paper]\nruns = 12", "[scales.paper]\nrums = 12", ["scales.paper.rums = 12"]),
     ('name = "small"', 'name = "../x"', ["name = '../x'"]),
     ('name = "small"', "name = 3", ["name = 3"]),
@@ -134,27 +172,47 @@ BAD: list[tuple[str, str, list[str]]] = [
     ('name = "small"', r'name = "a\u001b[31m"', [r"name = 'a\x1b[31m'", "fit for a folder"]),
     ("[problem]", "problem = 3\n[other]", ["other"]),
     ("runs = 6", "runs = 10_000_000_000", ["runs = 10000000000", "2147483647"]),
-    ("runs = 6", f"runs = 0x{'f' * 5000}", ["mine.toml: runs = 1e6021 or so", "at most 100 digits"]),
+    (
+        "runs = 6",
+        f"runs = 0x{'f' * 5000}",
+        ["mine.toml: runs = 1e6021 or so", "at most 100 digits"],
+    ),
     ("runs = 6", f"runs = {'9' * 5000}", ["mine.toml: text", "valid TOML"]),
     ("runs = 6", f"runs = {'[' * 5000}", ["mine.toml: text", "not so deep"]),
     ("runs = 6", f"runs = {'[' * 50}{']' * 50}", ["runs[0]", "at most 20 lists and tables"]),
     ("runs = 6", "runs = 2001-01-01", ["mine.toml: runs = datetime.date", "text, a number"]),
     ("arms = 5", f"{'.'.join(['a'] * 2000)} = 1", ["problem.a.a.a", "at most 20 lists and tables"]),
     ("arms = 5", "name = 'x'", ["problem.name = 'x'", "an option of 'sphere'"]),
-    ("arms = 5", "arms = 1_000_000_000", ["problem.arms = 1000000000", "dim = 2 and arms = 1,000,000,000"]),
+    (
+        "arms = 5",
+        "arms = 1_000_000_000",
+        ["problem.arms = 1000000000", "dim = 2 and arms = 1,000,000,000"],
+    ),
     ("dim = [2, 3]", "dim = 100_000", ["problem.dim = 100000", "500,000,000 numbers"]),
     ("arms = 5", "noise = { kind = [] }", ["problem.noise.kind = []", "GaussianNoise"]),
     ("runs = 6", "published = 3", ["published = 3", "[[published]]"]),
-    ("runs = 6", 'published = [{ policy = "TS", problem = "sphere", dim = 2, value = 1, measure = [] }]', ["measure = []"]),
-    ("runs = 6", 'published = [{ policy = "ES", problem = "sphere", value = 1 }]', ["published", "fits 4"]),
+    (
+        "runs = 6",
+        'published = [{ policy = "TS", problem = "sphere", dim = 2, value = 1, measure = [] }]',
+        ["measure = []"],
+    ),
+    (
+        "runs = 6",
+        'published = [{ policy = "ES", problem = "sphere", value = 1 }]',
+        ["published", "fits 4"],
+    ),
 ]
 
 
 @pytest.mark.parametrize(("before", "after", "said"), BAD)
-def test_an_error_names_the_file_the_key_the_value_and_what_was_expected(before: str, after: str, said: list[str]) -> None:
+def test_an_error_names_the_file_the_key_the_value_and_what_was_expected(
+    before: str, after: str, said: list[str]
+) -> None:
     assert before in TOML
     with pytest.raises(es.StudyError) as caught:
-        es.Study.parse(TOML.replace(before, after, 1), "mine.toml", scale="paper" if "scales" in before else "")
+        es.Study.parse(
+            TOML.replace(before, after, 1), "mine.toml", scale="paper" if "scales" in before else ""
+        )
     for part in said:
         assert part in str(caught.value)
 
@@ -163,16 +221,24 @@ def test_a_grid_that_is_too_large_is_counted_and_not_made() -> None:
     thousand = list(range(1, 1001))
     policy = {"recipe": "EnsembleSampling", "size": thousand}
     with pytest.raises(
-        es.StudyError, match=r"small: cells = 1000000000: .* at most 1,000,000 cells; this one has 1,000,000,000"
+        es.StudyError,
+        match=r"small: cells = 1000000000: .* at most 1,000,000 cells; this one has 1,000,000,000",
     ):
         small(horizon=thousand, problem={"family": "sphere", "dim": thousand}, policy=policy)
     with pytest.raises(es.StudyError, match=r"has 1,002,001$"):
-        small(horizon=[*thousand, 1001], problem={"family": "sphere", "dim": [*thousand, 1001]}, policy={"recipe": "Greedy"})
+        small(
+            horizon=[*thousand, 1001],
+            problem={"family": "sphere", "dim": [*thousand, 1001]},
+            policy={"recipe": "Greedy"},
+        )
 
 
 def test_policies_for_some_problems_only_are_counted_with_those() -> None:
     many = list(range(1, 101))
-    problems = [{"family": "sphere", "horizon": 5}, {"family": "ball", "dim": many, "horizon": many}]
+    problems = [
+        {"family": "sphere", "horizon": 5},
+        {"family": "ball", "dim": many, "horizon": many},
+    ]
     policies = [
         {"recipe": "EnsembleSampling", "size": many, "problems": ["sphere"]},
         {"recipe": "Greedy", "problems": ["sphere"]},
@@ -183,7 +249,8 @@ def test_policies_for_some_problems_only_are_counted_with_those() -> None:
 def test_a_problem_of_a_scale_that_is_no_table_is_named() -> None:
     with pytest.raises(es.StudyError, match=r"problem = \[3\]"):
         es.Study.parse(
-            'name = "x"\nhorizon = 1\nproblem = 3\npolicy = {}\n[scales.other]\nproblem = { dim = 2 }', scale="other"
+            'name = "x"\nhorizon = 1\nproblem = 3\npolicy = {}\n[scales.other]\nproblem = { dim = 2 }',
+            scale="other",
         )
 
 

@@ -38,7 +38,9 @@ def frozen(rows: np.ndarray) -> np.ndarray:
 
 def check(rows: np.ndarray, thetas: np.ndarray) -> None:
     rows = frozen(rows)
-    thetas = np.array([theta for theta in thetas if not np.isnan(scores(rows, theta)).any()]).reshape(-1, rows.shape[1])
+    thetas = np.array(
+        [theta for theta in thetas if not np.isnan(scores(rows, theta)).any()]
+    ).reshape(-1, rows.shape[1])
     expected = [slowly(rows, theta) for theta in thetas]
     screen = Screen(rows, True)
     assert [screen.best(theta) for theta in thetas] == expected
@@ -82,7 +84,9 @@ SCALES = (1.0, 1.0, 1.0, 1e-200, 1e-300, 5e-324, 1e150, 0.0)
     scale=st.sampled_from(SCALES),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_it_is_the_first_of_the_best(kind: str, count: int, dim: int, scale: float, seed: int) -> None:
+def test_it_is_the_first_of_the_best(
+    kind: str, count: int, dim: int, scale: float, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     rows = KINDS[kind](rng, rng.standard_normal((count, dim)))
     thetas = rng.standard_normal((4, dim))
@@ -140,7 +144,9 @@ RECIPES = (
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: repr(recipe)[:60])
 @pytest.mark.parametrize("standing", [True, False])
-def test_a_policy_acts_on_many_arms_as_on_few(recipe: es.Recipe, standing: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_policy_acts_on_many_arms_as_on_few(
+    recipe: es.Recipe, standing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(2)
     rows = np.round(rng.standard_normal((3 * TILE, 4)), 1)
     told: list[list[object]] = []
@@ -210,7 +216,13 @@ def test_an_array_that_nobody_can_write_to_is_shared(tmp_path: Path) -> None:
     view.setflags(write=False)  # which its owner can still change
     lent = np.load(tmp_path / "rows.npy", mmap_mode="r+").view()
     lent.setflags(write=False)
-    for given_rows in (rows, view, lent, frozen(rows.astype(np.float32)).astype(np.float32), np.asfortranarray(shared)):
+    for given_rows in (
+        rows,
+        view,
+        lent,
+        frozen(rows.astype(np.float32)).astype(np.float32),
+        np.asfortranarray(shared),
+    ):
         assert not np.shares_memory(es.FiniteArms(given_rows).features, given_rows)
     assert not np.shares_memory(Rows(shared).rows, shared)
     spoiled = rows.copy()
@@ -227,7 +239,11 @@ def test_a_theta_that_is_no_number_does_no_harm() -> None:
 
 def test_few_arms_are_all_scored() -> None:
     arms = es.FiniteArms(np.eye(3))
-    assert not arms.searched and greedy_arm(np.array([0.0, 2.0, 1.0]), arms) == 1 and arms.search is None
+    assert (
+        not arms.searched
+        and greedy_arm(np.array([0.0, 2.0, 1.0]), arms) == 1
+        and arms.search is None
+    )
     assert greedy_arms(np.eye(3), arms)[0].tolist() == [0, 1, 2]
 
 
@@ -257,7 +273,9 @@ def test_an_index_that_looks_everywhere_is_exact() -> None:
     rows = np.round(rng.standard_normal((900, 4)), 1)
     arms = es.ApproximateArms(rows, probes=30)
     thetas = np.round(rng.standard_normal((40, 4)), 1)
-    assert [greedy_arm(theta, arms) for theta in thetas] == [slowly(rows, theta) for theta in thetas]
+    assert [greedy_arm(theta, arms) for theta in thetas] == [
+        slowly(rows, theta) for theta in thetas
+    ]
     assert greedy_arm(np.zeros(4), arms) >= 0  # all are best
     with pytest.raises(es.InvalidArgument, match=r"^probes = 0: expected"):
         es.ApproximateArms(rows, probes=0)
@@ -265,7 +283,10 @@ def test_an_index_that_looks_everywhere_is_exact() -> None:
 
 def test_many_arms_are_transposed_when_a_model_asks() -> None:
     arms = es.FiniteArms(np.random.default_rng(0).standard_normal((arms_module.SMALL // 3 + 1, 3)))
-    for recipe, asks in ((es.EnsembleSampling(3, model=es.Neural((2,))), False), (es.EnsembleSampling(3), True)):
+    for recipe, asks in (
+        (es.EnsembleSampling(3, model=es.Neural((2,))), False),
+        (es.EnsembleSampling(3), True),
+    ):
         policy = recipe.start(arms)
         policy.update(policy.decide(), 1.0)
         assert ("by_coordinate" in vars(arms)) == asks

@@ -19,12 +19,18 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 
 def perceptron(d: int):
     return torch.nn.Sequential(
-        torch.nn.Linear(d, 4), torch.nn.ReLU(), torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 1)
+        torch.nn.Linear(d, 4),
+        torch.nn.ReLU(),
+        torch.nn.Linear(4, 3),
+        torch.nn.ReLU(),
+        torch.nn.Linear(3, 1),
     )
 
 
 def curved(d: int):
-    return torch.nn.Sequential(torch.nn.LayerNorm(d), torch.nn.Linear(d, 5), torch.nn.GELU(), torch.nn.Linear(5, 1))
+    return torch.nn.Sequential(
+        torch.nn.LayerNorm(d), torch.nn.Linear(d, 5), torch.nn.GELU(), torch.nn.Linear(5, 1)
+    )
 
 
 SMALL = es.TorchModel(perceptron, prior=1.0, batch=8, memory=12)
@@ -78,13 +84,22 @@ def test_ensembles_of_the_same_weights_are_twins(standing: bool, given: dict) ->
     recipe = es.EnsembleSampling(3, model=es.Neural((4, 3), prior=1.0, batch=8, memory=12, **given))
     policy = recipe.start(es.FiniteArms(FEATURES) if standing else es.ChangingArms(3), seed=5)
     _, theirs = twins(3, 3)
-    twin = NumpyTrainedEnsemble(theirs, policy.model.training, Gaussian(), Address(5), policy.arms.rows)
+    twin = NumpyTrainedEnsemble(
+        theirs, policy.model.training, Gaussian(), Address(5), policy.arms.rows
+    )
     for t in range(40):
         (decision,) = play(policy, 1, t)
-        twin.learn(decision.round, decision.arm if standing else -1, decision.features, reward(policy, t, decision))
+        twin.learn(
+            decision.round,
+            decision.arm if standing else -1,
+            decision.features,
+            reward(policy, t, decision),
+        )
     expected = policy.model.all_scores(FEATURES)
     np.testing.assert_allclose(twin.all_scores(FEATURES), expected, rtol=1e-5, atol=1e-5)
-    assert np.abs(twin.all_scores(FEATURES[::-1]) - expected).max() > 1e-3, "the control: other rows have other scores"
+    assert np.abs(twin.all_scores(FEATURES[::-1]) - expected).max() > 1e-3, (
+        "the control: other rows have other scores"
+    )
 
 
 def test_gradients_of_a_module_are_those_of_finite_differences() -> None:
@@ -98,7 +113,10 @@ def test_gradients_of_a_module_are_those_of_finite_differences() -> None:
     for place in range(nets.count):
         step = np.zeros(nets.count)
         step[place] = 1e-6
-        losses = [0.5 * np.square(nets.outputs(weights + way * step, rows) - target).sum() for way in (1.0, -1.0)]
+        losses = [
+            0.5 * np.square(nets.outputs(weights + way * step, rows) - target).sum()
+            for way in (1.0, -1.0)
+        ]
         assert found[place] == pytest.approx((losses[0] - losses[1]) / 2e-6, rel=1e-6, abs=1e-6)
 
 
@@ -106,17 +124,27 @@ def test_members_begin_apart_and_torch_is_left_alone() -> None:
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
     policies = [
-        es.EnsembleSampling(4, model=es.TorchModel(curved, prior=1.0)).start(es.FiniteArms(FEATURES), seed=s) for s in (0, 0, 1)
+        es.EnsembleSampling(4, model=es.TorchModel(curved, prior=1.0)).start(
+            es.FiniteArms(FEATURES), seed=s
+        )
+        for s in (0, 0, 1)
     ]
     assert torch.equal(torch.random.get_rng_state(), before)
     scores = [policy.model.all_scores(FEATURES) for policy in policies]
     np.testing.assert_array_equal(scores[0], scores[1])
-    assert np.abs(scores[0] - scores[2]).max() > 0.01 and np.abs(np.diff(scores[0], axis=1)).max(axis=0).min() > 0.01
+    assert (
+        np.abs(scores[0] - scores[2]).max() > 0.01
+        and np.abs(np.diff(scores[0], axis=1)).max(axis=0).min() > 0.01
+    )
     nets = policies[0].model.nets
     rows = np.random.default_rng(0).standard_normal((500, 3))
-    assert np.std(nets.outputs(policies[0].model.prior, rows)) / nets.gain == pytest.approx(1.0, abs=0.5)
+    assert np.std(nets.outputs(policies[0].model.prior, rows)) / nets.gain == pytest.approx(
+        1.0, abs=0.5
+    )
     spreads = nets.spreads()
-    assert (spreads > 0.0).all() and spreads[0] == 1.0, "what is always drawn alike is pulled with strength 1"
+    assert (spreads > 0.0).all() and spreads[0] == 1.0, (
+        "what is always drawn alike is pulled with strength 1"
+    )
 
 
 def no_module(d: int) -> object:
@@ -171,7 +199,9 @@ def test_a_snapshot_goes_on_where_it_was(tmp_path) -> None:
     assert fingerprint(loaded) == fingerprint(policy)
 
 
-def test_what_members_began_with_is_in_the_snapshot(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_members_began_with_is_in_the_snapshot(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A torch that draws otherwise would pull them elsewhere."""
     policy = RECIPE.start(es.FiniteArms(FEATURES), seed=2)
     play(policy, 25)
@@ -182,7 +212,9 @@ def test_what_members_began_with_is_in_the_snapshot(tmp_path, monkeypatch: pytes
     np.testing.assert_array_equal(loaded.model.anchor, policy.model.anchor)
     np.testing.assert_array_equal(loaded.model.prior, policy.model.prior)
     other = RECIPE.start(es.FiniteArms(FEATURES), seed=2)
-    assert not np.array_equal(other.model.anchor, policy.model.anchor), "the control: a new policy draws otherwise"
+    assert not np.array_equal(other.model.anchor, policy.model.anchor), (
+        "the control: a new policy draws otherwise"
+    )
 
 
 def test_training_that_diverges_is_refused_and_changes_nothing() -> None:

@@ -12,7 +12,9 @@ def sizes_of(X: np.ndarray) -> np.ndarray:
     return np.sqrt((X**2).mean(axis=0))
 
 
-def step(G: np.ndarray, b: np.ndarray, yy: float, n: int, noise: float, spread: float) -> tuple[float, float, float]:
+def step(
+    G: np.ndarray, b: np.ndarray, yy: float, n: int, noise: float, spread: float
+) -> tuple[float, float, float]:
     """One step of the fixed point: (sigma^2, tau^2, gamma)."""
     lam = min(max(noise / spread, 1e-6), 1e6)
     eigenvalues = np.linalg.eigvalsh(G)
@@ -25,7 +27,9 @@ def step(G: np.ndarray, b: np.ndarray, yy: float, n: int, noise: float, spread: 
     return float(noise), float(spread), gamma
 
 
-def fixed_point(G: np.ndarray, b: np.ndarray, yy: float, n: int, noise: float, spread: float, steps: int = 20) -> tuple:
+def fixed_point(
+    G: np.ndarray, b: np.ndarray, yy: float, n: int, noise: float, spread: float, steps: int = 20
+) -> tuple:
     """(sigma^2, tau^2, gamma) after some steps, or when nothing changes."""
     gamma = 0.0
     for _ in range(steps):
@@ -49,7 +53,12 @@ def most_likely(X: np.ndarray, y: np.ndarray) -> tuple[float, float]:
         return 0.5 * float(fit + opinions)
 
     start = np.log([m2, m2 / x2])
-    found = optimize.minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-13, "maxiter": 10_000})
+    found = optimize.minimize(
+        loss,
+        start,
+        method="Nelder-Mead",
+        options={"xatol": 1e-10, "fatol": 1e-13, "maxiter": 10_000},
+    )
     return tuple(np.exp(found.x))
 
 

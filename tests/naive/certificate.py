@@ -26,7 +26,9 @@ def closed_radius(s, t: int) -> float:
 def member_radius(s, L: float, n: int) -> float:
     """b + g(n) of Gaussian members."""
     tail = np.log(2 * n / s.delta)
-    return ridge_radius(s, L) + closed_radius(s, s.horizon) * (np.sqrt(L + 2 * tail) + np.sqrt(s.dim) + np.sqrt(2 * tail))
+    return ridge_radius(s, L) + closed_radius(s, s.horizon) * (
+        np.sqrt(L + 2 * tail) + np.sqrt(s.dim) + np.sqrt(2 * tail)
+    )
 
 
 def linucb(s, played: np.ndarray) -> list[float]:
@@ -46,7 +48,9 @@ def optimistic(s, played: np.ndarray, m: int) -> list[float]:
     return terms
 
 
-def uniform(s, played, rewards, W: np.ndarray, Z: np.ndarray, arms: np.ndarray, share: float) -> list[float]:
+def uniform(
+    s, played, rewards, W: np.ndarray, Z: np.ndarray, arms: np.ndarray, share: float
+) -> list[float]:
     """W is [m, d], Z is [T, m]."""
     terms = []
     for t, x in enumerate(played):

@@ -26,7 +26,9 @@ def everything(values: dict[str, Any], prefix: str = "") -> dict[str, float]:
     return found
 
 
-def crossed(context: dict[str, Any], action: str, features: dict[str, Any] | None) -> dict[str, float]:
+def crossed(
+    context: dict[str, Any], action: str, features: dict[str, Any] | None
+) -> dict[str, float]:
     """`Crosses()`."""
     common, own = everything(context), {} if features is None else everything(features)
     partners = own or {f"[{action}]": 1.0}
@@ -34,7 +36,12 @@ def crossed(context: dict[str, Any], action: str, features: dict[str, Any] | Non
     return {f"[{action}]": 1.0, **common, **own, **crosses}
 
 
-def disjoint(context: dict[str, Any], action: str, features: dict[str, Any] | None) -> dict[str, float]:
+def disjoint(
+    context: dict[str, Any], action: str, features: dict[str, Any] | None
+) -> dict[str, float]:
     """`Disjoint()`."""
     parts = {**everything(context), **({} if features is None else everything(features))}
-    return {f"[{action}]": 1.0, **{f"{name} x [{action}]": number for name, number in parts.items()}}
+    return {
+        f"[{action}]": 1.0,
+        **{f"{name} x [{action}]": number for name, number in parts.items()},
+    }

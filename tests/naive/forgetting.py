@@ -10,7 +10,9 @@ from naive.calibration import fixed_point
 class Fading:
     """Ensemble sampling with a half-life: members theta^j [m, d]. `sizes` None: scale and regularization are given."""
 
-    def __init__(self, W: np.ndarray, half_life: float, lam: float = 1.0, sizes: np.ndarray | None = None) -> None:
+    def __init__(
+        self, W: np.ndarray, half_life: float, lam: float = 1.0, sizes: np.ndarray | None = None
+    ) -> None:
         self.g, self.W, self.lam, self.sizes = 2.0 ** (-1.0 / half_life), W, lam, sizes  # W: [m, d]
         self.X: list[np.ndarray] = []
         self.Y: list[float] = []
@@ -60,7 +62,9 @@ class Fading:
         roots = np.sqrt(self.shares)
         initial = self.g ** (len(self.X) / 2) * self.W
         if fed:
-            initial = initial + math.sqrt(1.0 - self.g) * np.einsum("n,njd->jd", roots, np.array(self.fresh))
+            initial = initial + math.sqrt(1.0 - self.g) * np.einsum(
+                "n,njd->jd", roots, np.array(self.fresh)
+            )
         learned = np.array(self.Z).T @ (roots[:, None] * np.array(self.X))
         return learned + (1.0 if self.sizes is None else np.sqrt(self.prior)) * initial
 

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 
-__all__ = ["ageing_times", "covariance"]
-
 
 def effective(count: float, half_life: float | None) -> float:
     """Return the effective number of observations: the last counts for 1, earlier ones for less."""
@@ -23,7 +21,9 @@ def ageing_times(count: int, half_life: float | None = None) -> list[tuple[int, 
     return found
 
 
-def covariance(X: np.ndarray, prior: np.ndarray, new: float, ageing: float, half_life: float | None = None) -> np.ndarray:
+def covariance(
+    X: np.ndarray, prior: np.ndarray, new: float, ageing: float, half_life: float | None = None
+) -> np.ndarray:
     """Return Cov(S) / sigma^2 after the rows of X [n, d] were learned, in order; `prior` is the diagonal of Lambda [d].
 
     `new` is f0^2, the variance of a new perturbation, and `ageing` what log2(n / i) of an old one is multiplied by.

@@ -21,11 +21,19 @@ def stream_fit(X, Y, lam, W, Z, kept=1.0, fresh=None, mean=sigmoid, slope=varian
         P = np.linalg.inv(V)
         theta, q = P @ b, x @ P @ x
         first = float(mean(x @ theta)) - y  # s is between 0 and it
-        s = brentq(lambda s, u=x @ theta, q=q, y=y: mean(u - q * s) - y - s, 0, first, xtol=1e-16) if first else 0.0
+        s = (
+            brentq(lambda s, u=x @ theta, q=q, y=y: mean(u - q * s) - y - s, 0, first, xtol=1e-16)
+            if first
+            else 0.0
+        )
         theta = theta - s * P @ x
         w = slope(x @ theta)
         V = V + w * np.outer(x, x)
-        S = np.sqrt(kept) * S + (np.sqrt(1 - kept) * fresh[i] if kept < 1 else 0) + np.sqrt(w) * np.outer(z, x)
+        S = (
+            np.sqrt(kept) * S
+            + (np.sqrt(1 - kept) * fresh[i] if kept < 1 else 0)
+            + np.sqrt(w) * np.outer(z, x)
+        )
     return theta, V, theta + S @ np.linalg.inv(V)
 
 
@@ -38,8 +46,12 @@ def perturbed_loss(theta, X, Y, lam, shift):
 
 def exact_fit(X, Y, lam, shift):
     """The minimiser, by a method that knows nothing of Newton's steps until its last two."""
-    start = minimize(perturbed_loss, np.zeros(X.shape[1]), (X, Y, lam, shift), jac=True, method="BFGS", tol=1e-9).x
-    for _ in range(2):  # polished, as BFGS stops at the rounding of the loss and not of its gradient
+    start = minimize(
+        perturbed_loss, np.zeros(X.shape[1]), (X, Y, lam, shift), jac=True, method="BFGS", tol=1e-9
+    ).x
+    for _ in range(
+        2
+    ):  # polished, as BFGS stops at the rounding of the loss and not of its gradient
         hessian = lam * np.eye(start.size) + (X.T * variance(X @ start)) @ X
         start = start - np.linalg.solve(hessian, perturbed_loss(start, X, Y, lam, shift)[1])
     return start

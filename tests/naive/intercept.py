@@ -7,7 +7,9 @@ import numpy as np
 from naive.calibration import PRIOR_COUNT, Textbook
 
 
-def step(X: np.ndarray, y: np.ndarray, length: float, noise: float, spread: float) -> tuple[float, float]:
+def step(
+    X: np.ndarray, y: np.ndarray, length: float, noise: float, spread: float
+) -> tuple[float, float]:
     """One step of the fixed point on centred data: n - 1 observations are left."""
     n, d = len(y) - 1, X.shape[1]
     lam = min(max(noise / spread, 1e-6), 1e6)
@@ -39,7 +41,10 @@ class TextbookWithIntercept(Textbook):
         for _ in range(20):
             last = self.noise, self.spread
             self.noise, self.spread = step(X, Y, length, *last)
-            if abs(self.noise - last[0]) <= 1e-9 * self.noise and abs(self.spread - last[1]) <= 1e-9 * self.spread:
+            if (
+                abs(self.noise - last[0]) <= 1e-9 * self.noise
+                and abs(self.spread - last[1]) <= 1e-9 * self.spread
+            ):
                 break
         self.spread = max(self.spread, float(Y @ Y) / (n - 1) / length)
         self.lam = min(max(self.noise / self.spread, 1e-6), 1e6)

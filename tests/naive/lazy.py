@@ -4,7 +4,14 @@ import numpy as np
 
 
 def lazy_pulls(
-    X: np.ndarray, theta: np.ndarray, noise: float, scale: float, size: int, rounds: int, seed: int, stale: bool
+    X: np.ndarray,
+    theta: np.ndarray,
+    noise: float,
+    scale: float,
+    size: int,
+    rounds: int,
+    seed: int,
+    stale: bool,
 ) -> np.ndarray:
     """Pulls of each arm by lazy ensemble sampling (lam = 1). `stale`: a member's pull counts are never brought up to date."""
     rng = np.random.default_rng(seed)

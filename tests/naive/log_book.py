@@ -24,7 +24,9 @@ class Book:
         self.actions: Actions = dict(settings.actions or {})
         self.rows: dict[str, Row] = {}
         self.waiting: dict[str, Row] = {}
-        self.keys: set[tuple[str, str]] = set()  # (decision, key) of rewards that counted or were late
+        self.keys: set[tuple[str, str]] = (
+            set()
+        )  # (decision, key) of rewards that counted or were late
 
     def enter(self, event: Event) -> None:
         match event:
@@ -38,7 +40,11 @@ class Book:
             case Expired():
                 self.expired(event)
             case Changed():
-                kept = {name: features for name, features in self.actions.items() if name not in event.removed}
+                kept = {
+                    name: features
+                    for name, features in self.actions.items()
+                    if name not in event.removed
+                }
                 self.actions = kept | event.added
 
     def decided(self, event: Decided) -> Row:
@@ -56,7 +62,9 @@ class Book:
             "round": event.round,
             "context": compact(event.context),
             "offer": list(names),
-            "features": compact(features) if any(item is not None for item in features.values()) else None,
+            "features": compact(features)
+            if any(item is not None for item in features.values())
+            else None,
             "action": event.action,
             "propensity": None if known is None else known[names.index(event.action)],
             "propensities": None if known is None else list(known),
@@ -72,8 +80,12 @@ class Book:
             "duplicate": 0,
             "late": 0,
             "not_shown": 0,
-            "reward_low": self.settings.reward.low if self.settings.reward.rule == "first" else None,
-            "reward_high": self.settings.reward.high if self.settings.reward.rule == "first" else None,
+            "reward_low": self.settings.reward.low
+            if self.settings.reward.rule == "first"
+            else None,
+            "reward_high": self.settings.reward.high
+            if self.settings.reward.rule == "first"
+            else None,
             "late_rewards": [],
         }
 

@@ -24,7 +24,11 @@ class SingleNetwork:
         return [part for pair in zip(self.matrices, self.biases, strict=True) for part in pair]
 
     def phi(self, u: np.ndarray) -> np.ndarray:
-        return {"relu": np.maximum(u, 0.0), "leaky": np.where(u > 0.0, u, 0.01 * u), "tanh": np.tanh(u)}[self.activation]
+        return {
+            "relu": np.maximum(u, 0.0),
+            "leaky": np.where(u > 0.0, u, 0.01 * u),
+            "tanh": np.tanh(u),
+        }[self.activation]
 
     def slope(self, u: np.ndarray) -> np.ndarray:
         down = {"relu": 0.0, "leaky": 0.01}.get(self.activation)
@@ -48,15 +52,23 @@ class SingleNetwork:
                 error = (self.matrices[k] @ error) * self.slope(before[k - 1])
         return found
 
-    def step(self, gradient: list[np.ndarray], pulls: list[float], rate: float, number: int, adam: bool) -> None:
-        for part, g, anchor, pull, moments in zip(self.parameters, gradient, self.anchors, pulls, self.moments, strict=True):
+    def step(
+        self, gradient: list[np.ndarray], pulls: list[float], rate: float, number: int, adam: bool
+    ) -> None:
+        for part, g, anchor, pull, moments in zip(
+            self.parameters, gradient, self.anchors, pulls, self.moments, strict=True
+        ):
             g = g + pull * (part - anchor)
             if adam:
                 moments[0] = 0.9 * moments[0] + 0.1 * g
                 moments[1] = 0.999 * moments[1] + 0.001 * g**2
                 root = math.sqrt(1.0 - 0.999**number)
-                m, v, tiny = (np.float32(value) for value in (*moments, 1e-8 * root))  # whose quotient is in single precision
-                part -= rate * root / (1.0 - 0.9**number) * (m / (np.sqrt(v) + tiny)).astype(np.float64)
+                m, v, tiny = (
+                    np.float32(value) for value in (*moments, 1e-8 * root)
+                )  # whose quotient is in single precision
+                part -= (
+                    rate * root / (1.0 - 0.9**number) * (m / (np.sqrt(v) + tiny)).astype(np.float64)
+                )
             else:
                 part -= rate * g
 
@@ -85,7 +97,9 @@ class NaiveEnsemble:
         return x / np.where(sizes > 0.0, sizes, np.where(x != 0.0, np.abs(x), 1.0))
 
     def output(self, member: int, x: np.ndarray) -> float:
-        return self.members[member].output(self.seen(x)) + self.model.prior * self.priors[member].output(self.seen(x))
+        return self.members[member].output(self.seen(x)) + self.model.prior * self.priors[
+            member
+        ].output(self.seen(x))
 
     def units(self) -> tuple[float, float]:
         y = np.array([y for _, _, y in self.history])
@@ -112,7 +126,9 @@ class NaiveEnsemble:
         if filled <= self.model.batch:
             batches = [range(filled)] * steps
         else:
-            batches = self.address.generator(Stream.REPLAY, round).integers(filled, size=(steps, self.model.batch))
+            batches = self.address.generator(Stream.REPLAY, round).integers(
+                filled, size=(steps, self.model.batch)
+            )
         for places in batches:
             self.train([self.memory[place] for place in places], n)
 
@@ -141,7 +157,9 @@ class NaiveEnsemble:
         for j, member in enumerate(self.members):
             total = [np.zeros_like(part) for part in member.parameters]
             for (round, x, y), given in zip(batch, outputs, strict=True):
-                z = self.address.generator(Stream.PERTURBATION, round).standard_normal(len(self.members))[j]
+                z = self.address.generator(Stream.PERTURBATION, round).standard_normal(
+                    len(self.members)
+                )[j]
                 if logistic:
                     p = 1.0 / (1.0 + math.exp(-np.mean(given)))
                     noise = (0.75 if self.scale is None else self.scale) * math.sqrt(p * (1.0 - p))
@@ -156,4 +174,9 @@ class NaiveEnsemble:
 
 def typical(rows: np.ndarray) -> np.ndarray:
     """Of every column's entries that are not 0 the root mean square."""
-    return np.array([math.sqrt(np.mean(column[column != 0.0] ** 2)) if column.any() else 0.0 for column in rows.T])
+    return np.array(
+        [
+            math.sqrt(np.mean(column[column != 0.0] ** 2)) if column.any() else 0.0
+            for column in rows.T
+        ]
+    )

@@ -2,7 +2,9 @@
 
 
 def ips(target, propensity, chosen, rewards):
-    return sum(pi[a] / p * r for pi, p, a, r in zip(target, propensity, chosen, rewards, strict=True)) / len(rewards)
+    return sum(
+        pi[a] / p * r for pi, p, a, r in zip(target, propensity, chosen, rewards, strict=True)
+    ) / len(rewards)
 
 
 def snips(target, propensity, chosen, rewards):
@@ -11,14 +13,16 @@ def snips(target, propensity, chosen, rewards):
 
 
 def dm(target, predicted):
-    return sum(sum(p * q for p, q in zip(pi, row, strict=True)) for pi, row in zip(target, predicted, strict=True)) / len(
-        target
-    )
+    return sum(
+        sum(p * q for p, q in zip(pi, row, strict=True))
+        for pi, row in zip(target, predicted, strict=True)
+    ) / len(target)
 
 
 def dr(target, propensity, chosen, rewards, predicted):
     corrected = sum(
-        pi[a] / p * (r - row[a]) for pi, p, a, r, row in zip(target, propensity, chosen, rewards, predicted, strict=True)
+        pi[a] / p * (r - row[a])
+        for pi, p, a, r, row in zip(target, propensity, chosen, rewards, predicted, strict=True)
     )
     return dm(target, predicted) + corrected / len(rewards)
 

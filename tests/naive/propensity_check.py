@@ -15,6 +15,8 @@ def largest_averages(rows: list[tuple[list[str], list[float], str]]) -> dict[str
             s, v = s + (name == chosen) - p, v + p * (1.0 - p)
             sums[name] = s, v
             for side in (s, -s):
-                average = sum(math.exp(rate * side - v * (math.exp(rate) - 1.0 - rate)) for rate in RATES) / len(RATES)
+                average = sum(
+                    math.exp(rate * side - v * (math.exp(rate) - 1.0 - rate)) for rate in RATES
+                ) / len(RATES)
                 found[name] = max(found.get(name, 0.0), average)
     return found

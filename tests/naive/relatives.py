@@ -8,14 +8,18 @@ from scipy.optimize import minimize_scalar
 Reward = Callable[[int, int], float]  # (round, arm) -> Y
 
 
-def ridge(X: np.ndarray, lam: float, arms: list[int], rewards: list[float]) -> tuple[np.ndarray, np.ndarray]:
+def ridge(
+    X: np.ndarray, lam: float, arms: list[int], rewards: list[float]
+) -> tuple[np.ndarray, np.ndarray]:
     """V and theta_hat."""
     played = X[arms]
     V = lam * np.eye(X.shape[1]) + played.T @ played
     return V, np.linalg.solve(V, played.T @ np.array(rewards))
 
 
-def perturbation(X: np.ndarray, arms: list[int], W: np.ndarray, Z: np.ndarray, j: int) -> np.ndarray:
+def perturbation(
+    X: np.ndarray, arms: list[int], W: np.ndarray, Z: np.ndarray, j: int
+) -> np.ndarray:
     """S^j = W^j + sum_i X_i Z_i^j."""
     return W[j] + X[arms].T @ Z[: len(arms), j]
 
@@ -33,7 +37,9 @@ def symmetrized(X, lam, W, Z, member: Callable[[int], int], reward: Reward) -> l
     return arms
 
 
-def sharp(X, lam, W, Z, member: Callable[[int], int], reward: Reward, gamma, noise, norm, delta) -> list[int]:
+def sharp(
+    X, lam, W, Z, member: Callable[[int], int], reward: Reward, gamma, noise, norm, delta
+) -> list[int]:
     """Janz, Akhavan & Szepesvari 2026."""
     arms: list[int] = []
     rewards: list[float] = []
@@ -41,14 +47,22 @@ def sharp(X, lam, W, Z, member: Callable[[int], int], reward: Reward, gamma, noi
         V, theta_hat = ridge(X, lam, arms, rewards)
         growth = np.linalg.slogdet(V)[1] - X.shape[1] * np.log(lam)
         beta = noise * np.sqrt(growth + 2 * np.log(1 / delta)) + np.sqrt(lam) * norm
-        theta = theta_hat + gamma * beta * np.linalg.solve(V, perturbation(X, arms, W, Z, member(t)))
+        theta = theta_hat + gamma * beta * np.linalg.solve(
+            V, perturbation(X, arms, W, Z, member(t))
+        )
         arms.append(int(np.argmax(X @ theta)))
         rewards.append(reward(t, arms[-1]))
     return arms
 
 
 def refreshed(
-    X, lam, growth, fresh: Callable[[int], tuple[np.ndarray, np.ndarray]], Z, member: Callable[[int], int], reward: Reward
+    X,
+    lam,
+    growth,
+    fresh: Callable[[int], tuple[np.ndarray, np.ndarray]],
+    Z,
+    member: Callable[[int], int],
+    reward: Reward,
 ) -> tuple[list[int], int]:
     """Hwang & Oh 2026: fresh(e) gives (W, g) of refresh e, [m, d] each. Returns the arms and the number of refreshes."""
     arms: list[int] = []
@@ -71,7 +85,13 @@ def refreshed(
 
 
 def kveton(
-    X, lam, a, heads: Callable[[int, np.ndarray], np.ndarray], basis: list[int], rounds: int, reward: Reward
+    X,
+    lam,
+    a,
+    heads: Callable[[int, np.ndarray], np.ndarray],
+    basis: list[int],
+    rounds: int,
+    reward: Reward,
 ) -> list[int]:
     """Kveton et al. 2020: heads(t, n) are Binomial(n_k, 1/2); regression on rewards and pseudo-rewards together."""
     arms: list[int] = []
@@ -89,7 +109,14 @@ def kveton(
 
 
 def multiplier_bootstrap(
-    X, lam, pseudo, weights: np.ndarray, member: Callable[[int], int], basis: list[int], rounds: int, reward: Reward
+    X,
+    lam,
+    pseudo,
+    weights: np.ndarray,
+    member: Callable[[int], int],
+    basis: list[int],
+    rounds: int,
+    reward: Reward,
 ) -> list[int]:
     """Wan et al. 2023 with replicates: weights are [T, B, 3], for the reward and for pseudo-rewards of 0 and 1."""
     arms: list[int] = []
@@ -104,7 +131,9 @@ def multiplier_bootstrap(
     return arms
 
 
-def phe_of_arms(arms: int, a: float, heads: Callable[[int, np.ndarray], np.ndarray], rounds: int, reward: Reward) -> list[int]:
+def phe_of_arms(
+    arms: int, a: float, heads: Callable[[int, np.ndarray], np.ndarray], rounds: int, reward: Reward
+) -> list[int]:
     """Kveton et al. 2019: each arm once, then the largest mean of rewards and ceil(a s) fair coins."""
     sums, counts, played = np.zeros(arms), np.zeros(arms, int), []
     for t in range(rounds):
@@ -118,7 +147,9 @@ def phe_of_arms(arms: int, a: float, heads: Callable[[int, np.ndarray], np.ndarr
     return played
 
 
-def ensemble_plus_plus(X, lam, scale, S, z: np.ndarray, zeta: np.ndarray, reward: Reward) -> list[int]:
+def ensemble_plus_plus(
+    X, lam, scale, S, z: np.ndarray, zeta: np.ndarray, reward: Reward
+) -> list[int]:
     """Linear Ensemble++: S is [d, M], z and zeta are [T, M]."""
     arms: list[int] = []
     rewards: list[float] = []

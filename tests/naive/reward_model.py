@@ -41,7 +41,9 @@ def fitted(contexts, chosen, rewards, actions, losses):
         given = contexts, chosen, rewards, actions
         fits = [one_fit(*given, lam, shared) for lam in STRENGTHS for shared in (False, True)]
     shares = believed(losses, len(contexts))
-    return fits, lambda x: np.clip(sum(share * fit(x) for share, fit in zip(shares, fits, strict=True)), 0.0, 1.0)
+    return fits, lambda x: np.clip(
+        sum(share * fit(x) for share, fit in zip(shares, fits, strict=True)), 0.0, 1.0
+    )
 
 
 def believed(losses, count):
@@ -54,14 +56,19 @@ def believed(losses, count):
 def one_fit(contexts, chosen, rewards, actions, lam, shared):
     """A function of contexts."""
     spreads = [column.std() for column in contexts.T]
-    middle, width = contexts.mean(axis=0), np.array([spread if spread > 0.0 else np.inf for spread in spreads])
+    middle, width = (
+        contexts.mean(axis=0),
+        np.array([spread if spread > 0.0 else np.inf for spread in spreads]),
+    )
 
     def standardised(x):
         return np.column_stack([(x - middle) / width, np.ones(len(x))])
 
     z, y = standardised(contexts), rewards - rewards.mean()
     common = ridge(z, y, POOLED) if shared else np.zeros(z.shape[1])
-    thetas = [common + ridge(z[chosen == a], (y - z @ common)[chosen == a], lam) for a in range(actions)]
+    thetas = [
+        common + ridge(z[chosen == a], (y - z @ common)[chosen == a], lam) for a in range(actions)
+    ]
     return lambda x: rewards.mean() + standardised(x) @ np.array(thetas).T
 
 

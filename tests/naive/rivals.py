@@ -6,13 +6,24 @@ import numpy as np
 
 
 def confidence_radius(
-    form: str, V: np.ndarray, t: int, lam: float, noise: float, norm: float, delta: float, radius: float
+    form: str,
+    V: np.ndarray,
+    t: int,
+    lam: float,
+    noise: float,
+    norm: float,
+    delta: float,
+    radius: float,
 ) -> float:
     """beta_t of LinUCB."""
     d = len(V)
     if form == "constant":
         return radius
-    information = d * np.log(1 + t / (d * lam)) if form == "closed" else np.linalg.slogdet(V)[1] - d * np.log(lam)
+    information = (
+        d * np.log(1 + t / (d * lam))
+        if form == "closed"
+        else np.linalg.slogdet(V)[1] - d * np.log(lam)
+    )
     return noise * np.sqrt(information + 2 * np.log(1 / delta)) + np.sqrt(lam) * norm
 
 
@@ -39,7 +50,9 @@ def linucb(
     return arms, np.array(promises)
 
 
-def greedy(X: np.ndarray, lam: float, reward: Callable[[int, int], float], rounds: int) -> list[int]:
+def greedy(
+    X: np.ndarray, lam: float, reward: Callable[[int, int], float], rounds: int
+) -> list[int]:
     """LinUCB without optimism."""
     return linucb(X, lam, lambda V, t, largest: 0.0, reward, rounds)[0]
 
@@ -56,7 +69,14 @@ def longest_on_the_ball(theta: np.ndarray, V: np.ndarray, beta: float, starts: i
     return float(values.max())
 
 
-def sup_linucb(X: np.ndarray, T: int, lam: float, radius: float, reward: Callable[[int, int], float], rounds: int) -> list[int]:
+def sup_linucb(
+    X: np.ndarray,
+    T: int,
+    lam: float,
+    radius: float,
+    reward: Callable[[int, int], float],
+    rounds: int,
+) -> list[int]:
     """Chu et al. 2011, Algorithms 2 and 3: (arms played). Psi[s] has the rounds that stage s learned from."""
     stages = max(1, int(np.ceil(np.log(T))))
     Psi: list[list[int]] = [[] for _ in range(stages + 1)]

@@ -35,7 +35,9 @@ class StoredColumns(Perturbation):
 
     rows: np.ndarray = field(repr=False)
     scale: float = 1.0
-    position: list[int] = field(default_factory=lambda: [1], repr=False)  # round 0 has no history to perturb
+    position: list[int] = field(
+        default_factory=lambda: [1], repr=False
+    )  # round 0 has no history to perturb
 
     @property
     def subgaussian(self):

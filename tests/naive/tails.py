@@ -3,8 +3,6 @@
 import math
 from collections.abc import Callable
 
-__all__ = ["beta_cdf", "binomial_interval", "chi_square_tail", "student_quantile"]
-
 TINY = 1e-300
 STEPS = 200  # of bisection: enough to reach neighbouring doubles
 
@@ -15,7 +13,16 @@ def beta_cdf(a: float, b: float, x: float) -> float:
         return float(x >= 1.0)
     if x > (a + 1.0) / (a + b + 2.0):  # the fraction converges fast on the other side only
         return 1.0 - beta_cdf(b, a, 1.0 - x)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    front = (
+        math.exp(
+            math.lgamma(a + b)
+            - math.lgamma(a)
+            - math.lgamma(b)
+            + a * math.log(x)
+            + b * math.log1p(-x)
+        )
+        / a
+    )
     c, d, k = 1.0, 1.0 / guarded(1.0 - (a + b) * x / (a + 1.0)), 0
     value, change = d, 0.0
     while abs(change - 1.0) > 1e-15 and k < 1_000_000:
@@ -38,9 +45,13 @@ def binomial_interval(successes: int, trials: int, alarm: float) -> tuple[float,
     """Where each tail of the binomial law is alarm / 2."""
     low, high = 0.0, 1.0
     if successes > 0:  # P(X >= k | p) = I_p(k, n - k + 1)
-        low, _ = bracket(lambda p: beta_cdf(successes, trials - successes + 1, p) > alarm / 2, 0.0, 1.0)
+        low, _ = bracket(
+            lambda p: beta_cdf(successes, trials - successes + 1, p) > alarm / 2, 0.0, 1.0
+        )
     if successes < trials:  # P(X <= k | p) = I_{1-p}(n - k, k + 1)
-        _, high = bracket(lambda p: beta_cdf(trials - successes, successes + 1, 1.0 - p) < alarm / 2, 0.0, 1.0)
+        _, high = bracket(
+            lambda p: beta_cdf(trials - successes, successes + 1, 1.0 - p) < alarm / 2, 0.0, 1.0
+        )
     return low, high
 
 
@@ -56,7 +67,9 @@ def bracket(above: Callable[[float], bool], low: float, high: float) -> tuple[fl
 
 def student_quantile(alarm: float, freedom: int) -> float:
     """P(|T| > t) = I_{n / (n + t^2)}(n / 2, 1 / 2)."""
-    low, high = bracket(lambda t: beta_cdf(0.5 * freedom, 0.5, freedom / (freedom + t * t)) < 2.0 * alarm, 0.0, 1e12)
+    low, high = bracket(
+        lambda t: beta_cdf(0.5 * freedom, 0.5, freedom / (freedom + t * t)) < 2.0 * alarm, 0.0, 1e12
+    )
     return 0.5 * (low + high)
 
 
@@ -65,4 +78,6 @@ def chi_square_tail(dim: int, x: float) -> float:
     half, start = 0.5 * x, 0.5 * (dim % 2)
     tail = math.erfc(math.sqrt(half)) if dim % 2 else 0.0
     orders = (start + k for k in range(dim // 2))
-    return tail + math.fsum(math.exp(a * math.log(half) - half - math.lgamma(a + 1.0)) for a in orders)
+    return tail + math.fsum(
+        math.exp(a * math.log(half) - half - math.lgamma(a + 1.0)) for a in orders
+    )

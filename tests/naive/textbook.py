@@ -60,7 +60,9 @@ def votes(X: np.ndarray, estimates: np.ndarray) -> list[int]:
     return chosen
 
 
-def sherman_morrison(X: np.ndarray, lam: float, arms: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def sherman_morrison(
+    X: np.ndarray, lam: float, arms: np.ndarray, targets: np.ndarray
+) -> np.ndarray:
     """The ridge estimate from `targets` [T] by rank-one updates in doubles, never recomputed: [d]."""
     d = X.shape[1]
     inverse, theta = np.eye(d) / lam, np.zeros(d)

@@ -14,10 +14,30 @@ from ensample.checks import ORDINARY_REWARD
 from ensample.policies.decision import Log
 from ensample.policies.ledger import Ledger
 
-SIZES = st.sampled_from([5e-324, 1e-310, 1e-200, 1e-155, 1e-80, 1e-20, 1e-3, 1.0, 7.0, 1e9, 1e20, 1e40, 1e75, 1e99, 1e100])
+SIZES = st.sampled_from(
+    [
+        5e-324,
+        1e-310,
+        1e-200,
+        1e-155,
+        1e-80,
+        1e-20,
+        1e-3,
+        1.0,
+        7.0,
+        1e9,
+        1e20,
+        1e40,
+        1e75,
+        1e99,
+        1e100,
+    ]
+)
 LARGER = st.sampled_from([1e101, 1e140, 1e150, 1e151, 1e200, 1.7e308])
 SIGNS = st.sampled_from([-1.0, 1.0])
-NUMBERS = st.builds(lambda size, sign: size * sign, SIZES, SIGNS) | st.just(0.0) | st.floats(-2.0, 2.0)
+NUMBERS = (
+    st.builds(lambda size, sign: size * sign, SIZES, SIGNS) | st.just(0.0) | st.floats(-2.0, 2.0)
+)
 ANY = NUMBERS | st.builds(lambda size, sign: size * sign, LARGER, SIGNS)
 ROWS = st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=2, max_size=5)
 CALLS = st.tuples(st.sampled_from(["update", "vector", "many", "large", "replay"]), ROWS, ANY, ANY)
@@ -55,7 +75,12 @@ def possible(policy: es.Policy, y: float) -> float:
     return y if low <= y <= high else 0.5 * (1.0 + np.tanh(y))
 
 
-def play(recipe: str, arms: str, rows: list[list[float]], calls: list[tuple[str, list[list[float]], float, float]]) -> None:
+def play(
+    recipe: str,
+    arms: str,
+    rows: list[list[float]],
+    calls: list[tuple[str, list[list[float]], float, float]],
+) -> None:
     policy = started(recipe, arms, rows)
     if policy is None:
         return
@@ -69,13 +94,20 @@ def play(recipe: str, arms: str, rows: list[list[float]], calls: list[tuple[str,
             attempt(policy, lambda offered=offered, y=y: policy.update(offered[0], y))
         elif kind == "many" and decision is not None:
             new = 0 if arms == "finite" else offered[0]
-            attempt(policy, lambda one=decision, new=new, y=y, other=other: policy.update_many([one, new], [y, other]))
+            attempt(
+                policy,
+                lambda one=decision, new=new, y=y, other=other: policy.update_many(
+                    [one, new], [y, other]
+                ),
+            )
         elif decision is not None:
             attempt(policy, lambda one=decision, y=y: policy.update(one, y))
         check_propensities(policy, features)
     again = RECIPES[recipe].replay(policy.arms, policy.log(), 0, round=policy.round)
     again._ledger.open.update({decision.round: decision for decision in policy.open_decisions})
-    assert fingerprint(again) == fingerprint(policy)  # the log has what was learned, and nothing of what was refused
+    assert fingerprint(again) == fingerprint(
+        policy
+    )  # the log has what was learned, and nothing of what was refused
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -86,7 +118,12 @@ def test_numbers_of_any_size_are_refused_or_leave_all_finite(kind, rows, calls) 
         play(*kind, rows, calls)
 
 
-SCALES = [(0, 100, 1e150), (0, 60, 1e120), (-50, 20, ORDINARY_REWARD), (-160, -153, 1.0)]  # powers of 10
+SCALES = [
+    (0, 100, 1e150),
+    (0, 60, 1e120),
+    (-50, 20, ORDINARY_REWARD),
+    (-160, -153, 1.0),
+]  # powers of 10
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -95,8 +132,14 @@ def test_features_and_rewards_of_one_scale_leave_all_finite(kind) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for least, most, reward in SCALES:
-            rows = (10 ** rng.uniform(least, most, (5, 3)) * rng.choice([-1.0, 1.0], (5, 3))).tolist()
-            play(*kind, rows, [("update", rows, reward * rng.choice([-1.0, 1.0]), 0.0) for _ in range(8)])
+            rows = (
+                10 ** rng.uniform(least, most, (5, 3)) * rng.choice([-1.0, 1.0], (5, 3))
+            ).tolist()
+            play(
+                *kind,
+                rows,
+                [("update", rows, reward * rng.choice([-1.0, 1.0]), 0.0) for _ in range(8)],
+            )
 
 
 CONTROL = [
@@ -123,21 +166,30 @@ def test_a_refused_reward_names_itself_and_the_features() -> None:
     policy.update([1e60, 0.0, 0.0], 1.0)
     x = [3e98, -5e98, -9e98]
     before = fingerprint(policy)
-    with pytest.raises(es.InvalidArgument, match=r"^reward = 1e\+150: expected one .* finite.*features from -9e\+98 to 3e\+98"):
+    with pytest.raises(
+        es.InvalidArgument,
+        match=r"^reward = 1e\+150: expected one .* finite.*features from -9e\+98 to 3e\+98",
+    ):
         policy.update(x, 1e150)
     with pytest.raises(es.InvalidArgument, match=r"^rewards\[1\] = 1e\+150"):
         policy.update_many([[1.0, 0.0, 0.0], x], [2.0, 1e150])
     with pytest.raises(es.InvalidArgument, match=r"^log.reward\[1\] = 1e\+150"):
-        policy.recipe.replay(policy.arms, Log([0, 1], [[1.0, 0.0, 0.0], x], [2.0, 1e150], [-1, -1], [1.0, 1.0]))
+        policy.recipe.replay(
+            policy.arms, Log([0, 1], [[1.0, 0.0, 0.0], x], [2.0, 1e150], [-1, -1], [1.0, 1.0])
+        )
     assert fingerprint(policy) == before
     policy.update([2.0, 0.0, 0.0], 1.0)
     assert policy.version == 2
 
 
-def test_an_ordinary_observation_costs_no_copy_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_observation_costs_no_copy_of_the_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Neither for standing arms nor for features of the round, unless something extraordinary was learned."""
     copied = []
-    monkeypatch.setattr("ensample.policies.ledger.copies", lambda model: copied.append(1) or {**model.arrays()})
+    monkeypatch.setattr(
+        "ensample.policies.ledger.copies", lambda model: copied.append(1) or {**model.arrays()}
+    )
     standing, changing = (
         es.EnsembleSampling(5).start(es.FiniteArms(np.eye(3))),
         es.EnsembleSampling(5).start(es.ChangingArms(3)),

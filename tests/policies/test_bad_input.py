@@ -9,19 +9,44 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import ensample as es
-from conformance.policies import ENUMERATED, EVERY, FEATURES, MIXING, RECIPES, fingerprint, offered, play, start
+from conformance.policies import (
+    ENUMERATED,
+    EVERY,
+    FEATURES,
+    MIXING,
+    RECIPES,
+    fingerprint,
+    offered,
+    play,
+    start,
+)
 
 REPLAY = es.EnsembleSampling(3).replay
 SMALL = es.Setting(2, 3, 9, 1, 1)
 ON_ANY_ARMS = [recipe for recipe in RECIPES if recipe not in ENUMERATED]
 NOT_NUMBERS = st.one_of(
-    st.sampled_from([float("nan"), float("inf"), -float("inf"), 1e151, -1e200, None, "1.0", b"1", 1j, [1.0], {}]),
+    st.sampled_from(
+        [float("nan"), float("inf"), -float("inf"), 1e151, -1e200, None, "1.0", b"1", 1j, [1.0], {}]
+    ),
     st.just(10**400),
     st.builds(object),
     st.text(max_size=3),
 )
 NOT_FEATURES = st.one_of(
-    st.sampled_from([[], [[]], [1.0, 2.0, 3.0], [[1.0, 2.0]], "abc", 3, [[None] * 3], [[1.0, 2.0, 3.0], [1.0]], {}, object()]),
+    st.sampled_from(
+        [
+            [],
+            [[]],
+            [1.0, 2.0, 3.0],
+            [[1.0, 2.0]],
+            "abc",
+            3,
+            [[None] * 3],
+            [[1.0, 2.0, 3.0], [1.0]],
+            {},
+            object(),
+        ]
+    ),
     arrays(float, array_shapes(min_dims=1, max_dims=3, max_side=4)).filter(
         lambda a: a.ndim != 2 or a.shape[1] != 3 or not np.all(np.abs(a) <= 1e100)
     ),
@@ -29,7 +54,22 @@ NOT_FEATURES = st.one_of(
 NOT_DECISIONS = st.one_of(
     st.integers(7, 10**20),
     st.integers(-(10**20), -1),
-    st.sampled_from([None, "0", b"0", 1.0, 2.5, float("nan"), True, [1.0, 2.0], [float("nan")] * 3, [[0.0] * 3], {}, object()]),
+    st.sampled_from(
+        [
+            None,
+            "0",
+            b"0",
+            1.0,
+            2.5,
+            float("nan"),
+            True,
+            [1.0, 2.0],
+            [float("nan")] * 3,
+            [[0.0] * 3],
+            {},
+            object(),
+        ]
+    ),
 )
 
 
@@ -50,11 +90,15 @@ def refused(policy: es.Policy, call, error: type[Exception] = es.InvalidArgument
         call()
     assert fingerprint(policy) == before
     if isinstance(caught.value, es.InvalidArgument):
-        assert str(caught.value).startswith(f"{caught.value.argument} = ") and "expected" in str(caught.value)
+        assert str(caught.value).startswith(f"{caught.value.argument} = ") and "expected" in str(
+            caught.value
+        )
 
 
 every_kind = given(kind=st.sampled_from(EVERY), data=st.data())
-few = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @few
@@ -89,11 +133,16 @@ def test_bad_features(policies, kind, data) -> None:
 @pytest.mark.parametrize("kind", EVERY)
 def test_a_reward_comes_once(kind) -> None:
     policy = start(*kind)
-    decision, other = policy.decide(offered(policy, 0)), start(*kind, seed=9).decide(offered(policy, 1))
+    decision, other = (
+        policy.decide(offered(policy, 0)),
+        start(*kind, seed=9).decide(offered(policy, 1)),
+    )
     refused(policy, lambda: policy.update_many([decision, decision], [1.0, 2.0]), es.DecisionError)
     policy.update(decision, 1.0)
     refused(policy, lambda: policy.update(decision, 1.0), es.DecisionError)
-    new = 0 if policy.recipe.standing_only else [0.0, 0.1, 0.2]  # would be learned if the other were not refused
+    new = (
+        0 if policy.recipe.standing_only else [0.0, 0.1, 0.2]
+    )  # would be learned if the other were not refused
     refused(policy, lambda: policy.update_many([new, decision], [1.0, 1.0]), es.DecisionError)
     refused(policy, lambda: policy.update(other, 1.0), es.DecisionError)
 
@@ -119,7 +168,9 @@ def test_of_many_rewards_the_wrong_one_is_named(model, decisions, rewards, said:
     with pytest.raises(es.InvalidArgument) as caught:
         policy.update_many(decisions, rewards)
     assert str(caught.value).startswith(f"{said}: expected ")
-    assert ("a number from 0 to 1" in str(caught.value)) == (model != es.Linear() and "rewards" in said)
+    assert ("a number from 0 to 1" in str(caught.value)) == (
+        model != es.Linear() and "rewards" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,14 +178,23 @@ def test_of_many_rewards_the_wrong_one_is_named(model, decisions, rewards, said:
     [
         (([0, 1.5], np.eye(4)[:2], [1, 1]), "log.round[1] = 1.5 (float)"),
         (([0, 1, 0], np.eye(4)[:3], [1, 1, 1]), "log.round[2] = 0"),
-        (([0, 1], np.eye(4)[:2], [1, 2]), "log.reward[1] = 2.0: expected a number from 0 to 1 for Logistic()"),
+        (
+            ([0, 1], np.eye(4)[:2], [1, 2]),
+            "log.reward[1] = 2.0: expected a number from 0 to 1 for Logistic()",
+        ),
         (([0, 1], [[0, 0, 0, 1], [0, 0, 1]], [1, 1]), "log.features[1] = [0, 0, 1]"),
         (([0, 1], [[0, 0, 0, 1], [0, 0, NAN, 0]], [1, 1]), "log.features[1] = [0, 0, nan, 0]"),
-        (([0, 1], np.diag([1, NAN, 1, 1])[:2], [1, 1]), "log.features[1] = array([ 0., nan,  0.,  0.])"),
+        (
+            ([0, 1], np.diag([1, NAN, 1, 1])[:2], [1, 1]),
+            "log.features[1] = array([ 0., nan,  0.,  0.])",
+        ),
         (([0, 1], np.ones((2, 3)), [1, 1]), "log.features = array([[1., 1"),
         (([0], np.array(1.0), [1]), "log.features = array(1.)"),
         (([0, 1], np.eye(4)[:2], [1, 1], [0, 4], [NAN, NAN]), "log.arm[1] = 4"),
-        (([0, 1], np.eye(4)[:2], [1, 1], [0, 2], [NAN, NAN]), "log.features[1] = array([0., 1., 0., 0.])"),
+        (
+            ([0, 1], np.eye(4)[:2], [1, 1], [0, 2], [NAN, NAN]),
+            "log.features[1] = array([0., 1., 0., 0.])",
+        ),
         (([0, 1], np.eye(4)[:2], [1, 1], [0, 1], [NAN, 1.5]), "log.propensity[1] = 1.5"),
     ],
 )
@@ -148,9 +208,18 @@ def test_of_a_log_the_wrong_row_is_named(log, said: str) -> None:
 def test_wrong_lengths(kind) -> None:
     policy = start(*kind)
     decision = policy.decide(offered(policy, 0))
-    for decisions, rewards in [([decision], [1.0, 2.0]), ([decision], []), ([], [1.0]), (decision, [1.0]), (None, [1.0])]:
+    for decisions, rewards in [
+        ([decision], [1.0, 2.0]),
+        ([decision], []),
+        ([], [1.0]),
+        (decision, [1.0]),
+        (None, [1.0]),
+    ]:
         if not (isinstance(decisions, list) and len(decisions) == 0):
-            refused(policy, lambda decisions=decisions, rewards=rewards: policy.update_many(decisions, rewards))
+            refused(
+                policy,
+                lambda decisions=decisions, rewards=rewards: policy.update_many(decisions, rewards),
+            )
     refused(policy, lambda: policy.update_many([decision], [[1.0]]))
     refused(policy, lambda: policy.update_many([], [1.0]))
 
@@ -204,7 +273,9 @@ def test_a_law_that_fails_changes_nothing(bad: object) -> None:
 
 @pytest.mark.parametrize("member", [-1, 12, 1.5, "0", None, True])
 def test_a_rule_that_answers_no_member_changes_nothing(member: object) -> None:
-    policy = es.EnsembleSampling(size=12, member=lambda t, m, rng: member).start(es.FiniteArms(FEATURES))
+    policy = es.EnsembleSampling(size=12, member=lambda t, m, rng: member).start(
+        es.FiniteArms(FEATURES)
+    )
     refused(policy, policy.decide)
 
 
@@ -226,25 +297,52 @@ def test_an_interrupted_batch_leaves_nothing() -> None:
     ("make", "argument"),
     [
         *((lambda v=v: es.EnsembleSampling(size=v), "size") for v in (0, -1, 2.0, "3", None, True)),
-        *((lambda v=v: es.EnsembleSampling(3, scale=v), "scale") for v in (-0.1, float("nan"), "1", None)),
-        *((lambda v=v: es.EnsembleSampling(3, regularization=v), "regularization") for v in (0, -1, float("nan"))),
-        *((lambda v=v: es.EnsembleSampling(3, initial=v), "initial") for v in (1.0, "gaussian", es.Gaussian)),
-        *((lambda v=v: es.EnsembleSampling(3, reward=v), "reward") for v in (1.0, es.Sphere(), es.Gaussian)),
-        *((lambda v=v: es.EnsembleSampling(3, member=v), "member") for v in (None, 0, "uniform", es.UniformMember)),
+        *(
+            (lambda v=v: es.EnsembleSampling(3, scale=v), "scale")
+            for v in (-0.1, float("nan"), "1", None)
+        ),
+        *(
+            (lambda v=v: es.EnsembleSampling(3, regularization=v), "regularization")
+            for v in (0, -1, float("nan"))
+        ),
+        *(
+            (lambda v=v: es.EnsembleSampling(3, initial=v), "initial")
+            for v in (1.0, "gaussian", es.Gaussian)
+        ),
+        *(
+            (lambda v=v: es.EnsembleSampling(3, reward=v), "reward")
+            for v in (1.0, es.Sphere(), es.Gaussian)
+        ),
+        *(
+            (lambda v=v: es.EnsembleSampling(3, member=v), "member")
+            for v in (None, 0, "uniform", es.UniformMember)
+        ),
         *((lambda v=v: es.EnsembleSampling(3, setting=v), "setting") for v in (1, {})),
         *((lambda v=v: es.PerturbedHistory(scale=v), "scale") for v in (-1, float("inf"))),
         *((lambda v=v: es.PerturbedHistory(reward=v), "reward") for v in (es.Sphere(), 3)),
-        *((lambda v=v: es.EnsembleSampling(3).start(v), "arms") for v in (FEATURES, None, 3, es.FiniteArms)),
-        *((lambda v=v: es.EnsembleSampling(3).start(es.UnitBall(2), v), "seed") for v in (-1, 1.5, True, "x")),
+        *(
+            (lambda v=v: es.EnsembleSampling(3).start(v), "arms")
+            for v in (FEATURES, None, 3, es.FiniteArms)
+        ),
+        *(
+            (lambda v=v: es.EnsembleSampling(3).start(es.UnitBall(2), v), "seed")
+            for v in (-1, 1.5, True, "x")
+        ),
         *((lambda v=v: es.EnsembleSampling.from_theorem(v), "setting") for v in (None, 3)),
         *(
-            (lambda v=v: es.PerturbedHistory.from_theorem(es.Setting(2, 3, 9, 1, 1), v), "perturbation")
+            (
+                lambda v=v: es.PerturbedHistory.from_theorem(es.Setting(2, 3, 9, 1, 1), v),
+                "perturbation",
+            )
             for v in (None, es.Sphere())
         ),
         *((lambda v=v: REPLAY(es.UnitBall(2), v), "log") for v in (None, [], (1, 2))),
         *((lambda v=v: REPLAY(es.UnitBall(2), (v, [[1, 2]], [1])), "log.round") for v in (1, None)),
         (lambda: REPLAY(es.UnitBall(2), ([2**63], [[1, 2]], [1])), "log.round[0]"),
-        *((lambda v=v: REPLAY(es.UnitBall(2), ([0], [[1, 2]], v)), "log.reward") for v in (1, None, "a")),
+        *(
+            (lambda v=v: REPLAY(es.UnitBall(2), ([0], [[1, 2]], v)), "log.reward")
+            for v in (1, None, "a")
+        ),
         (lambda: REPLAY(es.UnitBall(2), ([0, 1], np.eye(2), [])), "log"),
         (lambda: REPLAY(es.UnitBall(2), ([4], [[1, 2]], [1]), round=3), "round"),
         *(
@@ -252,7 +350,10 @@ def test_an_interrupted_batch_leaves_nothing() -> None:
             for v in (None, 3, b"x", "/", "no/such/dir")
         ),
         *((lambda v=v: es.load(v), "path") for v in (None, 3, b"x")),
-        *((lambda v=v: es.Gaussian().draw_sum(np.random.default_rng(0), v), "counts") for v in (-1, 1.5, "a", [-1, 2])),
+        *(
+            (lambda v=v: es.Gaussian().draw_sum(np.random.default_rng(0), v), "counts")
+            for v in (-1, 1.5, "a", [-1, 2])
+        ),
         *((lambda v=v: es.theory.radius(v), "setting") for v in (None, 3, es.Setting)),
         *((lambda v=v: es.theory.theorem_bound(v), "setting") for v in (None, "x")),
         *(
@@ -261,7 +362,14 @@ def test_an_interrupted_batch_leaves_nothing() -> None:
         ),
         (lambda: es.theory.optimistic_radius(es.Setting(2, 3, 9, 1, 1), 1.5), "size"),
         (lambda: es.EnsembleSampling(3, scale=1e60), "scale"),
-        (lambda: es.EnsembleSampling(3).start(es.UnitBall(2)).update([1.0, 2.0], np.complex64(1 + 2j)), "reward"),
+        (
+            lambda: (
+                es.EnsembleSampling(3)
+                .start(es.UnitBall(2))
+                .update([1.0, 2.0], np.complex64(1 + 2j))
+            ),
+            "reward",
+        ),
         (lambda: es.FiniteArms(np.ma.masked_array(np.eye(2), mask=np.eye(2))), "features"),
         (lambda: REPLAY(es.UnitBall(2), ([0, 0], np.ones((2, 2)), [1, 1])), "log.round[1]"),
         (lambda: REPLAY(es.UnitBall(2), ([-1], np.ones((1, 2)), [1])), "log.round[0]"),
@@ -296,14 +404,18 @@ def test_a_member_rule_of_ones_own_is_checked(member: object) -> None:
     refused(policy, policy.decide)
 
 
-@pytest.mark.parametrize("weights", [None, [1.0], [0.0] * 3, [-1.0, 1.0, 1.0], "abc", np.full(3, np.nan)])
+@pytest.mark.parametrize(
+    "weights", [None, [1.0], [0.0] * 3, [-1.0, 1.0, 1.0], "abc", np.full(3, np.nan)]
+)
 def test_the_weights_of_ones_own_rule_are_checked(weights: object) -> None:
     policy = es.EnsembleSampling(3, member=Ruled(0, weights)).start(es.FiniteArms(FEATURES))
     refused(policy, policy.propensities)
 
 
 @pytest.mark.parametrize("recipe", [name for name in ON_ANY_ARMS if "optimist" not in name])
-@pytest.mark.parametrize("x", [np.ones(500), np.ones(2), [np.nan] * 3, None, "abc", np.ones((3, 3))])
+@pytest.mark.parametrize(
+    "x", [np.ones(500), np.ones(2), [np.nan] * 3, None, "abc", np.ones((3, 3))]
+)
 def test_arms_of_ones_own_are_checked(recipe: str, x: object) -> None:
     class Own(es.Arms):
         dim = 3
@@ -321,7 +433,13 @@ def test_a_decision_cannot_be_changed(kind) -> None:
     decision = policy.decide(offered(policy, 0))
     with pytest.raises(ValueError, match="read-only"):
         decision.features[0] = np.nan
-    for name, value in [("features", np.ones(3)), ("arm", 1), ("round", 5), ("member", 1), ("propensity", 0.5)]:
+    for name, value in [
+        ("features", np.ones(3)),
+        ("arm", 1),
+        ("round", 5),
+        ("member", 1),
+        ("propensity", 0.5),
+    ]:
         with pytest.raises(AttributeError):
             setattr(decision, name, value)
 
@@ -347,7 +465,10 @@ def test_a_law_that_uses_its_array_again() -> None:
     class Plain(es.Uniform):
         pass
 
-    policies = [es.EnsembleSampling(1000, reward=law).start(es.FiniteArms(FEATURES), seed=0) for law in (Thrifty(), Plain())]
+    policies = [
+        es.EnsembleSampling(1000, reward=law).start(es.FiniteArms(FEATURES), seed=0)
+        for law in (Thrifty(), Plain())
+    ]
     for policy in policies:
         decisions = [policy.decide() for _ in range(40)]
         policy.update_many([decisions[t] for t in (0, 20, 1, 39, 2)], [0.1, 0.2, 0.3, 0.4, 0.5])
@@ -358,7 +479,10 @@ def test_a_decision_that_is_refused_is_known_by_its_round() -> None:
     policy = es.EnsembleSampling(30).start(es.FiniteArms(np.eye(2)), seed=0)
     decision = [policy.decide(propensity=True) for _ in range(12)][-1]
     policy.update(decision, 1.0)
-    with pytest.raises(es.DecisionError, match=r"^decision = Decision\(round=11, arm=\d, member=\d+, propensity=[\d.]+\)"):
+    with pytest.raises(
+        es.DecisionError,
+        match=r"^decision = Decision\(round=11, arm=\d, member=\d+, propensity=[\d.]+\)",
+    ):
         policy.update(decision, 1.0)
 
 
@@ -367,7 +491,14 @@ MODELS = es.Linear(), es.Logistic(), es.Logistic("exact"), es.Neural()
 LARGE = [
     *(es.EnsembleSampling(HUGE, model=model, fresh=False) for model in MODELS),
     es.EnsembleSampling(HUGE, intercept=True, fresh=False),
-    *(kind(HUGE) for kind in (es.SharpEnsembleSampling, es.SymmetrizedEnsembleSampling, es.RefreshedEnsembleSampling)),
+    *(
+        kind(HUGE)
+        for kind in (
+            es.SharpEnsembleSampling,
+            es.SymmetrizedEnsembleSampling,
+            es.RefreshedEnsembleSampling,
+        )
+    ),
     *(kind(HUGE) for kind in (es.EnsemblePlusPlus, es.InformationDirected)),
 ]
 
@@ -383,29 +514,44 @@ FRESH = [
 
 
 @pytest.mark.parametrize(
-    "recipe", [*LARGE, TORCH, INFORMED], ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}"
+    "recipe",
+    [*LARGE, TORCH, INFORMED],
+    ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}",
 )
-def test_members_that_no_memory_holds_are_refused_before_they_are_made(recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_that_no_memory_holds_are_refused_before_they_are_made(
+    recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
     with pytest.raises(
-        es.InvalidArgument, match=rf"^size = {HUGE}: expected what fits in memory: [\d,.]+ GiB or more .* 32\.0 GiB$"
+        es.InvalidArgument,
+        match=rf"^size = {HUGE}: expected what fits in memory: [\d,.]+ GiB or more .* 32\.0 GiB$",
     ):
         recipe.start(FOUR)
 
 
 @pytest.mark.parametrize("recipe", FRESH, ids=repr)
-def test_fresh_members_that_no_memory_holds_are_refused_when_all_are_asked_for(recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fresh_members_that_no_memory_holds_are_refused_when_all_are_asked_for(
+    recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
     assert recipe.least_numbers(FOUR) == 0
     policy = recipe.start(FOUR, 0)
     policy.update(policy.decide(), 1.0)
-    ways = policy.propensities, policy.votes, lambda: policy.estimates, lambda: policy.decide(propensity=True)
+    ways = (
+        policy.propensities,
+        policy.votes,
+        lambda: policy.estimates,
+        lambda: policy.decide(propensity=True),
+    )
     for ask in ways:
         with pytest.raises(
-            es.InvalidArgument, match=rf"^size = {HUGE}: expected what fits in memory: [\d,.]+ GiB or more .* 32\.0 GiB$"
+            es.InvalidArgument,
+            match=rf"^size = {HUGE}: expected what fits in memory: [\d,.]+ GiB or more .* 32\.0 GiB$",
         ):
             ask()
-    with pytest.raises(es.InvalidArgument, match=rf"^members = {HUGE - 1}: expected what fits in memory"):
+    with pytest.raises(
+        es.InvalidArgument, match=rf"^members = {HUGE - 1}: expected what fits in memory"
+    ):
         policy.sampled_propensities(HUGE - 1)
     assert policy.round == 1, "what was refused took no round"
     assert policy.sampled_propensities(100).shares.sum() == pytest.approx(1.0)
@@ -414,14 +560,17 @@ def test_fresh_members_that_no_memory_holds_are_refused_when_all_are_asked_for(r
 
 def test_replicates_with_a_matrix_each_are_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 30)
-    with pytest.raises(es.InvalidArgument, match=r"^size = 1048576: expected what fits in memory: 8\.8 GiB"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"^size = 1048576: expected what fits in memory: 8\.8 GiB"
+    ):
         es.MultiplierBootstrap(1 << 20).start(es.FiniteArms(np.eye(33)))
 
 
 def test_a_memory_of_networks_that_none_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ensample.memory.memory_bytes", lambda: 1 << 35)
     with pytest.raises(
-        es.InvalidArgument, match=r"^memory = 1073741824: expected what fits in memory: 2[\d.]+ GiB .* 32\.0 GiB"
+        es.InvalidArgument,
+        match=r"^memory = 1073741824: expected what fits in memory: 2[\d.]+ GiB .* 32\.0 GiB",
     ):
         es.EnsembleSampling(30, model=es.Neural((2,), memory=1 << 30)).start(FOUR)
 
@@ -433,20 +582,31 @@ def test_what_may_fit_is_made(there: int | None, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("ensample.memory.SMALL", 0)
     assert es.EnsembleSampling(1000, fresh=False).start(FOUR).model.size == 1000
     assert es.EnsembleSampling(1000).start(FOUR).estimates.shape == (1000, 4)
-    for recipe in (es.EnsembleSampling(HUGE, 0.3), es.EnsembleSampling(HUGE), es.EnsembleSampling(HUGE, fresh=False)):
+    for recipe in (
+        es.EnsembleSampling(HUGE, 0.3),
+        es.EnsembleSampling(HUGE),
+        es.EnsembleSampling(HUGE, fresh=False),
+    ):
         assert es.simulate(recipe, es.problem("sphere", dim=2, arms=3), 20).evaluation == "lazy"
 
 
-@pytest.mark.parametrize("recipe", LARGE, ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}")
+@pytest.mark.parametrize(
+    "recipe", LARGE, ids=lambda recipe: f"{type(recipe).__name__} {type(recipe.model).__name__}"
+)
 def test_no_more_is_said_to_be_needed_than_is_taken(recipe) -> None:
     few = replace(recipe, size=20)
     model = few.start(FOUR).model
-    taken = [*model.arrays().values(), getattr(model, "anchor", np.zeros(0))]  # where networks began is drawn again, not stored
+    taken = [
+        *model.arrays().values(),
+        getattr(model, "anchor", np.zeros(0)),
+    ]  # where networks began is drawn again, not stored
     assert 0 < few.least_numbers(FOUR) <= sum(values.size for values in taken)
 
 
 @pytest.mark.parametrize(
-    "recipe", [es.MultiplierBootstrap(), es.LinUCB(), es.EnsembleSampling(9, fresh=False, ageing=0)], ids=repr
+    "recipe",
+    [es.MultiplierBootstrap(), es.LinUCB(), es.EnsembleSampling(9, fresh=False, ageing=0)],
+    ids=repr,
 )
 @pytest.mark.parametrize("round", [-1, 2**63, 10**30])
 def test_a_round_that_never_comes_has_no_propensities(recipe: es.Recipe, round: int) -> None:

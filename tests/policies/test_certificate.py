@@ -18,8 +18,12 @@ SETTING = es.Setting(dim=2, arms=3, horizon=60, noise=0.1, norm=1.0, regularizat
 RECIPES = {
     "uniform": es.EnsembleSampling.from_theorem(SETTING, sharp=True),
     "uniform, paper's size": es.EnsembleSampling.from_theorem(replace(SETTING, horizon=20)),
-    "signs": es.EnsembleSampling.from_theorem(replace(SETTING, horizon=20), es.Rademacher(), sharp=True),
-    "optimistic": es.EnsembleSampling.from_theorem(SETTING, member=es.OptimisticMember(), sharp=True),
+    "signs": es.EnsembleSampling.from_theorem(
+        replace(SETTING, horizon=20), es.Rademacher(), sharp=True
+    ),
+    "optimistic": es.EnsembleSampling.from_theorem(
+        SETTING, member=es.OptimisticMember(), sharp=True
+    ),
     "LinUCB": es.LinUCB.from_theorem(SETTING),
 }
 
@@ -43,7 +47,10 @@ def test_against_dense_algebra(name: str) -> None:
         terms = naive.optimistic(SETTING, log.features, policy.recipe.size)
     else:
         fresh, m = policy.recipe.start(es.FiniteArms(ARMS), 0), policy.recipe.size
-        W, Z = fresh.model.sums[:2].T, np.array([fresh.model.perturbations(t)[:m] for t in range(25)])
+        W, Z = (
+            fresh.model.sums[:2].T,
+            np.array([fresh.model.perturbations(t)[:m] for t in range(25)]),
+        )
         share = theory.sharp_share(SETTING, m)
         terms = naive.uniform(SETTING, log.features, log.reward, W, Z, ARMS, share)
     assert found.unclipped == pytest.approx(sum(terms), rel=1e-9)
@@ -61,7 +68,9 @@ def test_it_covers_the_regret_of_every_round(name: str) -> None:
         log = played(recipe, rounds, seed).log()
         regret = np.cumsum(MEANS.max() - MEANS[log.arm])
         for n in (1, 5, rounds):
-            found = recipe.replay(es.FiniteArms(ARMS), es.Log(*(column[:n] for column in log)), seed).certificate()
+            found = recipe.replay(
+                es.FiniteArms(ARMS), es.Log(*(column[:n] for column in log)), seed
+            ).certificate()
             assert regret[n - 1] <= found.bound <= found.unclipped and found.bound <= 2.0 * n
 
 
@@ -93,7 +102,10 @@ def test_snapshots_and_replays_have_the_same(name: str, tmp_path) -> None:
     expected = policy.certificate()
     policy.save(tmp_path / "policy")
     assert es.load(tmp_path / "policy").certificate() == expected
-    assert RECIPES[name].replay(es.FiniteArms(ARMS), policy.log(), policy.seed).certificate() == expected
+    assert (
+        RECIPES[name].replay(es.FiniteArms(ARMS), policy.log(), policy.seed).certificate()
+        == expected
+    )
     policy.decide()
     assert policy.certificate() == expected, "a round that waits for its reward is not yet counted"
 
@@ -108,7 +120,9 @@ def test_on_the_ball() -> None:
     for _ in range(10):
         decision = policy.decide()
         policy.update(decision, float(decision.features @ TRUTH))
-    assert policy.certificate().unclipped == pytest.approx(sum(naive.linucb(SETTING, policy.log().features)), rel=1e-9)
+    assert policy.certificate().unclipped == pytest.approx(
+        sum(naive.linucb(SETTING, policy.log().features)), rel=1e-9
+    )
 
 
 def test_late_rewards_are_refused_where_they_changed_a_decision() -> None:
@@ -117,22 +131,32 @@ def test_late_rewards_are_refused_where_they_changed_a_decision() -> None:
     batch = [policy.decide() for _ in range(4)]
     policy.update_many(batch, [0.1] * 4)
     with pytest.raises(
-        es.AssumptionError, match="observation 1 of the log, of round 1, is not what the policy would have played"
+        es.AssumptionError,
+        match="observation 1 of the log, of round 1, is not what the policy would have played",
     ):
         policy.certificate()
     swapped = played(RECIPES["LinUCB"], 3)
     log = es.Log(*(column[[1, 0, 2]] for column in swapped.log()))
-    with pytest.raises(es.AssumptionError, match="each reward was learned before the next decision"):
+    with pytest.raises(
+        es.AssumptionError, match="each reward was learned before the next decision"
+    ):
         RECIPES["LinUCB"].replay(es.FiniteArms(ARMS), log).certificate()
     own = RECIPES["LinUCB"].start(es.FiniteArms(ARMS))
-    own.update(2 if own.propensities()[2] == 0 else 1, 0.5)  # an observation of somebody else's choice
+    own.update(
+        2 if own.propensities()[2] == 0 else 1, 0.5
+    )  # an observation of somebody else's choice
     with pytest.raises(es.AssumptionError, match="observation 0"):
         own.certificate()
 
 
 def test_what_else_is_refused() -> None:
     arms = es.FiniteArms(ARMS)
-    for recipe in (es.EnsembleSampling(size=5), es.LinUCB(), es.PerturbedHistory.from_theorem(SETTING), es.Greedy()):
+    for recipe in (
+        es.EnsembleSampling(size=5),
+        es.LinUCB(),
+        es.PerturbedHistory.from_theorem(SETTING),
+        es.Greedy(),
+    ):
         with pytest.raises(es.AssumptionError, match=r"from_theorem; here"):
             recipe.start(arms).certificate()
     with pytest.raises(es.AssumptionError, match="at least"):

@@ -13,7 +13,9 @@ THETA = np.array([0.6, -0.3, 0.2])
 def test_diagnostics_are_the_papers_quantities() -> None:
     """Phi, Z and U are built as matrices; the policy has never seen them. Its scale is so large that members miss gamma~."""
     rng = np.random.default_rng(0)
-    setting = es.Setting(dim=3, arms=6, horizon=50, noise=0.1, norm=0.5, regularization=2.0, delta=0.2)
+    setting = es.Setting(
+        dim=3, arms=6, horizon=50, noise=0.1, norm=0.5, regularization=2.0, delta=0.2
+    )
     scale, size = 6.0 * theory.radius(setting), 200
     X = rng.standard_normal((6, 3))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -74,7 +76,10 @@ def test_disagreement_counts_votes_whatever_the_rule() -> None:
 
 def test_without_votes_there_is_no_disagreement() -> None:
     assert es.EnsembleSampling(3).start(es.UnitBall(2)).diagnostics([0.1, 0.2]).disagreement is None
-    assert es.PerturbedHistory().start(es.FiniteArms(np.eye(2))).diagnostics([0.1, 0.2]).disagreement is None
+    assert (
+        es.PerturbedHistory().start(es.FiniteArms(np.eye(2))).diagnostics([0.1, 0.2]).disagreement
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,13 +105,19 @@ def test_changing_arms_have_no_best_arm() -> None:
         policy.diagnostics(THETA)
 
 
-@pytest.mark.parametrize("arms", [es.FiniteArms(np.eye(3)), es.ChangingArms(3)], ids=["finite", "changing"])
+@pytest.mark.parametrize(
+    "arms", [es.FiniteArms(np.eye(3)), es.ChangingArms(3)], ids=["finite", "changing"]
+)
 def test_networks_have_disagreement_and_no_parameter(arms: es.Arms) -> None:
     policy = es.EnsembleSampling(8, model=es.Neural((4,))).start(arms, seed=0)
     for t in range(5):
-        policy.update(policy.decide(None if isinstance(arms, es.FiniteArms) else np.eye(3)), float(t % 2))
+        policy.update(
+            policy.decide(None if isinstance(arms, es.FiniteArms) else np.eye(3)), float(t % 2)
+        )
     measured = policy.diagnostics()
-    assert measured.round == 5 and measured.perturbation_norms is None and measured.condition is None
+    assert (
+        measured.round == 5 and measured.perturbation_norms is None and measured.condition is None
+    )
     if isinstance(arms, es.FiniteArms):
         shares = np.bincount(policy.votes(), minlength=3) / 8
         assert measured.disagreement == pytest.approx(-sum(p * np.log(p) for p in shares if p > 0))

@@ -31,7 +31,9 @@ RECIPES = {
 def played(recipe: es.Recipe, rounds: int, arms: es.Arms | None = None, seed: int = 1) -> es.Policy:
     policy = recipe.start(es.FiniteArms(FEATURES) if arms is None else arms, seed)
     for t in range(rounds):
-        decision = policy.decide(FEATURES[t % 3 :] if isinstance(policy.arms, es.ChangingArms) else None)
+        decision = policy.decide(
+            FEATURES[t % 3 :] if isinstance(policy.arms, es.ChangingArms) else None
+        )
         policy.update(decision, reward_of(recipe, decision.features, t))
     return policy
 
@@ -53,7 +55,11 @@ def fresh(policy: es.Policy) -> FreshEnsemble:
 def learned_rows(policy: es.Policy) -> np.ndarray:
     """Return the features as the linear model learned them: with the constant, and weighted by the stream fit."""
     log, model = policy.log(), fresh(policy)
-    X = np.hstack([log.features, np.ones((len(log.features), 1))]) if policy.recipe.intercept else log.features
+    X = (
+        np.hstack([log.features, np.ones((len(log.features), 1))])
+        if policy.recipe.intercept
+        else log.features
+    )
     if not model.weighted:
         return X
     again, rows = policy.recipe.start(policy.arms, policy.seed), []
@@ -83,9 +89,13 @@ def test_covariance_is_the_sum_over_observations_and_prior(name: str, rounds: in
     centre = model.parts.mean
     sums = (model.members(2 * d) - centre) @ model.gram
     sigma = model.sigma if recipe.calibrates else 1.0
-    expected = sigma**2 * covariance(learned_rows(policy), model.parts.prior, *shares_of_variance(recipe), recipe.half_life)
+    expected = sigma**2 * covariance(
+        learned_rows(policy), model.parts.prior, *shares_of_variance(recipe), recipe.half_life
+    )
     size = np.sqrt(np.diag(expected))
-    assert_allclose(sums.T @ sums / np.outer(size, size), expected / np.outer(size, size), atol=1e-7)
+    assert_allclose(
+        sums.T @ sums / np.outer(size, size), expected / np.outer(size, size), atol=1e-7
+    )
 
 
 def test_observations_age_when_scales_are_learned() -> None:
@@ -95,11 +105,31 @@ def test_observations_age_when_scales_are_learned() -> None:
 
 def test_default_is_fresh_where_scales_are_learned() -> None:
     assert (es.EnsembleSampling().fresh, es.EnsembleSampling().ageing) == (None, None)
-    for kept in ({"scale": 0.3}, {"initial": es.Gaussian(), "reward": es.Gaussian()}, {"reward": es.Rademacher()}):
-        assert not es.EnsembleSampling(**kept).draws_fresh and es.EnsembleSampling(**kept).ageing_rate == 0.0
-    for kept in ({"member": es.OptimisticMember()}, {"member": es.RoundRobin()}, {"model": es.Logistic("exact")}):
-        assert not es.EnsembleSampling(**kept).draws_fresh and es.EnsembleSampling(**kept).boldness == 0.75
-    for on in ({}, {"intercept": True}, {"half_life": 50}, {"regularization": 2.0}, {"reward": es.Gaussian(9.0)}):
+    for kept in (
+        {"scale": 0.3},
+        {"initial": es.Gaussian(), "reward": es.Gaussian()},
+        {"reward": es.Rademacher()},
+    ):
+        assert (
+            not es.EnsembleSampling(**kept).draws_fresh
+            and es.EnsembleSampling(**kept).ageing_rate == 0.0
+        )
+    for kept in (
+        {"member": es.OptimisticMember()},
+        {"member": es.RoundRobin()},
+        {"model": es.Logistic("exact")},
+    ):
+        assert (
+            not es.EnsembleSampling(**kept).draws_fresh
+            and es.EnsembleSampling(**kept).boldness == 0.75
+        )
+    for on in (
+        {},
+        {"intercept": True},
+        {"half_life": 50},
+        {"regularization": 2.0},
+        {"reward": es.Gaussian(9.0)},
+    ):
         recipe = es.EnsembleSampling(**on)
         assert recipe.draws_fresh and recipe == replace(recipe, fresh=None)
         assert shares_of_variance(recipe) == pytest.approx((0.75**2, 0.07))
@@ -109,7 +139,9 @@ def test_default_is_fresh_where_scales_are_learned() -> None:
 
 def test_default_plays_as_its_fields_say() -> None:
     said = es.EnsembleSampling(fresh=True, ageing=0.07)
-    assert played(es.EnsembleSampling(), 60).log().arm.tolist() == played(said, 60).log().arm.tolist()
+    assert (
+        played(es.EnsembleSampling(), 60).log().arm.tolist() == played(said, 60).log().arm.tolist()
+    )
     assert said != es.EnsembleSampling(), "fields are kept as they are given"
 
 
@@ -118,7 +150,10 @@ def test_default_plays_as_its_fields_say() -> None:
     [
         ({"reward": es.Uniform()}, r"fresh = True: expected False or None: only Gaussian"),
         ({"initial": es.Sphere(2.0)}, r"fresh = True: expected False or None: only Gaussian"),
-        ({"member": es.OptimisticMember()}, r"fresh = True: expected False or None: .*OptimisticMember"),
+        (
+            {"member": es.OptimisticMember()},
+            r"fresh = True: expected False or None: .*OptimisticMember",
+        ),
         ({"member": es.RoundRobin()}, r"fresh = True: expected False or None: .*RoundRobin"),
         ({"model": es.Neural()}, r"fresh = True: expected False or None: .*Neural"),
         ({"model": es.Logistic("exact")}, r"fresh = True: expected False or None: .*Logistic"),
@@ -138,14 +173,17 @@ def test_stored_members_do_not_age() -> None:
         with pytest.raises(es.InvalidArgument, match="stored members do not age: give fresh=True"):
             es.EnsembleSampling(ageing=0.1, **fields)
     expected = (
-        r"only members that are drawn anew \(fresh=True\) age, and these are chosen uniformly, not by OptimisticMember\(\)"
+        r"only members that are drawn anew \(fresh=True\) age, "
+        r"and these are chosen uniformly, not by OptimisticMember\(\)"
     )
     with pytest.raises(es.InvalidArgument, match=expected):
         es.EnsembleSampling(ageing=0.1, member=es.OptimisticMember())
 
 
 @pytest.mark.parametrize(
-    "fields", [{"fresh": "auto"}, {"fresh": 2}, {"ageing": -0.1}, {"ageing": math.nan}, {"ageing": "much"}], ids=str
+    "fields",
+    [{"fresh": "auto"}, {"fresh": 2}, {"ageing": -0.1}, {"ageing": math.nan}, {"ageing": "much"}],
+    ids=str,
 )
 def test_fields_of_a_wrong_type_or_value_are_named(fields: dict) -> None:
     expected = {"fresh": "True, False or None", "ageing": "a number from 0 to 1000 or None"}
@@ -155,18 +193,27 @@ def test_fields_of_a_wrong_type_or_value_are_named(fields: dict) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 10, 100])
-def test_arms_are_those_of_linphe_at_the_same_draws(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arms_are_those_of_linphe_at_the_same_draws(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By a coupling: LinPHE is given w and g of the first member for its own draws."""
     scale, lam = 0.7, 4.0
-    ensemble = es.EnsembleSampling(size, scale=scale, regularization=lam, fresh=True).start(es.FiniteArms(FEATURES), seed=1)
-    history = es.PerturbedHistory(scale=scale, regularization=lam).start(es.FiniteArms(FEATURES), seed=2)
+    ensemble = es.EnsembleSampling(size, scale=scale, regularization=lam, fresh=True).start(
+        es.FiniteArms(FEATURES), seed=1
+    )
+    history = es.PerturbedHistory(scale=scale, regularization=lam).start(
+        es.FiniteArms(FEATURES), seed=2
+    )
     address = ensemble._address
 
     class Coupled:
         """A generator of the numbers that the first member of a round has."""
 
         def generator(self, stream: Stream, round: int) -> "Coupled":
-            self.left = [address.generator(Stream(s), round).standard_normal(4) for s in (Stream.PERTURBATION, Stream.INITIAL)]
+            self.left = [
+                address.generator(Stream(s), round).standard_normal(4)
+                for s in (Stream.PERTURBATION, Stream.INITIAL)
+            ]
             return self
 
         def standard_normal(self, shape: tuple[int, ...]) -> np.ndarray:
@@ -198,9 +245,14 @@ def test_propensities_count_the_votes_of_the_round(name: str) -> None:
     for _ in range(20):
         liked = (policy.estimates @ rows.T).argmax(axis=1)
         counted = np.bincount(liked, minlength=8) / 30
-        assert policy.votes().tolist() == liked.tolist() and policy.propensities().tolist() == counted.tolist()
+        assert (
+            policy.votes().tolist() == liked.tolist()
+            and policy.propensities().tolist() == counted.tolist()
+        )
         decision = policy.decide(propensity=True)
-        assert decision.arm == liked[0] and decision.propensity == counted[decision.arm] == policy.propensity(decision)
+        assert decision.arm == liked[0] and decision.propensity == counted[
+            decision.arm
+        ] == policy.propensity(decision)
         seen.add(tuple(counted))
     assert len(seen) > 10, "each round has members of its own"
 
@@ -209,7 +261,9 @@ def test_shares_of_the_first_members_estimate_those_of_all() -> None:
     policy = played(es.EnsembleSampling(2000), 40)
     shares = policy.propensities()
     found = policy.sampled_propensities(200)
-    assert found.members == 200 and np.all(np.abs(found.shares - shares) <= 5.0 * found.errors + 0.03)
+    assert found.members == 200 and np.all(
+        np.abs(found.shares - shares) <= 5.0 * found.errors + 0.03
+    )
     assert policy.sampled_propensities(2000).shares.tolist() == shares.tolist()
 
 
@@ -232,7 +286,9 @@ def test_snapshots_replays_and_update_many_agree(name: str, tmp_path: Path) -> N
     for other in (loaded, replayed, many):
         for name_of_array, values in policy.model.arrays().items():
             assert np.array_equal(other.model.arrays()[name_of_array], values)
-        assert np.array_equal(other.model.at(200).estimates(200), policy.model.at(200).estimates(200))
+        assert np.array_equal(
+            other.model.at(200).estimates(200), policy.model.at(200).estimates(200)
+        )
     sizes = {key: values.shape for key, values in policy.model.arrays().items()}
     assert all(30 not in shape for shape in sizes.values()), "nothing of a member is stored"
 
@@ -269,11 +325,16 @@ def test_no_decision_depends_on_units(unit: float, what: str, other: dict) -> No
 def test_roots_do_not_depend_on_the_prior(lam: float) -> None:
     """The prior's part never enters R, so that any lam may be learned later; the covariance follows it."""
     recipe = es.EnsembleSampling(10, regularization=lam)
-    policy, other = recipe.start(es.FiniteArms(FEATURES), 1), es.EnsembleSampling(10).start(es.FiniteArms(FEATURES), 1)
+    policy, other = (
+        recipe.start(es.FiniteArms(FEATURES), 1),
+        es.EnsembleSampling(10).start(es.FiniteArms(FEATURES), 1),
+    )
     for t in range(50):
         for each in (policy, other):
             each.update(t % 8, reward_of(recipe, FEATURES[t % 8], t))
-    assert np.array_equal(fresh(policy).root, fresh(other).root) and np.array_equal(fresh(policy).ages, fresh(other).ages)
+    assert np.array_equal(fresh(policy).root, fresh(other).root) and np.array_equal(
+        fresh(policy).ages, fresh(other).ages
+    )
 
 
 def test_a_feature_that_comes_late_shares_the_age_of_the_prior() -> None:
@@ -310,7 +371,9 @@ def test_guarantee_is_the_corollary_for_any_size() -> None:
     setting = es.Setting(dim=5, arms=None, horizon=10_000, noise=1, norm=1)
     linphe = es.PerturbedHistory.from_theorem(setting)
     for size in (1, 7, 100):
-        recipe = es.EnsembleSampling(size, scale=linphe.scale, regularization=linphe.regularization, fresh=True)
+        recipe = es.EnsembleSampling(
+            size, scale=linphe.scale, regularization=linphe.regularization, fresh=True
+        )
         assert recipe.guarantee(setting) == linphe.guarantee(setting)
         with pytest.raises(es.AssumptionError, match="ageing"):
             replace(recipe, ageing=0.1).guarantee(setting)

@@ -27,23 +27,35 @@ def draws(
     return policy, np.array([policy.model.theta(round) for round in range(60, 60 + DRAWS)])
 
 
-def whitened(theta: np.ndarray, policy: es.Policy, X: np.ndarray, played, initial: float, reward: float) -> np.ndarray:
+def whitened(
+    theta: np.ndarray, policy: es.Policy, X: np.ndarray, played, initial: float, reward: float
+) -> np.ndarray:
     """theta_t in units in which the definition makes it N(0, I): W has sd `initial`, Z has sd `reward`."""
     inverse = np.linalg.inv(policy.gram)
-    covariance = inverse @ (initial**2 * np.eye(DIM) + reward**2 * X[played].T @ X[played]) @ inverse
+    covariance = (
+        inverse @ (initial**2 * np.eye(DIM) + reward**2 * X[played].T @ X[played]) @ inverse
+    )
     return np.linalg.solve(np.linalg.cholesky(covariance), (theta - policy.mean).T).T
 
 
 @pytest.mark.parametrize("kind", ["finite", "ball", "changing"])
 @pytest.mark.parametrize(("initial", "reward"), [(0.3 * 2**0.5, 0.3), (1.0, 0.3), (0.05, 0.8)])
-def test_gaussian_linphe_has_the_law_of_its_definition(kind: str, initial: float, reward: float) -> None:
+def test_gaussian_linphe_has_the_law_of_its_definition(
+    kind: str, initial: float, reward: float
+) -> None:
     X, played, rewards = history(1)
-    arms = {"finite": es.FiniteArms(X), "ball": es.UnitBall(DIM), "changing": es.ChangingArms(DIM)}[kind]
-    recipe = es.PerturbedHistory(regularization=2.0, initial=es.Gaussian(initial), reward=es.Gaussian(reward))
+    arms = {"finite": es.FiniteArms(X), "ball": es.UnitBall(DIM), "changing": es.ChangingArms(DIM)}[
+        kind
+    ]
+    recipe = es.PerturbedHistory(
+        regularization=2.0, initial=es.Gaussian(initial), reward=es.Gaussian(reward)
+    )
     policy, theta = draws(recipe, arms, X, played, rewards, seed=2)
     assert holds(gaussian_p_value(whitened(theta, policy, X, played, initial, reward)))
     off = whitened(theta, policy, X, played, 1.05 * initial, 1.05 * reward)
-    assert not holds(gaussian_p_value(off)), "negative control: a scale that is off by 5% must be seen"
+    assert not holds(gaussian_p_value(off)), (
+        "negative control: a scale that is off by 5% must be seen"
+    )
 
 
 def test_the_definition_itself_has_that_law() -> None:
@@ -51,7 +63,9 @@ def test_the_definition_itself_has_that_law() -> None:
     X, played, rewards = history(3)
     rng = np.random.default_rng(4)
     policy, _ = draws(es.PerturbedHistory(scale=0.3), es.FiniteArms(X), X, played, rewards, seed=0)
-    sums = rng.normal(0, 0.3, (DRAWS, DIM)) + (rewards + rng.normal(0, 0.3, (DRAWS, 60))) @ X[played]
+    sums = (
+        rng.normal(0, 0.3, (DRAWS, DIM)) + (rewards + rng.normal(0, 0.3, (DRAWS, 60))) @ X[played]
+    )
     theta = np.linalg.solve(policy.gram, sums.T).T
     assert holds(gaussian_p_value(whitened(theta, policy, X, played, 0.3, 0.3)))
 
@@ -66,7 +80,9 @@ def test_with_its_default_laws_it_is_thompson_sampling() -> None:
     assert not holds(gaussian_p_value((theta - policy.mean) @ root / (0.4 * 1.05)))
 
 
-@pytest.mark.parametrize("law", [es.Rademacher(0.4), es.CenteredBinomial(3, 0.4), es.Uniform(0.4)], ids=repr)
+@pytest.mark.parametrize(
+    "law", [es.Rademacher(0.4), es.CenteredBinomial(3, 0.4), es.Uniform(0.4)], ids=repr
+)
 def test_sums_by_arm_have_the_law_of_single_perturbations(law: es.Perturbation) -> None:
     """Standing arms (sums by arm) against the same features as arms of their own (one draw a reward), and their size."""
     X, played, rewards = history(7)
@@ -74,16 +90,22 @@ def test_sums_by_arm_have_the_law_of_single_perturbations(law: es.Perturbation) 
     policy, fast = draws(recipe, es.FiniteArms(X), X, played, rewards, seed=8)
     _, slow = draws(recipe, es.ChangingArms(DIM), X, played, rewards, seed=9)
     directions = np.vstack([np.eye(DIM), X])
-    assert all(holds(stats.ks_2samp(fast @ u, slow @ u).pvalue * len(directions)) for u in directions)
+    assert all(
+        holds(stats.ks_2samp(fast @ u, slow @ u).pvalue * len(directions)) for u in directions
+    )
     # The mean of |whitened theta|^2 is d; its spread is estimated from the draws themselves.
     for theta in (fast, slow):
         assert holds(size_p_value(whitened(theta, policy, X, played, 0.4, 0.4)))
-        assert not holds(size_p_value(whitened(theta, policy, X, played, 0.42, 0.42))), "5% off must be seen"
+        assert not holds(size_p_value(whitened(theta, policy, X, played, 0.42, 0.42))), (
+            "5% off must be seen"
+        )
 
 
 def size_p_value(rows: np.ndarray) -> float:
     squares = (rows**2).sum(axis=1)
-    return float(2 * stats.norm.sf(abs(squares.mean() - DIM) / (squares.std() / len(squares) ** 0.5)))
+    return float(
+        2 * stats.norm.sf(abs(squares.mean() - DIM) / (squares.std() / len(squares) ** 0.5))
+    )
 
 
 def test_a_round_does_not_grow_with_the_history_for_gaussian_laws() -> None:

@@ -12,7 +12,9 @@ from ensample.policies.ledger import LogEntry, LogSink
 
 ARMS = es.FiniteArms(FEATURES)
 LINEAR = es.EnsembleSampling(size=5, scale=0.5)  # learns in one call of a kernel
-LOGISTIC = es.EnsembleSampling(size=5, scale=0.5, model=es.Logistic("exact"))  # can be split anywhere
+LOGISTIC = es.EnsembleSampling(
+    size=5, scale=0.5, model=es.Logistic("exact")
+)  # can be split anywhere
 UPDATES: dict[str, Callable[[es.Policy], object]] = {
     "one": lambda policy: policy.update(1, 0.5),
     "many": lambda policy: policy.update_many([1, 2, 1], [0.5, 0.25, 1.0]),
@@ -61,7 +63,9 @@ def test_an_interrupt_loses_nothing(recipe: es.Recipe, update: str, again: int |
         assert in_order(given, policy.version) and not policy._ledger.undelivered
         moment += 1 if (recipe, again) == (LINEAR, None) else 5
     assert learned == {1, policy.version} and moment > 50
-    assert repeated or recipe is LOGISTIC, "an observation is given again where it is not known to have been taken"
+    assert repeated or recipe is LOGISTIC, (
+        "an observation is given again where it is not known to have been taken"
+    )
 
 
 def test_what_a_sink_refuses_it_is_given_again_before_anything_is_learned() -> None:
@@ -115,12 +119,18 @@ def test_a_loaded_policy_goes_on_with_a_sink_or_without_a_log(kept: bool, tmp_pa
     whole.update(0, 0.5)
     whole.save(tmp_path / "policy", log=kept)
     given: list[LogEntry] = []
-    handing, without = es.load(tmp_path / "policy", log=given.append), es.load(tmp_path / "policy", log=None)
+    handing, without = (
+        es.load(tmp_path / "policy", log=given.append),
+        es.load(tmp_path / "policy", log=None),
+    )
     for policy in (whole, handing, without):
         policy.update(policy.decide(), 1.0)
     assert [entry.round for entry in given] == [whole.round - 1]
     for policy in (handing, without):
-        assert all(np.array_equal(policy.model.arrays()[name], values) for name, values in whole.model.arrays().items())
+        assert all(
+            np.array_equal(policy.model.arrays()[name], values)
+            for name, values in whole.model.arrays().items()
+        )
         assert not any(len(column) for column in policy._ledger.columns().values())
         with pytest.raises(es.InvalidArgument, match=r"^log = "):
             policy.log()

@@ -40,14 +40,18 @@ def clicked(recipe: es.Recipe, kind: str, rounds: int = 40, soft: bool = False) 
     for _ in range(rounds):
         decision = policy.decide(rng.standard_normal((4, 3)) if kind == "changing" else None)
         chance = sigmoid(decision.features @ [1.0, -1.0, 0.5])
-        policy.update(decision, float(rng.beta(chance, 1 - chance)) if soft else rng.random() < chance)
+        policy.update(
+            decision, float(rng.beta(chance, 1 - chance)) if soft else rng.random() < chance
+        )
     return policy
 
 
 def drawn(policy: es.Policy, lam: float) -> tuple[np.ndarray, np.ndarray]:
     """W [m, d] and Z [n, m] as the policy drew them, in the order of its log."""
     model = policy.model
-    W = np.sqrt(lam) * model.initial.draw_vectors(Address(2).generator(Stream.INITIAL, 0), model.size, 3)
+    W = np.sqrt(lam) * model.initial.draw_vectors(
+        Address(2).generator(Stream.INITIAL, 0), model.size, 3
+    )
     return W, np.array([model.perturbations(int(round)) for round in policy.log().round])
 
 
@@ -69,7 +73,9 @@ def test_a_half_life_is_its_definition() -> None:
     policy = clicked(recipe, "finite", 50)
     log, model = policy.log(), policy.model
     fresh = np.array([model._vectors(Stream.FADING, int(round)).T for round in log.round])
-    found = stream_fit(log.features, log.reward, 0.5, *drawn(policy, 0.5), kept=2 ** (-1 / 9), fresh=fresh)
+    found = stream_fit(
+        log.features, log.reward, 0.5, *drawn(policy, 0.5), kept=2 ** (-1 / 9), fresh=fresh
+    )
     for ours, expected in zip((policy.mean, policy.gram, policy.estimates), found, strict=True):
         assert_allclose(ours, expected, rtol=1e-7, atol=1e-9)
 
@@ -79,7 +85,11 @@ def test_a_half_life_is_its_definition() -> None:
 def test_with_gaussian_rewards_it_is_algorithm_one(kind: str, half_life: float | None) -> None:
     linear = es.EnsembleSampling(8, 0.6, 2.0, half_life=half_life)
     ours = es.EnsembleSampling(8, 0.6, 2.0, model=Identity(), half_life=half_life)
-    one, other, rng = linear.start(KINDS[kind], 4), ours.start(KINDS[kind], 4), np.random.default_rng(0)
+    one, other, rng = (
+        linear.start(KINDS[kind], 4),
+        ours.start(KINDS[kind], 4),
+        np.random.default_rng(0),
+    )
     for _ in range(40):
         offered = rng.standard_normal((4, 3)) if kind == "changing" else None
         decisions = one.decide(offered), other.decide(offered)
@@ -108,7 +118,9 @@ def test_one_round_is_one_ridge_step_from_the_working_response() -> None:
 
 @pytest.mark.parametrize("fit", ["stream", "exact"])
 def test_python_and_the_core_know_the_same_link(fit: str) -> None:
-    fast, slow = (es.EnsembleSampling(5, 0.8, 0.1, model=kind(fit)) for kind in (es.Logistic, SlowLogistic))
+    fast, slow = (
+        es.EnsembleSampling(5, 0.8, 0.1, model=kind(fit)) for kind in (es.Logistic, SlowLogistic)
+    )
     one, other = clicked(fast, "finite"), clicked(slow, "finite")
     assert_allclose(other.estimates, one.estimates, rtol=1e-9, atol=1e-11)
     assert np.array_equal(one.log().arm, other.log().arm)
@@ -124,7 +136,9 @@ def test_separable_data_stay_finite(fit: str, rewards: str, lam: float) -> None:
         policy.update(arm, {"zeros": 0, "ones": 1, "separable": FEATURES[arm, 0] > 0}[rewards])
     assert np.isfinite(policy.estimates).all() and np.isfinite(policy.mean).all()
     assert np.abs(FEATURES @ policy.mean).max() < 100
-    signs = {"zeros": -np.ones(6), "ones": np.ones(6), "separable": np.sign(FEATURES[:, 0])}[rewards]
+    signs = {"zeros": -np.ones(6), "ones": np.ones(6), "separable": np.sign(FEATURES[:, 0])}[
+        rewards
+    ]
     if rewards == "separable":
         assert (np.sign(FEATURES @ policy.mean) == signs).all()
     assert policy.propensities().sum() == pytest.approx(1.0)
@@ -133,18 +147,26 @@ def test_separable_data_stay_finite(fit: str, rewards: str, lam: float) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_exact_fit_minimises_each_members_perturbed_loss(kind: str) -> None:
     for lam, soft in ((1.0, False), (0.02, True)):
-        policy = clicked(es.EnsembleSampling(9, 0.8, lam, model=es.Logistic("exact")), kind, 50, soft)
+        policy = clicked(
+            es.EnsembleSampling(9, 0.8, lam, model=es.Logistic("exact")), kind, 50, soft
+        )
         log, model = policy.log(), policy.model
         shifts = (model.sums[:3] + model.sums[3:6]).T
-        assert_allclose(policy.mean, exact_fit(log.features, log.reward, lam, np.zeros(3)), atol=1e-8)
+        assert_allclose(
+            policy.mean, exact_fit(log.features, log.reward, lam, np.zeros(3)), atol=1e-8
+        )
         for shift, theta in zip(shifts, policy.estimates, strict=True):
             assert_allclose(theta, exact_fit(log.features, log.reward, lam, shift), atol=1e-8)
-            assert np.abs(perturbed_loss(theta, log.features, log.reward, lam, shift)[1]).max() < 1e-9
+            assert (
+                np.abs(perturbed_loss(theta, log.features, log.reward, lam, shift)[1]).max() < 1e-9
+            )
         assert_allclose(model.inverse @ policy.gram, np.eye(3), atol=1e-9)
 
 
 def test_the_exact_fit_of_standing_and_other_arms_with_a_half_life() -> None:
-    policy = es.EnsembleSampling(4, 0.8, 0.5, model=es.Logistic("exact"), half_life=10).start(KINDS["finite"], 2)
+    policy = es.EnsembleSampling(4, 0.8, 0.5, model=es.Logistic("exact"), half_life=10).start(
+        KINDS["finite"], 2
+    )
     rng = np.random.default_rng(0)
     for t in range(30):
         policy.update(t % 6, rng.random() < 0.5)
@@ -156,7 +178,10 @@ def test_the_exact_fit_of_standing_and_other_arms_with_a_half_life() -> None:
     assert X.shape == (30, 3) and np.abs(gradient).max() < 1e-9
     policy.update([0.3, 0.2, 0.1], 1.0)
     log, shares = policy.log(), 2.0 ** (-np.arange(31)[::-1] / 10)
-    gradient = log.features.T @ (shares * (sigmoid(log.features @ policy.mean) - log.reward)) + 0.5 * policy.mean
+    gradient = (
+        log.features.T @ (shares * (sigmoid(log.features @ policy.mean) - log.reward))
+        + 0.5 * policy.mean
+    )
     assert np.abs(gradient).max() < 1e-9 and not np.array_equal(policy.mean, standing)
 
 
@@ -190,21 +215,33 @@ def test_rewards_are_between_0_and_1(wrong: float) -> None:
     for fit in ("stream", "exact"):
         policy = clicked(es.EnsembleSampling(4, model=es.Logistic(fit)), "finite", 5)
         before = {name: values.copy() for name, values in policy.model.arrays().items()}
-        with pytest.raises(es.InvalidArgument, match=r"^reward = .*expected a number from 0 to 1 for Logistic\(\)"):
+        with pytest.raises(
+            es.InvalidArgument, match=r"^reward = .*expected a number from 0 to 1 for Logistic\(\)"
+        ):
             policy.update(0, wrong)
-        with pytest.raises(es.InvalidArgument, match=r"^rewards\[1\] = .*expected a number from 0 to 1 for Logistic\(\)"):
+        with pytest.raises(
+            es.InvalidArgument,
+            match=r"^rewards\[1\] = .*expected a number from 0 to 1 for Logistic\(\)",
+        ):
             policy.update_many([0, 1, 2], [1.0, wrong, 0.0])
         assert policy.version == 5 and policy.round == 5
-        assert all(np.array_equal(values, before[name]) for name, values in policy.model.arrays().items())
+        assert all(
+            np.array_equal(values, before[name]) for name, values in policy.model.arrays().items()
+        )
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), -float("inf"), 1e200, None, "1"])
 def test_what_is_no_number_is_told_the_models_range(wrong: object) -> None:
     for model in (es.Logistic(), es.Logistic("exact")):
         policy = es.EnsembleSampling(4, model=model).start(es.FiniteArms(np.eye(3)))
-        with pytest.raises(es.InvalidArgument, match=r"^reward = .*expected a number from 0 to 1 for Logistic\(\)$") as caught:
+        with pytest.raises(
+            es.InvalidArgument, match=r"^reward = .*expected a number from 0 to 1 for Logistic\(\)$"
+        ) as caught:
             policy.update(0, wrong)
-        assert isinstance(caught.value, es.WrongType) == (not isinstance(wrong, float)) and policy.round == 0
+        assert (
+            isinstance(caught.value, es.WrongType) == (not isinstance(wrong, float))
+            and policy.round == 0
+        )
 
 
 def test_a_snapshot_with_rewards_that_cannot_be_is_refused(tmp_path) -> None:
@@ -216,7 +253,9 @@ def test_a_snapshot_with_rewards_that_cannot_be_is_refused(tmp_path) -> None:
 
 
 def test_bad_fields_are_refused() -> None:
-    with pytest.raises(es.InvalidArgument, match=r"^fit = 'newton': expected one of 'stream', 'exact'"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"^fit = 'newton': expected one of 'stream', 'exact'"
+    ):
         es.Logistic("newton")
     with pytest.raises(es.InvalidArgument, match="always 1"):
         es.EnsembleSampling(model=es.Logistic(), intercept=True)
@@ -229,15 +268,28 @@ def test_auto_is_the_boldness_and_a_quarter_of_the_arms_mean_square(fresh: bool)
     lam = 0.25 * np.square(FEATURES).sum(axis=1).mean()
     assert not auto.calibrates and auto.unit_scale == 0.75
     assert_allclose(np.diag(policy.gram), lam, rtol=1e-12)
-    spread = np.cov(es.EnsembleSampling(20_000, model=es.Logistic(), fresh=fresh).start(KINDS["finite"]).estimates.T)
-    assert_allclose(spread, auto.unit_scale**2 / lam * np.eye(3), atol=0.05 * auto.unit_scale**2 / lam)
-    for arms, expected in ((es.UnitBall(3), 0.25), (es.ChangingArms(3), 0.5), (es.Box([-1, 0], [1, 2]), 0.75)):
+    spread = np.cov(
+        es.EnsembleSampling(20_000, model=es.Logistic(), fresh=fresh)
+        .start(KINDS["finite"])
+        .estimates.T
+    )
+    assert_allclose(
+        spread, auto.unit_scale**2 / lam * np.eye(3), atol=0.05 * auto.unit_scale**2 / lam
+    )
+    for arms, expected in (
+        (es.UnitBall(3), 0.25),
+        (es.ChangingArms(3), 0.5),
+        (es.Box([-1, 0], [1, 2]), 0.75),
+    ):
         assert_allclose(np.diag(auto.start(arms).gram), expected)
 
 
 def test_multiplying_the_features_by_a_constant_changes_no_decision() -> None:
     for fit, fresh in (("stream", True), ("stream", False), ("exact", False)):
-        recipe, rng = es.EnsembleSampling(8, model=es.Logistic(fit), fresh=fresh), np.random.default_rng(0)
+        recipe, rng = (
+            es.EnsembleSampling(8, model=es.Logistic(fit), fresh=fresh),
+            np.random.default_rng(0),
+        )
         one, other = (recipe.start(es.FiniteArms(unit * FEATURES), seed=0) for unit in (1, 64))
         for _ in range(60):
             decisions = one.decide(), other.decide()

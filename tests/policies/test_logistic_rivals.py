@@ -50,7 +50,11 @@ def test_the_stream_fits_posterior() -> None:
     assert holds(gaussian_p_value(whitened)) and not holds(gaussian_p_value(1.2 * whitened))
 
 
-@pytest.mark.parametrize("recipe", [es.EVILL(0.8, 0.5), es.PerturbedHistory(0.8, 0.5, model=EXACT)], ids=["EVILL", "GLM-FPL"])
+@pytest.mark.parametrize(
+    "recipe",
+    [es.EVILL(0.8, 0.5), es.PerturbedHistory(0.8, 0.5, model=EXACT)],
+    ids=["EVILL", "GLM-FPL"],
+)
 def test_perturbed_minimisers(recipe: es.Recipe) -> None:
     """Where a model is the minimiser, its gradient is the perturbation: N(0, scale^2 H), or with weights 1/4 for A''."""
     policy = clicked(recipe)

@@ -12,7 +12,9 @@ from naive.stored import Recording
 
 
 def relative_error(estimates: np.ndarray, truth: np.ndarray) -> float:
-    return float((np.linalg.norm(estimates - truth, axis=-1) / np.linalg.norm(truth, axis=-1)).max())
+    return float(
+        (np.linalg.norm(estimates - truth, axis=-1) / np.linalg.norm(truth, axis=-1)).max()
+    )
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0, 30.0])
@@ -20,7 +22,9 @@ def test_estimates_minimise_the_perturbed_least_squares(lam: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 6)) / 3
     reward, initial = Recording(0.5), Recording(0.5 * lam**0.5)
-    recipe = es.EnsembleSampling(size=7, scale=0.5, regularization=lam, reward=reward, initial=initial)
+    recipe = es.EnsembleSampling(
+        size=7, scale=0.5, regularization=lam, reward=reward, initial=initial
+    )
     policy = recipe.start(es.FiniteArms(X), seed=1)
     arms = []
     for _ in range(400):
@@ -37,7 +41,9 @@ def test_estimates_minimise_the_perturbed_least_squares(lam: float) -> None:
         assert np.abs(gradient).max() < 1e-8 * np.abs(rows.T @ targets).max()
 
 
-def exact_solution(X: np.ndarray, lam: float, arms: np.ndarray, start: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def exact_solution(
+    X: np.ndarray, lam: float, arms: np.ndarray, start: np.ndarray, targets: np.ndarray
+) -> np.ndarray:
     """V^-1 (W + sum X y) at 60 digits; the sums for each arm are rounded once."""
     with mp.workdps(60):
         features = [[mp.mpf(float(value)) for value in x] for x in X]
@@ -48,7 +54,9 @@ def exact_solution(X: np.ndarray, lam: float, arms: np.ndarray, start: np.ndarra
         for i in range(d):
             b[i] += mp.fsum(x[i] * total for x, total in zip(features, sums, strict=True))
             for k in range(d):
-                V[i, k] = mp.fsum(int(n) * x[i] * x[k] for x, n in zip(features, pulls, strict=True))
+                V[i, k] = mp.fsum(
+                    int(n) * x[i] * x[k] for x, n in zip(features, pulls, strict=True)
+                )
             V[i, i] += mp.mpf(lam)
         return np.array([float(value) for value in mp.lu_solve(V, b)])
 
@@ -64,7 +72,9 @@ def test_a_million_nearly_collinear_rounds_do_not_drift(spread: float) -> None:
     arms = rng.integers(0, len(X), rounds)
     Y = X[arms] @ rng.standard_normal(dim) + rng.standard_normal(rounds)
     reward, initial = Recording(1.0), Recording(lam**0.5)
-    recipe = es.EnsembleSampling(size=size, scale=1.0, regularization=lam, reward=reward, initial=initial)
+    recipe = es.EnsembleSampling(
+        size=size, scale=1.0, regularization=lam, reward=reward, initial=initial
+    )
     policy = recipe.start(es.FiniteArms(X))
     policy.update_many(arms, Y)
     W, Z = initial.drawn[0], np.concatenate(reward.drawn)[:rounds]
@@ -85,11 +95,17 @@ def test_every_round_is_exact_however_ill_conditioned(lam: float, length: float)
     X[4:] = X[:2] + 1e-3 * length * rng.standard_normal((2, 6))
     Y, arms = rng.standard_normal(40), np.append(np.arange(6), rng.integers(0, 6, 34))
     reward, initial = Recording(1.0), Recording(lam**0.5)
-    recipe = es.EnsembleSampling(size=2, scale=1.0, regularization=lam, reward=reward, initial=initial)
+    recipe = es.EnsembleSampling(
+        size=2, scale=1.0, regularization=lam, reward=reward, initial=initial
+    )
     policy = recipe.start(es.FiniteArms(X))
     for n, k in enumerate(arms, 1):
         policy.update(int(k), Y[n - 1])
-        assert relative_error(policy.mean, exact_solution(X, lam, arms[:n], np.zeros(6), Y[:n])) < 1e-8
+        assert (
+            relative_error(policy.mean, exact_solution(X, lam, arms[:n], np.zeros(6), Y[:n])) < 1e-8
+        )
         Z = np.concatenate(reward.drawn)[:n]
-        truth = [exact_solution(X, lam, arms[:n], initial.drawn[0][j], Y[:n] + Z[:, j]) for j in range(2)]
+        truth = [
+            exact_solution(X, lam, arms[:n], initial.drawn[0][j], Y[:n] + Z[:, j]) for j in range(2)
+        ]
         assert relative_error(policy.estimates, np.array(truth)) < 1e-8

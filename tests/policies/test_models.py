@@ -43,16 +43,26 @@ class Doubled(es.RewardModel):
 
 
 @pytest.mark.parametrize("recipe", GIVEN, ids=repr)
-def test_linear_is_what_every_recipe_fits_unless_told_otherwise(recipe: es.EnsembleSampling) -> None:
+def test_linear_is_what_every_recipe_fits_unless_told_otherwise(
+    recipe: es.EnsembleSampling,
+) -> None:
     arms = es.FiniteArms(FEATURES)
     built = recipe.start(arms, 3)
     law = recipe.initial_law, recipe.reward_law
     given = 3, recipe.prior(arms), 12, *law, built._address, recipe.boldness
     plan = 3, recipe.prior(arms), recipe, built._address
     if recipe.draws_fresh:
-        by_hand = es.models.FreshWithIntercept(*plan) if recipe.intercept else es.models.FreshEnsemble(*plan)
+        by_hand = (
+            es.models.FreshWithIntercept(*plan)
+            if recipe.intercept
+            else es.models.FreshEnsemble(*plan)
+        )
     else:
-        by_hand = es.models.EnsembleWithIntercept(*given) if recipe.intercept else LinearEnsemble(*given, recipe.rate)
+        by_hand = (
+            es.models.EnsembleWithIntercept(*given)
+            if recipe.intercept
+            else LinearEnsemble(*given, recipe.rate)
+        )
     plain, said = recipe.start(arms, 3), replace(recipe, model=es.Linear()).start(arms, 3)
     plain._ledger.model = by_hand
     assert play(plain, 30) == play(said, 30) and fingerprint(plain) == fingerprint(said)
@@ -60,28 +70,41 @@ def test_linear_is_what_every_recipe_fits_unless_told_otherwise(recipe: es.Ensem
 
 def test_a_model_is_part_of_a_recipe_wherever_recipes_are_told(tmp_path) -> None:
     recipe = es.EnsembleSampling(4, 0.5, model=es.Linear())
-    assert recipe == es.EnsembleSampling(4, 0.5) and hash(recipe) == hash(es.EnsembleSampling(4, 0.5))
+    assert recipe == es.EnsembleSampling(4, 0.5) and hash(recipe) == hash(
+        es.EnsembleSampling(4, 0.5)
+    )
     assert describe(recipe)["model"] == {"kind": "Linear"} and rebuild(describe(recipe)) == recipe
     assert build("EnsembleSampling(4, 0.5, model=Linear())", SETTING) == recipe
-    study = es.Study(name="s", horizon=5, problem="sphere", policy={"recipe": "EnsembleSampling", "model": "Linear"})
+    study = es.Study(
+        name="s",
+        horizon=5,
+        problem="sphere",
+        policy={"recipe": "EnsembleSampling", "model": "Linear"},
+    )
     assert study.cells[0].recipe == es.EnsembleSampling()
     mine = es.EnsembleSampling(4, 0.5, model=Doubled(3.0))
     assert repr(mine.model) in repr(mine) and rebuild(describe(mine)) == mine
-    asked = es.Study(name="s", horizon=5, evaluation="live", problem="sphere", policy={"recipe": mine})
+    asked = es.Study(
+        name="s", horizon=5, evaluation="live", problem="sphere", policy={"recipe": mine}
+    )
     assert es.Study(**asked.describe()).cells[0].recipe == mine
     policy = mine.start(es.FiniteArms(FEATURES))
     play(policy, 10)
     policy.save(tmp_path / "snapshot")
     assert sys.modules[Doubled.__module__]
     rewards = policy.log().reward
-    np.testing.assert_allclose(policy.model.parts.target, 3.0 * rewards @ policy.log().features, rtol=1e-12)
+    np.testing.assert_allclose(
+        policy.model.parts.target, 3.0 * rewards @ policy.log().features, rtol=1e-12
+    )
 
 
 def test_what_is_no_model_is_refused() -> None:
     for wrong in ("Linear", es.Linear, None, 3, es.EnsembleSampling()):
         with pytest.raises(es.WrongType, match=r"^model = .*expected a model such as Linear\(\)"):
             es.EnsembleSampling(model=wrong)  # type: ignore[arg-type]
-    with pytest.raises(es.InvalidArgument, match=r"^intercept = True: expected False with Doubled\(\)"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"^intercept = True: expected False with Doubled\(\)"
+    ):
         es.EnsembleSampling(model=Doubled(), intercept=True)
 
 
@@ -95,10 +118,19 @@ def test_theorems_are_about_linear_models() -> None:
 
 
 def test_a_kernel_simulates_one_kind_of_model() -> None:
-    kernels = [kernel for (kind, _), there in KERNELS.items() if kind is es.EnsembleSampling for kernel in there]
+    kernels = [
+        kernel
+        for (kind, _), there in KERNELS.items()
+        if kind is es.EnsembleSampling
+        for kernel in there
+    ]
     linear = [kernel for kernel in kernels if kernel.model is es.Linear]
-    assert linear and all("Doubled" in kernel.why_not(es.EnsembleSampling(model=Doubled())) for kernel in kernels)
+    assert linear and all(
+        "Doubled" in kernel.why_not(es.EnsembleSampling(model=Doubled())) for kernel in kernels
+    )
     assert any(not kernel.why_not(es.EnsembleSampling()) for kernel in linear)
     with pytest.warns(es.LiveSimulationWarning, match=r"does not know model=Doubled\(times=2.5\)"):
-        runs = es.simulate(es.EnsembleSampling(4, 0.3, model=Doubled(2.5)), es.problem("sphere", dim=2, arms=3), 5)
+        runs = es.simulate(
+            es.EnsembleSampling(4, 0.3, model=Doubled(2.5)), es.problem("sphere", dim=2, arms=3), 5
+        )
     assert runs.evaluation == "live"

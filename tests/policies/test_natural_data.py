@@ -15,7 +15,9 @@ ROWS = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, -0.5], [1.0, 1.0, 0.25]])
 CLICKED = np.array([[True, False], [False, True], [True, True]])
 
 Table = Callable[[dict[str, Any]], Any]
-tables = pytest.mark.parametrize("table", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"])
+tables = pytest.mark.parametrize(
+    "table", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"]
+)
 RECIPE = es.EnsembleSampling(size=10, scale=0.3)
 
 
@@ -51,7 +53,10 @@ def test_frames_are_arms(table: Table) -> None:
     np.testing.assert_array_equal(es.FiniteArms(mixed(table)).features, ROWS)
     policy, twin = started(es.ChangingArms(3)), started(es.ChangingArms(3))
     for _ in range(5):
-        decision, other = policy.decide(mixed(table), propensity=True), twin.decide(ROWS, propensity=True)
+        decision, other = (
+            policy.decide(mixed(table), propensity=True),
+            twin.decide(ROWS, propensity=True),
+        )
         policy.update(decision, 1.0)
         twin.update(other, 1.0)
     assert fingerprint(policy) == fingerprint(twin)
@@ -60,7 +65,14 @@ def test_frames_are_arms(table: Table) -> None:
 
 @tables
 def test_series_are_rewards_and_features(table: Table) -> None:
-    columns = table({"arm": [2, 0, 1], "reward": [1, 0, 1], "clicked": [True, False, True], "x": [0.5, 0.25, 1.0]})
+    columns = table(
+        {
+            "arm": [2, 0, 1],
+            "reward": [1, 0, 1],
+            "clicked": [True, False, True],
+            "x": [0.5, 0.25, 1.0],
+        }
+    )
     policy, twin = started(), started()
     for name in ("reward", "clicked", "x"):
         policy.update_many(columns["arm"], columns[name])
@@ -80,7 +92,9 @@ def test_a_row_of_pandas_is_an_arm() -> None:
 
 
 def test_nullable_columns_without_missing_values() -> None:
-    frame = pandas.DataFrame({"a": [True, False], "b": [1, 2]}).astype({"a": "boolean", "b": "Int64"})
+    frame = pandas.DataFrame({"a": [True, False], "b": [1, 2]}).astype(
+        {"a": "boolean", "b": "Int64"}
+    )
     np.testing.assert_array_equal(es.FiniteArms(frame).features, [[1.0, 1.0], [0.0, 2.0]])
 
 
@@ -89,7 +103,10 @@ def test_a_box_and_diagnostics_take_series(table: Table) -> None:
     columns = table({"low": [0, 0], "high": [True, True], "theta": [0.5, 0.5]})
     assert es.Box(columns["low"], columns["high"]).high.tolist() == [1.0, 1.0]
     policy = started(es.FiniteArms(CLICKED))
-    seen = [policy.diagnostics(theta_star=theta).optimism_share for theta in (columns["theta"], [0.5, 0.5])]
+    seen = [
+        policy.diagnostics(theta_star=theta).optimism_share
+        for theta in (columns["theta"], [0.5, 0.5])
+    ]
     assert seen[0] == seen[1]
 
 
@@ -116,7 +133,9 @@ def test_a_log_may_be_a_frame(table: Table) -> None:
         again = RECIPE.replay(es.FiniteArms(ROWS), frame, seed=3)
         assert fingerprint(again) == fingerprint(policy)
     fields = (table(named)["round"], table(columns), table(named)["reward"])
-    np.testing.assert_array_equal(RECIPE.replay(es.FiniteArms(ROWS), fields, seed=3).mean, policy.mean)
+    np.testing.assert_array_equal(
+        RECIPE.replay(es.FiniteArms(ROWS), fields, seed=3).mean, policy.mean
+    )
 
 
 @tables
@@ -127,9 +146,16 @@ def test_an_arm_without_a_number_is_missing_in_a_frame(table: Table) -> None:
     policy.update([0.5, 0.25, 1.0], 0.5)
     log = policy.log()
     numbers = [None if arm < 0 else arm for arm in log.arm.tolist()]
-    named = {"round": log.round, "arm": numbers, "reward": log.reward, "features": log.features.tolist()}
+    named = {
+        "round": log.round,
+        "arm": numbers,
+        "reward": log.reward,
+        "features": log.features.tolist(),
+    }
     assert None in numbers
-    assert fingerprint(RECIPE.replay(es.FiniteArms(ROWS), table(named), seed=3)) == fingerprint(policy)
+    assert fingerprint(RECIPE.replay(es.FiniteArms(ROWS), table(named), seed=3)) == fingerprint(
+        policy
+    )
 
 
 @tables
@@ -144,14 +170,23 @@ def test_a_series_of_lists_is_a_matrix(table: Table) -> None:
 def test_bad_logs_in_frames(table: Table) -> None:
     good = {"round": [0, 1], "arm": [0, 1], "reward": [1.0, 0.0]}
     for columns, match in [
-        ({name: good[name] for name in ("round", "arm")}, r"log = DataFrame of shape .*: .* and reward is missing$"),
+        (
+            {name: good[name] for name in ("round", "arm")},
+            r"log = DataFrame of shape .*: .* and reward is missing$",
+        ),
         ({**good, "arm": [0, 3]}, r"log.arm\[1\] = 3: "),
-        ({**good, "reward": [1.0, float("nan")]}, r"log.reward(\[1\] = nan| = .* 1 are, the first in row 1$)"),
+        (
+            {**good, "reward": [1.0, float("nan")]},
+            r"log.reward(\[1\] = nan| = .* 1 are, the first in row 1$)",
+        ),
         ({**good, "reward": ["a", "b"]}, r"log.reward = .*not dtype (str|String|object)"),
         ({**good, "round": [0.5, 1.0]}, r"log.round\[0\] = 0.5 "),
         ({**good, "x0": [1.0, 1.0]}, r"log = .*: expected 3 columns of features, .*, not 1$"),
         ({"round": [0, 1], "reward": [1.0, 0.0]}, r"log = .*: expected features"),
-        ({**good, "features": [[1.0], [2.0]]}, r"log.features\[0\] = .*: expected a vector of 3 numbers, not shape"),
+        (
+            {**good, "features": [[1.0], [2.0]]},
+            r"log.features\[0\] = .*: expected a vector of 3 numbers, not shape",
+        ),
     ]:
         with pytest.raises(es.InvalidArgument, match=match):
             RECIPE.replay(es.FiniteArms(ROWS), table(columns), seed=3)
@@ -224,13 +259,22 @@ REWARDS = [
 ]
 
 
-@pytest.mark.parametrize("rewards", REWARDS, ids=lambda rewards: f"{type(rewards).__module__.split('.')[0]} {rewards!r:.20}")
+@pytest.mark.parametrize(
+    "rewards",
+    REWARDS,
+    ids=lambda rewards: f"{type(rewards).__module__.split('.')[0]} {rewards!r:.20}",
+)
 def test_rewards_of_a_wrong_kind(rewards: Any) -> None:
     policy = started()
     decision = policy.decide()
     before = fingerprint(policy)
-    for call in (lambda: policy.update_many([decision], rewards), lambda: policy.update(decision, rewards)):
-        with pytest.raises(es.InvalidArgument, match=r"^(reward|rewards|rewards\[0\]) = .*: expected "):
+    for call in (
+        lambda: policy.update_many([decision], rewards),
+        lambda: policy.update(decision, rewards),
+    ):
+        with pytest.raises(
+            es.InvalidArgument, match=r"^(reward|rewards|rewards\[0\]) = .*: expected "
+        ):
             call()
     assert fingerprint(policy) == before
 
@@ -240,9 +284,18 @@ def test_observations_of_a_wrong_kind(table: Table) -> None:
     policy = started()
     before = fingerprint(policy)
     for observation, match in [
-        (table({"a": ["x", "y", "z"]})["a"], r"^arm = .*: expected a vector of 3 numbers, not dtype (str|String|object)$"),
-        (table({"a": [1.0, 2.0]})["a"], r"^arm = Series of shape \(2,\), dtype .*not shape \(2,\)$"),
-        (mixed(table), r"^arm = DataFrame of shape \(3, 3\), columns \['new', 'size', 'price'\]: .*not shape \(3, 3\)$"),
+        (
+            table({"a": ["x", "y", "z"]})["a"],
+            r"^arm = .*: expected a vector of 3 numbers, not dtype (str|String|object)$",
+        ),
+        (
+            table({"a": [1.0, 2.0]})["a"],
+            r"^arm = Series of shape \(2,\), dtype .*not shape \(2,\)$",
+        ),
+        (
+            mixed(table),
+            r"^arm = DataFrame of shape \(3, 3\), columns \['new', 'size', 'price'\]: .*not shape \(3, 3\)$",
+        ),
     ]:
         with pytest.raises(es.InvalidArgument, match=match):
             policy.update(observation, 1.0)

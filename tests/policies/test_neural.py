@@ -51,13 +51,22 @@ def test_a_model_with_its_fields_is_part_of_what_is_written_down() -> None:
     assert es.Neural([4, 3]) == es.Neural((4, 3)) and hash(es.Neural([4])) == hash(es.Neural((4,)))
     assert rebuild(describe(RECIPE)) == RECIPE
     study = es.Study(
-        name="s", horizon=5, evaluation="live", problem={"family": "wheel", "delta": 0.9}, policy={"recipe": RECIPE}
+        name="s",
+        horizon=5,
+        evaluation="live",
+        problem={"family": "wheel", "delta": 0.9},
+        policy={"recipe": RECIPE},
     )
     assert es.Study(**study.describe()).cells[0].recipe == RECIPE
     from ensample.cli.recipes import build
 
     setting = es.Setting(dim=3, arms=7, horizon=100, noise=1, norm=1)
-    assert build("EnsembleSampling(4, model=Neural(hidden=(4,), prior=1.0, batch=8, memory=12))", setting) == RECIPE
+    assert (
+        build(
+            "EnsembleSampling(4, model=Neural(hidden=(4,), prior=1.0, batch=8, memory=12))", setting
+        )
+        == RECIPE
+    )
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
@@ -75,7 +84,9 @@ def test_units_change_no_decision(factor: float) -> None:
         other.update(same, y * factor)
 
 
-@pytest.mark.parametrize("model", [SMALL, es.Neural((4,), loss="logistic", prior=1.0, batch=8, memory=12)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [SMALL, es.Neural((4,), loss="logistic", prior=1.0, batch=8, memory=12)], ids=repr
+)
 def test_members_come_to_agree_where_there_is_data(model: es.Neural) -> None:
     policy = es.EnsembleSampling(6, model=model).start(es.FiniteArms(np.eye(2)), seed=0)
     assert len(set(policy.votes().tolist())) == 2, "before the first reward they do not"
@@ -85,19 +96,28 @@ def test_members_come_to_agree_where_there_is_data(model: es.Neural) -> None:
         policy.update(decision, float(rng.random() < (0.9, 0.1)[decision.arm]))
     assert policy.propensities()[0] > 0.8
     scores = policy.model.all_scores(np.eye(2))
-    assert scores.shape == (2, 6) and scores[0].mean() > 0.65 > scores[1].mean(), "pulled down the more, the less was seen"
+    assert scores.shape == (2, 6) and scores[0].mean() > 0.65 > scores[1].mean(), (
+        "pulled down the more, the less was seen"
+    )
 
 
 def test_rewards_of_the_logistic_loss_are_shares() -> None:
-    policy = es.EnsembleSampling(3, model=es.Neural((4,), loss="logistic")).start(es.FiniteArms(np.eye(2)))
+    policy = es.EnsembleSampling(3, model=es.Neural((4,), loss="logistic")).start(
+        es.FiniteArms(np.eye(2))
+    )
     before = fingerprint(policy)
     for wrong in (-0.1, 1.5, float("nan"), "1"):
-        with pytest.raises(es.InvalidArgument, match=r"^reward = .*: expected a number from 0 to 1 for the logistic loss$"):
+        with pytest.raises(
+            es.InvalidArgument,
+            match=r"^reward = .*: expected a number from 0 to 1 for the logistic loss$",
+        ):
             policy.update(0, wrong)
     assert fingerprint(policy) == before
     policy.update(0, True)
     policy.update(1, 0.25)
-    assert (policy.model.all_scores(np.eye(2)) >= 0.0).all() and (policy.model.all_scores(np.eye(2)) <= 1.0).all()
+    assert (policy.model.all_scores(np.eye(2)) >= 0.0).all() and (
+        policy.model.all_scores(np.eye(2)) <= 1.0
+    ).all()
 
 
 def test_training_that_diverges_is_refused_and_changes_nothing() -> None:
@@ -124,7 +144,10 @@ def test_extreme_data_stay_finite() -> None:
 
 def test_one_network_without_perturbations_serves_the_greedy() -> None:
     arms = es.FiniteArms(FEATURES)
-    greedy, chancy = es.Greedy(model=SMALL).start(arms), es.EpsilonGreedy(0.3, model=SMALL).start(arms)
+    greedy, chancy = (
+        es.Greedy(model=SMALL).start(arms),
+        es.EpsilonGreedy(0.3, model=SMALL).start(arms),
+    )
     for policy in (greedy, chancy):
         play(policy, 20)
         assert policy.model.size == 1 and policy.model.prior is None
@@ -162,7 +185,9 @@ def test_a_snapshot_with_other_last_digits_is_taken(tmp_path: Path) -> None:
     np.testing.assert_array_equal(es.load(path).model.weights, expected)
     saved.model.weights[0, 0] += 0.05 * np.abs(saved.model.weights).max()
     saved.save(path)
-    with pytest.raises(es.SnapshotError, match=r"state.parameters = .*: expected what replaying the log gives"):
+    with pytest.raises(
+        es.SnapshotError, match=r"state.parameters = .*: expected what replaying the log gives"
+    ):
         es.load(path)
 
 
@@ -196,6 +221,9 @@ def test_a_snapshot_that_no_training_leaves_behind_is_refused(tmp_path) -> None:
 
 def test_changing_arms_ask_for_their_features() -> None:
     policy = es.EnsembleSampling(3, model=es.Neural((2,))).start(es.ChangingArms(3), seed=0)
-    with pytest.raises(es.InvalidArgument, match=r"^features = None: expected the arms of this round, a K x 3 array"):
+    with pytest.raises(
+        es.InvalidArgument,
+        match=r"^features = None: expected the arms of this round, a K x 3 array",
+    ):
         policy.decide()
     assert policy.round == 0

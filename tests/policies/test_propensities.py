@@ -19,7 +19,9 @@ UNIFORM = es.UniformMember()
 def trained(member=UNIFORM, rounds: int = 40, size: int = 50) -> es.Policy:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((8, 4))
-    policy = es.EnsembleSampling(size=size, scale=0.8, member=member).start(es.FiniteArms(X), seed=1)
+    policy = es.EnsembleSampling(size=size, scale=0.8, member=member).start(
+        es.FiniteArms(X), seed=1
+    )
     for _ in range(rounds):
         policy.update(policy.decide(), rng.standard_normal())
     return policy
@@ -41,7 +43,9 @@ def plays_with(policy: es.Policy, propensities: np.ndarray) -> bool:
         policy.forget(decision)
         counts[decision.arm] += 1
     pairs = zip(counts, propensities, strict=True)
-    return all(binomial_interval_contains(count, 20_000, p, propensities.size) for count, p in pairs)
+    return all(
+        binomial_interval_contains(count, 20_000, p, propensities.size) for count, p in pairs
+    )
 
 
 def test_uniform_propensities_are_the_frequencies_of_redrawn_members() -> None:
@@ -53,9 +57,15 @@ def test_uniform_propensities_are_the_frequencies_of_redrawn_members() -> None:
     address, rule = Address(99), es.UniformMember()
     members = [rule.choose(round, 50, address, lambda: np.zeros(50)) for round in range(REDRAWS)]
     counts = np.bincount(votes[members], minlength=8)
-    assert all(binomial_interval_contains(*pair, 8) for pair in zip(counts, [REDRAWS] * 8, propensities, strict=True))
+    assert all(
+        binomial_interval_contains(*pair, 8)
+        for pair in zip(counts, [REDRAWS] * 8, propensities, strict=True)
+    )
     wrong = np.roll(propensities, 1)
-    assert not all(binomial_interval_contains(*pair, 8) for pair in zip(counts, [REDRAWS] * 8, wrong, strict=True))
+    assert not all(
+        binomial_interval_contains(*pair, 8)
+        for pair in zip(counts, [REDRAWS] * 8, wrong, strict=True)
+    )
 
 
 def test_a_policy_plays_with_its_propensities() -> None:
@@ -66,7 +76,9 @@ def test_a_policy_plays_with_its_propensities() -> None:
 
 
 def test_a_sticky_rule_knows_propensities_when_it_draws() -> None:
-    policy = es.EnsembleSampling(size=20, member=es.StickyMember(3)).start(es.FiniteArms(np.eye(3)), seed=1)
+    policy = es.EnsembleSampling(size=20, member=es.StickyMember(3)).start(
+        es.FiniteArms(np.eye(3)), seed=1
+    )
     members = []
     for t in range(9):
         if t % 3 == 0:
@@ -77,7 +89,9 @@ def test_a_sticky_rule_knows_propensities_when_it_draws() -> None:
         decision = policy.decide()
         policy.update(decision, 1.0)
         members.append(decision.member)
-    assert members == [members[0]] * 3 + [members[3]] * 3 + [members[6]] * 3 and len(set(members)) > 1
+    assert (
+        members == [members[0]] * 3 + [members[3]] * 3 + [members[6]] * 3 and len(set(members)) > 1
+    )
 
 
 def test_round_robin_and_optimistic_rules_are_certain() -> None:
@@ -151,7 +165,9 @@ def test_caching_changes_nothing() -> None:
             assert policy.propensity(decision) == policy.propensities()[decision.arm]
             policy.update(decision, reward)
         expected = textbook.votes(cached.arms.features, cached.estimates)
-        np.testing.assert_array_equal(cached.propensities(), np.bincount(expected, minlength=8) / 50)
+        np.testing.assert_array_equal(
+            cached.propensities(), np.bincount(expected, minlength=8) / 50
+        )
 
 
 def test_a_returned_array_is_the_callers() -> None:
@@ -237,7 +253,9 @@ def test_some_members_are_asked_instead_of_all(fresh: bool) -> None:
         np.testing.assert_allclose(found.shares * 100, np.round(found.shares * 100))
         np.testing.assert_allclose(found.errors, np.sqrt(found.shares * (1 - found.shares) / 100))
         misses.append((found.shares - exact)[0] / np.sqrt(exact[0] * (1 - exact[0]) / 100))
-    assert abs(np.mean(misses)) < 5 / 40**0.5 and 0.5 < np.std(misses) < 1.6  # unbiased, and off by as much as it says
+    assert (
+        abs(np.mean(misses)) < 5 / 40**0.5 and 0.5 < np.std(misses) < 1.6
+    )  # unbiased, and off by as much as it says
     again = policy.sampled_propensities(members=100)
     np.testing.assert_array_equal(again.shares, found.shares)  # a function of (seed, round)
     whole = policy.sampled_propensities(members=1_000)
@@ -249,7 +267,11 @@ def test_sampled_propensities_are_of_the_rows_on_offer_and_of_the_rule() -> None
     rows = np.eye(3)
     policy = es.EnsembleSampling(size=50, member=es.RoundRobin()).start(es.ChangingArms(3), seed=0)
     found = policy.sampled_propensities(5, rows)
-    assert found.shares.tolist() == policy.propensities(rows).tolist() and sorted(found.shares) == [0, 0, 1]
+    assert found.shares.tolist() == policy.propensities(rows).tolist() and sorted(found.shares) == [
+        0,
+        0,
+        1,
+    ]
     optimist = es.EnsembleSampling(size=50, member=es.OptimisticMember()).start(es.FiniteArms(rows))
     with pytest.raises(es.PropensityError, match="drawn without looking"):
         optimist.sampled_propensities(5)

@@ -8,7 +8,12 @@ from naive import textbook
 from naive.stored import StoredColumns, StoredRows, StoredVectors
 
 ROUNDS, DIM = 150, 3
-LAWS = [es.Gaussian(2.0), es.Rademacher(2.0), es.Uniform(2.0), es.CenteredBinomial(trials=4, scale=2.0)]
+LAWS = [
+    es.Gaussian(2.0),
+    es.Rademacher(2.0),
+    es.Uniform(2.0),
+    es.CenteredBinomial(trials=4, scale=2.0),
+]
 
 
 def arms_played(policy: es.Policy, rewards: np.ndarray) -> list[int]:
@@ -21,14 +26,18 @@ def arms_played(policy: es.Policy, rewards: np.ndarray) -> list[int]:
     return played
 
 
-def coupled_arms(law: es.Perturbation, seed: int, shift: int) -> tuple[list[int], list[int], list[int]]:
+def coupled_arms(
+    law: es.Perturbation, seed: int, shift: int
+) -> tuple[list[int], list[int], list[int]]:
     """Arms of ensemble sampling with m = T, of LinPHE and of LinPHE's definition, on the same perturbations."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((10, DIM)) / 2
     rewards = X @ rng.standard_normal(DIM) + rng.standard_normal((ROUNDS, 10))
     W, Z = law.draw_vectors(rng, ROUNDS, DIM), law.draw(rng, (ROUNDS, ROUNDS))
     theirs = np.roll(Z, shift, axis=0)
-    ensemble = es.EnsembleSampling(ROUNDS, initial=StoredVectors(W), reward=StoredRows(Z), member=lambda t, m, rng: t)
+    ensemble = es.EnsembleSampling(
+        ROUNDS, initial=StoredVectors(W), reward=StoredRows(Z), member=lambda t, m, rng: t
+    )
     history = es.PerturbedHistory(initial=StoredVectors(W), reward=StoredColumns(theirs))
     own = arms_played(ensemble.start(es.FiniteArms(X)), rewards)
     # As features of its own rather than standing arms, LinPHE perturbs each reward by itself.
@@ -61,7 +70,9 @@ def test_round_robin_over_t_members_is_the_rule_t() -> None:
     X = np.random.default_rng(0).standard_normal((6, DIM))
     rewards = np.random.default_rng(1).standard_normal((ROUNDS, 6))
     runs = [
-        arms_played(es.EnsembleSampling(ROUNDS, member=rule).start(es.FiniteArms(X), seed=4), rewards)
+        arms_played(
+            es.EnsembleSampling(ROUNDS, member=rule).start(es.FiniteArms(X), seed=4), rewards
+        )
         for rule in (es.RoundRobin(), lambda t, m, rng: t)
     ]
     assert runs[0] == runs[1]

@@ -34,7 +34,10 @@ ENSEMBLES = {
     "refreshed": RefreshedEnsembleSampling(size=7, scale=0.6, growth=1.5, regularization=2.0),
     "informed": InformationDirected(size=15, scale=0.6, regularization=2.0),
 }
-OTHERS = {"kveton": KvetonPHE(a=0.7, regularization=2.0), "plus plus": EnsemblePlusPlus(size=5, scale=0.6, regularization=2.0)}
+OTHERS = {
+    "kveton": KvetonPHE(a=0.7, regularization=2.0),
+    "plus plus": EnsemblePlusPlus(size=5, scale=0.6, regularization=2.0),
+}
 OTHERS["multipliers"] = es.MultiplierBootstrap(size=6, spread=0.8, pseudo=0.4, regularization=2.0)
 RECIPES = ENSEMBLES | OTHERS
 
@@ -55,7 +58,9 @@ def played(recipe: es.Recipe, rounds: int = ROUNDS) -> tuple[es.Policy, list[es.
 def read_draws(recipe: es.Recipe) -> tuple[np.ndarray, np.ndarray]:
     """W [m, d] and Z [ROUNDS, m] of a policy with this seed."""
     fresh, m = recipe.start(es.FiniteArms(X), SEED), recipe.size
-    return fresh.model.sums[: X.shape[1], :m].T.copy(), np.array([fresh.model.perturbations(t)[:m] for t in range(ROUNDS)])
+    return fresh.model.sums[: X.shape[1], :m].T.copy(), np.array(
+        [fresh.model.perturbations(t)[:m] for t in range(ROUNDS)]
+    )
 
 
 def arms_of(decisions: list[es.Decision]) -> list[int]:
@@ -77,7 +82,9 @@ def test_sharp_twin() -> None:
     recipe = ENSEMBLES["sharp"]
     policy, decisions = played(recipe)
     constants = 0.3, 0.4, 0.8, 0.05
-    twin = relatives.sharp(X, 2.0, *read_draws(recipe), lambda t: decisions[t].member, reward, *constants)
+    twin = relatives.sharp(
+        X, 2.0, *read_draws(recipe), lambda t: decisions[t].member, reward, *constants
+    )
     assert arms_of(decisions) == twin
     information = np.linalg.slogdet(policy.gram)[1] - 3 * math.log(2.0)
     beta = 0.4 * math.sqrt(information + 2 * math.log(20)) + math.sqrt(2) * 0.8
@@ -93,7 +100,9 @@ def test_refreshed_twin() -> None:
         return 0.6 * math.sqrt(2.0) * rng.standard_normal((7, 3)), 0.6 * rng.standard_normal((7, 3))
 
     _, Z = read_draws(recipe)
-    twin, refreshes = relatives.refreshed(X, 2.0, 1.5, fresh, Z, lambda t: decisions[t].member, reward)
+    twin, refreshes = relatives.refreshed(
+        X, 2.0, 1.5, fresh, Z, lambda t: decisions[t].member, reward
+    )
     assert arms_of(decisions) == twin
     assert policy.refreshes == refreshes >= 5
 
@@ -121,7 +130,9 @@ def test_kveton_on_unit_vectors_is_perturbed_history_exploration_of_arms(a: floa
     def heads(t: int, counts: np.ndarray) -> np.ndarray:
         return Address(SEED).generator(Stream.PERTURBATION, t).binomial(counts, 0.5)
 
-    expected = relatives.phe_of_arms(4, a, heads, ROUNDS, lambda t, k: float(coins[t, k] < means[k]))
+    expected = relatives.phe_of_arms(
+        4, a, heads, ROUNDS, lambda t, k: float(coins[t, k] < means[k])
+    )
     assert arms_of(decisions) == expected
 
 
@@ -129,7 +140,9 @@ def test_multiplier_bootstrap_twin() -> None:
     policy, decisions = played(OTHERS["multipliers"])
     weights = np.array([policy.model.weights(t) for t in range(ROUNDS)])
     assert weights.min() < 0.0, "one that counts as 0"
-    twin = relatives.multiplier_bootstrap(X, 2.0, 0.4, weights, lambda t: decisions[t].member, [0, 1, 2], ROUNDS, reward)
+    twin = relatives.multiplier_bootstrap(
+        X, 2.0, 0.4, weights, lambda t: decisions[t].member, [0, 1, 2], ROUNDS, reward
+    )
     assert arms_of(decisions) == twin
     expected = np.bincount(policy.votes(), minlength=len(X)) / 6
     np.testing.assert_allclose(policy.propensities(), expected)
@@ -198,7 +211,9 @@ def test_they_are_algorithm_one_where_they_should_be() -> None:
     never, same = played(RefreshedEnsembleSampling(size=7, scale=0.5, growth=1e100))
     assert same == decisions and never.refreshes == 0
     np.testing.assert_array_equal(never.model.sums, policy.model.sums)
-    signed = SymmetrizedEnsembleSampling(size=7, scale=0.5).replay(es.FiniteArms(X), policy.log(), SEED)
+    signed = SymmetrizedEnsembleSampling(size=7, scale=0.5).replay(
+        es.FiniteArms(X), policy.log(), SEED
+    )
     np.testing.assert_array_equal(signed.estimates[:7], policy.estimates)
     np.testing.assert_allclose(signed.estimates[7:], 2 * policy.mean - policy.estimates, atol=1e-13)
 
@@ -209,12 +224,16 @@ def totals(policy: es.Policy) -> np.ndarray:
 
 
 def test_a_refreshed_ensemble_has_covariance_v() -> None:
-    policy = RefreshedEnsembleSampling(size=4000, scale=0.7, growth=3.0, regularization=2.0).start(es.FiniteArms(X), 3)
+    policy = RefreshedEnsembleSampling(size=4000, scale=0.7, growth=3.0, regularization=2.0).start(
+        es.FiniteArms(X), 3
+    )
     while policy.refreshes < 4:
         policy.update(policy.version % 8, 0.0)
     root = np.linalg.cholesky(policy.gram)
     assert holds(gaussian_p_value(np.linalg.solve(0.7 * root, totals(policy)).T))
-    assert not holds(gaussian_p_value(np.linalg.solve(0.74 * root, totals(policy)).T)), "negative control"
+    assert not holds(gaussian_p_value(np.linalg.solve(0.74 * root, totals(policy)).T)), (
+        "negative control"
+    )
 
 
 def directions(policy: es.Policy) -> np.ndarray:
@@ -226,7 +245,9 @@ def directions(policy: es.Policy) -> np.ndarray:
 def test_ensemble_plus_plus_models_are_combinations_of_its_directions() -> None:
     policy, _ = played(OTHERS["plus plus"], 60)
     S = directions(policy)
-    root = np.linalg.cholesky(0.6**2 * np.linalg.solve(policy.gram, np.linalg.solve(policy.gram, S @ S.T).T))
+    root = np.linalg.cholesky(
+        0.6**2 * np.linalg.solve(policy.gram, np.linalg.solve(policy.gram, S @ S.T).T)
+    )
     theta = np.array([policy.model.theta(round) for round in range(60, 4060)]) - policy.mean
     assert holds(gaussian_p_value(np.linalg.solve(root, theta.T).T))
     assert not holds(gaussian_p_value(np.linalg.solve(1.06 * root, theta.T).T)), "negative control"
@@ -238,7 +259,9 @@ def test_ensemble_plus_plus_directions_have_covariance_v_on_average() -> None:
     total, V = np.zeros((3, 3)), 2.0 * np.eye(3) + X[history].T @ X[history]
     for seed in range(400):
         policy = EnsemblePlusPlus(size=5, regularization=2.0).start(es.FiniteArms(X), seed)
-        np.testing.assert_allclose(np.linalg.norm(directions(policy), axis=1), math.sqrt(2.0), rtol=1e-12)
+        np.testing.assert_allclose(
+            np.linalg.norm(directions(policy), axis=1), math.sqrt(2.0), rtol=1e-12
+        )
         policy.update_many(history, np.zeros(len(history)))
         total += directions(policy) @ directions(policy).T / 400
     assert np.abs(total - V).max() < 0.2 * V.max()  # more than six standard deviations
@@ -262,7 +285,10 @@ def test_a_policy_plays_with_its_propensities(name: str) -> None:
 
     def fits(p: np.ndarray) -> bool:
         low, high = stats.binom.interval(1 - FALSE_ALARM / 8, draws, p)
-        return bool(((low <= counts) & (counts <= high))[(p > 0) & (p < 1)].all() and (counts[p == 0] == 0).all())
+        return bool(
+            ((low <= counts) & (counts <= high))[(p > 0) & (p < 1)].all()
+            and (counts[p == 0] == 0).all()
+        )
 
     assert fits(propensities)
     assert not fits(np.roll(propensities, 1)), "negative control"
@@ -291,7 +317,9 @@ KERNEL_RUNS = 3000  # against 245 live ones, which take much longer: as good as 
 
 @cache
 def regret(recipe: es.Recipe, evaluation: str, seed: int, runs: int = 450) -> np.ndarray:
-    return es.simulate(recipe, PROBLEM, horizon=100, runs=runs, seed=seed, evaluation=evaluation, checkpoints=1).regret[:, -1]
+    return es.simulate(
+        recipe, PROBLEM, horizon=100, runs=runs, seed=seed, evaluation=evaluation, checkpoints=1
+    ).regret[:, -1]
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -310,7 +338,9 @@ def test_the_kernel_has_the_law_of_the_live_policy(name: str) -> None:
     [
         SymmetrizedEnsembleSampling(size=1, scale=0.6, regularization=2.0),
         RefreshedEnsembleSampling(size=1, scale=0.6, growth=1.5, regularization=2.0),
-        SharpEnsembleSampling(size=7, gamma=0.6, noise=1.0, norm=0.0, delta=1.0, regularization=2.0),
+        SharpEnsembleSampling(
+            size=7, gamma=0.6, noise=1.0, norm=0.0, delta=1.0, regularization=2.0
+        ),
     ],
 )
 def test_the_kernel_knows_what_sets_it_apart_from_algorithm_one(recipe: es.Recipe) -> None:
@@ -330,7 +360,9 @@ def test_it_learns(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "recipe", [KvetonPHE(), es.SupLinUCB(), es.MultiplierBootstrap(size=3)], ids=lambda r: type(r).__name__
+    "recipe",
+    [KvetonPHE(), es.SupLinUCB(), es.MultiplierBootstrap(size=3)],
+    ids=lambda r: type(r).__name__,
 )
 def test_some_take_finite_standing_arms_only(recipe: es.Recipe) -> None:
     for arms in (es.UnitBall(3), es.ChangingArms(3), es.Box([0.0], [1.0])):
@@ -351,7 +383,9 @@ def test_some_take_finite_standing_arms_only(recipe: es.Recipe) -> None:
 
 
 def test_kveton_plays_a_basis_first() -> None:
-    dependent = np.array([[1.0, 0, 0], [2.0, 0, 0], [1.0, 1, 0], [0.0, 1, 0], [0.0, 0, 0], [1.0, 1, 1e-3]])
+    dependent = np.array(
+        [[1.0, 0, 0], [2.0, 0, 0], [1.0, 1, 0], [0.0, 1, 0], [0.0, 0, 0], [1.0, 1, 1e-3]]
+    )
     assert independent_rows(dependent).tolist() == [0, 2, 5]
     assert independent_rows(dependent[:5]).tolist() == [0, 2]
     policy = KvetonPHE().start(es.FiniteArms(dependent))
@@ -395,7 +429,9 @@ def test_information_directed_compares_arms_one_by_one() -> None:
 )  # fmt: skip
 def test_bad_fields_are_named(recipe: type, field: str, values: tuple) -> None:
     for value in values:
-        fields = {"size": 3, field: value} if "size" in recipe.__dataclass_fields__ else {field: value}
+        fields = (
+            {"size": 3, field: value} if "size" in recipe.__dataclass_fields__ else {field: value}
+        )
         with pytest.raises(es.InvalidArgument, match=rf"^{field} = "):
             recipe(**fields)
 
@@ -413,7 +449,12 @@ def test_the_sharp_theorem() -> None:
     setting = es.Setting(dim=3, arms=None, horizon=1000, noise=0.5, norm=0.5, regularization=80.0)
     recipe = SharpEnsembleSampling.from_theorem(setting)
     assert recipe.size == math.ceil(6000 * math.log(1000 / 0.05)) and recipe.gamma == 40.0
-    assert (recipe.noise, recipe.norm, recipe.delta, recipe.regularization) == (0.5, 0.5, 0.05, 80.0)
+    assert (recipe.noise, recipe.norm, recipe.delta, recipe.regularization) == (
+        0.5,
+        0.5,
+        0.05,
+        80.0,
+    )
     SharpEnsembleSampling.from_theorem(replace(setting, horizon=3, delta=0.249))
     for change, assumption in (
         ({"regularization": 79.9}, "regularization >= 80"),
@@ -432,4 +473,6 @@ def test_the_sharp_theorem() -> None:
 def test_diagnostics_judge_a_sharp_ensemble_by_its_inflated_scale() -> None:
     policy, _ = played(SharpEnsembleSampling(size=200, gamma=5.0))
     seen = policy.diagnostics(TRUTH)
-    assert seen.e_1.all() and seen.perturbation_norms.min() > 3.0 and 0.01 < seen.optimism_share < 0.5
+    assert (
+        seen.e_1.all() and seen.perturbation_norms.min() > 3.0 and 0.01 < seen.optimism_share < 0.5
+    )

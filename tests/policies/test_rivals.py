@@ -24,7 +24,9 @@ RECIPES = {
     "LinTS, theorem": ThompsonSampling.from_theorem(SETTING),
     "LinUCB": LinUCB(radius=0.7),
     "LinUCB, closed": LinUCB(form="closed", regularization=0.5, noise=0.3, norm=0.8),
-    "LinUCB, determinant": LinUCB(form="determinant", regularization=0.5, noise=0.3, norm=0.8, delta=0.1),
+    "LinUCB, determinant": LinUCB(
+        form="determinant", regularization=0.5, noise=0.3, norm=0.8, delta=0.1
+    ),
     "LinUCB, norm unknown": LinUCB(form="determinant", regularization=0.1, noise=0.3, norm=None),
     "LinUCB, steep": LinUCB(form="determinant", regularization=1e-6, noise=0.3, norm=0.8),
     "LinUCB, theorem": LinUCB.from_theorem(SETTING),
@@ -42,7 +44,8 @@ RIVALS = [
     (recipe, arms)
     for recipe in RECIPES
     for arms in ARMS
-    if arms in SUPPORTED[recipe.partition(",")[0]] and not ("theorem" in recipe and arms in ("changing", "box"))
+    if arms in SUPPORTED[recipe.partition(",")[0]]
+    and not ("theorem" in recipe and arms in ("changing", "box"))
 ]
 every_rival = pytest.mark.parametrize(("recipe", "arms"), RIVALS)
 
@@ -57,13 +60,18 @@ class TestState:
     @pytest.mark.parametrize("recipe", RECIPES.values(), ids=repr)
     def test_recipes_are_data(self, recipe: es.Recipe) -> None:
         assert rebuild(describe(recipe)) == recipe
-        assert type(recipe)(**{item.name: getattr(recipe, item.name) for item in fields(recipe)}) == recipe
+        assert (
+            type(recipe)(**{item.name: getattr(recipe, item.name) for item in fields(recipe)})
+            == recipe
+        )
 
 
 class TestThompsonLaw:
     DRAWS = 4000
 
-    def drawn(self, recipe: ThompsonSampling, arms: es.Arms) -> tuple[es.Policy, np.ndarray, np.ndarray]:
+    def drawn(
+        self, recipe: ThompsonSampling, arms: es.Arms
+    ) -> tuple[es.Policy, np.ndarray, np.ndarray]:
         """The models of many coming rounds from one state, whitened by V, and the rewards that led to it."""
         rng = np.random.default_rng(1)
         X = rng.standard_normal((60, 3)) / 4
@@ -79,13 +87,17 @@ class TestThompsonLaw:
         _, plain, _ = self.drawn(ThompsonSampling(scale=0.4, regularization=3.0), ARMS[arms]())
         assert holds(gaussian_p_value(plain / 0.4))
         assert not holds(gaussian_p_value(plain / (0.4 * 1.05))), "negative control"
-        _, adaptive, y = self.drawn(ThompsonSampling(scale=2.0, regularization=0.5, adaptive=True), ARMS[arms]())
+        _, adaptive, y = self.drawn(
+            ThompsonSampling(scale=2.0, regularization=0.5, adaptive=True), ARMS[arms]()
+        )
         assert holds(gaussian_p_value(adaptive / (2.0 * y.std())))
         assert not holds(gaussian_p_value(adaptive / (2.0 * y.std() * 1.05))), "negative control"
 
     def test_theorem(self) -> None:
         policy, white, _ = self.drawn(ThompsonSampling.from_theorem(SETTING), es.UnitBall(3))
-        beta = rivals.confidence_radius("closed", policy.gram, 60, 2.0, 0.4, 1.0, 0.05 / (4 * 500), 0.0)
+        beta = rivals.confidence_radius(
+            "closed", policy.gram, 60, 2.0, 0.4, 1.0, 0.05 / (4 * 500), 0.0
+        )
         assert holds(gaussian_p_value(white / beta))
         assert not holds(gaussian_p_value(white / (1.05 * beta))), "negative control"
         assert policy.recipe.reward_law.scale == pytest.approx(policy.recipe.scale_after(500))
@@ -104,11 +116,17 @@ class TestLinUCB:
     @pytest.mark.parametrize("form", ["constant", "closed", "determinant"])
     def test_is_its_definition(self, form: str, norm: float | None) -> None:
         rng = np.random.default_rng(4)
-        X, noise, theta = rng.standard_normal((20, 4)) / 2, rng.normal(0, 0.3, 300), np.array([0.5, -0.5, 0.2, 0.1])
+        X, noise, theta = (
+            rng.standard_normal((20, 4)) / 2,
+            rng.normal(0, 0.3, 300),
+            np.array([0.5, -0.5, 0.2, 0.1]),
+        )
         lam, delta = 0.5, 0.1
 
         def beta(V: np.ndarray, t: int, largest: float) -> float:
-            return rivals.confidence_radius(form, V, t, lam, 0.3, largest if norm is None else norm, delta, 0.6)
+            return rivals.confidence_radius(
+                form, V, t, lam, 0.3, largest if norm is None else norm, delta, 0.6
+            )
 
         arms, promises = rivals.linucb(X, lam, beta, lambda t, k: X[k] @ theta + noise[t], 300)
         policy = LinUCB(0.6, lam, form, 0.3, norm, delta).start(es.FiniteArms(X), seed=0)
@@ -118,10 +136,16 @@ class TestLinUCB:
             assert decision.arm == arms[t] and decision.propensity == 1.0
             policy.update(decision, X[decision.arm] @ theta + noise[t])
         assert len(set(arms)) > 3, "a case in which it explores"
-        assert policy.propensities().sum() == 1.0 and np.argmax(policy.propensities()) == policy.decide().arm
+        assert (
+            policy.propensities().sum() == 1.0
+            and np.argmax(policy.propensities()) == policy.decide().arm
+        )
 
     def test_changing_arms_are_judged_the_same(self) -> None:
-        fixed, changing = LinUCB(0.5).start(es.FiniteArms(FEATURES)), LinUCB(0.5).start(es.ChangingArms(3))
+        fixed, changing = (
+            LinUCB(0.5).start(es.FiniteArms(FEATURES)),
+            LinUCB(0.5).start(es.ChangingArms(3)),
+        )
         for t in range(50):
             one, other = fixed.decide(), changing.decide(FEATURES)
             assert one == other and one.arm != 5, "of equal arms the lowest index wins"
@@ -130,13 +154,19 @@ class TestLinUCB:
         with pytest.raises(es.InvalidArgument, match="arms of this round"):
             changing.decide()
 
-    @pytest.mark.parametrize("case", ["generic", "hard", "nearly hard", "hard, long", "isotropic", "centre 0", "steep"])
+    @pytest.mark.parametrize(
+        "case", ["generic", "hard", "nearly hard", "hard, long", "isotropic", "centre 0", "steep"]
+    )
     def test_the_ball_is_solved_exactly(self, case: str) -> None:
         rng = np.random.default_rng(5)
         d = 5
-        eigenvalues = {"isotropic": np.full(d, 2.0), "steep": np.geomspace(1.0, 1e6, d)}.get(case, np.arange(1.0, d + 1))
+        eigenvalues = {"isotropic": np.full(d, 2.0), "steep": np.geomspace(1.0, 1e6, d)}.get(
+            case, np.arange(1.0, d + 1)
+        )
         turn = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        c = {"centre 0": np.zeros(d), "hard, long": np.array([0.0, 3, 3, 3, 3])}.get(case, rng.standard_normal(d))
+        c = {"centre 0": np.zeros(d), "hard, long": np.array([0.0, 3, 3, 3, 3])}.get(
+            case, rng.standard_normal(d)
+        )
         if "hard" in case and "long" not in case:
             c = np.array([1e-14 if "nearly" in case else 0.0, 0.1, -0.1, 0.2, 0.1])
         V = turn @ np.diag(eigenvalues) @ turn.T
@@ -144,7 +174,9 @@ class TestLinUCB:
         y = farthest_point(turn @ c, V, 0.7, 1.0)
         away = y - turn @ c
         assert math.sqrt(away @ V @ away) == pytest.approx(0.7, rel=1e-7)
-        assert np.linalg.norm(y) == pytest.approx(rivals.longest_on_the_ball(turn @ c, V, 0.7, starts=50), rel=1e-10)
+        assert np.linalg.norm(y) == pytest.approx(
+            rivals.longest_on_the_ball(turn @ c, V, 0.7, starts=50), rel=1e-10
+        )
 
     def test_on_the_ball_no_other_arm_promises_more(self) -> None:
         policy = LinUCB(form="closed", noise=0.3).start(es.UnitBall(3))
@@ -153,10 +185,15 @@ class TestLinUCB:
         for t in range(60):
             inverse, theta = np.linalg.inv(policy.gram), policy.mean
             decision = policy.decide()
-            index = [x @ theta + policy.beta * math.sqrt(x @ inverse @ x) for x in (decision.features, *others)]
+            index = [
+                x @ theta + policy.beta * math.sqrt(x @ inverse @ x)
+                for x in (decision.features, *others)
+            ]
             assert index[0] == pytest.approx(max(index), rel=1e-12)
             assert np.linalg.norm(decision.features) == pytest.approx(1.0)
-            np.testing.assert_allclose(policy.beta, policy.diagnostics().perturbation_norms[0], rtol=1e-9)
+            np.testing.assert_allclose(
+                policy.beta, policy.diagnostics().perturbation_norms[0], rtol=1e-9
+            )
             policy.update(decision, reward(policy, t, decision))
 
     def test_nothing_seen_nothing_wanted(self) -> None:
@@ -195,7 +232,10 @@ class TestEpsilonGreedy:
         """Exact binomial p-values that arms come as often as claimed, from one state."""
         arms = [policy._choose(round, policy.arms)[1] for round in range(7, 7 + self.ROUNDS)]
         counts = np.bincount(arms, minlength=len(claimed))
-        return [stats.binomtest(n, self.ROUNDS, p).pvalue * len(claimed) for n, p in zip(counts.tolist(), claimed, strict=True)]
+        return [
+            stats.binomtest(n, self.ROUNDS, p).pvalue * len(claimed)
+            for n, p in zip(counts.tolist(), claimed, strict=True)
+        ]
 
     def test_frequencies_are_the_propensities(self) -> None:
         policy = EpsilonGreedy(epsilon=0.3).start(es.FiniteArms(FEATURES), seed=1)
@@ -205,13 +245,17 @@ class TestEpsilonGreedy:
         propensities = policy.propensities()
         np.testing.assert_allclose(propensities, 0.3 / 7 + 0.7 * greedy, rtol=1e-15)
         assert all(map(holds, self.intervals(policy, propensities)))
-        assert not all(map(holds, self.intervals(policy, 0.25 / 7 + 0.75 * greedy))), "negative control"
+        assert not all(map(holds, self.intervals(policy, 0.25 / 7 + 0.75 * greedy))), (
+            "negative control"
+        )
 
     def test_decay(self) -> None:
         policy = EpsilonGreedy(decay=4.0).start(es.FiniteArms(np.eye(4)))
         for t in range(20):
             weights = policy.propensities()
-            assert weights.min() == pytest.approx(4.0 / (4.0 + t) / 4) and weights.sum() == pytest.approx(1.0)
+            assert weights.min() == pytest.approx(
+                4.0 / (4.0 + t) / 4
+            ) and weights.sum() == pytest.approx(1.0)
             decision = policy.decide(propensity=True)
             assert decision.propensity == weights[decision.arm]
             policy.update(decision, float(t % 3))
@@ -234,10 +278,14 @@ PROBLEM = es.LinearProblem(
 )
 
 
-@pytest.mark.parametrize("recipe", [name for name in RECIPES if name.startswith(("LinUCB", "greedy"))])
+@pytest.mark.parametrize(
+    "recipe", [name for name in RECIPES if name.startswith(("LinUCB", "greedy"))]
+)
 def test_the_kernel_plays_as_the_live_policy(recipe: str) -> None:
     """The same noise, the same arms in every round, past a recomputation of V^-1."""
-    fast, slow = (es.simulate(RECIPES[recipe], PROBLEM, 2500, 2, 1, way, 2500) for way in ("eager", "live"))
+    fast, slow = (
+        es.simulate(RECIPES[recipe], PROBLEM, 2500, 2, 1, way, 2500) for way in ("eager", "live")
+    )
     assert (fast.evaluation, slow.evaluation) == ("eager", "live")
     np.testing.assert_array_equal(fast.pulls, slow.pulls)
     np.testing.assert_allclose(fast.regret, slow.regret, atol=1e-9)
@@ -245,12 +293,16 @@ def test_the_kernel_plays_as_the_live_policy(recipe: str) -> None:
         assert ((fast.pulls > 20).sum(axis=1) >= 2).all(), "a case in which it explores"
 
 
-@pytest.mark.parametrize("recipe", [name for name in RECIPES if name.startswith(("LinTS", "epsilon"))])
+@pytest.mark.parametrize(
+    "recipe", [name for name in RECIPES if name.startswith(("LinTS", "epsilon"))]
+)
 def test_the_kernel_has_the_law_of_the_live_policy(recipe: str) -> None:
     fast = es.simulate(RECIPES[recipe], PROBLEM, 60, 2000, 1, "eager").regret[:, -1]
     slow = es.simulate(RECIPES[recipe], PROBLEM, 60, 400, 2, "live").regret[:, -1]
     assert holds(stats.ks_2samp(fast, slow).pvalue)
-    other = EpsilonGreedy(epsilon=0.9) if recipe.startswith("epsilon") else ThompsonSampling(scale=0.05)
+    other = (
+        EpsilonGreedy(epsilon=0.9) if recipe.startswith("epsilon") else ThompsonSampling(scale=0.05)
+    )
     wrong = es.simulate(other, PROBLEM, 60, 2000, 1, "eager").regret[:, -1]
     assert not holds(stats.ks_2samp(wrong, slow).pvalue), "negative control"
 
@@ -271,10 +323,16 @@ def test_arms_that_cannot_be_enumerated_are_refused(recipe: str, arms: str) -> N
         (lambda: ThompsonSampling(regularization=0.0), "regularization = 0.0"),
         (lambda: ThompsonSampling(adaptive=1), "adaptive = 1"),
         (lambda: ThompsonSampling(setting=0.5), "setting = 0.5"),
-        (lambda: ThompsonSampling(regularization=2.0, adaptive=True, setting=SETTING), "adaptive = True"),
+        (
+            lambda: ThompsonSampling(regularization=2.0, adaptive=True, setting=SETTING),
+            "adaptive = True",
+        ),
         (lambda: ThompsonSampling(setting=SETTING), "regularization = 'auto'"),
         (lambda: LinUCB(radius=-0.5), "radius = -0.5"),
-        (lambda: LinUCB(form="round"), "form = 'round': expected one of 'constant', 'closed', 'determinant'"),
+        (
+            lambda: LinUCB(form="round"),
+            "form = 'round': expected one of 'constant', 'closed', 'determinant'",
+        ),
         (lambda: LinUCB(form=["closed"]), "form ="),
         (lambda: LinUCB(noise=math.nan), "noise = nan"),
         (lambda: LinUCB(norm=-1.0), "norm = -1.0"),
@@ -295,7 +353,9 @@ def test_bad_fields_are_named(make, message: str) -> None:
 def test_theorems_keep_their_assumptions(recipe) -> None:
     for wrong in ({"regularization": 0.5}, {"delta": 1.0}):
         with pytest.raises(es.AssumptionError):
-            recipe.from_theorem(es.Setting(dim=3, arms=None, horizon=500, noise=0.4, norm=1.0, **wrong))
+            recipe.from_theorem(
+                es.Setting(dim=3, arms=None, horizon=500, noise=0.4, norm=1.0, **wrong)
+            )
     with pytest.raises(es.AssumptionError, match="norm <= 1"):
         recipe.from_theorem(SETTING).start(es.FiniteArms(2 * np.eye(3)))
     with pytest.raises(es.WrongType):

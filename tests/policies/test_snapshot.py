@@ -65,14 +65,20 @@ def rewrite(path, **changes: str) -> None:
 
 def test_a_future_version_says_so(snapshot) -> None:
     rewrite(snapshot, version=str(VERSION + 1))
-    with pytest.raises(es.SnapshotError, match=rf"version '{VERSION + 1}', this release reads {VERSION}; update ensample"):
+    with pytest.raises(
+        es.SnapshotError,
+        match=rf"version '{VERSION + 1}', this release reads {VERSION}; update ensample",
+    ):
         es.load(snapshot)
 
 
 @pytest.mark.parametrize("version", ["0", "", "1.0", "-3", "9" * 5000])
 def test_another_version_says_so(snapshot, version: str) -> None:
     rewrite(snapshot, version=version)
-    with pytest.raises(es.SnapshotError, match=f"version '{version}', this release reads {VERSION}; read it with the release"):
+    with pytest.raises(
+        es.SnapshotError,
+        match=f"version '{version}', this release reads {VERSION}; read it with the release",
+    ):
         es.load(snapshot)
 
 
@@ -194,7 +200,11 @@ def test_open_decisions_keep_their_propensity(tmp_path) -> None:
     later, own = policy.decide(), policy.decide(np.eye(3))
     policy.save(tmp_path / "open")
     loaded = es.load(tmp_path / "open")
-    assert [decision.propensity for decision in loaded.open_decisions] == [known.propensity, None, None]
+    assert [decision.propensity for decision in loaded.open_decisions] == [
+        known.propensity,
+        None,
+        None,
+    ]
     assert loaded.propensity(later) == policy.propensity(later)
     with pytest.raises(es.PropensityError):
         loaded.propensity(own)  # the arms of its round are not saved
@@ -211,7 +221,10 @@ def crafted(tmp_path):
         policy = start(recipe, arms)
         play(policy, 20)
         for t in range(20, 23):
-            policy.decide(offered(policy, t), propensity=recipe == "ensemble" and arms in ("finite", "changing"))
+            policy.decide(
+                offered(policy, t),
+                propensity=recipe == "ensemble" and arms in ("finite", "changing"),
+            )
         policy.save(tmp_path / "honest")
         mutant = Mutant((tmp_path / "honest").read_bytes())
         change(mutant)
@@ -262,7 +275,10 @@ def header(edit):
 
 ENTRIES = [  # of an ensemble of 12 on 7 arms in R^3: 20 rewards, 3 open decisions
     (entry("log.arms", 3, 999), r"log.arms\[3\] = 999: expected one of 7 standing arms"),
-    (entry("log.arms", 3, 5), r"state.ridge: V\[0, 0\] = .*: expected its prior \+ sum x x' over the log"),
+    (
+        entry("log.arms", 3, 5),
+        r"state.ridge: V\[0, 0\] = .*: expected its prior \+ sum x x' over the log",
+    ),
     (entry("log.arms", 3, -2), r"log.arms\[3\] = -2"),
     (entry("log.arms", 3, -1), r"log.others = .*: expected 3 features for each of 1 arms"),
     (entry("log.rounds", 0, -5), r"log.rounds\[0\] = -5: expected a round that was begun, 0 to 22"),
@@ -278,27 +294,60 @@ ENTRIES = [  # of an ensemble of 12 on 7 arms in R^3: 20 rewards, 3 open decisio
     (entry("open.member", 0, 12), r"open.member\[0\] = 12: expected a member, 0 to 11"),
     (entry("open.member", 0, -1), r"open.member\[0\] = -1"),
     (entry("open.arm", 1, 7), r"open.arm\[1\] = 7: expected a standing arm, 0 to 6"),
-    (entry("open.features", 0, 0.25), r"open.features\[0\] = .*: expected the features of a standing arm"),
+    (
+        entry("open.features", 0, 0.25),
+        r"open.features\[0\] = .*: expected the features of a standing arm",
+    ),
     (entry("open.features", 0, np.inf), r"open.features\[0, 0\] = inf: expected a finite number"),
-    (entry("open.propensity", 0, 1.5), r"open.propensity\[0\] = 1.5: expected a number from 0 to 1"),
+    (
+        entry("open.propensity", 0, 1.5),
+        r"open.propensity\[0\] = 1.5: expected a number from 0 to 1",
+    ),
     (entry("open.propensity", 0, -0.1), r"open.propensity\[0\] = -0.1"),
     (entry("open.standing", 0, 2), r"open.standing = .*: expected bytes of 0 or 1"),
     (entry("state.ridge", 0, np.nan), r"state.ridge\[0, 0\] = nan: expected a finite number"),
-    (entry("state.ridge", 0, 0.5), r"state.ridge: V\[0, 0\] = 0.5: expected its prior \+ sum x x' over the log"),
+    (
+        entry("state.ridge", 0, 0.5),
+        r"state.ridge: V\[0, 0\] = 0.5: expected its prior \+ sum x x' over the log",
+    ),
     (entry("state.ridge", 1, 0.5), r"state.ridge: V\[0, 1\] = 0.5: expected a symmetric matrix"),
     (entry("state.sums", 0, np.inf), r"state.sums\[0, 0\] = inf"),
-    (entry("arms.features", 0, np.nan), r"arms.features = .*: expected a K x d array of numbers, every entry finite"),
-    (reshaped("open.features", [3, 2]), r"open.features: float64 of shape \(3, 2\), expected float64 of shape \(n, 3\)"),
+    (
+        entry("arms.features", 0, np.nan),
+        r"arms.features = .*: expected a K x d array of numbers, every entry finite",
+    ),
+    (
+        reshaped("open.features", [3, 2]),
+        r"open.features: float64 of shape \(3, 2\), expected float64 of shape \(n, 3\)",
+    ),
     (reshaped("open.features", [3, 10_000]), r"open.features: float64 of shape \(3, 10000\)"),
     (reshaped("open.features", [4, 3]), r"open = .*: expected columns of one length"),
-    (reshaped("log.rewards", [19]), r"log = \(20, 20, 19, 20\): expected 20 rounds, arms, rewards and propensities each"),
+    (
+        reshaped("log.rewards", [19]),
+        r"log = \(20, 20, 19, 20\): expected 20 rounds, arms, rewards and propensities each",
+    ),
     (reshaped("log.others", [2]), r"log.others = .*: expected 3 features for each of 0 arms"),
-    (reshaped("state.sums", [12, 3]), r"state.sums: float64 of shape \(12, 3\), expected float64 of shape \(6, 12\)"),
-    (reshaped("state.ridge", [0, 2**62]), r"state.ridge: shape = .*: expected an array of a possible size"),
+    (
+        reshaped("state.sums", [12, 3]),
+        r"state.sums: float64 of shape \(12, 3\), expected float64 of shape \(6, 12\)",
+    ),
+    (
+        reshaped("state.ridge", [0, 2**62]),
+        r"state.ridge: shape = .*: expected an array of a possible size",
+    ),
     (reshaped("arms.features", [0, 3]), r"arms.features = "),
-    (lambda mutant: mutant.arrays.pop("log.arms"), r"arrays: \[\] are not of this policy, \['log.arms'\] are missing"),
-    (lambda mutant: mutant.arrays.pop("arms.features"), r"arms = \[\]: expected the arrays of FiniteArms: features"),
-    (lambda mutant: mutant.arrays.update(x=["F64", [1], bytearray(8)]), r"arrays: \['x'\] are not of this policy"),
+    (
+        lambda mutant: mutant.arrays.pop("log.arms"),
+        r"arrays: \[\] are not of this policy, \['log.arms'\] are missing",
+    ),
+    (
+        lambda mutant: mutant.arrays.pop("arms.features"),
+        r"arms = \[\]: expected the arrays of FiniteArms: features",
+    ),
+    (
+        lambda mutant: mutant.arrays.update(x=["F64", [1], bytearray(8)]),
+        r"arrays: \['x'\] are not of this policy",
+    ),
 ]
 DESCRIPTIONS = [
     (described("round", -5), r"content.round = -5: expected a whole number from 0 to"),
@@ -314,8 +363,14 @@ DESCRIPTIONS = [
     (described("arms.more", 1), r"content.arms = "),
     (described("more", 1), r"content = .*: expected recipe, arms, seed, round and version"),
     (described("recipe", None), r"content.recipe = None: expected a recipe"),
-    (described("recipe", {"kind": "Gaussian", "scale": 1.0}), r"content.recipe = .*: expected a recipe"),
-    (described("recipe.kind", "Mine"), r"recipe.kind = 'Mine': expected a recipe or part of this library"),
+    (
+        described("recipe", {"kind": "Gaussian", "scale": 1.0}),
+        r"content.recipe = .*: expected a recipe",
+    ),
+    (
+        described("recipe.kind", "Mine"),
+        r"recipe.kind = 'Mine': expected a recipe or part of this library",
+    ),
     (described("recipe.kind", {}), r"recipe.kind = \{\}"),
     (
         described("recipe.kind", "os:system"),
@@ -325,30 +380,63 @@ DESCRIPTIONS = [
         described("recipe.kind", "antigravity:fly"),
         r"kind = 'antigravity:fly': .* import antigravity first if",
     ),
-    (described("recipe.kind", "ensample.policies.greedy:Greedy"), r"recipe.kind = 'ensample.pol...greedy:Greedy'"),
+    (
+        described("recipe.kind", "ensample.policies.greedy:Greedy"),
+        r"recipe.kind = 'ensample.pol...greedy:Greedy'",
+    ),
     (described("recipe.member", {"kind": "os:PathLike"}), r"recipe.member.kind = 'os:PathLike'"),
-    (described("arms.kind", "os:PathLike"), r"os:PathLike cannot be stored: hand them to load\(path, arms=...\)"),
+    (
+        described("arms.kind", "os:PathLike"),
+        r"os:PathLike cannot be stored: hand them to load\(path, arms=...\)",
+    ),
     (described("arms.kind", "Study"), r"Study cannot be stored"),
     (described("arms.kind", "Arms"), r"Arms cannot be stored"),
-    (described("recipe.kind", "Greedy"), r"recipe = .*: expected the fields of Greedy: half_life, model, regularization"),
+    (
+        described("recipe.kind", "Greedy"),
+        r"recipe = .*: expected the fields of Greedy: half_life, model, regularization",
+    ),
     (described("recipe.size", ...), r"recipe = .*: expected the fields of EnsembleSampling"),
     (described("recipe.more", 1), r"recipe = .*: expected the fields of EnsembleSampling"),
     (described("recipe.size", 1 << 40), r"state = .*: expected one of at least 3298534883328"),
-    (described("recipe.size", 13), r"state.sums: float64 of shape \(6, 12\), expected float64 of shape \(6, 13\)"),
+    (
+        described("recipe.size", 13),
+        r"state.sums: float64 of shape \(6, 12\), expected float64 of shape \(6, 13\)",
+    ),
     (described("recipe.size", "12"), r"recipe: size = '12' \(str\): expected a whole number"),
-    (described("recipe.scale", 2**53 + 1), r"recipe = .*: expected what EnsembleSampling keeps as it is"),
+    (
+        described("recipe.scale", 2**53 + 1),
+        r"recipe = .*: expected what EnsembleSampling keeps as it is",
+    ),
     (described("recipe.scale", [0.5]), r"recipe: scale = \(0.5,\)"),
-    (described("recipe.regularization", 2.0), r"state.ridge: prior\[0\] = 1.0: expected the recipe's regularization"),
+    (
+        described("recipe.regularization", 2.0),
+        r"state.ridge: prior\[0\] = 1.0: expected the recipe's regularization",
+    ),
     (described("recipe.member", {"kind": "Sphere", "scale": 1.0}), r"recipe: member = Sphere"),
-    (described("recipe.member", {"kind": "StickyMember", "rounds": 0}), r"recipe.member: rounds = 0"),
-    (described("recipe.scale", math.nan), r"content = .*: expected JSON \(ValueError: NaN is no number\)"),
+    (
+        described("recipe.member", {"kind": "StickyMember", "rounds": 0}),
+        r"recipe.member: rounds = 0",
+    ),
+    (
+        described("recipe.scale", math.nan),
+        r"content = .*: expected JSON \(ValueError: NaN is no number\)",
+    ),
     (described("recipe.scale", 10**400), r"recipe: scale = "),
 ]
 HEADERS = [
-    (header(lambda found: found["log.rounds"].update(dtype="BF16")), r"log.rounds: dtype = 'BF16': expected one of F32, F64"),
+    (
+        header(lambda found: found["log.rounds"].update(dtype="BF16")),
+        r"log.rounds: dtype = 'BF16': expected one of F32, F64",
+    ),
     (header(lambda found: found["log.rounds"].update(dtype="F16")), r"log.rounds: dtype = 'F16'"),
-    (header(lambda found: found["log.rounds"].update(shape=[10**15])), r"log.rounds: data_offsets = .*of shape \[10{15}\]"),
-    (header(lambda found: found["log.rounds"].update(data_offsets=[0, 10**15])), r"log.rounds: data_offsets"),
+    (
+        header(lambda found: found["log.rounds"].update(shape=[10**15])),
+        r"log.rounds: data_offsets = .*of shape \[10{15}\]",
+    ),
+    (
+        header(lambda found: found["log.rounds"].update(data_offsets=[0, 10**15])),
+        r"log.rounds: data_offsets",
+    ),
     (header(lambda found: found["log.rounds"].update(shape=[-20])), r"log.rounds: shape = \[-20\]"),
     (
         header(lambda found: found["log.rounds"].pop("shape")),
@@ -361,12 +449,27 @@ HEADERS = [
     ),
     (header(lambda found: found.update(__metadata__=[])), r"the header's __metadata__ = \[\]"),
     (header(lambda found: found.clear()), r"not a snapshot of a policy"),
-    (lambda mutant: mutant.texts.append(lambda text: b"[" * 100_000), r"the header = .*: expected JSON \(RecursionError"),
-    (lambda mutant: mutant.texts.append(lambda text: text[:-1] + b',"x":1,"x":1}'), r"a name twice in one object"),
-    (lambda mutant: mutant.raw.append(lambda whole: bytearray(b"\xff" * 8) + whole[8:]), r"the header's length = 18446744073"),
+    (
+        lambda mutant: mutant.texts.append(lambda text: b"[" * 100_000),
+        r"the header = .*: expected JSON \(RecursionError",
+    ),
+    (
+        lambda mutant: mutant.texts.append(lambda text: text[:-1] + b',"x":1,"x":1}'),
+        r"a name twice in one object",
+    ),
+    (
+        lambda mutant: mutant.raw.append(lambda whole: bytearray(b"\xff" * 8) + whole[8:]),
+        r"the header's length = 18446744073",
+    ),
     (lambda mutant: mutant.raw.append(lambda whole: whole + b"more"), r"the data's length = "),
-    (lambda mutant: setattr(mutant, "content", "[" * 100_000), r"content = .*: expected JSON \(RecursionError"),
-    (lambda mutant: setattr(mutant, "content", "[" * 40 + "]" * 40), r"content = .*: expected JSON of at most 32 levels"),
+    (
+        lambda mutant: setattr(mutant, "content", "[" * 100_000),
+        r"content = .*: expected JSON \(RecursionError",
+    ),
+    (
+        lambda mutant: setattr(mutant, "content", "[" * 40 + "]" * 40),
+        r"content = .*: expected JSON of at most 32 levels",
+    ),
     (lambda mutant: setattr(mutant, "content", '{"seed": 1e999}'), r"1e999 is no number"),
 ]
 
@@ -381,62 +484,237 @@ def test_what_cannot_be_is_refused_by_name(crafted, change, message: str) -> Non
 @pytest.mark.parametrize(
     ("recipe", "arms", "change", "message"),
     [
-        ("LinPHE", "finite", entry("state.pulls", 0, 19), r"state.pulls\[0\] = 19: expected how often the arm is in the log"),
-        ("LinPHE", "ball", entry("state.root", 3, 1.0), r"state.root\[1, 0\] = 1.0: expected 0 below the diagonal"),
-        ("LinPHE", "ball", entry("open.member", 0, 3), r"open.member\[0\] = 3: expected the number of the round"),
-        ("LinPHE", "ball", entry("open.arm", 0, 3), r"open.arm\[0\] = 3: expected -1 where arms are not numbered"),
-        ("LinPHE", "ball", entry("open.features", 0, 3.0), r"open.features\[0, 0\] = 3.0: expected a point of UnitBall"),
-        ("LinPHE", "box", entry("open.features", 1, -1.0), r"open.features\[0, 1\] = -1.0: expected a point of Box"),
-        ("LinPHE", "changing", entry("open.standing", 0, 1), r"open.standing\[0\] = True: expected False for arms that change"),
-        ("LinPHE", "changing", entry("open.arm", 0, -1), r"open.arm\[0\] = -1: expected a whole number >= 0"),
+        (
+            "LinPHE",
+            "finite",
+            entry("state.pulls", 0, 19),
+            r"state.pulls\[0\] = 19: expected how often the arm is in the log",
+        ),
+        (
+            "LinPHE",
+            "ball",
+            entry("state.root", 3, 1.0),
+            r"state.root\[1, 0\] = 1.0: expected 0 below the diagonal",
+        ),
+        (
+            "LinPHE",
+            "ball",
+            entry("open.member", 0, 3),
+            r"open.member\[0\] = 3: expected the number of the round",
+        ),
+        (
+            "LinPHE",
+            "ball",
+            entry("open.arm", 0, 3),
+            r"open.arm\[0\] = 3: expected -1 where arms are not numbered",
+        ),
+        (
+            "LinPHE",
+            "ball",
+            entry("open.features", 0, 3.0),
+            r"open.features\[0, 0\] = 3.0: expected a point of UnitBall",
+        ),
+        (
+            "LinPHE",
+            "box",
+            entry("open.features", 1, -1.0),
+            r"open.features\[0, 1\] = -1.0: expected a point of Box",
+        ),
+        (
+            "LinPHE",
+            "changing",
+            entry("open.standing", 0, 1),
+            r"open.standing\[0\] = True: expected False for arms that change",
+        ),
+        (
+            "LinPHE",
+            "changing",
+            entry("open.arm", 0, -1),
+            r"open.arm\[0\] = -1: expected a whole number >= 0",
+        ),
         ("Kveton's LinPHE", "finite", entry("log.arms", 0, -1), r"log.arms\[0\] = -1"),
-        ("Kveton's LinPHE", "finite", entry("open.standing", 0, 0), r"open.standing: expected standing arms only"),
-        ("Thompson sampling", "ball", entry("state.rewards", 2, -1.0), r"state.rewards\[2\] = -1.0"),
+        (
+            "Kveton's LinPHE",
+            "finite",
+            entry("open.standing", 0, 0),
+            r"open.standing: expected standing arms only",
+        ),
+        (
+            "Thompson sampling",
+            "ball",
+            entry("state.rewards", 2, -1.0),
+            r"state.rewards\[2\] = -1.0",
+        ),
         ("LinUCB", "ball", entry("state.largest", 0, -1.0), r"state.largest\[0\] = -1.0"),
         ("ensemble, refreshed", "ball", entry("state.last", 1, 0.5), r"state.last\[1\] = 0.5"),
-        ("LinUCB", "ball", entry("state.largest", 0, 99.0), r"state.largest\[0\] = 99.0: expected a norm that theta_hat can"),
-        ("logistic PHE", "finite", entry("state.arm_counts", 0, -5.0), r"state.arm_counts\[0\] = -5.0: expected how often"),
+        (
+            "LinUCB",
+            "ball",
+            entry("state.largest", 0, 99.0),
+            r"state.largest\[0\] = 99.0: expected a norm that theta_hat can",
+        ),
+        (
+            "logistic PHE",
+            "finite",
+            entry("state.arm_counts", 0, -5.0),
+            r"state.arm_counts\[0\] = -5.0: expected how often",
+        ),
         (
             "logistic PHE",
             "finite",
             entry("state.arm_counts", 0, 7.5),
             r"state.arm_counts\[0\] = 7.5: expected how",
         ),
-        ("logistic PHE", "finite", entry("state.arm_totals", 0, 99.0), r"state.arm_totals\[0\] = 99.0"),
-        ("GLM-TSL", "changing", entry("state.other_count", 0, 1e200), r"state.other_count\[0\] = 1e\+200"),
-        ("ensemble, exact logistic", "finite", entry("state.other_count", 0, 1.0), r"state.other_count\[0\] = 1.0"),
-        ("ensemble, intercept", "finite", entry("state.ridge", 14 * 4, 9.0), r"state.ridge: theta_hat\[0\] = 9.0"),
-        ("ensemble, intercept", "finite", entry("state.ridge", 8 * 4, 9.0), r"state.ridge: V\^-1\[0, 0\] = 9.0"),
-        ("ensemble, intercept, fixed scale", "ball", entry("state.ridge", 11 * 4 + 3, 9.0), r"V\^-1\[3, 3\] = 9.0"),
-        ("ensemble", "finite", entry("state.sums", 0, 1e4), r"state.sums\[0, 0\] = 10000.0: expected a sum of draws"),
-        ("ensemble, calibrated", "finite", entry("open.member", 0, 3), r"open.member\[0\] = 3: expected a member, 0 to 0"),
+        (
+            "logistic PHE",
+            "finite",
+            entry("state.arm_totals", 0, 99.0),
+            r"state.arm_totals\[0\] = 99.0",
+        ),
+        (
+            "GLM-TSL",
+            "changing",
+            entry("state.other_count", 0, 1e200),
+            r"state.other_count\[0\] = 1e\+200",
+        ),
+        (
+            "ensemble, exact logistic",
+            "finite",
+            entry("state.other_count", 0, 1.0),
+            r"state.other_count\[0\] = 1.0",
+        ),
+        (
+            "ensemble, intercept",
+            "finite",
+            entry("state.ridge", 14 * 4, 9.0),
+            r"state.ridge: theta_hat\[0\] = 9.0",
+        ),
+        (
+            "ensemble, intercept",
+            "finite",
+            entry("state.ridge", 8 * 4, 9.0),
+            r"state.ridge: V\^-1\[0, 0\] = 9.0",
+        ),
+        (
+            "ensemble, intercept, fixed scale",
+            "ball",
+            entry("state.ridge", 11 * 4 + 3, 9.0),
+            r"V\^-1\[3, 3\] = 9.0",
+        ),
+        (
+            "ensemble",
+            "finite",
+            entry("state.sums", 0, 1e4),
+            r"state.sums\[0, 0\] = 10000.0: expected a sum of draws",
+        ),
+        (
+            "ensemble, calibrated",
+            "finite",
+            entry("open.member", 0, 3),
+            r"open.member\[0\] = 3: expected a member, 0 to 0",
+        ),
         (
             "ensemble, calibrated",
             "ball",
             entry("state.root", 3, 1.0),
             r"state.root\[1, 0\] = 1.0: expected 0 below the diagonal",
         ),
-        ("ensemble, calibrated", "ball", entry("state.root", 0, 99.0), r"state.root\[0, 0\] = 99.0: expected a root of"),
-        ("ensemble, calibrated", "ball", entry("state.gram_root", 3, 1.0), r"state.gram_root\[1, 0\] = 1.0: expected 0 below"),
+        (
+            "ensemble, calibrated",
+            "ball",
+            entry("state.root", 0, 99.0),
+            r"state.root\[0, 0\] = 99.0: expected a root of",
+        ),
+        (
+            "ensemble, calibrated",
+            "ball",
+            entry("state.gram_root", 3, 1.0),
+            r"state.gram_root\[1, 0\] = 1.0: expected 0 below",
+        ),
         (
             "ensemble, calibrated",
             "ball",
             entry("state.gram_root", 0, 99.0),
             r"state.gram_root\[0, 0\] = 99.0: expected a root of",
         ),
-        ("ensemble, calibrated", "ball", entry("state.ages", 0, 99.0), r"state.ages\[0\] = 99.0: expected the ageing"),
-        ("ensemble, calibrated", "ball", entry("state.ages", 1, 1e9), r"state.ages\[[01]\] = .*: expected the ageing"),
-        ("ensemble, fresh members", "ball", entry("state.root", 0, 99.0), r"state.root\[0, 0\] = 99.0: expected a root of"),
-        ("ensemble, fresh members", "ball", entry("state.root", 1, 99.0), r"state.root\[[01], [01]\] = .*: expected a root of"),
-        ("ensemble, calibrated", "ball", entry("state.root", 1, 1e-3), r"state.root\[[01], [01]\] = .*: expected a root of"),
-        ("ensemble, fresh members", "ball", entry("state.ages", 0, 0.1), r"state.ages\[0\] = 0.1: expected the ageing"),
-        ("ensemble, symmetrized", "ball", entry("state.sums", 0, 0.25), r"state.sums\[0, 0\] = 0.25: expected the second half"),
-        ("Ensemble++", "ball", entry("state.directions", 0, 1e4), r"state.directions\[0, 0\] = 10000.0"),
-        ("Thompson sampling", "ball", entry("state.root", 0, 99.0), r"state.root\[0, 0\] = 99.0: expected a root of"),
-        ("Thompson sampling", "ball", entry("state.rewards", 1, 0.1), r"state.rewards\[1\] = 0.1: expected the mean"),
-        ("LinPHE, logistic", "ball", entry("state.root", 0, 99.0), r"state.root\[0, 0\] = 99.0: expected a root of"),
-        ("SupLinUCB", "finite", entry("state.grams", 0, -1.0), r"state.grams\[0, 0, 0\] = -1.0: expected diagonals"),
-        ("SupLinUCB", "finite", entry("state.grams", 1, 0.5), r"state.grams\[0, 0, 1\] = 0.5: expected symmetric"),
+        (
+            "ensemble, calibrated",
+            "ball",
+            entry("state.ages", 0, 99.0),
+            r"state.ages\[0\] = 99.0: expected the ageing",
+        ),
+        (
+            "ensemble, calibrated",
+            "ball",
+            entry("state.ages", 1, 1e9),
+            r"state.ages\[[01]\] = .*: expected the ageing",
+        ),
+        (
+            "ensemble, fresh members",
+            "ball",
+            entry("state.root", 0, 99.0),
+            r"state.root\[0, 0\] = 99.0: expected a root of",
+        ),
+        (
+            "ensemble, fresh members",
+            "ball",
+            entry("state.root", 1, 99.0),
+            r"state.root\[[01], [01]\] = .*: expected a root of",
+        ),
+        (
+            "ensemble, calibrated",
+            "ball",
+            entry("state.root", 1, 1e-3),
+            r"state.root\[[01], [01]\] = .*: expected a root of",
+        ),
+        (
+            "ensemble, fresh members",
+            "ball",
+            entry("state.ages", 0, 0.1),
+            r"state.ages\[0\] = 0.1: expected the ageing",
+        ),
+        (
+            "ensemble, symmetrized",
+            "ball",
+            entry("state.sums", 0, 0.25),
+            r"state.sums\[0, 0\] = 0.25: expected the second half",
+        ),
+        (
+            "Ensemble++",
+            "ball",
+            entry("state.directions", 0, 1e4),
+            r"state.directions\[0, 0\] = 10000.0",
+        ),
+        (
+            "Thompson sampling",
+            "ball",
+            entry("state.root", 0, 99.0),
+            r"state.root\[0, 0\] = 99.0: expected a root of",
+        ),
+        (
+            "Thompson sampling",
+            "ball",
+            entry("state.rewards", 1, 0.1),
+            r"state.rewards\[1\] = 0.1: expected the mean",
+        ),
+        (
+            "LinPHE, logistic",
+            "ball",
+            entry("state.root", 0, 99.0),
+            r"state.root\[0, 0\] = 99.0: expected a root of",
+        ),
+        (
+            "SupLinUCB",
+            "finite",
+            entry("state.grams", 0, -1.0),
+            r"state.grams\[0, 0, 0\] = -1.0: expected diagonals",
+        ),
+        (
+            "SupLinUCB",
+            "finite",
+            entry("state.grams", 1, 0.5),
+            r"state.grams\[0, 0, 1\] = 0.5: expected symmetric",
+        ),
         (
             "SupLinUCB",
             "finite",
@@ -450,29 +728,71 @@ def test_what_cannot_be_is_refused_by_name(crafted, change, message: str) -> Non
             r"state.inverses\[0, 0, 0\] = 0.01: expected the inverse",
         ),
         ("SupLinUCB", "finite", entry("state.targets", 0, 99.0), r"state.targets\[0, 0\] = 99.0"),
-        ("SupLinUCB", "finite", entry("state.means", 0, 99.0), r"state.means\[0, 0\] = 99.0: expected V\^-1 b"),
-        ("multiplier bootstrap", "finite", entry("state.grams", 0, -1.0), r"state.grams\[0, 0, 0\] = -1.0"),
-        ("multiplier bootstrap", "finite", entry("state.targets", 0, 1e5), r"state.targets\[0, 0\] = 100000.0"),
-        ("networks", "finite", entry("state.trained", 0, 999), r"state.trained\[0\] = 999: expected .* minibatches"),
+        (
+            "SupLinUCB",
+            "finite",
+            entry("state.means", 0, 99.0),
+            r"state.means\[0, 0\] = 99.0: expected V\^-1 b",
+        ),
+        (
+            "multiplier bootstrap",
+            "finite",
+            entry("state.grams", 0, -1.0),
+            r"state.grams\[0, 0, 0\] = -1.0",
+        ),
+        (
+            "multiplier bootstrap",
+            "finite",
+            entry("state.targets", 0, 1e5),
+            r"state.targets\[0, 0\] = 100000.0",
+        ),
+        (
+            "networks",
+            "finite",
+            entry("state.trained", 0, 999),
+            r"state.trained\[0\] = 999: expected .* minibatches",
+        ),
         (
             "networks",
             "finite",
             entry("state.features.sizes", 0, 2.0),
             r"state.features.sizes\[0\] = 2.0: expected the st",
         ),
-        ("networks", "changing", entry("state.features.seen", 0, 2.0), r"state.features.seen\[0\] = 2.0: expected how often"),
+        (
+            "networks",
+            "changing",
+            entry("state.features.seen", 0, 2.0),
+            r"state.features.seen\[0\] = 2.0: expected how often",
+        ),
         (
             "networks",
             "changing",
             entry("state.memory.rewards", 2, 9.0),
             r"state.memory.rewards\[2\] = 9.0: expected",
         ),
-        ("information-directed", "finite", entry("open.member", 0, 1), r"open.member\[0\] = 1: expected a member, 0 to 0"),
-        ("epsilon-greedy", "finite", described("arms.kind", "Box"), r"arms = \['features'\]: expected the arrays of Box"),
-        ("LinUCB", "ball", described("arms.dim", 1 << 20), r"state = .*: expected one of at least 1099511627776"),
+        (
+            "information-directed",
+            "finite",
+            entry("open.member", 0, 1),
+            r"open.member\[0\] = 1: expected a member, 0 to 0",
+        ),
+        (
+            "epsilon-greedy",
+            "finite",
+            described("arms.kind", "Box"),
+            r"arms = \['features'\]: expected the arrays of Box",
+        ),
+        (
+            "LinUCB",
+            "ball",
+            described("arms.dim", 1 << 20),
+            r"state = .*: expected one of at least 1099511627776",
+        ),
     ],
 )
-def test_every_model_has_states_that_cannot_be(crafted, recipe: str, arms: str, change, message: str) -> None:
+def test_every_model_has_states_that_cannot_be(
+    crafted, recipe: str, arms: str, change, message: str
+) -> None:
     crafted(lambda mutant: None, recipe, arms, verify=True)
     with pytest.raises(es.SnapshotError, match=message):
         crafted(change, recipe, arms)
@@ -499,10 +819,16 @@ def test_every_check_can_fail(tmp_path: Path) -> None:
                 mutant = Mutant((tmp_path / "honest").read_bytes())
                 if mutant.values(f"state.{name}") is None:
                     continue
-                entry(f"state.{name}", 0, -5 if policy.model.arrays()[name].dtype.kind == "i" else -1e6)(mutant)
+                entry(
+                    f"state.{name}",
+                    0,
+                    -5 if policy.model.arrays()[name].dtype.kind == "i" else -1e6,
+                )(mutant)
                 (tmp_path / "crafted").write_bytes(mutant.file())
                 with pytest.raises(es.SnapshotError):
-                    pytest.fail(f"{recipe} on {arms}: {name} = {es.load(tmp_path / 'crafted').model.arrays()[name]}")
+                    pytest.fail(
+                        f"{recipe} on {arms}: {name} = {es.load(tmp_path / 'crafted').model.arrays()[name]}"
+                    )
 
 
 def test_a_refusal_warns_of_nothing(crafted) -> None:
@@ -522,7 +848,9 @@ COULD_BE = [entry("state.sums", 0, 0.125), described("seed", 1), described("reci
 @pytest.mark.parametrize("verify", [None, True])
 def test_a_state_that_its_log_does_not_give_is_refused(crafted, verify: bool | None) -> None:
     for change in COULD_BE:
-        with pytest.raises(es.SnapshotError, match=r"state.sums = .*: expected what replaying the log gives"):
+        with pytest.raises(
+            es.SnapshotError, match=r"state.sums = .*: expected what replaying the log gives"
+        ):
             crafted(change, verify=verify)
     with pytest.raises(es.WrongType, match=r"^verify = 1"):
         crafted(lambda mutant: None, verify=1)
@@ -536,17 +864,23 @@ def test_digits_that_rounding_decides_are_taken_from_the_log(crafted, tmp_path: 
 
     honest, other = crafted(lambda mutant: None), crafted(rounded)
     assert fingerprint(other) == fingerprint(honest) != fingerprint(crafted(rounded, verify=False))
-    with pytest.raises(es.SnapshotError, match=r"state.sums = .*: expected what replaying the log gives"):
+    with pytest.raises(
+        es.SnapshotError, match=r"state.sums = .*: expected what replaying the log gives"
+    ):
         crafted(rounded, verify=True)
 
 
-def test_what_was_drawn_is_believed_where_it_is_asked_for_and_where_a_replay_takes_long(crafted, monkeypatch) -> None:
+def test_what_was_drawn_is_believed_where_it_is_asked_for_and_where_a_replay_takes_long(
+    crafted, monkeypatch
+) -> None:
     for change in COULD_BE:
         crafted(change, verify=False)
     monkeypatch.setattr("ensample.policies.sound_replay.SHORT", 1e-6)
     for change in COULD_BE:
         crafted(change)
-    with pytest.raises(es.SnapshotError, match=r"V\[0, 0\] = .*: expected its prior \+ sum x x' over the log"):
+    with pytest.raises(
+        es.SnapshotError, match=r"V\[0, 0\] = .*: expected its prior \+ sum x x' over the log"
+    ):
         crafted(entry("log.arms", 0, 6))
 
 
@@ -564,7 +898,9 @@ class Sluggish(es.Gaussian):
 
 def test_a_recipe_of_ones_own_is_not_replayed_unasked(tmp_path: Path) -> None:
     for law, short in ((es.Gaussian(0.5), True), (Sluggish(0.5), False)):
-        policy = es.EnsembleSampling(size=5, scale=0.5, reward=law).start(es.FiniteArms(np.eye(3)), seed=1)
+        policy = es.EnsembleSampling(size=5, scale=0.5, reward=law).start(
+            es.FiniteArms(np.eye(3)), seed=1
+        )
         play(policy, 5)
         assert is_short(policy) is short
         policy.save(tmp_path / "own")
@@ -590,7 +926,10 @@ def test_late_rounds_survive(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-6, 1e6, 1e40])
-@pytest.mark.parametrize("recipe", ["ensemble", "LinPHE", "Thompson sampling", "LinUCB, watched norm", "ensemble, refreshed"])
+@pytest.mark.parametrize(
+    "recipe",
+    ["ensemble", "LinPHE", "Thompson sampling", "LinUCB, watched norm", "ensemble, refreshed"],
+)
 def test_features_and_rewards_of_any_size_survive(tmp_path: Path, recipe: str, size: float) -> None:
     policy = start(recipe, "changing")
     for t in range(30):
@@ -599,7 +938,9 @@ def test_features_and_rewards_of_any_size_survive(tmp_path: Path, recipe: str, s
     assert fingerprint(es.load(tmp_path / "sized")) == fingerprint(policy)
 
 
-def test_state_of_a_half_life_so_short_that_squares_of_what_is_left_underflow(tmp_path: Path) -> None:
+def test_state_of_a_half_life_so_short_that_squares_of_what_is_left_underflow(
+    tmp_path: Path,
+) -> None:
     policy = es.EnsembleSampling(1, half_life=0.005).start(es.ChangingArms(dim=3), seed=5)
     rng = np.random.default_rng(18)
     for number in range(42):
@@ -614,7 +955,9 @@ RELEASED = Path(__file__).parent / "released"
 
 
 @pytest.mark.parametrize(("name", "warned"), [("default", True), ("logistic", False)])
-def test_a_snapshot_of_an_earlier_release_goes_on_with_its_stored_members(tmp_path: Path, name: str, warned: bool) -> None:
+def test_a_snapshot_of_an_earlier_release_goes_on_with_its_stored_members(
+    tmp_path: Path, name: str, warned: bool
+) -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         policy = es.load(RELEASED / f"{name}.ens", verify=True)

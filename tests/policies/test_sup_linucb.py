@@ -8,7 +8,9 @@ from naive import rivals
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((8, 3))
-X *= (np.linspace(1.0, 0.8, 8) / np.linalg.norm(X, axis=1))[:, None]  # of different lengths: no two are equally wide
+X *= (np.linspace(1.0, 0.8, 8) / np.linalg.norm(X, axis=1))[
+    :, None
+]  # of different lengths: no two are equally wide
 TRUTH = np.array([0.6, -0.3, 0.2])
 NOISE = RNG.normal(0, 0.3, 2000)
 RECIPE = es.SupLinUCB(horizon=400, radius=0.9, regularization=1.5)
@@ -32,7 +34,9 @@ def played(rounds: int) -> tuple[es.Policy, list[int], list[int | None]]:
 def test_it_plays_as_its_twin_does() -> None:
     policy, arms, stages = played(1500)
     assert arms == rivals.sup_linucb(X, 400, 1.5, 0.9, reward, 1500)
-    assert {0, 1, 2, 3, None} <= set(stages) and len(set(arms)) >= 5, "a twin that is never put to the test"
+    assert {0, 1, 2, 3, None} <= set(stages) and len(set(arms)) >= 5, (
+        "a twin that is never put to the test"
+    )
     other = rivals.sup_linucb(X, 400, 1.5, 1.0, reward, 1500)
     assert arms != other, "negative control"
     assert RECIPE.stages == 6 == len(policy.model.means)
@@ -42,8 +46,12 @@ def test_stages_learn_from_their_own_rounds_only() -> None:
     policy, arms, stages = played(600)
     for s in range(RECIPE.stages):
         seen = X[[arm for arm, stage in zip(arms, stages, strict=True) if stage == s]]
-        np.testing.assert_allclose(policy.model.grams[s], 1.5 * np.eye(3) + seen.T @ seen, rtol=1e-12)
-        np.testing.assert_allclose(policy.model.means[s], np.linalg.solve(policy.model.grams[s], policy.model.targets[s]))
+        np.testing.assert_allclose(
+            policy.model.grams[s], 1.5 * np.eye(3) + seen.T @ seen, rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            policy.model.means[s], np.linalg.solve(policy.model.grams[s], policy.model.targets[s])
+        )
 
 
 def test_what_a_round_promises_is_said_by_the_stage_that_decides_it() -> None:
@@ -75,8 +83,14 @@ def test_late_rewards_go_to_the_first_stage_that_needs_them() -> None:
 
 
 def test_simulated_runs_are_the_live_policy_s() -> None:
-    for problem in (es.LinearProblem(es.FiniteArms(X), TRUTH, 0.3), es.problem("linreboot", dim=3, arms=10)):
-        kernel, live = (es.simulate(RECIPE, problem, 300, 5, seed=2, evaluation=way) for way in ("eager", "live"))
+    for problem in (
+        es.LinearProblem(es.FiniteArms(X), TRUTH, 0.3),
+        es.problem("linreboot", dim=3, arms=10),
+    ):
+        kernel, live = (
+            es.simulate(RECIPE, problem, 300, 5, seed=2, evaluation=way)
+            for way in ("eager", "live")
+        )
         np.testing.assert_allclose(kernel.regret, live.regret, rtol=1e-9)
     with pytest.raises(es.InvalidArgument, match="warmup"):
         es.simulate(RECIPE, es.problem("trap"), 20, 1)
@@ -85,9 +99,9 @@ def test_simulated_runs_are_the_live_policy_s() -> None:
 def test_from_theorem() -> None:
     setting = es.Setting(dim=3, arms=8, horizon=10_000, noise=0.5, norm=1.0)
     recipe = es.SupLinUCB.from_theorem(setting)
-    assert recipe.radius == pytest.approx(1.0 + np.sqrt(0.5 * np.log(2 * 10_000 * 8 / 0.05)), rel=1e-14), (
-        "the paper's alpha + 1"
-    )
+    assert recipe.radius == pytest.approx(
+        1.0 + np.sqrt(0.5 * np.log(2 * 10_000 * 8 / 0.05)), rel=1e-14
+    ), "the paper's alpha + 1"
     assert recipe.start(es.FiniteArms(X)).decide().arm == 0
     with pytest.raises(es.AssumptionError, match="finitely many arms"):
         es.SupLinUCB.from_theorem(es.Setting(dim=3, arms=None, horizon=100, noise=0.5, norm=1.0))

@@ -16,7 +16,11 @@ def test_theorem_one() -> None:
     recipe = es.EnsembleSampling.from_theorem(SETTING)
     beta = theory.radius(SETTING)
     assert recipe.size == theory.ensemble_size(SETTING)
-    assert recipe.regularization == 4.0 and recipe.member == es.UniformMember() and recipe.scale == beta
+    assert (
+        recipe.regularization == 4.0
+        and recipe.member == es.UniformMember()
+        and recipe.scale == beta
+    )
     assert recipe.reward_law == es.Gaussian(beta) and recipe.initial_law == es.Gaussian(2 * beta)
 
 
@@ -40,7 +44,10 @@ def test_the_optimistic_rule() -> None:
 def test_the_sharper_sizes() -> None:
     for law in (es.Gaussian(), es.Rademacher()):
         recipe = es.EnsembleSampling.from_theorem(SETTING, law, sharp=True)
-        assert recipe == replace(es.EnsembleSampling.from_theorem(SETTING, law), size=theory.sharp_size(SETTING, None, law))
+        assert recipe == replace(
+            es.EnsembleSampling.from_theorem(SETTING, law),
+            size=theory.sharp_size(SETTING, None, law),
+        )
     recipe = es.EnsembleSampling.from_theorem(SETTING, member=es.OptimisticMember(), sharp=True)
     assert recipe.size == theory.sharp_optimistic_size(SETTING)
     with pytest.raises(es.InvalidArgument, match=r"^sharp = "):
@@ -49,10 +56,7 @@ def test_the_sharper_sizes() -> None:
 
 @pytest.mark.parametrize(
     ("perturbation", "member"),
-    [
-        (es.Gaussian(), es.RoundRobin()),
-        (es.Gaussian(), lambda t, m, rng: 0),
-    ],
+    [(es.Gaussian(), es.RoundRobin()), (es.Gaussian(), lambda t, m, rng: 0)],
 )
 def test_no_theorem_for_other_rules(perturbation, member) -> None:
     with pytest.raises(es.AssumptionError, match="UniformMember"):
@@ -127,7 +131,9 @@ def test_default_laws_follow_the_scale() -> None:
 
 
 def test_recipes_are_values() -> None:
-    assert es.EnsembleSampling(size=10) == es.EnsembleSampling(10, "auto", "auto", None, None, es.UniformMember())
+    assert es.EnsembleSampling(size=10) == es.EnsembleSampling(
+        10, "auto", "auto", None, None, es.UniformMember()
+    )
     assert hash(es.EnsembleSampling(size=10)) == hash(es.EnsembleSampling(size=10))
     with pytest.raises(AttributeError):
         es.EnsembleSampling(size=10).size = 3

@@ -22,7 +22,11 @@ class ArmMeans(Model):
 
     def __init__(self, rows: np.ndarray, size: int, address: Address) -> None:
         self.rows, self.size, self.address = rows, size, address
-        self.sums, self.pulls, self.seen = np.zeros((size, len(rows))), np.zeros(len(rows)), np.zeros(1)
+        self.sums, self.pulls, self.seen = (
+            np.zeros((size, len(rows))),
+            np.zeros(len(rows)),
+            np.zeros(1),
+        )
 
     @property
     def count(self) -> int:
@@ -178,7 +182,10 @@ class Slip(MeanSampling):
 @pytest.mark.parametrize(
     ("recipe", "told"),
     [
-        (Slip(5, made=OneMember), r"size = 1: expected the number of members in OneMember.size, as Slip\(size=5"),
+        (
+            Slip(5, made=OneMember),
+            r"size = 1: expected the number of members in OneMember.size, as Slip\(size=5",
+        ),
         (
             Slip(5, rule=None),
             r"rule = None: expected a rule such as UniformMember\(\) to choose among the 5 members of ArmMeans",
@@ -193,7 +200,10 @@ def test_slips_in_a_recipe_of_ones_own_are_told_at_the_start(recipe: es.Recipe, 
 
 def test_a_model_that_does_not_count_is_told_and_has_learned_nothing() -> None:
     policy = Slip(5, made=Uncounted).start(es.FiniteArms(np.eye(3)))
-    with pytest.raises(es.InvalidArgument, match=r"count = 0: expected 1, one more for each observation, in Uncounted"):
+    with pytest.raises(
+        es.InvalidArgument,
+        match=r"count = 0: expected 1, one more for each observation, in Uncounted",
+    ):
         policy.update(1, 0.5)
     assert policy.version == 0 and not policy.model.sums.any()
 

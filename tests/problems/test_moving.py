@@ -51,7 +51,9 @@ def test_a_moment_is_a_problem_of_its_own() -> None:
 
 
 def test_a_moment_whose_means_cannot_have_the_noise_is_refused() -> None:
-    problem = es.MovingProblem(es.FiniteArms([[1.0], [0.5]]), [0.8], es.BernoulliNoise(), step=None, seed=0)
+    problem = es.MovingProblem(
+        es.FiniteArms([[1.0], [0.5]]), [0.8], es.BernoulliNoise(), step=None, seed=0
+    )
     signs = np.sign(problem.path(50)[:, 0])
     assert {*signs} == {1.0, -1.0}
     for t, sign in enumerate(signs):
@@ -64,16 +66,24 @@ def test_a_moment_whose_means_cannot_have_the_noise_is_refused() -> None:
 
 def test_regret_is_against_the_best_arm_of_the_moment() -> None:
     problem = drawn("switch", dim=3, arms=6, every=10)
-    runs = es.simulate(es.Greedy(regularization=1.0), problem, 40, evaluation="live", checkpoints=40)
+    runs = es.simulate(
+        es.Greedy(regularization=1.0), problem, 40, evaluation="live", checkpoints=40
+    )
     played = np.diff(runs.regret[0], prepend=0.0)
-    gaps = [problem.at(t).best_mean() - problem.arms.features @ problem.at(t).theta for t in range(40)]
+    gaps = [
+        problem.at(t).best_mean() - problem.arms.features @ problem.at(t).theta for t in range(40)
+    ]
     assert all(np.abs(gap - loss).min() < 1e-12 for gap, loss in zip(gaps, played, strict=True))
 
 
 def test_kernels_see_the_same_path() -> None:
     problem = drawn("drift", dim=3, arms=6)
     arrays = problem.place(100)
-    assert isinstance(arrays, FiniteProblem) and arrays.mean_path.shape == (100, 6) and arrays.period == 1
+    assert (
+        isinstance(arrays, FiniteProblem)
+        and arrays.mean_path.shape == (100, 6)
+        and arrays.period == 1
+    )
     means = [problem.arms.features @ problem.at(t).theta for t in range(100)]
     np.testing.assert_allclose(arrays.mean_path, means, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(arrays.best_means, arrays.mean_path.max(axis=1))
@@ -82,9 +92,14 @@ def test_kernels_see_the_same_path() -> None:
 def test_what_kernels_cannot_lay_out_is_simulated_live() -> None:
     arms = es.FiniteArms(np.eye(2))
     loud = es.MovingProblem(arms, [0.6, 0.8], es.HeteroscedasticNoise(0.1, 0.5), step=0.1)
-    assert loud.place(10) is None and es.MovingProblem(arms, [0.6, 0.8], 0.1, step=0.1).place(10**8) is None
+    assert (
+        loud.place(10) is None
+        and es.MovingProblem(arms, [0.6, 0.8], 0.1, step=0.1).place(10**8) is None
+    )
     assert es.MovingProblem(es.UnitBall(2), [0.6, 0.8], 0.1, step=0.1).place(10) is None
-    with pytest.warns(es.LiveSimulationWarning, match="MovingProblem with FiniteArms and HeteroscedasticNoise"):
+    with pytest.warns(
+        es.LiveSimulationWarning, match="MovingProblem with FiniteArms and HeteroscedasticNoise"
+    ):
         assert es.simulate(es.Greedy(), loud, 5).evaluation == "live"
 
 
@@ -112,8 +127,20 @@ def test_no_theorem_is_said_to_hold() -> None:
     arms = es.FiniteArms(np.eye(2))
     own, still = Seasons(arms, [0.6, 0.8], 0.1), es.LinearProblem(arms, [0.6, 0.8], 0.1)
     policy = {"recipe": "LinUCB", "theorem": True}
-    study = es.Study(name="moving", horizon=50, runs=1, policy=policy, problem=[{"family": "drift"}, {"family": "sphere"}])
-    cells = [*study.cells, *(replace(study.cells[1], family=problem, recipe=theorem(problem)) for problem in (own, still))]
+    study = es.Study(
+        name="moving",
+        horizon=50,
+        runs=1,
+        policy=policy,
+        problem=[{"family": "drift"}, {"family": "sphere"}],
+    )
+    cells = [
+        *study.cells,
+        *(
+            replace(study.cells[1], family=problem, recipe=theorem(problem))
+            for problem in (own, still)
+        ),
+    ]
     assert [guarantee_of(cell) is None for cell in cells] == [True, False, True, False]
 
 
@@ -121,7 +148,9 @@ def theorem(problem: es.Problem) -> es.Recipe:
     return es.LinUCB.from_theorem(es.setting_of(problem, horizon=50))
 
 
-@pytest.mark.parametrize("problem", [es.problem("drift"), Seasons(es.FiniteArms(np.eye(2)), [0.6, 0.8], 0.1)])
+@pytest.mark.parametrize(
+    "problem", [es.problem("drift"), Seasons(es.FiniteArms(np.eye(2)), [0.6, 0.8], 0.1)]
+)
 def test_the_general_theorem_is_not_measured_where_the_truth_moves(problem: es.Problem) -> None:
     with pytest.raises(es.InvalidArgument, match=r"^problem = .*one theta for all rounds"):
         es.theory.measure(es.LinUCB(), problem, horizon=10, runs=1)

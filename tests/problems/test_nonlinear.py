@@ -11,7 +11,9 @@ FAMILIES = {
     "wheel": es.problem("wheel", delta=0.7),
     "wheel, blocks": es.problem("wheel", delta=0.7, blocks=True),
     "quadratic": es.problem("quadratic", dim=3, arms=4),
-    "classification": es.problem("classification", data=np.random.default_rng(1).random((12, 2)), y=list("abcabcabcabc")),
+    "classification": es.problem(
+        "classification", data=np.random.default_rng(1).random((12, 2)), y=list("abcabcabcabc")
+    ),
 }
 
 
@@ -29,7 +31,10 @@ def test_means_best_means_and_rewards_agree(name: str) -> None:
         np.testing.assert_allclose(now.means(rows), means, rtol=1e-12)
         rewards = [now.reward(rows[0], rng) for _ in range(200)]
         spread = now.noise.size
-        assert abs(np.mean(rewards) - means[0]) <= 6.0 * spread / 200**0.5 and np.std(rewards) <= 1.5 * spread + 1e-12
+        assert (
+            abs(np.mean(rewards) - means[0]) <= 6.0 * spread / 200**0.5
+            and np.std(rewards) <= 1.5 * spread + 1e-12
+        )
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -37,7 +42,8 @@ def test_no_theorem_is_about_them(name: str) -> None:
     with pytest.raises(es.AssumptionError, match="linear in the features"):
         es.setting_of(FAMILIES[name], 100)
     with pytest.raises(es.StudyError, match="theorem"):
-        es.Study(name="s", horizon=5, problem="quadratic", policy={"recipe": "EnsembleSampling", "theorem": True}).cells  # noqa: B018
+        policy = {"recipe": "EnsembleSampling", "theorem": True}
+        es.Study(name="s", horizon=5, problem="quadratic", policy=policy).cells  # noqa: B018
 
 
 def test_the_network_is_that_of_its_reference() -> None:
@@ -54,7 +60,11 @@ def test_the_wheel_pays_in_its_quarter_outside(wide: bool) -> None:
     problem = es.problem("wheel", delta=0.5, blocks=wide).draw(np.random.default_rng(0))
 
     def means(*context: float) -> list[float]:
-        rows = blocks(np.array(context), 5) if wide else np.hstack([np.tile(context, (5, 1)), np.eye(5)])
+        rows = (
+            blocks(np.array(context), 5)
+            if wide
+            else np.hstack([np.tile(context, (5, 1)), np.eye(5)])
+        )
         return problem.means(rows).tolist()
 
     assert means(0.3, 0.3) == means(-0.1, 0.2) == [1.2, 1, 1, 1, 1]
@@ -62,7 +72,9 @@ def test_the_wheel_pays_in_its_quarter_outside(wide: bool) -> None:
     assert means(-0.5, 0.5) == [1.2, 1, 1, 50, 1] and means(-0.5, -0.5) == [1.2, 1, 1, 1, 50]
     rng = np.random.default_rng(1)
     inside = [problem.best_mean(problem.offer(rng)) == 1.2 for _ in range(2000)]
-    assert abs(np.mean(inside) - 0.25) < 6 * (0.25 * 0.75 / 2000) ** 0.5, "uniform on the disc: a quarter within radius 1/2"
+    assert abs(np.mean(inside) - 0.25) < 6 * (0.25 * 0.75 / 2000) ** 0.5, (
+        "uniform on the disc: a quarter within radius 1/2"
+    )
 
 
 def test_blocks_and_back() -> None:
@@ -84,7 +96,10 @@ def test_a_data_set_is_shown_row_by_row_in_an_order_of_its_own() -> None:
         return offered[0, :2].tolist(), int(now.means(offered).argmax())
 
     rounds = [shown(one, t) for t in range(7)]
-    truth = [(x[[0, 2]].tolist(), family.classes.index(label)) for x, label in zip(X, labels, strict=True)]
+    truth = [
+        (x[[0, 2]].tolist(), family.classes.index(label))
+        for x, label in zip(X, labels, strict=True)
+    ]
     assert sorted(rounds) == sorted(truth) and rounds != [shown(other, t) for t in range(7)]
     assert shown(one, 7) == shown(one, 0), "and again from the first"
 
@@ -108,9 +123,14 @@ def test_bad_data_sets_are_refused(given: dict, message: str) -> None:
 @pytest.mark.filterwarnings("ignore::ensample.LiveSimulationWarning")
 def test_policies_face_the_same_problems_and_noise() -> None:
     family = es.problem("wheel", delta=0.8)
-    safe = [es.simulate(es.Greedy(1.0), family, 40, runs=3, seed=2, threads=threads) for threads in (1, 2)]
+    safe = [
+        es.simulate(es.Greedy(1.0), family, 40, runs=3, seed=2, threads=threads)
+        for threads in (1, 2)
+    ]
     np.testing.assert_array_equal(safe[0].regret, safe[1].regret)
     networks = es.EnsembleSampling(3, model=es.Neural((4,), batch=8, memory=50))
-    runs = [es.simulate(networks, family, 40, runs=3, seed=2, threads=threads) for threads in (1, 2)]
+    runs = [
+        es.simulate(networks, family, 40, runs=3, seed=2, threads=threads) for threads in (1, 2)
+    ]
     np.testing.assert_array_equal(runs[0].regret, runs[1].regret)
     assert runs[0].evaluation == "live"

@@ -34,7 +34,9 @@ def rows_of(family: es.Family) -> np.ndarray:
 def test_a_frame_or_a_file_is_a_classification(kind: str, tmp_path: Path) -> None:
     frame, file = pl.DataFrame(ANIMALS), tmp_path / f"animals.{kind}"
     if kind in ("csv", "parquet", "jsonl"):
-        {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[kind](file)
+        {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[kind](
+            file
+        )
     data = {"polars": frame, "pandas": pd.DataFrame(ANIMALS)}.get(kind, file)
     family = es.problem("classification", data=data, y="kind")
     assert family.classes == ["cat", "dog"] and family.dim == 2 * (6 + 1)
@@ -75,11 +77,17 @@ def test_words_and_what_is_missing_are_indicators() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"data": pl.DataFrame(ANIMALS), "y": "species"}, "y = 'species': expected one of the columns weight, coat"),
+        (
+            {"data": pl.DataFrame(ANIMALS), "y": "species"},
+            "y = 'species': expected one of the columns weight, coat",
+        ),
         ({"data": pl.DataFrame(ANIMALS), "y": "coat"}, "a column without missing values; 1 are"),
         ({"data": "animals.xls", "y": "kind"}, "a file .csv, .parquet or .jsonl that is there"),
         ({"data": pl.DataFrame({"kind": ["a", "b"]}), "y": "kind"}, "at least one column besides"),
-        ({"data": pl.DataFrame({"x": [[1], [2]], "kind": ["a", "b"]}), "y": "kind"}, "numbers, booleans or words"),
+        (
+            {"data": pl.DataFrame({"x": [[1], [2]], "kind": ["a", "b"]}), "y": "kind"},
+            "numbers, booleans or words",
+        ),
         ({}, "data = None: expected what 'classification' needs: data, y"),
     ],
 )
@@ -100,7 +108,9 @@ def movielens(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A file as each MovieLens has it."""
     sign = {"ratings.csv": ",", "ratings.dat": "::", "u.data": "\t"}[request.param]
     head = ["userId,movieId,rating,timestamp"] if request.param == "ratings.csv" else []
-    (tmp_path / request.param).write_text("\n".join([*head, *(sign.join(map(str, row)) for row in RATINGS)]) + "\n")
+    (tmp_path / request.param).write_text(
+        "\n".join([*head, *(sign.join(map(str, row)) for row in RATINGS)]) + "\n"
+    )
     return tmp_path
 
 
@@ -141,7 +151,9 @@ def test_users_are_told_apart_by_other_items_than_those_on_offer() -> None:
     sides = contexts[:, 0] > 0
     first = family._users.ratings[sides]
     liked = np.nanmean(first, axis=0)
-    assert ((liked > 0.9) | (liked < 0.1)).all()  # one side of the first direction is one kind of user
+    assert (
+        (liked > 0.9) | (liked < 0.1)
+    ).all()  # one side of the first direction is one kind of user
     with pytest.warns(es.LiveSimulationWarning):
         done = es.simulate(es.EnsembleSampling(size=10), family, 300, runs=2)
     problem = family.draw(rng)
@@ -155,8 +167,16 @@ def test_users_are_told_apart_by_other_items_than_those_on_offer() -> None:
         ({"user": [1], "rating": [2]}, {}, "item is missing"),
         ({"user": [1, 2], "item": [1, 2], "rating": [3.0, 3.0]}, {}, "not all ratings the same"),
         ({"user": [1, 2], "item": [1, 2], "rating": ["good", "bad"]}, {}, "numbers"),
-        ({"user": [1, 2], "item": [1, 2], "rating": [3.0, 4.0]}, {"arms": 2, "factors": 1}, "to be at most the 2 items"),
-        ({"user": [1, 2, 3], "item": [1, 2, 3], "rating": [3, 4, 5]}, {"arms": 2, "factors": 1}, "rated at least two"),
+        (
+            {"user": [1, 2], "item": [1, 2], "rating": [3.0, 4.0]},
+            {"arms": 2, "factors": 1},
+            "to be at most the 2 items",
+        ),
+        (
+            {"user": [1, 2, 3], "item": [1, 2, 3], "rating": [3, 4, 5]},
+            {"arms": 2, "factors": 1},
+            "rated at least two",
+        ),
     ],
 )
 def test_what_is_wrong_with_ratings_is_told(rows: dict, options: dict, message: str) -> None:
@@ -166,7 +186,9 @@ def test_what_is_wrong_with_ratings_is_told(rows: dict, options: dict, message: 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"a,b\n1,2\n"])
 def test_files_that_are_no_movielens(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(es.InvalidArgument, match=r"a folder with ratings\.csv, ratings\.dat, u\.data"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"a folder with ratings\.csv, ratings\.dat, u\.data"
+    ):
         es.read_movielens(tmp_path)
     for name in ("ratings.csv", "u.data", "ratings.dat"):
         (tmp_path / name).write_bytes(content)

@@ -20,7 +20,12 @@ STUDIES: dict[str, dict[str, Any]] = {
         "runs": 12,
         "problem": SPHERE,
         "policy": [
-            {"label": "ES", "recipe": "EnsembleSampling", "size": [1, 2, 4, 8, 16, 32, 64, 128, 256, 512], "scale": "noise"},
+            {
+                "label": "ES",
+                "recipe": "EnsembleSampling",
+                "size": [1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+                "scale": "noise",
+            },
             THOMPSON,
             {"label": "Theorem 1", "recipe": "EnsembleSampling", "theorem": True},
         ],
@@ -36,7 +41,12 @@ STUDIES: dict[str, dict[str, Any]] = {
         "horizon": 60,
         "runs": 4,
         "problem": [
-            SPHERE | {"noise": [{"kind": kind, "scale": 0.3} for kind in ("GaussianNoise", "RademacherNoise")]},
+            SPHERE
+            | {
+                "noise": [
+                    {"kind": kind, "scale": 0.3} for kind in ("GaussianNoise", "RademacherNoise")
+                ]
+            },
             {"family": "ball", "dim": 2},
         ],
         "policy": [
@@ -69,7 +79,10 @@ STUDIES: dict[str, dict[str, Any]] = {
         "horizon": 30,
         "runs": 3,
         "problem": SPHERE | {"label": "<img src=x onerror=alert(2)>"},
-        "policy": [THOMPSON | {"label": '"><script>alert(3)</script>'}, THOMPSON | {"label": "$\\frac{$ ]]> --> &amp;"}],
+        "policy": [
+            THOMPSON | {"label": '"><script>alert(3)</script>'},
+            THOMPSON | {"label": "$\\frac{$ ]]> --> &amp;"},
+        ],
     },
 }
 
@@ -89,7 +102,9 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
 def pages(studied: dict[str, Results], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The page of each."""
     folder = tmp_path_factory.mktemp("pages")
-    pages = {name: write_report(results, folder / f"{name}.html")[0] for name, results in studied.items()}
+    pages = {
+        name: write_report(results, folder / f"{name}.html")[0] for name, results in studied.items()
+    }
     pages["evaluation"] = folder / "evaluation.html"
     pages["evaluation"].write_text(evaluation_page(), encoding="utf-8")
     return pages
@@ -98,5 +113,8 @@ def pages(studied: dict[str, Results], tmp_path_factory: pytest.TempPathFactory)
 def evaluation_page() -> str:
     """Of a log whose names are hostile."""
     log = World(1).log(400, 2).with_columns(device=pl.lit("<script>alert(1)</script> & $x_$"))
-    found = [evaluate(log, target, low=0, high=1, segments="device") for target in ("uniform", "action:a3")]
+    found = [
+        evaluate(log, target, low=0, high=1, segments="device")
+        for target in ("uniform", "action:a3")
+    ]
     return page(found, "<img src=x onerror=alert(2)>.parquet")

@@ -46,11 +46,17 @@ def test_runs_that_play_one_wrong_arm_to_the_end_are_stuck() -> None:
     arms[4] = np.where(rng.random(1000) < 0.02, 0, 1)
     arms[5] = np.where(np.arange(1000) % 2, 1, 2)
     found = stuck_runs(ROUNDS, played(arms, gaps))
-    assert found.tolist() == [False, True, True, False, False, True], "alternating loses the same in every stretch"
-    assert stuck_runs(ROUNDS[-4:], played(arms, gaps)[:, -4:]).sum() == 0, "too few stretches to tell"
+    assert found.tolist() == [False, True, True, False, False, True], (
+        "alternating loses the same in every stretch"
+    )
+    assert stuck_runs(ROUNDS[-4:], played(arms, gaps)[:, -4:]).sum() == 0, (
+        "too few stretches to tell"
+    )
 
 
-def test_mean_and_median_beside_the_stuck_runs(studied: dict[str, es.Results], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mean_and_median_beside_the_stuck_runs(
+    studied: dict[str, es.Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """96 of 100 runs end at 20, four at 20,290 after losing 20.29 a round: mean 831, median 20."""
     results = studied["one"]
     cell: Cell = results.study.cells[0]
@@ -59,7 +65,9 @@ def test_mean_and_median_beside_the_stuck_runs(studied: dict[str, es.Results], m
     made = CellOutcome(cell, "lazy", ROUNDS, regret, None, 1e-6)
     monkeypatch.setattr(results, "outcomes", [made])
     (said,) = stuck_words(results)
-    assert said.endswith("mean 831, median 20: 4 of 100 runs never leave a wrong arm.") and said.startswith("Thompson (")
+    assert said.endswith(
+        "mean 831, median 20: 4 of 100 runs never leave a wrong arm."
+    ) and said.startswith("Thompson (")
     monkeypatch.setattr(results, "outcomes", [made._replace(regret=regret[4:])])
     assert stuck_words(results) == []
 
@@ -78,7 +86,9 @@ def test_a_difference_survives_all_comparisons_of_its_problem() -> None:
     assert surely_worse(outcome(one, [1]), outcome(best, [1]), 1) and not surely_worse(
         outcome(one, [1]), outcome(best, [1]), 1000
     )
-    assert not surely_worse(outcome(one[:1], [1]), outcome(best[:1], [1]), 1), "one run says nothing"
+    assert not surely_worse(outcome(one[:1], [1]), outcome(best[:1], [1]), 1), (
+        "one run says nothing"
+    )
 
 
 def test_answers_name_the_lowest_mean_and_everybody_once(studied: dict[str, es.Results]) -> None:
@@ -87,8 +97,14 @@ def test_answers_name_the_lowest_mean_and_everybody_once(studied: dict[str, es.R
     assert len(found) == 3, "a problem for each dim, at the longest horizon"
     rows = results.cells.to_dicts()
     for one, dim in zip(found, (2, 3, 4), strict=True):
-        means = {row["policy"]: row["mean"] for row in rows if row["dim"] == dim and row["horizon"] == 160}
-        assert one.best == min(means, key=lambda name: means[name]) and one.mean == pytest.approx(min(means.values()))
+        means = {
+            row["policy"]: row["mean"]
+            for row in rows
+            if row["dim"] == dim and row["horizon"] == 160
+        }
+        assert one.best == min(means, key=lambda name: means[name]) and one.mean == pytest.approx(
+            min(means.values())
+        )
         assert sorted([one.best, *one.beaten, *one.close]) == sorted(means)
     table = answer_table(found)
     assert table is not None and table.size == 3
@@ -110,13 +126,26 @@ def test_of_policies_that_are_equal_none_is_surely_worse() -> None:
 
 
 def test_words_for_one_problem_and_for_several() -> None:
-    one: dict[str, Any] = {"problem": "p", "best": "a", "mean": 3.0, "beaten": ["b"], "close": ["c"], "runs": 9}
+    one: dict[str, Any] = {
+        "problem": "p",
+        "best": "a",
+        "mean": 3.0,
+        "beaten": ["b"],
+        "close": ["c"],
+        "runs": 9,
+    }
     assert answer_words([ProblemAnswer(**one)]) == [
         "a has the lowest mean regret, 3. Surely worse: b. Not told apart from it: c."
     ]
     assert "All others are surely worse" in answer_words([ProblemAnswer(**one | {"close": []})])[0]
     assert "may be chance" in answer_words([ProblemAnswer(**one | {"runs": 1})])[0]
-    both = answer_words([ProblemAnswer(**one), ProblemAnswer(**one | {"close": [], "best": "b"}), ProblemAnswer(**one)])[0]
+    both = answer_words(
+        [
+            ProblemAnswer(**one),
+            ProblemAnswer(**one | {"close": [], "best": "b"}),
+            ProblemAnswer(**one),
+        ]
+    )[0]
     assert both == (
         "The lowest mean regret, of 3 problems: a on 2; b on 1. On 1 of them every other policy is surely worse than the best."
     )
@@ -127,7 +156,9 @@ def test_the_answer_says_how_many_comparisons_it_is_sure_of() -> None:
     names = [f"ES, size = {size}" for size in (3, 10)]
     ten = ProblemAnswer("p", "a", 3.0, names, ["b"] * 7, 9)
     assert "Surely worse: ES, size = 3; ES, size = 10. Not" in answer_words([ten])[0]
-    assert "all 45 pairs of 10 policies, and one alone has to have p < 0.00111." in surely_words([ten])
+    assert "all 45 pairs of 10 policies, and one alone has to have p < 0.00111." in surely_words(
+        [ten]
+    )
     two = ten._replace(beaten=["b"], close=[])
     assert "all up to 45 pairs of 10 policies" in surely_words([two, ten])
     assert "all 1 pair of 2 policies, and one alone has to have p < 0.05." in surely_words([two])

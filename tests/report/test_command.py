@@ -28,14 +28,19 @@ def test_paths_are_printed(studied: dict[str, es.Results], tmp_path: Path) -> No
     ("arguments", "words"),
     [
         (["nowhere"], "folder = 'nowhere': expected a folder of results, with study.json"),
-        (["", "--baseline", "LinUBC"], "baseline = 'LinUBC': expected one of Thompson, LinUCB (did you mean 'LinUCB'?)"),
+        (
+            ["", "--baseline", "LinUBC"],
+            "baseline = 'LinUBC': expected one of Thompson, LinUCB (did you mean 'LinUCB'?)",
+        ),
         (
             ["", "--out", "nowhere/page.html"],
             "out = 'nowhere/page.html': expected a file that can be written, in a folder that exists",
         ),
     ],
 )
-def test_mistakes_are_one_line(arguments: list[str], words: str, studied: dict[str, es.Results], tmp_path: Path) -> None:
+def test_mistakes_are_one_line(
+    arguments: list[str], words: str, studied: dict[str, es.Results], tmp_path: Path
+) -> None:
     shown = run(arguments[0] or str(studied["grid"].folder), *arguments[1:], folder=tmp_path)
     assert shown.returncode == 2 and shown.stdout == ""
     assert words in shown.stderr and shown.stderr.count("\n") == 1
@@ -46,11 +51,19 @@ def test_mistakes_are_one_line(arguments: list[str], words: str, studied: dict[s
 def test_a_missing_package_is_named(package: str, studied: dict[str, es.Results]) -> None:
     without = f"import sys; sys.modules[{package!r}] = None; "
     command = [*ENSAMPLE[:2], without + ENSAMPLE[2], "report", str(studied["grid"].folder)]
-    shown = subprocess.run(command, capture_output=True, text=True, env=os.environ | PLAIN, check=False)
-    assert shown.returncode == 2 and f"ensample report needs {package}: pip install {package.replace('_', '-')}" in shown.stderr
+    shown = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | PLAIN, check=False
+    )
+    assert (
+        shown.returncode == 2
+        and f"ensample report needs {package}: pip install {package.replace('_', '-')}"
+        in shown.stderr
+    )
 
 
-def test_open_shows_the_page(studied: dict[str, es.Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_shows_the_page(
+    studied: dict[str, es.Results], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[str] = []
     monkeypatch.setattr(command.webbrowser, "open", opened.append)
     command.report(studied["one"].folder, open_page=True, out=tmp_path / "page.html")

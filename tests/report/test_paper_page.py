@@ -22,13 +22,32 @@ from ensample.report.paper.plain import for_markdown
 from ensample.report.paper.prose import INTRODUCTIONS, NOTATION
 from ensample.report.paper.rendering import blocks, inline
 
-CURVES = (Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 2.0, 5.0)), Curve("bound", (1.0, 100.0), (2.0, 9.0), bound=True))
+CURVES = (
+    Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 2.0, 5.0)),
+    Curve("bound", (1.0, 100.0), (2.0, 9.0), bound=True),
+)
 FIGURE = Figure("A figure", "T", "beta_T", CURVES, log_x=True, log_y=True)
-HOLDS = Outcome(0.25, "<=", 1.0, 0.75, Verdict.HOLDS, 1234, "largest at d = 3; interval [0.2, 0.3]", figure=FIGURE)
+HOLDS = Outcome(
+    0.25,
+    "<=",
+    1.0,
+    0.75,
+    Verdict.HOLDS,
+    1234,
+    "largest at d = 3; interval [0.2, 0.3]",
+    figure=FIGURE,
+)
 REFUTED = Outcome(3.0, "<=", 1.0, -2.0, Verdict.REFUTED, 1234)
 OPEN = Outcome(0.9, ">=", 0.9, -0.1, Verdict.INCONCLUSIVE, 100, decides=5000)
 FINDINGS = [
-    Finding(claim, replace(HOLDS, figure=None if n else FIGURE), REFUTED, 1.5, n != 1, (1.5,) * len(claim.faults))
+    Finding(
+        claim,
+        replace(HOLDS, figure=None if n else FIGURE),
+        REFUTED,
+        1.5,
+        n != 1,
+        (1.5,) * len(claim.faults),
+    )
     for n, claim in enumerate(CLAIMS)
 ]
 HOSTILE = "<script>alert('1')</script> & \"x\" </title> ]]> {{ 7 * 7 }} `|_*~ "
@@ -51,11 +70,20 @@ def hostile() -> Finding:
 
 def test_every_claim_has_all_its_parts() -> None:
     text = page(FINDINGS, Scale.QUICK, 7)
-    articles = {found[1]: found[0] for found in re.finditer(r'<article id="([^"]*)".*?</article>', text, re.DOTALL)}
+    articles = {
+        found[1]: found[0]
+        for found in re.finditer(r'<article id="([^"]*)".*?</article>', text, re.DOTALL)
+    }
     assert list(articles) == [claim.id for claim in CLAIMS]
     for claim in CLAIMS:
         said = articles[claim.id]
-        for part in (claim.title, claim.broken.description, *claim.assumptions, claim.statement[1:], claim.note):
+        for part in (
+            claim.title,
+            claim.broken.description,
+            *claim.assumptions,
+            claim.statement[1:],
+            claim.note,
+        ):
             assert inline(for_markdown(part)) in said, part
         for part in (
             claim.reference if place(claim.reference) else inline(for_markdown(claim.reference)),
@@ -70,14 +98,19 @@ def test_every_claim_has_all_its_parts() -> None:
             assert part in said, part
         assert ("<figure>" in said) == (claim is CLAIMS[0])
         assert ("75%" in said) == (claim.kind is not Kind.IDENTITY)
-        assert '<div class="display"><span class="formula"><math ' in said and f'href="#{claim.id}"' in text
+        assert (
+            '<div class="display"><span class="formula"><math ' in said
+            and f'href="#{claim.id}"' in text
+        )
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_every_formula_is_drawn(claim) -> None:
     assert not re.search(r"\\q?quad[A-Za-z]", claim.latex), "a command that runs into a letter"
     html = formula(claim.latex, display=True)
-    assert html.startswith('<span class="formula">'), "teach formula.OTHER_WORDS, or say it in other LaTeX"
+    assert html.startswith('<span class="formula">'), (
+        "teach formula.OTHER_WORDS, or say it in other LaTeX"
+    )
     drawn = ElementTree.fromstring(html.replace("<wbr>", ""))
     assert len(drawn) >= 1 and all(piece.tag == "math" and len(piece) for piece in drawn)
     assert "\\" not in "".join(drawn.itertext()), "a command that was not understood"
@@ -89,7 +122,9 @@ def test_the_notation_is_drawn() -> None:
         assert all("<math>" in formula(latex) for latex in text.split("$")[1::2])
 
 
-@pytest.mark.parametrize("latex", [r"\begin{cases} a < b", r"\unheard", "x_", "{", r"a \unheard{b} <i>"])
+@pytest.mark.parametrize(
+    "latex", [r"\begin{cases} a < b", r"\unheard", "x_", "{", r"a \unheard{b} <i>"]
+)
 def test_a_formula_that_cannot_be_drawn_is_shown_as_written(latex: str) -> None:
     assert formula(latex) == f'<code class="tex">{escape(latex)}</code>'
 
@@ -98,12 +133,17 @@ def test_a_formula_that_cannot_be_drawn_is_shown_as_written(latex: str) -> None:
     ("latex", "said"),
     [
         (r"f(x = 1) = a \leq b,\quad c \Rightarrow\ d", ["f(x=1)", "=a", "≤b,", "c", "⇒ d"]),
-        (r"\mathbb{P}\Big(a \ge b\Big) \ge 1 - \delta", ["\N{DOUBLE-STRUCK CAPITAL P}(a≥b)", "≥1−δ"]),
+        (
+            r"\mathbb{P}\Big(a \ge b\Big) \ge 1 - \delta",
+            ["\N{DOUBLE-STRUCK CAPITAL P}(a≥b)", "≥1−δ"],
+        ),
         (r"Z\sim\mathcal{N}(0, 1)", ["Z", "∼\N{MATHEMATICAL SCRIPT CAPITAL N}(0,1)"]),
         ("x", ["x"]),
     ],
 )
-def test_lines_break_before_relations_and_after_spaces_outside_of_brackets(latex: str, said: list[str]) -> None:
+def test_lines_break_before_relations_and_after_spaces_outside_of_brackets(
+    latex: str, said: list[str]
+) -> None:
     drawn = ElementTree.fromstring(formula(latex).replace("<wbr>", ""))
     assert ["".join(piece.itertext()).strip("\xa0").replace("\xa0", " ") for piece in drawn] == said
 
@@ -111,13 +151,19 @@ def test_lines_break_before_relations_and_after_spaces_outside_of_brackets(latex
 @pytest.mark.parametrize(
     ("latex", "said"),
     [
-        (r"2\log T", '<mn>2</mn><mspace width="0.167em" /><mi>log</mi><mspace width="0.167em" /><mi>T</mi>'),
+        (
+            r"2\log T",
+            '<mn>2</mn><mspace width="0.167em" /><mi>log</mi><mspace width="0.167em" /><mi>T</mi>',
+        ),
         (r"2\log(T)", '<mi>log</mi><mo stretchy="false">('),
         (r"\min_\theta x", "<munder><mo>min</mo><mi>θ</mi></munder>"),
         (r"\mathrm{d}x", "<mtext>d</mtext>"),
         (r"\arg\min x", "<mtext>arg</mtext>"),
         (r"\boldsymbol{\Phi}", '<mi mathvariant="normal">𝚽</mi>'),
-        (r"\tilde\theta", '<mover accent="true"><mi>θ</mi><mo stretchy="false">\u02dc</mo></mover>'),
+        (
+            r"\tilde\theta",
+            '<mover accent="true"><mi>θ</mi><mo stretchy="false">\u02dc</mo></mover>',
+        ),
         (r"[-1, 1]", '<mo form="prefix">−</mo>'),
         (r"\big(x\big)^2", "<msup><mrow><mspace /><mo "),
     ],
@@ -128,7 +174,11 @@ def test_formulas_are_set_as_latex_sets_them(latex: str, said: str) -> None:
 
 def test_nothing_is_taken_for_markup() -> None:
     text = page([hostile(), *FINDINGS[1:]], Scale.QUICK, 0)
-    assert "<script" not in text and "{{" in text and "49" not in re.sub(r"[\d.]{3,}", "", text.split("<main>")[1])[:2000]
+    assert (
+        "<script" not in text
+        and "{{" in text
+        and "49" not in re.sub(r"[\d.]{3,}", "", text.split("<main>")[1])[:2000]
+    )
     assert text.count("</title>") == 1 and "&lt;script&gt;" in text
     markdown = document([hostile()], Scale.QUICK, 0, "paper")
     assert "<script" not in markdown.replace(HOSTILE, "")
@@ -138,7 +188,11 @@ def test_nothing_is_taken_for_markup() -> None:
 def test_the_page_is_made_of_what_the_document_says() -> None:
     """One source: every piece of the document's Markdown is on the page, rendered."""
     text, markdown = page(FINDINGS, Scale.QUICK, 0), document(FINDINGS, Scale.QUICK, 0, "paper")
-    pieces = [piece for piece in markdown.split("## Summary")[1].split("\n\n")[1:] if not piece.startswith(("#", "<"))]
+    pieces = [
+        piece
+        for piece in markdown.split("## Summary")[1].split("\n\n")[1:]
+        if not piece.startswith(("#", "<"))
+    ]
     assert len(pieces) > 4 * len(CLAIMS)
     for piece in pieces:
         assert blocks(piece) in text, piece
@@ -148,14 +202,19 @@ def test_only_tags_of_ours_are_tags() -> None:
     assert blocks("<b onclick=x>a</b> <sub>t</sub> <!-- c --> <SUB>") == (
         "<p>&lt;b onclick=x&gt;a&lt;/b&gt; <sub>t</sub> &lt;!-- c --&gt; &lt;SUB&gt;</p>\n"
     )
-    assert "<script" not in blocks("<script>\nalert(1)\n</script>") and "<i>" not in blocks("```\n<i>\n```")
+    assert "<script" not in blocks("<script>\nalert(1)\n</script>") and "<i>" not in blocks(
+        "```\n<i>\n```"
+    )
     assert "<a" not in blocks("[a](javascript:alert)")
 
 
 def test_it_needs_nothing_from_elsewhere() -> None:
     text = page(FINDINGS, Scale.QUICK, 0)
     assert "http" not in text and "<script" not in text and "@import" not in text
-    assert all(found.startswith(("#", "data:,")) for found in re.findall(r"(?:href|src)=\"([^\"]*)\"", text))
+    assert all(
+        found.startswith(("#", "data:,"))
+        for found in re.findall(r"(?:href|src)=\"([^\"]*)\"", text)
+    )
     assert all(found.startswith("#") for found in re.findall(r"url\(([^)]*)\)", text))
     ids = re.findall(r'\sid="([^"]*)"', text)
     assert len(ids) == len(set(ids)), "an id names one thing"
@@ -163,38 +222,62 @@ def test_it_needs_nothing_from_elsewhere() -> None:
 
 
 def test_verdicts_other_than_holds() -> None:
-    findings = [Finding(CLAIMS[0], OPEN, OPEN), *(Finding(claim, REFUTED, REFUTED) for claim in CLAIMS[1:])]
+    findings = [
+        Finding(CLAIMS[0], OPEN, OPEN),
+        *(Finding(claim, REFUTED, REFUTED) for claim in CLAIMS[1:]),
+    ]
     for text in (page(findings, Scale.STANDARD, 3), document(findings, Scale.STANDARD, 3, "paper")):
-        assert "inconclusive: a sample of 5,000 would decide" in text and f"{len(CLAIMS) - 1} refuted, 1 inconclusive" in text
+        assert (
+            "inconclusive: a sample of 5,000 would decide" in text
+            and f"{len(CLAIMS) - 1} refuted, 1 inconclusive" in text
+        )
 
 
 def test_rounding_errors_have_no_digits() -> None:
     claim = next(claim for claim in CLAIMS if claim.kind is Kind.IDENTITY)
     texts = {
         document(
-            [Finding(claim, Outcome(error, "<=", 1e-9, 1 - error / 1e-9, Verdict.HOLDS, 5), REFUTED)], Scale.QUICK, 0, "paper"
+            [
+                Finding(
+                    claim, Outcome(error, "<=", 1e-9, 1 - error / 1e-9, Verdict.HOLDS, 5), REFUTED
+                )
+            ],
+            Scale.QUICK,
+            0,
+            "paper",
         )
         for error in (3e-15, 2e-12)
     }
     assert len(texts) == 1 and "Measured: rounding, claimed ≤ 10⁻⁹, from" in texts.pop()
     counted = Outcome(0.0, "<=", 0.0, 0.0, Verdict.HOLDS, 5)
-    assert "Measured: 0, claimed ≤ 0, margin 0, from" in document([Finding(claim, counted, REFUTED)], Scale.QUICK, 0, "paper")
+    assert "Measured: 0, claimed ≤ 0, margin 0, from" in document(
+        [Finding(claim, counted, REFUTED)], Scale.QUICK, 0, "paper"
+    )
 
 
 def test_the_same_figure_gives_the_same_bytes() -> None:
     assert for_file(FIGURE, "a") == for_file(FIGURE, "a")
     root = ElementTree.fromstring(for_file(FIGURE, "a"))
-    assert root.tag == "{http://www.w3.org/2000/svg}svg" and "from 1 to 5" in root.attrib["aria-label"]
+    assert (
+        root.tag == "{http://www.w3.org/2000/svg}svg" and "from 1 to 5" in root.attrib["aria-label"]
+    )
     assert "β_T" in unescape(for_page(FIGURE, "a"))
-    moved = replace(FIGURE, curves=(Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 3.0, 5.0)), CURVES[1]))
-    assert not alike(for_file(FIGURE, "a"), for_file(moved, "a"), 0.5), "negative control of the test for staleness"
+    moved = replace(
+        FIGURE, curves=(Curve("sum, lam = 1", (1.0, 10.0, 100.0), (1.0, 3.0, 5.0)), CURVES[1])
+    )
+    assert not alike(for_file(FIGURE, "a"), for_file(moved, "a"), 0.5), (
+        "negative control of the test for staleness"
+    )
 
 
 def test_words_become_symbols() -> None:
     said = inline(for_markdown("the round's |theta~_t|_V, not V^-1"))
     assert said == "the round's |θ̃<sub>t</sub>|<sub>V</sub>, not V<sup>−1</sup>"
     assert for_markdown("x*'theta* >= 0") == r"x\*<sup>⊤</sup>θ\* ≥ 0"
-    assert inline(for_markdown("lambda and zeta stay words; thetas too")) == "lambda and zeta stay words; thetas too"
+    assert (
+        inline(for_markdown("lambda and zeta stay words; thetas too"))
+        == "lambda and zeta stay words; thetas too"
+    )
     assert [three(x) for x in (999.6, 1e-4, 0.99999)] == ["1,000", "0.0001", "1"]
 
 
@@ -202,7 +285,9 @@ def test_a_browser_reads_it_without_complaint(tmp_path: Path) -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("needs the Debian package chromium")
-    (tmp_path / "paper.html").write_text(page([*FINDINGS[:3], hostile()], Scale.QUICK, 0), encoding="utf-8")
+    (tmp_path / "paper.html").write_text(
+        page([*FINDINGS[:3], hostile()], Scale.QUICK, 0), encoding="utf-8"
+    )
     command = [
         chromium,
         "--headless",
@@ -212,7 +297,11 @@ def test_a_browser_reads_it_without_complaint(tmp_path: Path) -> None:
         f"--user-data-dir={tmp_path}/user",
     ]
     shown = subprocess.run(
-        [*command, "--dump-dom", (tmp_path / "paper.html").as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [*command, "--dump-dom", (tmp_path / "paper.html").as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     assert "CONSOLE" not in shown.stderr
     assert shown.stdout.count("<article") == 4 and "</html>" in shown.stdout

@@ -80,7 +80,9 @@ def texts(pages: dict[str, Path]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_is_whole_and_needs_nothing_else(name: str, texts: dict[str, str], studied: dict[str, es.Results]) -> None:
+def test_a_page_is_whole_and_needs_nothing_else(
+    name: str, texts: dict[str, str], studied: dict[str, es.Results]
+) -> None:
     page = Page(texts[name])
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids)), "ids clash"
@@ -88,9 +90,19 @@ def test_a_page_is_whole_and_needs_nothing_else(name: str, texts: dict[str, str]
     assert all(link == "data:," or link.removeprefix("#") in ids for link in links)
     assert set(re.findall(r"url\(#([^)]*)\)", texts[name])) <= set(map(str, ids))
     assert not page.all("img") and "http" not in texts[name].replace("http-equiv", "")
-    (policy,) = (meta["content"] or "" for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
-    assert page.all("script") == [{}] and policy.startswith("default-src 'none'; ") and policy.count("'sha256-") == 1
-    assert all(svg["role"] == "img" and svg["aria-label"] and svg["viewbox"] for svg in page.all("svg"))
+    (policy,) = (
+        meta["content"] or ""
+        for meta in page.all("meta")
+        if meta.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert (
+        page.all("script") == [{}]
+        and policy.startswith("default-src 'none'; ")
+        and policy.count("'sha256-") == 1
+    )
+    assert all(
+        svg["role"] == "img" and svg["aria-label"] and svg["viewbox"] for svg in page.all("svg")
+    )
     study = studied[name].study
     assert study.name in page.text and study.question in page.text
 
@@ -104,7 +116,9 @@ def test_every_colour_follows_the_page(name: str, texts: dict[str, str]) -> None
     assert drawings.count("currentColor") > 0
 
 
-def test_the_same_results_give_the_same_bytes(studied: dict[str, es.Results], texts: dict[str, str], tmp_path: Path) -> None:
+def test_the_same_results_give_the_same_bytes(
+    studied: dict[str, es.Results], texts: dict[str, str], tmp_path: Path
+) -> None:
     results = es.Results(studied["sizes"].folder)
     first = write_report(results, tmp_path / "page.html", figures=True)
     once = {path.name: path.read_bytes() for path in first}
@@ -114,21 +128,65 @@ def test_the_same_results_give_the_same_bytes(studied: dict[str, es.Results], te
 
 
 def test_sections_that_do_not_apply_are_left_out(studied: dict[str, es.Results]) -> None:
-    names = {name: [part.name for part in sections(results, "")] for name, results in studied.items()}
-    assert names["sizes"] == ["answer", "asked", "curves", "final", "axis-size", "bounds", "pulls", "cost", "again"]
-    assert names["grid"] == ["answer", "asked", "curves", "final", "axis-horizon", "axis-dim", "pulls", "cost", "again"]
-    assert names["members"] == ["answer", "asked", "curves", "final", "axis-scale", "axis-noise", "pulls", "cost", "again"]
-    assert names["one"] == ["asked", "curves", "final", "again"]  # an infinite set of arms has no pulls, one cell no comparison
+    names = {
+        name: [part.name for part in sections(results, "")] for name, results in studied.items()
+    }
+    assert names["sizes"] == [
+        "answer",
+        "asked",
+        "curves",
+        "final",
+        "axis-size",
+        "bounds",
+        "pulls",
+        "cost",
+        "again",
+    ]
+    assert names["grid"] == [
+        "answer",
+        "asked",
+        "curves",
+        "final",
+        "axis-horizon",
+        "axis-dim",
+        "pulls",
+        "cost",
+        "again",
+    ]
+    assert names["members"] == [
+        "answer",
+        "asked",
+        "curves",
+        "final",
+        "axis-scale",
+        "axis-noise",
+        "pulls",
+        "cost",
+        "again",
+    ]
+    assert names["one"] == [
+        "asked",
+        "curves",
+        "final",
+        "again",
+    ]  # an infinite set of arms has no pulls, one cell no comparison
 
 
-def test_names_are_shown_and_never_run(texts: dict[str, str], studied: dict[str, es.Results]) -> None:
+def test_names_are_shown_and_never_run(
+    texts: dict[str, str], studied: dict[str, es.Results]
+) -> None:
     page = Page(texts["hostile"])
     for cell in studied["hostile"].study.cells:
         assert cell.policy in page.text and cell.problem in page.text
     assert page.all("script") == [{}] and not page.all("img")
-    assert re.findall(r"<script.*?>(.*?)</script>", texts["hostile"], re.DOTALL) == [resource("pages/curves.js")]
+    assert re.findall(r"<script.*?>(.*?)</script>", texts["hostile"], re.DOTALL) == [
+        resource("pages/curves.js")
+    ]
     assert "alert(3)" in html.unescape("".join(str(svg["aria-label"]) for svg in page.all("svg")))
-    assert "<script" not in studied["hostile"]._repr_html_() and "&lt;script&gt;" in studied["hostile"]._repr_html_()
+    assert (
+        "<script" not in studied["hostile"]._repr_html_()
+        and "&lt;script&gt;" in studied["hostile"]._repr_html_()
+    )
 
 
 def test_tables_hold_the_numbers_of_the_frames(studied: dict[str, es.Results]) -> None:
@@ -140,13 +198,18 @@ def test_tables_hold_the_numbers_of_the_frames(studied: dict[str, es.Results]) -
     means = [aligned(mean) for mean in results.cells["mean"]]
     assert [row["mean"].text for row in shown] == means
     differences = [row["minus baseline"].text for row in shown if row["policy"].text == "Thompson"]
-    expected = results.differences("LinUCB").filter(polars.col("policy") == "Thompson")["mean"].to_list()
+    expected = (
+        results.differences("LinUCB").filter(polars.col("policy") == "Thompson")["mean"].to_list()
+    )
     assert differences == [f"{'+' if x > 0 else ''}{aligned(x)}" for x in expected]
     assert all(not row["minus baseline"].text for row in shown if row["policy"].text == "LinUCB")
     best = best_table(results)
     assert best is not None and best.size == 9
     for row, group in zip(best.groups[0].rows, table.groups, strict=True):
-        assert row[2].text == min((entry[1] for entry in group.rows), key=lambda entry: entry.kind != "best").text
+        assert (
+            row[2].text
+            == min((entry[1] for entry in group.rows), key=lambda entry: entry.kind != "best").text
+        )
 
 
 def test_marks_are_where_the_interval_leaves_out_zero(studied: dict[str, es.Results]) -> None:
@@ -155,11 +218,15 @@ def test_marks_are_where_the_interval_leaves_out_zero(studied: dict[str, es.Resu
     place = [column.name for column in table.columns].index("minus baseline")
     shown = [row[place].kind for row in table.groups[0].rows if row[0].text != "Thompson"]
     rows = results.differences("Thompson").to_dicts()
-    assert shown == ["lower" if row["high"] < 0 else "higher" if row["low"] > 0 else "" for row in rows]
+    assert shown == [
+        "lower" if row["high"] < 0 else "higher" if row["low"] > 0 else "" for row in rows
+    ]
     assert "higher" in shown  # Theorem 1 pays for its guarantee
 
 
-def test_no_success_is_marked_against_a_cell_that_others_may_beat(studied: dict[str, es.Results]) -> None:
+def test_no_success_is_marked_against_a_cell_that_others_may_beat(
+    studied: dict[str, es.Results],
+) -> None:
     """The first of ten sizes is the baseline of policies without a size: named, and without a mark."""
     results = studied["sizes"]
     table = final_table(results, "ES")
@@ -187,24 +254,42 @@ class Pair(es.Greedy):
 """
 
 
-def test_code_of_ones_own_is_asked_for_and_its_fields_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_of_ones_own_is_asked_for_and_its_fields_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "pair_of_mine.py").write_text(OWN)
     policies = [{"recipe": "pair_of_mine:Pair", "tilt": 4}, {"recipe": "Greedy"}]
-    study = es.Study(name="own", horizon=5, runs=1, problem={"family": "sphere", "dim": 2, "arms": 3}, policy=policies)
+    study = es.Study(
+        name="own",
+        horizon=5,
+        runs=1,
+        problem={"family": "sphere", "dim": 2, "arms": 3},
+        policy=policies,
+    )
     table = grid_tables(study)[1][1]
     options = [row[2].text for row in table.groups[0].rows]
-    assert options[0].startswith("tilt: 4; ") and "boldness: 0.25 by default" in options[0] and not options[1]
+    assert (
+        options[0].startswith("tilt: 4; ")
+        and "boldness: 0.25 by default" in options[0]
+        and not options[1]
+    )
     (words,) = own_words(study.own_code)
     digest = hashlib.sha256(OWN.encode()).hexdigest()
-    assert f"pair_of_mine ({study.own_code['pair_of_mine']})" in words and digest.startswith(study.own_code["pair_of_mine"])
+    assert f"pair_of_mine ({study.own_code['pair_of_mine']})" in words and digest.startswith(
+        study.own_code["pair_of_mine"]
+    )
     assert not own_words(es.Study(**study.describe() | {"policy": "Greedy"}).own_code)
 
 
-def test_bounds_say_when_they_say_nothing(studied: dict[str, es.Results], texts: dict[str, str]) -> None:
+def test_bounds_say_when_they_say_nothing(
+    studied: dict[str, es.Results], texts: dict[str, str]
+) -> None:
     table = bound_table(studied["sizes"])
     assert table is not None and table.size == 1
-    (outcome,) = (outcome for outcome in studied["sizes"].outcomes if outcome.cell.policy == "Theorem 1")
+    (outcome,) = (
+        outcome for outcome in studied["sizes"].outcomes if outcome.cell.policy == "Theorem 1"
+    )
     bound = es.theory.theorem_bound(outcome.cell.recipe.setting, outcome.cell.recipe.reward_law)
     shown = [entry.text for entry in table.groups[0].rows[0]]
     assert aligned(bound) in shown and "80.0%" in shown and aligned(240.0) in shown
@@ -212,7 +297,9 @@ def test_bounds_say_when_they_say_nothing(studied: dict[str, es.Results], texts:
     assert bound_table(studied["grid"]) is None
 
 
-def test_slopes_stand_beside_their_lines(studied: dict[str, es.Results], texts: dict[str, str]) -> None:
+def test_slopes_stand_beside_their_lines(
+    studied: dict[str, es.Results], texts: dict[str, str]
+) -> None:
     text = Page(texts["grid"]).text
     slopes = studied["grid"].slopes().to_dicts()
     assert len(slopes) == 12
@@ -223,10 +310,16 @@ def test_slopes_stand_beside_their_lines(studied: dict[str, es.Results], texts: 
 
 def test_one_run_has_no_intervals(texts: dict[str, str]) -> None:
     text = Page(texts["one"]).text
-    assert "One run a cell" in text and "95%" not in text and "nan" not in texts["one"].lower().replace("finance", "")
+    assert (
+        "One run a cell" in text
+        and "95%" not in text
+        and "nan" not in texts["one"].lower().replace("finance", "")
+    )
 
 
-def test_a_study_under_way_says_what_is_missing(studied: dict[str, es.Results], tmp_path: Path) -> None:
+def test_a_study_under_way_says_what_is_missing(
+    studied: dict[str, es.Results], tmp_path: Path
+) -> None:
     folder = tmp_path / "half"
     shutil.copytree(studied["grid"].folder, folder)
     files = sorted((folder / "cells").glob("*.parquet"))
@@ -246,7 +339,9 @@ def test_a_study_under_way_says_what_is_missing(studied: dict[str, es.Results], 
 
 
 @pytest.mark.parametrize("name", ["sizes", "grid", "members"])
-def test_no_panel_has_more_lines_than_a_reader_can_tell_apart(name: str, studied: dict[str, es.Results]) -> None:
+def test_no_panel_has_more_lines_than_a_reader_can_tell_apart(
+    name: str, studied: dict[str, es.Results]
+) -> None:
     results = studied[name]
     looks = Looks(results.study, results.study.cells[0].policy)
     drawings = [at_last_horizon(singles(results)), *(along(results, axis) for axis in results.axes)]
@@ -265,11 +360,20 @@ def test_a_thousand_cells_make_few_panels(studied: dict[str, es.Results]) -> Non
         horizon=120,
         problem={"family": "sphere", "dim": list(range(2, 12)), "arms": [5, 10]},
         policy=[
-            {"label": f"ES {place}", "recipe": "EnsembleSampling", "size": [1, 2, 4, 8], "scale": [0.1, 0.3]}
+            {
+                "label": f"ES {place}",
+                "recipe": "EnsembleSampling",
+                "size": [1, 2, 4, 8],
+                "scale": [0.1, 0.3],
+            }
             for place in range(6)
         ],
     )
-    fake = type("Fake", (), {"study": study, "outcomes": [outcome._replace(cell=cell) for cell in study.cells]})
+    fake = type(
+        "Fake",
+        (),
+        {"study": study, "outcomes": [outcome._replace(cell=cell) for cell in study.cells]},
+    )
     arrangement = arrange(singles(fake), Looks(study, "ES 0"))  # type: ignore[arg-type]
     assert len(study.cells) == 960 and len(arrangement.panels) == 12
     assert all(len(panel.lines) <= LINES for panel in arrangement.panels)
@@ -278,7 +382,9 @@ def test_a_thousand_cells_make_few_panels(studied: dict[str, es.Results]) -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_file_and_the_lines_give_the_study_again(name: str, studied: dict[str, es.Results]) -> None:
+def test_the_file_and_the_lines_give_the_study_again(
+    name: str, studied: dict[str, es.Results]
+) -> None:
     results = studied[name]
     again = es.Study(**tomllib.loads(as_toml(results.study)))
     assert again == results.study and again.cells == results.study.cells
@@ -298,7 +404,9 @@ def test_figures_and_frames_in_files(studied: dict[str, es.Results], tmp_path: P
     shutil.copytree(studied["sizes"].folder, folder)
     results = es.Results(folder)
     seen: list[tuple[int, int]] = []
-    paths = write_report(results, figures=True, csv=True, progress=lambda done, total: seen.append((done, total)))
+    paths = write_report(
+        results, figures=True, csv=True, progress=lambda done, total: seen.append((done, total))
+    )
     assert paths[0] == folder / "report.html" and all(path.stat().st_size > 0 for path in paths)
     plates = [plate.name for part in sections(results, "") for plate in part.plates]
     figures = {path.name for path in (folder / "figures").iterdir()}
@@ -312,9 +420,14 @@ def test_figures_and_frames_in_files(studied: dict[str, es.Results], tmp_path: P
 
 def test_bad_arguments_are_named(studied: dict[str, es.Results], tmp_path: Path) -> None:
     results = studied["grid"]
-    with pytest.raises(InvalidArgument, match=r"baseline = 'Tompson': expected one of .*did you mean 'Thompson'"):
+    with pytest.raises(
+        InvalidArgument, match=r"baseline = 'Tompson': expected one of .*did you mean 'Thompson'"
+    ):
         write_report(results, tmp_path / "page.html", baseline="Tompson")
-    with pytest.raises(InvalidArgument, match=r"out = .*: expected a file that can be written, in a folder that exists"):
+    with pytest.raises(
+        InvalidArgument,
+        match=r"out = .*: expected a file that can be written, in a folder that exists",
+    ):
         write_report(results, tmp_path / "nowhere" / "page.html")
     with pytest.raises(InvalidArgument, match="out = "):
         write_report(results, tmp_path)
@@ -371,7 +484,9 @@ def test_missing_times_leave_out_the_cost(studied: dict[str, es.Results], tmp_pa
     folder = tmp_path / "copy"
     shutil.copytree(studied["grid"].folder, folder)
     journal = folder / "journal.jsonl"
-    lines = [line for line in journal.read_text().splitlines() if json.loads(line)["event"] != "cell"]
+    lines = [
+        line for line in journal.read_text().splitlines() if json.loads(line)["event"] != "cell"
+    ]
     journal.write_text("\n".join(lines) + "\n")
     results = es.Results(folder)
     assert all(math.isnan(outcome.seconds_per_round) for outcome in results.outcomes)
@@ -380,7 +495,13 @@ def test_missing_times_leave_out_the_cost(studied: dict[str, es.Results], tmp_pa
 
 
 def test_published_figures_stand_beside_ours(tmp_path: Path) -> None:
-    figure = {"policy": "Thompson", "problem": "sphere", "value": 7.5, "standard_error": 0.5, "source": "somebody & co."}
+    figure = {
+        "policy": "Thompson",
+        "problem": "sphere",
+        "value": 7.5,
+        "standard_error": 0.5,
+        "source": "somebody & co.",
+    }
     study = es.Study(
         name="anchors",
         horizon=40,
@@ -398,18 +519,28 @@ def test_published_figures_stand_beside_ours(tmp_path: Path) -> None:
 
 
 def test_policies_without_an_axis_are_one_level_line(studied: dict[str, es.Results]) -> None:
-    (thompson,) = (series for series in along(studied["sizes"], "size") if series.policy == "Thompson")
+    (thompson,) = (
+        series for series in along(studied["sizes"], "size") if series.policy == "Thompson"
+    )
     assert len(thompson.outcomes) == 1
-    assert {series.policy for series in along(studied["sizes"], "size")} == {"ES", "Thompson", "Theorem 1"}
+    assert {series.policy for series in along(studied["sizes"], "size")} == {
+        "ES",
+        "Thompson",
+        "Theorem 1",
+    }
 
 
 def test_runs_in_a_notebook() -> None:
-    runs = es.simulate(es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=3, arms=5), horizon=50, runs=3)
+    runs = es.simulate(
+        es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=3, arms=5), horizon=50, runs=3
+    )
     page = Page(runs._repr_html_())
     assert f"{runs.summary()['mean']:,.4g}" in page.text and "EnsembleSampling(size=4" in page.text
     (line,) = page.all("polyline")
     assert len(str(line["points"]).split()) == runs.checkpoints.size
-    single = es.simulate(es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=3, arms=5), horizon=50)
+    single = es.simulate(
+        es.EnsembleSampling(4, 0.3), es.problem("sphere", dim=3, arms=5), horizon=50
+    )
     assert "nan" not in single._repr_html_()
 
 
@@ -429,8 +560,13 @@ def test_ratios_are_to_the_best_that_has_numbers_to_choose(studied) -> None:
             by_policy[outcome.cell.policy].append(float(outcome.regret[:, -1].mean()))
     expected = [by["untuned"][0] / min(by["tuned"]) for by in means.values()]
     np.testing.assert_allclose(found[0].ratios, expected, rtol=1e-12)
-    assert found[0].median == pytest.approx(np.median(expected)) and found[0].worst == pytest.approx(max(expected))
+    assert found[0].median == pytest.approx(np.median(expected)) and found[
+        0
+    ].worst == pytest.approx(max(expected))
     for place in range(4):
         assert min(one.ratios[place] for one in found[1:]) == pytest.approx(1.0)
-    assert [picture.title for picture in hindsight_plate(found).pictures] == ["nothing to choose", "each choice of numbers"]
+    assert [picture.title for picture in hindsight_plate(found).pictures] == [
+        "nothing to choose",
+        "each choice of numbers",
+    ]
     assert not any(hindsight(studied[name]) for name in ("sizes", "grid", "members", "one"))

@@ -17,7 +17,11 @@ from serve.live import Live, listening
 from serve.testing import TestClient
 
 ADDRESS = "http://127.0.0.1:8000"
-SHOP = {"actions": ["a", "b"], "reward": {"low": 0, "high": 1}, "recipe": {"kind": "EnsembleSampling", "size": 10}}
+SHOP = {
+    "actions": ["a", "b"],
+    "reward": {"low": 0, "high": 1},
+    "recipe": {"kind": "EnsembleSampling", "size": 10},
+}
 
 
 class Served(TestClient):
@@ -40,7 +44,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
             said = io.StringIO()
             given = ServiceSettings(data=tmp_path / folder, **settings)
             journal = Journal(given.log_level, said)
-            service = Service(given, journal, storage_of or (lambda path: SQLiteStorage(path, synchronous="OFF")))
+            service = Service(
+                given, journal, storage_of or (lambda path: SQLiteStorage(path, synchronous="OFF"))
+            )
             client = Served(application(service), ADDRESS, raise_server_exceptions=False)
             client.service, client.said = service, said
             return open_services.enter_context(client)  # type: ignore[return-value]

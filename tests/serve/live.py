@@ -16,8 +16,6 @@ from ensample.serve.running import server_of
 from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["Live", "listening"]
-
 
 class Live(NamedTuple):
     """Where it is called, and what it is."""
@@ -41,7 +39,9 @@ def listening(folder: Path, **settings: Any) -> Iterator[Live]:
     """Until the end of the block."""
     given = ServiceSettings(data=folder, **settings)
     said = io.StringIO()
-    service = Service(given, Journal("info", said), lambda path: SQLiteStorage(path, synchronous="OFF"))
+    service = Service(
+        given, Journal("info", said), lambda path: SQLiteStorage(path, synchronous="OFF")
+    )
     server = server_of(service, lambda: None)
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

@@ -18,7 +18,11 @@ ONE = "/v1/experiments/shop"
 
 def test_an_experiment_is_made_once(shop: Served) -> None:
     again = shop.put(ONE, json=SHOP)
-    assert again.status_code == 200 and again.json()["actions"] == ["a", "b"] and again.json()["events"] == 1
+    assert (
+        again.status_code == 200
+        and again.json()["actions"] == ["a", "b"]
+        and again.json()["events"] == 1
+    )
     other = shop.put(ONE, json=SHOP | {"floor": 0.5})
     assert other.status_code == 409 and other.json()["error"]["argument"] == "floor"
     assert shop.get("/v1/experiments").json() == {"experiments": ["shop"]}
@@ -48,20 +52,37 @@ def test_a_decision_has_its_propensity(shop: Served) -> None:
 
 
 def test_time_of_a_decision_is_iso_8601(shop: Served) -> None:
-    one, many = shop.post(f"{ONE}/decide", json={"id": "q1"}).json(), shop.post(f"{ONE}/decide", json=[{"id": "q1"}]).json()
+    one, many = (
+        shop.post(f"{ONE}/decide", json={"id": "q1"}).json(),
+        shop.post(f"{ONE}/decide", json=[{"id": "q1"}]).json(),
+    )
     time = datetime.fromisoformat(one["time"])
-    assert time.tzinfo == UTC and abs((datetime.now(UTC) - time).total_seconds()) < 3_600 and many == [one]
+    assert (
+        time.tzinfo == UTC
+        and abs((datetime.now(UTC) - time).total_seconds()) < 3_600
+        and many == [one]
+    )
     (row,) = shop.get(f"{ONE}/log?format=jsonl").text.splitlines()
     assert datetime.fromisoformat(json.loads(row)["time"]) == time
-    schema = shop.get("/openapi.json").json()["components"]["schemas"]["Decision"]["properties"]["time"]
+    schema = shop.get("/openapi.json").json()["components"]["schemas"]["Decision"]["properties"][
+        "time"
+    ]
     assert schema == {"type": "string", "format": "date-time"}
 
 
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ("features", {"kind": "Reward"}, "expected one of Columns, Crosses, Disjoint, Hashing, Hybrid, OneHot"),
-        ("recipe", {"kind": "EnsembleSampling", "names": 1}, "one of ageing, .*, model, regularization,"),
+        (
+            "features",
+            {"kind": "Reward"},
+            "expected one of Columns, Crosses, Disjoint, Hashing, Hybrid, OneHot",
+        ),
+        (
+            "recipe",
+            {"kind": "EnsembleSampling", "names": 1},
+            "one of ageing, .*, model, regularization,",
+        ),
         (
             "recipe",
             {"kind": "EnsembleSampling", "fresh": "yes"},
@@ -69,7 +90,9 @@ def test_time_of_a_decision_is_iso_8601(shop: Served) -> None:
         ),
     ],
 )
-def test_error_of_a_part_lists_what_the_part_takes(shop: Served, field: str, value: object, expected: str) -> None:
+def test_error_of_a_part_lists_what_the_part_takes(
+    shop: Served, field: str, value: object, expected: str
+) -> None:
     found = shop.put("/v1/experiments/other", json=SHOP | {field: value})
     assert found.status_code == 422 and re.search(expected, found.json()["error"]["message"])
 
@@ -84,7 +107,9 @@ def test_an_id_is_one_question(shop: Served) -> None:
         found = shop.post(f"{ONE}/decide", json=asked | other)
         assert found.status_code == 409 and found.json()["error"]["code"] == "conflict", other
     assert shop.post(f"{ONE}/decide", json={"id": "q2", "actions": ["a"]}).json()["action"] == "a"
-    assert shop.post(f"{ONE}/decide", json={"id": "q2"}).status_code == 409, "all actions is another question"
+    assert shop.post(f"{ONE}/decide", json={"id": "q2"}).status_code == 409, (
+        "all actions is another question"
+    )
     assert shop.get(ONE).json()["decisions"] == 2
 
 
@@ -110,27 +135,46 @@ def test_every_outcome_is_told_apart(serve: Serve) -> None:
     client.post(f"{ONE}/decide", json={"id": "q/3?"})
 
     def reward(id: str, **more: object) -> str:
-        return client.post(f"{ONE}/decisions/{id}/reward", json={"value": 1, **more}).json()["outcome"]
+        return client.post(f"{ONE}/decisions/{id}/reward", json={"value": 1, **more}).json()[
+            "outcome"
+        ]
 
     shown = client.post(f"{ONE}/decide", json={"id": "q1"}).json()["action"]
-    assert reward("q1", action={"a": "b", "b": "a"}[shown]) == "not_shown" and reward("q2") == "not_shown"
-    assert reward("q1") == "applied" and reward("q1") == "duplicate" and reward("nobody") == "unknown"
+    assert (
+        reward("q1", action={"a": "b", "b": "a"}[shown]) == "not_shown"
+        and reward("q2") == "not_shown"
+    )
+    assert (
+        reward("q1") == "applied" and reward("q1") == "duplicate" and reward("nobody") == "unknown"
+    )
     assert client.post(f"{ONE}/decisions/q2/activate").json() == {"id": "q2", "outcome": "applied"}
     assert client.post(f"{ONE}/decisions/q2/activate").json()["outcome"] == "duplicate"
     client.service.catalog["shop"].experiment._clock = lambda: 4e9
     assert reward("q2") == "late" and reward("q%2F3%3F") == "late"
-    assert client.get(ONE).json()["outcomes"] == {"not_shown": 2, "applied": 1, "duplicate": 1, "unknown": 1, "late": 2}
+    assert client.get(ONE).json()["outcomes"] == {
+        "not_shown": 2,
+        "applied": 1,
+        "duplicate": 1,
+        "unknown": 1,
+        "late": 2,
+    }
 
 
 def test_a_reward_out_of_range_changes_nothing(shop: Served) -> None:
     shop.post(f"{ONE}/decide", json={"id": "q1"})
     found = shop.post(f"{ONE}/decisions/q1/reward", json={"value": 7})
     assert found.status_code == 422 and found.json()["error"]["argument"] == "value"
-    assert shop.post(f"{ONE}/decisions/q1/reward", json={"value": True}).json()["outcome"] == "applied"
+    assert (
+        shop.post(f"{ONE}/decisions/q1/reward", json={"value": True}).json()["outcome"] == "applied"
+    )
 
 
 def test_value_may_be_called_reward(shop: Served) -> None:
-    for name, body in (("q1", {"reward": 0.25}), ("q2", {"reward": 1, "value": 1}), ("q3", {"reward": False})):
+    for name, body in (
+        ("q1", {"reward": 0.25}),
+        ("q2", {"reward": 1, "value": 1}),
+        ("q3", {"reward": False}),
+    ):
         shop.post(f"{ONE}/decide", json={"id": name})
         assert shop.post(f"{ONE}/decisions/{name}/reward", json=body).json()["outcome"] == "applied"
     rows = [json.loads(line) for line in shop.get(f"{ONE}/log?format=jsonl").text.splitlines()]
@@ -151,19 +195,39 @@ def test_a_reward_has_to_be_said(shop: Served) -> None:
     assert many[0]["error"]["argument"] == "value" and many[1] == {"id": "q2", "outcome": "unknown"}
     assert shop.get(ONE).json()["outcomes"] == {"unknown": 1}
     shop.post(f"{ONE}/decide", json={"targetingKey": "ann"})
-    assert shop.post("/v1/events", json={"experiment": "shop", "targetingKey": "ann"}).json()["outcome"] == "applied"
+    assert (
+        shop.post("/v1/events", json={"experiment": "shop", "targetingKey": "ann"}).json()[
+            "outcome"
+        ]
+        == "applied"
+    )
     rows = [json.loads(line) for line in shop.get(f"{ONE}/log?format=jsonl").text.splitlines()]
     assert [row["reward"] for row in rows] == [None, 1.0]
 
 
 def test_a_batch_is_one_commit_and_a_bad_item_spoils_no_other(shop: Served) -> None:
-    asked = [{"id": "q1"}, {"id": "q2", "actions": ["z"]}, {"id": "q3", "dry_run": True}, {"context": {"age": 3}}]
+    asked = [
+        {"id": "q1"},
+        {"id": "q2", "actions": ["z"]},
+        {"id": "q3", "dry_run": True},
+        {"context": {"age": 3}},
+    ]
     found = shop.post(f"{ONE}/decide", json=asked).json()
     assert [answer.get("id") for answer in found[:3]] == ["q1", None, "q3"]
     assert found[1]["error"]["code"] == "invalid" and shop.get(ONE).json()["decisions"] == 2
-    items = [{"id": "q1", "value": 1}, {"id": "q1", "value": 1}, {"id": "q1", "value": 5}, {"id": "q3", "value": 0}]
+    items = [
+        {"id": "q1", "value": 1},
+        {"id": "q1", "value": 1},
+        {"id": "q1", "value": 5},
+        {"id": "q3", "value": 0},
+    ]
     answers = shop.post(f"{ONE}/rewards", json=items).json()
-    assert [answer.get("outcome") for answer in answers] == ["applied", "duplicate", None, "unknown"]
+    assert [answer.get("outcome") for answer in answers] == [
+        "applied",
+        "duplicate",
+        None,
+        "unknown",
+    ]
     shop.post(f"{ONE}/decide", json={"id": "q4", "active": False})
     both = shop.post(f"{ONE}/activations", json=[{"id": "q4"}, {"id": "q5"}]).json()
     assert [answer["outcome"] for answer in both] == ["applied", "unknown"]
@@ -184,7 +248,9 @@ def test_a_decision_is_explained(shop: Served) -> None:
 
 
 def test_actions_come_and_go(shop: Served) -> None:
-    assert shop.post(f"{ONE}/actions", json={"add": {"c": {"price": 3}}, "remove": ["a"]}).json()["actions"] == ["b", "c"]
+    assert shop.post(f"{ONE}/actions", json={"add": {"c": {"price": 3}}, "remove": ["a"]}).json()[
+        "actions"
+    ] == ["b", "c"]
     again = shop.post(f"{ONE}/actions", json={"add": {"c": {"price": 3}}, "remove": ["a"]})
     assert again.status_code == 200 and again.json()["events"] == 2
     assert shop.post(f"{ONE}/actions", json={"remove": ["b", "c"]}).status_code == 422
@@ -198,7 +264,9 @@ def test_a_pause_lasts(serve: Serve) -> None:
     assert client.post(f"{ONE}/pause", json={}).json()["paused"] is True
     refused = client.post(f"{ONE}/decide", json={"id": "q2"})
     assert refused.status_code == 409 and refused.json()["error"]["code"] == "paused"
-    assert client.post(f"{ONE}/decisions/q1/reward", json={"value": 1}).json()["outcome"] == "applied"
+    assert (
+        client.post(f"{ONE}/decisions/q1/reward", json={"value": 1}).json()["outcome"] == "applied"
+    )
     client.close()
     client.exit_stack.close()
     other = serve()
@@ -214,20 +282,32 @@ def test_a_targeting_key_keeps_its_decision(shop: Served) -> None:
     event = {"experiment": "shop", "targetingKey": "ann", "event": "bought", "value": 1}
     assert shop.post("/v1/events", json=event).json() == {"outcome": "applied", "id": first["id"]}
     assert shop.post("/v1/events", json=event).json()["outcome"] == "duplicate"
-    assert shop.post("/v1/events", json=event | {"targetingKey": "eve"}).json() == {"outcome": "unknown", "id": None}
+    assert shop.post("/v1/events", json=event | {"targetingKey": "eve"}).json() == {
+        "outcome": "unknown",
+        "id": None,
+    }
     shop.post(f"{ONE}/actions", json={"add": ["c"], "remove": [first["action"]]})
-    assert shop.post(f"{ONE}/decide", json={"targetingKey": "ann"}).json()["action"] != first["action"]
+    assert (
+        shop.post(f"{ONE}/decide", json={"targetingKey": "ann"}).json()["action"] != first["action"]
+    )
 
 
 def played(client: Served, rounds: int = 40) -> None:
     for number in range(rounds):
-        decision = client.post(f"{ONE}/decide", json={"id": f"q{number}", "context": {"age": number % 5}}).json()
+        decision = client.post(
+            f"{ONE}/decide", json={"id": f"q{number}", "context": {"age": number % 5}}
+        ).json()
         if number % 4:
-            client.post(f"{ONE}/decisions/q{number}/reward", json={"value": float(decision["action"] == "a")})
+            client.post(
+                f"{ONE}/decisions/q{number}/reward",
+                json={"value": float(decision["action"] == "a")},
+            )
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet", "dsjson"])
-def test_the_log_goes_out_and_in(format: str, shop: Served, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_the_log_goes_out_and_in(
+    format: str, shop: Served, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
     monkeypatch.setattr("ensample.experiments.book.PIECE", 15)
     played(shop)
     log = shop.get(f"{ONE}/log?format={format}")
@@ -247,9 +327,19 @@ def test_the_log_goes_out_and_in(format: str, shop: Served, monkeypatch: pytest.
 
 
 def test_a_log_that_is_none_is_refused(shop: Served) -> None:
-    for format, body in (("jsonl", b"{}"), ("dsjson", b"{"), ("parquet", b"PAR1 no"), ("jsonl", b"\xff"), ("jsonl", b"")):
+    for format, body in (
+        ("jsonl", b"{}"),
+        ("dsjson", b"{"),
+        ("parquet", b"PAR1 no"),
+        ("jsonl", b"\xff"),
+        ("jsonl", b""),
+    ):
         found = shop.post(f"{ONE}/log?format={format}", content=body)
-        assert found.status_code in (400, 422) and "/tmp" not in found.text, (format, body, found.text)
+        assert found.status_code in (400, 422) and "/tmp" not in found.text, (
+            format,
+            body,
+            found.text,
+        )
     assert shop.get(f"{ONE}/log?format=xml").status_code == 422
     assert shop.get(ONE).json()["version"] == 0
 
@@ -260,22 +350,36 @@ def test_another_policy_is_evaluated_on_the_log(shop: Served) -> None:
         shop.post(f"{ONE}/decisions/q{number}/reward", json={"value": 0})
     asked = {"policies": ["uniform", "action:a", {"kind": "LinUCB"}]}
     found = shop.post(f"{ONE}/evaluate", json=asked).json()["evaluations"]
-    assert [each["target"] for each in found][:2] == ["uniform", "action:a"] and found[0]["rows"] == 40
-    assert found[0]["range"] == [0, 1] and found[0]["dr"]["low"] <= found[0]["dr"]["value"] <= found[0]["dr"]["high"]
+    assert [each["target"] for each in found][:2] == ["uniform", "action:a"] and found[0][
+        "rows"
+    ] == 40
+    assert (
+        found[0]["range"] == [0, 1]
+        and found[0]["dr"]["low"] <= found[0]["dr"]["value"] <= found[0]["dr"]["high"]
+    )
     wrong = shop.post(f"{ONE}/evaluate", json={"policies": [{"kind": "os:system"}]})
     assert wrong.status_code == 422 and wrong.json()["error"]["argument"] == "recipe.kind"
 
 
-def test_evaluation_counts_decisions_without_a_reward_as_zero_where_it_is_asked_to(serve: Serve) -> None:
+def test_evaluation_counts_decisions_without_a_reward_as_zero_where_it_is_asked_to(
+    serve: Serve,
+) -> None:
     client = serve()
-    assert client.put(ONE, json={"actions": ["a", "b"], "reward": {"low": 0, "high": 1}}).status_code == 201
+    assert (
+        client.put(ONE, json={"actions": ["a", "b"], "reward": {"low": 0, "high": 1}}).status_code
+        == 201
+    )
     for number in range(4):
         client.post(f"{ONE}/decide", json={"id": f"q{number}"})
     client.post(f"{ONE}/decisions/q3/reward", json={"value": 1})
     refused = client.post(f"{ONE}/evaluate", json={"policies": ["logged"]})
     message = refused.json()["error"]["message"]
-    assert refused.status_code == 422 and "log.parquet" not in message and 'missing="zero"' in message
-    found = client.post(f"{ONE}/evaluate", json={"policies": ["logged"], "missing": "zero"}).json()["evaluations"]
+    assert (
+        refused.status_code == 422 and "log.parquet" not in message and 'missing="zero"' in message
+    )
+    found = client.post(f"{ONE}/evaluate", json={"policies": ["logged"], "missing": "zero"}).json()[
+        "evaluations"
+    ]
     assert (found[0]["rows"], found[0]["logged"]) == (4, 0.25)
 
 
@@ -291,20 +395,34 @@ def test_what_is_kept_is_there_after_a_restart(serve: Serve) -> None:
 
 def test_the_document_says_what_is_there(shop: Served) -> None:
     document = shop.get("/openapi.json").json()
-    assert document["openapi"].startswith("3.1") and f"{ONE}/decide".replace("shop", "{experiment}") in document["paths"]
+    assert (
+        document["openapi"].startswith("3.1")
+        and f"{ONE}/decide".replace("shop", "{experiment}") in document["paths"]
+    )
     text = json.dumps(document)
     for name in {part.partition('"')[0] for part in text.split('"#/components/schemas/')[1:]}:
         assert name in document["components"]["schemas"]
-    body = document["paths"]["/v1/experiments/{experiment}/decisions/{id}/reward"]["post"]["requestBody"]
+    body = document["paths"]["/v1/experiments/{experiment}/decisions/{id}/reward"]["post"][
+        "requestBody"
+    ]
     said = body["content"]["application/json"]["schema"]["anyOf"]
-    assert said == [{"required": ["value"]}, {"required": ["reward"]}], "one of them has to be there"
+    assert said == [{"required": ["value"]}, {"required": ["reward"]}], (
+        "one of them has to be there"
+    )
     assert body["content"]["application/json"]["example"] == {"value": 1}
     page = shop.get("/docs")
     assert '"device": "phone"' in html.unescape(page.text)
-    assert page.status_code == 200 and "http" not in page.text.replace("https://127.0.0.1", "") and "<script" not in page.text
+    assert (
+        page.status_code == 200
+        and "http" not in page.text.replace("https://127.0.0.1", "")
+        and "<script" not in page.text
+    )
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert shop.get("/static/style.css").headers["content-type"].startswith("text/css")
-    assert shop.get("/static/../app.py").status_code == 404 and shop.get("/static/base.html").status_code == 404
+    assert (
+        shop.get("/static/../app.py").status_code == 404
+        and shop.get("/static/base.html").status_code == 404
+    )
 
 
 FIRST = ["put_experiment", "experiment", "decide", "reward"]  # those of a path stand together
@@ -313,18 +431,30 @@ FIRST = ["put_experiment", "experiment", "decide", "reward"]  # those of a path 
 def test_docs_show_a_curl_line_of_each_route_that_works_in_the_order_of_use(shop: Served) -> None:
     text = shop.get("/docs").text
     assert "$ref" not in text and "#/components" not in text
-    names, lines = re.findall(r'<section id="(\w+)">', text), re.findall(r'<pre class="curl">(.*?)</pre>', text)
+    names, lines = (
+        re.findall(r'<section id="(\w+)">', text),
+        re.findall(r'<pre class="curl">(.*?)</pre>', text),
+    )
     document = shop.get("/openapi.json").json()
-    assert len(names) == len(lines) == sum(map(len, document["paths"].values())) and names[:4] == FIRST
+    assert (
+        len(names) == len(lines) == sum(map(len, document["paths"].values())) and names[:4] == FIRST
+    )
     assert names[-3:] == ["readyz", "healthz", "metrics"]
     for name, line in zip(names, map(html.unescape, lines), strict=True):
         curl, *words = shlex.split(line)
         options = dict(pairwise(words))
         url = next(word for word in words if "127.0.0.1" in word).partition(":8000")[2]
-        body = shop.get(f"{ONE}/log").content if "--data-binary" in options else options.get("-d", "").encode()
+        body = (
+            shop.get(f"{ONE}/log").content
+            if "--data-binary" in options
+            else options.get("-d", "").encode()
+        )
         method = options.get("-X", "POST" if {"-d", "--data-binary"} & set(words) else "GET")
         found = shop.request(
-            method, url, content=body, headers={"content-type": "application/x-www-form-urlencoded"} if body else {}
+            method,
+            url,
+            content=body,
+            headers={"content-type": "application/x-www-form-urlencoded"} if body else {},
         )
         assert curl == "curl" and found.status_code < 300, (name, line, found.text)
 
@@ -334,7 +464,9 @@ def test_curl_lines_have_a_key_where_the_service_asks_for_one(shop: Served) -> N
     shop.service.store.add(key)
     page = html.unescape(shop.get("/docs", headers={"authorization": f"Bearer {text}"}).text)
     lines = re.findall(r'<pre class="curl">(.*?)</pre>', page)
-    assert [line for line in lines if "Bearer $KEY" not in line] == [line for line in lines if line.endswith("z")]
+    assert [line for line in lines if "Bearer $KEY" not in line] == [
+        line for line in lines if line.endswith("z")
+    ]
 
 
 def test_the_numbers_are_counted(shop: Served) -> None:
@@ -342,7 +474,9 @@ def test_the_numbers_are_counted(shop: Served) -> None:
     text = shop.get("/metrics").text
     assert 'ensample_decisions_total{experiment="shop"} 8.0' in text
     assert 'ensample_rewards_total{experiment="shop",outcome="applied"} 6.0' in text
-    assert 'ensample_commit_seconds_count{experiment="shop"}' in text and "ensample_ready 1.0" in text
+    assert (
+        'ensample_commit_seconds_count{experiment="shop"}' in text and "ensample_ready 1.0" in text
+    )
 
 
 def test_answers_that_were_known_are_no_further_decisions(shop: Served) -> None:
@@ -357,13 +491,23 @@ def test_answers_that_were_known_are_no_further_decisions(shop: Served) -> None:
 def test_nothing_of_a_context_is_logged(shop: Served) -> None:
     parent = f"00-{'a' * 32}-{'b' * 16}-01"
     context = {"secret": "hidden-word", "tags": ["hidden-word"]}
-    shop.post(f"{ONE}/decide", json={"id": "q1", "context": context}, headers={"traceparent": parent})
-    shop.post(f"{ONE}/decide", json={"context": {"hidden-word": [[1]]}}, headers={"traceparent": "hidden-word"})
+    shop.post(
+        f"{ONE}/decide", json={"id": "q1", "context": context}, headers={"traceparent": parent}
+    )
+    shop.post(
+        f"{ONE}/decide",
+        json={"context": {"hidden-word": [[1]]}},
+        headers={"traceparent": "hidden-word"},
+    )
     shop.post(f"{ONE}/decide?hidden-word=1", content=b'{"context": {"hidden-word": NaN}}')
     lines = [json.loads(line) for line in shop.said.getvalue().splitlines()]
     assert "hidden-word" not in shop.said.getvalue()
     decided = next(line for line in lines if line.get("decision") == "q1")
-    assert decided["traceparent"] == parent and decided["status"] == 200 and decided["experiment"] == "shop"
+    assert (
+        decided["traceparent"] == parent
+        and decided["status"] == 200
+        and decided["experiment"] == "shop"
+    )
 
 
 def test_a_file_whose_name_differs_in_capitals_counts(shop: Served, tmp_path) -> None:

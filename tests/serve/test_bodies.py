@@ -56,10 +56,15 @@ def test_a_hostile_body_is_refused(body: bytes, status: int, shop: Served) -> No
     assert shop.get(ONE).json() == before
 
 
-@pytest.mark.parametrize("half", [rb"\ud800", rb"\udc00", rb"\ud800\u0041", rb"\ud800 and more", rb"\\\uD800"])
+@pytest.mark.parametrize(
+    "half", [rb"\ud800", rb"\udc00", rb"\ud800\u0041", rb"\ud800 and more", rb"\\\uD800"]
+)
 def test_half_of_a_surrogate_pair_is_named(half: bytes, shop: Served) -> None:
     refused = shop.post(f"{ONE}/decide", content=b'{"id": "' + half + b'"}')
-    assert refused.status_code == 400 and "half of a surrogate pair" in refused.json()["error"]["message"]
+    assert (
+        refused.status_code == 400
+        and "half of a surrogate pair" in refused.json()["error"]["message"]
+    )
     whole = shop.post(f"{ONE}/decide", content=rb'{"id": "\ud83d\ude00 \\ud800"}')
     assert whole.status_code == 201 or whole.status_code == 200
     cut = shop.post(f"{ONE}/decide", content=rb'{"id": "\ud83d\ude00')
@@ -75,8 +80,15 @@ def test_a_body_has_its_length(serve: Serve) -> None:
     client.put(ONE, json=SHOP)
     long = json.dumps({"context": {"a": "x" * 3_000}}).encode()
     assert client.post(f"{ONE}/decide", content=long).status_code == 413
-    assert client.post(f"{ONE}/decide", content=iter([long[:1_500], long[1_500:]])).status_code == 413
-    assert client.post(f"{ONE}/decide", content=b"{}", headers={"content-type": "text/xml"}).status_code == 415
+    assert (
+        client.post(f"{ONE}/decide", content=iter([long[:1_500], long[1_500:]])).status_code == 413
+    )
+    assert (
+        client.post(
+            f"{ONE}/decide", content=b"{}", headers={"content-type": "text/xml"}
+        ).status_code
+        == 415
+    )
 
 
 CAPS: list[tuple[dict[str, Any], str, Any]] = [
@@ -100,7 +112,9 @@ CAPS: list[tuple[dict[str, Any], str, Any]] = [
 
 
 @pytest.mark.parametrize(("caps", "path", "body"), CAPS)
-def test_what_may_be_asked_at_once_is_bounded(caps: dict[str, int], path: str, body: Any, serve: Serve) -> None:
+def test_what_may_be_asked_at_once_is_bounded(
+    caps: dict[str, int], path: str, body: Any, serve: Serve
+) -> None:
     client = serve(**caps)
     client.put(ONE, json=SHOP)
     assert client.post(f"{ONE}/{path}", json=body).status_code == 422
@@ -153,7 +167,10 @@ def test_there_are_so_many_experiments_and_no_two_differ_in_capitals(serve: Serv
     assert client.put(ONE, json=SHOP).status_code == 201
     assert client.put("/v1/experiments/SHOP", json=SHOP).status_code == 409
     assert client.put("/v1/experiments/two", json=SHOP).status_code == 201
-    assert client.put("/v1/experiments/three", json=SHOP).json()["error"]["code"] == "too_many_experiments"
+    assert (
+        client.put("/v1/experiments/three", json=SHOP).json()["error"]["code"]
+        == "too_many_experiments"
+    )
 
 
 UNKNOWN_FIELDS = [
@@ -164,8 +181,20 @@ UNKNOWN_FIELDS = [
         "recipes",
         "one of actions, reward, features, recipe, floor, baseline, seed (did you mean 'recipe'?)",
     ),
-    ("PUT", ONE, {"reward": {"wiat": 1}}, "reward.wiat", "one of low, high, wait, default, rule (did you mean 'wait'?)"),
-    ("PUT", ONE, {"recipe": {"kind": "EnsembleSampling", "sise": 3}}, "recipe.sise", "(did you mean 'size'?)"),
+    (
+        "PUT",
+        ONE,
+        {"reward": {"wiat": 1}},
+        "reward.wiat",
+        "one of low, high, wait, default, rule (did you mean 'wait'?)",
+    ),
+    (
+        "PUT",
+        ONE,
+        {"recipe": {"kind": "EnsembleSampling", "sise": 3}},
+        "recipe.sise",
+        "(did you mean 'size'?)",
+    ),
     (
         "POST",
         f"{ONE}/decide",
@@ -173,8 +202,20 @@ UNKNOWN_FIELDS = [
         "contxt",
         "one of id, context, actions, excluded, active, dry_run, targetingKey (did you mean 'context'?)",
     ),
-    ("POST", f"{ONE}/decide", [{}, {"zzz": 1}], "[1].zzz", "one of id, context, actions, excluded, active"),
-    ("POST", f"{ONE}/decisions/q/reward", {"val": 1}, "val", "one of value, action, key, reward (did you mean 'value'?)"),
+    (
+        "POST",
+        f"{ONE}/decide",
+        [{}, {"zzz": 1}],
+        "[1].zzz",
+        "one of id, context, actions, excluded, active",
+    ),
+    (
+        "POST",
+        f"{ONE}/decisions/q/reward",
+        {"val": 1},
+        "val",
+        "one of value, action, key, reward (did you mean 'value'?)",
+    ),
     ("POST", f"{ONE}/rewards", [{"id": "q", "vlaue": 1}], "[0].vlaue", "did you mean 'value'?"),
     ("POST", f"{ONE}/pause", {"pause": True}, "pause", "one of paused (did you mean 'paused'?)"),
 ]
@@ -194,7 +235,10 @@ def test_addresses_that_are_none_say_so(serve: Serve) -> None:
     client = serve()
     assert client.get("/nowhere").json()["error"]["code"] == "not_found"
     assert client.post("/healthz").json()["error"]["code"] == "method_not_allowed"
-    assert client.get(ONE).status_code == 404 and client.post(f"{ONE}/decide", json={}).status_code == 404
+    assert (
+        client.get(ONE).status_code == 404
+        and client.post(f"{ONE}/decide", json={}).status_code == 404
+    )
 
 
 HOSTILE = [
@@ -238,7 +282,9 @@ def test_200_hostile_bodies_change_nothing(shop: Served) -> None:
         path = route.path.replace("{experiment}", "shop").replace("{id:path}", "q1")
         for body in HOSTILE:
             found = shop.request(route.method, path, content=body)
-            unread = found.text == '{"flags":[]}'  # of a bulk evaluation, whose fields nobody looks at
+            unread = (
+                found.text == '{"flags":[]}'
+            )  # of a bulk evaluation, whose fields nobody looks at
             assert unread or 400 <= found.status_code < 500, (route.title, body[:40], found.text)
             assert len(found.content) < 2_000 and "Traceback" not in found.text
             tried += 1

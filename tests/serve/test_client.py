@@ -34,45 +34,75 @@ async def scenario(service: Any, folder: Path) -> None:
     async def of(answer: Any) -> Any:
         return await answer if inspect.isawaitable(answer) else answer
 
-    made = await of(service.create("shop", actions=["a", "b"], recipe=es.EnsembleSampling(size=10), reward=es.Reward(0, 1)))
+    made = await of(
+        service.create(
+            "shop", actions=["a", "b"], recipe=es.EnsembleSampling(size=10), reward=es.Reward(0, 1)
+        )
+    )
     assert made.actions == ["a", "b"] and made.settings["recipe"]["size"] == 10
-    assert await of(service.create("shop", actions=["a", "b"], recipe=made.settings["recipe"])) == made
-    assert await of(service.experiments()) == ["shop"] and await of(service.experiment("shop")) == made
+    assert (
+        await of(service.create("shop", actions=["a", "b"], recipe=made.settings["recipe"])) == made
+    )
+    assert (
+        await of(service.experiments()) == ["shop"] and await of(service.experiment("shop")) == made
+    )
     context = {"age": np.int64(31), "tags": {"tea"}, "income": float("nan")}
     decision = await of(service.decide("shop", context, id="visit/1"))
-    assert isinstance(decision, Decision) and decision == await of(service.decide("shop", context, id="visit/1"))
-    assert decision.propensities is not None and decision.propensity == decision.propensities[decision.action]
+    assert isinstance(decision, Decision) and decision == await of(
+        service.decide("shop", context, id="visit/1")
+    )
+    assert (
+        decision.propensities is not None
+        and decision.propensity == decision.propensities[decision.action]
+    )
     assert await of(service.reward("shop", decision, np.float64(1))) == "applied"
     assert await of(service.reward("shop", "visit/1", True)) == "duplicate"
     explained = await of(service.explain("shop", decision))
     assert explained.action == decision.action and sum(explained.votes.values()) == 10
     for id in (".", "..", "a?b#c", "%2F", "ä"):
-        assert (await of(service.decide("shop", id=id))).id == id and await of(service.reward("shop", id, 0)) == "applied", id
+        assert (await of(service.decide("shop", id=id))).id == id and await of(
+            service.reward("shop", id, 0)
+        ) == "applied", id
     row = pd.DataFrame({"age": [3], "device": ["phone"]}).iloc[0]
     later = await of(service.decide("shop", row, ["a", "b"], excluded=["a"], active=False))
     assert later.action == "b" and await of(service.reward("shop", later, 1)) == "not_shown"
-    assert await of(service.activate("shop", later)) == "applied" and await of(service.activate("shop", later)) == "duplicate"
+    assert (
+        await of(service.activate("shop", later)) == "applied"
+        and await of(service.activate("shop", later)) == "duplicate"
+    )
     assert await of(service.reward("shop", later, 1)) == "applied"
     tried = await of(service.decide("shop", dry_run=True))
     assert await of(service.reward("shop", tried, 1)) == "unknown"
     ann = await of(service.decide("shop", targeting_key="ann"))
     assert await of(service.decide("shop", {"age": 4}, targeting_key="ann")) == ann
     assert await of(service.event("shop", "ann", 0.5, event="bought")) == ("applied", ann.id)
-    many = await of(service.decide_all("shop", [{"context": {"age": 3}}, {"actions": ["z"]}, {"id": "q", "active": False}]))
+    many = await of(
+        service.decide_all(
+            "shop", [{"context": {"age": 3}}, {"actions": ["z"]}, {"id": "q", "active": False}]
+        )
+    )
     assert isinstance(many[1], ServiceError) and many[1].argument == "actions" and many[2].id == "q"
     assert await of(service.activate_all("shop", [many[2], "nobody"])) == ["applied", "unknown"]
     assert await of(service.reward_all("shop", {many[0].id: 1, "q": 0})) == ["applied", "applied"]
     wrong = await of(service.reward_all("shop", [{"id": "q", "value": 7}]))
     assert wrong[0].code == "invalid" and wrong[0].argument == "value"
-    assert (await of(service.change("shop", add={"c": {"price": 3}}, remove=["a"]))).actions == ["b", "c"]
-    assert (await of(service.pause("shop"))).paused and not (await of(service.pause("shop", False))).paused
+    assert (await of(service.change("shop", add={"c": {"price": 3}}, remove=["a"]))).actions == [
+        "b",
+        "c",
+    ]
+    assert (await of(service.pause("shop"))).paused and not (
+        await of(service.pause("shop", False))
+    ).paused
     evaluated = await of(service.evaluate("shop", ["uniform", es.LinUCB()], interval="normal"))
     assert [item["rows"] for item in evaluated] == [10, 10]
     for name in ("log.parquet", "log.jsonl", "log.dsjson"):
         await of(service.save_log("shop", folder / name))
     assert es.read_log(folder / "log.parquet").equals(es.read_log(folder / "log.jsonl"))
     await of(service.create("other", actions=["a", "b"], recipe=SMALL))
-    assert await of(service.learn("other", folder / "log.jsonl")) == (await of(service.experiment("shop"))).version
+    assert (
+        await of(service.learn("other", folder / "log.jsonl"))
+        == (await of(service.experiment("shop"))).version
+    )
     await of(service.close())
 
 
@@ -105,13 +135,20 @@ async def experiments_of(client: AsyncClient) -> list[Any]:
 
 def test_both_have_the_same_methods() -> None:
     def methods(kind: type) -> dict[str, Any]:
-        return {name: item for name, item in vars(kind).items() if callable(item) and not name.startswith("_")}
+        return {
+            name: item
+            for name, item in vars(kind).items()
+            if callable(item) and not name.startswith("_")
+        }
 
     mine, other = methods(Client), methods(AsyncClient)
     assert list(mine) == list(other) and len(mine) == 17
     for name, method in mine.items():
         parameters = list(inspect.signature(method).parameters)
-        assert parameters == list(inspect.signature(other[name]).parameters) and parameters[0] == "self"
+        assert (
+            parameters == list(inspect.signature(other[name]).parameters)
+            and parameters[0] == "self"
+        )
         assert method.__doc__ == other[name].__doc__ and method.__doc__
 
 
@@ -153,7 +190,9 @@ async def counted_calls(calls: int, **options: Any) -> Counting:
     return service
 
 
-@pytest.mark.parametrize(("options", "most"), [({}, 16), ({"concurrency": 3}, 3), ({"concurrency": 40}, 40)])
+@pytest.mark.parametrize(
+    ("options", "most"), [({}, 16), ({"concurrency": 3}, 3), ({"concurrency": 40}, 40)]
+)
 def test_many_calls_at_once_share_a_few_connections(options: dict[str, Any], most: int) -> None:
     """They wait in the client: httpx alone opens 100, closes 80 of them and looks at all of them for each call."""
     service = asyncio.run(counted_calls(120, **options))
@@ -170,7 +209,9 @@ def test_httpx_alone_opens_more_connections() -> None:
 def test_certificates_are_read_for_https_only(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes longer than a call."""
     made: list[object] = []
-    monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *args, **more: made.append(args))
+    monkeypatch.setattr(
+        "ssl.SSLContext.load_verify_locations", lambda *args, **more: made.append(args)
+    )
     kind("http://127.0.0.1:8000")
     assert not made
     kind("https://127.0.0.1:8000")
@@ -189,7 +230,11 @@ class Flaky(httpx.BaseTransport):
         if what == "refused":
             raise httpx.ConnectError("refused")
         if what == "503":
-            return httpx.Response(503, headers={"retry-after": "1"}, json={"error": {"code": "unavailable", "message": "no"}})
+            return httpx.Response(
+                503,
+                headers={"retry-after": "1"},
+                json={"error": {"code": "unavailable", "message": "no"}},
+            )
         if what == "502":
             return httpx.Response(502, text="<html>bad gateway</html>")
         response = self.inner.handle_request(request)
@@ -227,7 +272,9 @@ ONCE = {"decide": 4, "sticky": 4, "decide_all": 4}
 def added_up(service: Served) -> Served:
     """An experiment whose rewards are added up: what is sent twice would count twice."""
     rules = {"low": 0, "high": 1, "rule": "sum", "wait": "1 day"}
-    service.put("/v1/experiments/shop", json={"actions": ["a", "b"], "recipe": SMALL, "reward": rules})
+    service.put(
+        "/v1/experiments/shop", json={"actions": ["a", "b"], "recipe": SMALL, "reward": rules}
+    )
     for body in ({"id": "q"}, {"id": "off", "active": False}, {"targetingKey": "ann"}):
         assert service.post("/v1/experiments/shop/decide", json=body).status_code == 200
     return service
@@ -235,7 +282,9 @@ def added_up(service: Served) -> Served:
 
 @pytest.mark.parametrize("plan", [("lost",), ("lost", "lost", "502"), ("refused", "503", "lost")])
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_sent_again_is_done_once(name: str, plan: tuple[str, ...], serve: Serve, pauses: list[float]) -> None:
+def test_what_is_sent_again_is_done_once(
+    name: str, plan: tuple[str, ...], serve: Serve, pauses: list[float]
+) -> None:
     service = added_up(serve())
     client, transport = flaky(service, *plan)
     CALLS[name](client)
@@ -246,7 +295,9 @@ def test_what_is_sent_again_is_done_once(name: str, plan: tuple[str, ...], serve
     assert applied == (name in ("reward", "reward_all", "event"))
 
 
-def test_without_ids_it_would_be_done_twice(serve: Serve, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ids_it_would_be_done_twice(
+    serve: Serve, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The negative control."""
     service = added_up(serve())
     monkeypatch.setattr(asks, "with_id", lambda body: body)
@@ -259,7 +310,9 @@ def test_without_ids_it_would_be_done_twice(serve: Serve, pauses: list[float], m
     assert service.get("/v1/experiments/shop").json()["outcomes"]["applied"] == 2
 
 
-def test_what_may_not_be_done_twice_is_sent_once(shop: Served, pauses: list[float], tmp_path: Path) -> None:
+def test_what_may_not_be_done_twice_is_sent_once(
+    shop: Served, pauses: list[float], tmp_path: Path
+) -> None:
     shop.post("/v1/experiments/shop/decide", json={"id": "q"})
     shop.post("/v1/experiments/shop/decisions/q/reward", json={"value": 1})
     path = tmp_path / "log.jsonl"
@@ -294,13 +347,19 @@ def test_what_is_refused_is_not_sent_again(shop: Served) -> None:
     ):
         with pytest.raises(ServiceError) as refused:
             ask()
-        assert (refused.value.code, refused.value.status) == (code, status) and code in str(refused.value)
+        assert (refused.value.code, refused.value.status) == (code, status) and code in str(
+            refused.value
+        )
     assert transport.sent == 3
 
 
 def test_an_answer_of_somebody_else_is_told(shop: Served, tmp_path: Path) -> None:
     for status in (200, 404):
-        http = httpx.Client(transport=httpx.MockTransport(lambda _, status=status: httpx.Response(status, text="<html>")))
+        http = httpx.Client(
+            transport=httpx.MockTransport(
+                lambda _, status=status: httpx.Response(status, text="<html>")
+            )
+        )
         with pytest.raises(ServiceError, match="no answer of the service") as foreign:
             Client(http=http).experiments()
         assert foreign.value.status == status and foreign.value.code == "foreign"

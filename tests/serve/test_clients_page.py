@@ -9,7 +9,9 @@ from serve.live import Live
 from serve.pages import blocks
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the page leaves its clients open, as pages do
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning"
+)  # the page leaves its clients open, as pages do
 def test_the_lines_in_python_run(live: Live) -> None:
     key = live.key("admin")
     names: dict[str, Any] = {}
@@ -22,6 +24,9 @@ def test_the_lines_in_python_run(live: Live) -> None:
     own = live.experiment(f"personalizer-{key.split('_')[1]}")
     assert own.decisions == own.version == 1 and names["show"] in ("pasta", "salad")
     router = live.experiment("router")
-    assert names["outcome"] == "applied" and {*names["chosen"], names["model"]} <= {"small", "large"}
+    assert names["outcome"] == "applied" and {*names["chosen"], names["model"]} <= {
+        "small",
+        "large",
+    }
     assert router.decision(names["decision"]).action == names["model"]
     assert router.decisions == 4 and router.log()["reward"].to_list() == [0.8, None, None, 0.9]

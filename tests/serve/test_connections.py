@@ -124,7 +124,11 @@ def test_connections_that_cannot_be_accepted_are_logged_once_a_second() -> None:
     async def run() -> None:
         loop = asyncio.get_running_loop()
         log = RefusalLog(Journal("info", said))
-        context = {"message": "out of system resource", "exception": OSError(24, "too many"), "socket": None}
+        context = {
+            "message": "out of system resource",
+            "exception": OSError(24, "too many"),
+            "socket": None,
+        }
         for _ in range(2_000):
             log.on_error(loop, context)
         await asyncio.sleep(0)

@@ -39,15 +39,24 @@ def played(rounds: int = 400, seed: int = 1, **settings: Any) -> es.Experiment:
     """An experiment in memory that has met everything: late rewards, strangers, duplicates, decisions never shown."""
     rng, now = random.Random(seed), itertools.count(1_790_000_000, 600)
     moment = [0.0]
-    given = {"reward": es.Reward(wait="2 h", default=0), "floor": 0.1, "baseline": ("a", 0.2), "seed": seed} | settings
-    experiment = es.Experiment("shop", actions=ACTIONS, recipe=SMALL, clock=lambda: moment[0], **given)
+    given = {
+        "reward": es.Reward(wait="2 h", default=0),
+        "floor": 0.1,
+        "baseline": ("a", 0.2),
+        "seed": seed,
+    } | settings
+    experiment = es.Experiment(
+        "shop", actions=ACTIONS, recipe=SMALL, clock=lambda: moment[0], **given
+    )
     for number in range(rounds):
         moment[0] = float(next(now))
         narrow = ["a", "b"] if number % 7 == 0 else None
         decision = experiment.decide(actions=narrow, id=f"q{number}", active=number % 11 != 0)
         back = rng.randrange(20)  # 10 minutes each: some are late
         if rng.random() < 0.7 and back <= number:
-            experiment.reward(f"q{number - back}", float(rng.random() < 0.3 + 0.3 * (decision.action == "b")))
+            experiment.reward(
+                f"q{number - back}", float(rng.random() < 0.3 + 0.3 * (decision.action == "b"))
+            )
         if number % 40 == 0:
             experiment.reward(f"x{number}", 1)
     return experiment
@@ -71,14 +80,23 @@ def test_a_summary_is_what_the_log_says(shop_experiment: es.Experiment) -> None:
     assert summary.seq == shop_experiment.events and summary.decisions == len(log)
     for name, place in summary.actions.items():
         assert summary.chosen[place] == sum(row["action"] == name for row in log)
-    assert summary.drawn == {who: sum(row["drawn"] == who for row in log) for who in ("policy", "floor", "baseline")}
+    assert summary.drawn == {
+        who: sum(row["drawn"] == who for row in log) for who in ("policy", "floor", "baseline")
+    }
     weights = [1.0 / (len(row["offer"]) * row["propensity"]) for row in log]
-    assert summary.effective == pytest.approx(sum(weights) ** 2 / sum(weight**2 for weight in weights))
+    assert summary.effective == pytest.approx(
+        sum(weights) ** 2 / sum(weight**2 for weight in weights)
+    )
     standings = {row.name: row for row in summary.check.standings()}
     for name in ACTIONS:
-        known = [row["propensities"][row["offer"].index(name)] for row in log if name in row["offer"]]
+        known = [
+            row["propensities"][row["offer"].index(name)] for row in log if name in row["offer"]
+        ]
         assert standings[name].expected == pytest.approx(sum(known))
-    assert summary.check.rows == summary.draws.rows == summary.heights.rows == len(log) and summary.holds
+    assert (
+        summary.check.rows == summary.draws.rows == summary.heights.rows == len(log)
+        and summary.holds
+    )
     assert sum(row.chosen for row in summary.heights.standings()) == len(log)
 
 
@@ -97,11 +115,20 @@ def test_rewards_are_joined_as_the_log_has_them(shop_experiment: es.Experiment) 
     came = sum(row["outcome"] == "applied" for row in shown)
     assert summary.joining.rate == came / len(shown) and 0.2 < came / len(shown) < 0.9
     assert summary.joining.waiting == shop_experiment.waiting
-    held = [row["reward"] for row in settled if row["drawn"] == "baseline" and row["reward"] is not None]
+    held = [
+        row["reward"] for row in settled if row["drawn"] == "baseline" and row["reward"] is not None
+    ]
     stretches = [stretch for _, stretch in summary.timeline.stretches()]
     assert sum(stretch.held_total for stretch in stretches) == pytest.approx(sum(held))
-    assert sum(stretch.decisions for stretch in stretches) == len(log) and sum(s.total for s in stretches) == summary.total
-    delays = [(row["reward_time"] - row["time"]).total_seconds() for row in log if row["outcome"] == "applied"]
+    assert (
+        sum(stretch.decisions for stretch in stretches) == len(log)
+        and sum(s.total for s in stretches) == summary.total
+    )
+    delays = [
+        (row["reward_time"] - row["time"]).total_seconds()
+        for row in log
+        if row["outcome"] == "applied"
+    ]
     assert sum(summary.joining.delays.counts) == len(delays)
     half = summary.joining.delays.quantile(0.5)
     assert half is not None and half / 2.001 <= float(np.median(delays)) <= 2.001 * half
@@ -114,14 +141,19 @@ def test_the_lift_is_that_of_its_formula_row_by_row(shop_experiment: es.Experime
         if row["reward"] is None:
             continue
         offer, p, c = row["offer"], row["propensities"], (total + 0.5) / (rows + 1)
-        gains = [((p[k] - share * (name == "a")) / (1 - share) - (name == "a")) / p[k] for k, name in enumerate(offer)]
+        gains = [
+            ((p[k] - share * (name == "a")) / (1 - share) - (name == "a")) / p[k]
+            for k, name in enumerate(offer)
+        ]
         phi = gains[offer.index(row["action"])] * (row["reward"] - c)
         lower.add(np.array([phi]), min(min(g * (0 - c), g * (1 - c)) for g in gains))
         upper.add(np.array([-phi]), min(min(-g * (0 - c), -g * (1 - c)) for g in gains))
         total, rows = total + row["reward"], rows + 1
     found = summary.lift.now()
     assert found.rows == rows and found.value == pytest.approx(lower.mean)
-    assert found.low == pytest.approx(lower.at(0.025), abs=1e-3) and found.high == pytest.approx(-upper.at(0.025), abs=1e-3)
+    assert found.low == pytest.approx(lower.at(0.025), abs=1e-3) and found.high == pytest.approx(
+        -upper.at(0.025), abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("reference", ["baseline", "uniform"])
@@ -132,11 +164,15 @@ def test_the_lift_is_unbiased_and_never_below_what_is_said(reference: str) -> No
         held = reference == "baseline"
         mixture = Mixture(0.1, 0.2 if held else 0.0, 1 if held else None, arms)
         p = mixture.propensities(w.tolist())
-        gains = [against_action(p, k, 1, 0.2) if held else against_chance(p, k) for k in range(arms)]
+        gains = [
+            against_action(p, k, 1, 0.2) if held else against_chance(p, k) for k in range(arms)
+        ]
         own = 0.9 * w + 0.1 / arms
         other = means[1] if held else means.mean()
         assert sum(p[k] * gains[k].d for k in range(arms)) == pytest.approx(0.0, abs=1e-12)
-        assert sum(p[k] * gains[k].d * means[k] for k in range(arms)) == pytest.approx(own @ means - other)
+        assert sum(p[k] * gains[k].d * means[k] for k in range(arms)) == pytest.approx(
+            own @ means - other
+        )
         assert all(-gain.down - 1e-9 <= gain.d <= gain.up + 1e-9 for gain in gains)
 
 
@@ -148,7 +184,9 @@ def test_a_lift_is_not_shown_where_none_can_be(reward: float) -> None:
     lift.flush()
     found = lift.now()
     assert abs(lift.lower.mean) == 5.0
-    assert (found.value, found.low, found.high) == ((1.0, -1.0, 1.0) if reward == 0.0 else (-1.0, -1.0, 1.0))
+    assert (found.value, found.low, found.high) == (
+        (1.0, -1.0, 1.0) if reward == 0.0 else (-1.0, -1.0, 1.0)
+    )
 
 
 def test_one_decision_is_one_decision() -> None:
@@ -161,7 +199,9 @@ def test_one_decision_is_one_decision() -> None:
 def waiting_shop(now: list[float], decisions: int, default: float | None = 0.0) -> es.Experiment:
     """Return an experiment with a decision a second, every fourth rewarded at once, and a wait of 30 minutes."""
     rules = es.Reward(-1, 3, wait="30 min", default=default)
-    experiment = es.Experiment("shop", actions=["a", "b"], baseline=("a", 0.3), reward=rules, clock=lambda: now[0], seed=1)
+    experiment = es.Experiment(
+        "shop", actions=["a", "b"], baseline=("a", 0.3), reward=rules, clock=lambda: now[0], seed=1
+    )
     for number in range(decisions):
         now[0] += 1.0
         decision = experiment.decide()
@@ -173,7 +213,12 @@ def waiting_shop(now: list[float], decisions: int, default: float | None = 0.0) 
 def test_rewards_that_came_early_do_not_count_before_the_wait_is_over() -> None:
     """The first two of five decisions had rewards at once: their mean says nothing of the others."""
     experiment = es.Experiment(
-        "shop", actions=["a", "b"], baseline=("a", 0.3), reward=es.Reward(wait=60, default=0), clock=lambda: 0.0, seed=1
+        "shop",
+        actions=["a", "b"],
+        baseline=("a", 0.3),
+        reward=es.Reward(wait=60, default=0),
+        clock=lambda: 0.0,
+        seed=1,
     )
     for number in range(5):
         decision = experiment.decide(time=number)
@@ -195,14 +240,21 @@ def test_provisional_figures_are_those_of_the_log_with_defaults() -> None:
     rewards = [0.0 if row["reward"] is None else row["reward"] for row in log]
     stretches = [stretch for _, stretch in summary.timeline.stretches()]
     assert sum(stretch.open for stretch in stretches) == summary.joining.within == 1_801
-    assert summary.total + sum(stretch.open_total for stretch in stretches) == pytest.approx(sum(rewards))
+    assert summary.total + sum(stretch.open_total for stretch in stretches) == pytest.approx(
+        sum(rewards)
+    )
     scaled = [(reward + 1) / 4 for reward in rewards]
     gains = [
-        against_action(row["propensities"], row["offer"].index(row["action"]), row["offer"].index("a"), 0.3).d for row in log
+        against_action(
+            row["propensities"], row["offer"].index(row["action"]), row["offer"].index("a"), 0.3
+        ).d
+        for row in log
     ]
     last = provisional_looks(summary)[-1]
     open_part = range(summary.lift.lower.count, len(log))
-    expected = summary.lift.lower.total + sum(gains[i] * (scaled[i] - np.mean(scaled)) for i in open_part)
+    expected = summary.lift.lower.total + sum(
+        gains[i] * (scaled[i] - np.mean(scaled)) for i in open_part
+    )
     assert last.rows == len(log) and last.value == pytest.approx(expected / len(log))
     summary.settle(int((now[0] + 1_801) * 1e6))
     summary.flush()
@@ -220,11 +272,22 @@ def test_without_a_default_nothing_is_provisional() -> None:
 def test_mean_reward_of_each_action_is_that_of_the_log(shop_experiment: es.Experiment) -> None:
     log, summary = shop_experiment.log().to_dicts(), summary_of(shop_experiment)
     for name, place in summary.actions.items():
-        rewards = [row["reward"] for row in final(log) if row["action"] == name and row["reward"] is not None]
+        rewards = [
+            row["reward"]
+            for row in final(log)
+            if row["action"] == name and row["reward"] is not None
+        ]
         found, bound = summary.action_means[place], LowerBound()
-        assert found is not None and found.rows == len(rewards) and found.value == pytest.approx(np.mean(rewards))
+        assert (
+            found is not None
+            and found.rows == len(rewards)
+            and found.value == pytest.approx(np.mean(rewards))
+        )
         bound.add(np.array(rewards), 0.0)
-        assert found.low == pytest.approx(max(bound.at(0.025), 0.0), abs=1e-3) and found.low <= found.value <= found.high
+        assert (
+            found.low == pytest.approx(max(bound.at(0.025), 0.0), abs=1e-3)
+            and found.low <= found.value <= found.high
+        )
 
 
 def test_intervals_of_action_means_hold_at_all_times() -> None:
@@ -252,14 +315,21 @@ def test_page_says_which_decisions_do_not_count_yet(serve: Serve) -> None:
     start = experiment.now() / 1e6
     traffic(client)  # of which 51 are rewarded at once
     text = client.get(PAGE).text
-    assert "60 decisions may still get a reward (wait: 30 min)" in text and "the line is provisional" in text
-    assert "line provisional" in text and "provisional: decisions within their wait count as 0" in text
+    assert (
+        "60 decisions may still get a reward (wait: 30 min)" in text
+        and "the line is provisional" in text
+    )
+    assert (
+        "line provisional" in text and "provisional: decisions within their wait count as 0" in text
+    )
     assert "provisional 0.417 over 60" in text, "25 of 60"
     events = experiment.events
     experiment._clock = lambda: start + 3_600
     text = client.get(PAGE).text
     assert "within their" not in text and "provisional" not in text and "over 60 decisions" in text
-    assert "Mean reward of each action" in text and experiment.events == events, "looking writes nothing"
+    assert "Mean reward of each action" in text and experiment.events == events, (
+        "looking writes nothing"
+    )
 
 
 def changed(experiment: es.Experiment, change: Any) -> Iterator[Event]:
@@ -272,7 +342,10 @@ def test_a_wrong_log_of_propensities_is_found_and_a_right_one_is_not() -> None:
     assert summary_of(experiment).holds
 
     def without_holdout(event: Decided) -> list[float]:
-        return [(p - 0.2 * (name == "a")) / 0.8 for name, p in zip(event.offer, event.propensities, strict=True)]
+        return [
+            (p - 0.2 * (name == "a")) / 0.8
+            for name, p in zip(event.offer, event.propensities, strict=True)
+        ]
 
     def exchanged(event: Decided) -> list[float]:
         return [event.propensities[1], event.propensities[0], *event.propensities[2:]]
@@ -284,7 +357,10 @@ def test_a_wrong_log_of_propensities_is_found_and_a_right_one_is_not() -> None:
 
 def test_a_draw_that_is_not_what_it_says_is_found() -> None:
     experiment = played(1_500, floor=0.2)
-    events = [event._replace(drawn="policy") if isinstance(event, Decided) else event for event in experiment._events()]
+    events = [
+        event._replace(drawn="policy") if isinstance(event, Decided) else event
+        for event in experiment._events()
+    ]
     assert not summary_of(experiment, events).draws.holds
 
 
@@ -304,7 +380,11 @@ def test_many_actions_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> N
     for number in range(60):
         experiment.decide(actions=[f"n{number // 10}", f"n{number // 10 + 1}", "old"])
     summary = summary_of(experiment)
-    assert list(summary.actions)[-1] == OTHERS and len(summary.actions) == 5 and sum(summary.chosen) == 60
+    assert (
+        list(summary.actions)[-1] == OTHERS
+        and len(summary.actions) == 5
+        and sum(summary.chosen) == 60
+    )
     assert summary.holds and summary.check.rows == 60 and not summary.check.impossible
 
 
@@ -312,7 +392,11 @@ def test_delays_are_counted_by_factors_of_two() -> None:
     delays = Delays()
     for seconds in (-5.0, 0.0, 0.0005, 0.003, 3.0, 1e30):
         delays.add(int(seconds * 1e6))
-    assert sum(delays.counts) == 6 and delays.quantile(0.5) == 0.001 and math.isfinite(delays.quantile(1.0) or math.inf)
+    assert (
+        sum(delays.counts) == 6
+        and delays.quantile(0.5) == 0.001
+        and math.isfinite(delays.quantile(1.0) or math.inf)
+    )
     assert Delays().quantile(0.5) is None
 
 
@@ -320,7 +404,8 @@ def traffic(client: Served, rounds: int = 60) -> None:
     asked = [{"id": f"q{number}", "context": {"age": number % 3}} for number in range(rounds)]
     client.post("/v1/experiments/shop/decide", json=asked)
     client.post(
-        "/v1/experiments/shop/rewards", json=[{"id": f"q{number}", "value": number % 2} for number in range(rounds - 9)]
+        "/v1/experiments/shop/rewards",
+        json=[{"id": f"q{number}", "value": number % 2} for number in range(rounds - 9)],
     )
 
 
@@ -328,46 +413,78 @@ def test_the_pages_say_what_happened(serve: Serve) -> None:
     client = serve()
     assert "curl -X PUT" in client.get("/").text, "what to do where there is nothing"
     client.put("/v1/experiments/shop", json=SHOP | {"baseline": ["a", 0.2]})
-    assert "/v1/experiments/shop/decide" in client.get(PAGE).text, "what to do where nothing was decided"
+    assert "/v1/experiments/shop/decide" in client.get(PAGE).text, (
+        "what to do where nothing was decided"
+    )
     traffic(client)
     found = client.get(PAGE)
     policy = found.headers["content-security-policy"]
     assert found.status_code == 200 and "default-src 'none'" in policy and "unsafe" not in policy
-    for words in ("Lift over the holdout, a", "Within all bounds", "Votes now", "51 decisions", "Floor hits", "85.0%"):
+    for words in (
+        "Lift over the holdout, a",
+        "Within all bounds",
+        "Votes now",
+        "51 decisions",
+        "Floor hits",
+        "85.0%",
+    ):
         assert words in found.text, words
-    assert "style=" not in found.text and "<script>" not in found.text and "onclick" not in found.text
+    assert (
+        "style=" not in found.text and "<script>" not in found.text and "onclick" not in found.text
+    )
     assert ">60<" in client.get("/").text
     client.post("/v1/experiments/shop/pause", json={})
     assert "paused" in client.get(PAGE).text and "paused" in client.get("/").text
     assert client.get("/experiments/none").status_code == 404
 
 
-def test_a_service_that_logs_wrong_propensities_says_so(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_logs_wrong_propensities_says_so(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     right = Mixture.propensities
     for fault in (False, True):
         client = serve(folder=f"data{fault}")
         client.put("/v1/experiments/shop", json=SHOP | {"baseline": ["a", 0.5]})
         if fault:  # the holdout is drawn, and not in the propensities
-            monkeypatch.setattr(Mixture, "propensities", lambda self, w: right(self._replace(share=0.0, baseline=None), w))
+            monkeypatch.setattr(
+                Mixture,
+                "propensities",
+                lambda self, w: right(self._replace(share=0.0, baseline=None), w),
+            )
         for part in range(3):
             asked = [{"id": f"q{part}-{number}"} for number in range(200)]
             decided = client.post("/v1/experiments/shop/decide", json=asked).json()
-            rewards = [{"id": each["id"], "value": float(each["action"] == "b")} for each in decided]
+            rewards = [
+                {"id": each["id"], "value": float(each["action"] == "b")} for each in decided
+            ]
             client.post("/v1/experiments/shop/rewards", json=rewards)
         said = client.get(PAGE).text
-        assert ("propensities are wrong" in said) is fault and ("Within all bounds" in said) is not fault
+        assert ("propensities are wrong" in said) is fault and (
+            "Within all bounds" in said
+        ) is not fault
 
 
 def test_names_are_words_and_nothing_else(serve: Serve) -> None:
     client = serve()
-    evil = ['<script>alert("1")</script>', "</svg><img src=x onerror=alert(2)>", '" onmouseover="alert(3)', "{{ 7 * 7 }}", "é‏x"]
+    evil = [
+        '<script>alert("1")</script>',
+        "</svg><img src=x onerror=alert(2)>",
+        '" onmouseover="alert(3)',
+        "{{ 7 * 7 }}",
+        "é‏x",
+    ]
     client.put("/v1/experiments/shop", json=SHOP | {"actions": evil, "baseline": [evil[0], 0.3]})
     traffic(client, 40)
     text = client.get(PAGE).text
     for name in evil[:3]:
         assert name not in text
-        assert html.escape(name, quote=False) in html.unescape(text).replace(name, html.escape(name, quote=False))
-    assert "49" not in text.partition("Votes now")[2].partition("Calibration")[0] and "{{ 7 * 7 }}" in text
+        assert html.escape(name, quote=False) in html.unescape(text).replace(
+            name, html.escape(name, quote=False)
+        )
+    assert (
+        "49" not in text.partition("Votes now")[2].partition("Calibration")[0]
+        and "{{ 7 * 7 }}" in text
+    )
 
 
 def test_pages_need_a_key_and_show_what_it_is_for(shop: Served) -> None:
@@ -375,7 +492,9 @@ def test_pages_need_a_key_and_show_what_it_is_for(shop: Served) -> None:
     keys = {role: made(shop, role) for role in ("read", "decide")}
     bound = made(shop, "read", "other")
     for path in ("/", PAGE, "/static/dashboard.js", "/static/colours.css"):
-        assert shop.get(path).status_code == 401 and shop.get(path).headers["www-authenticate"].startswith("Basic")
+        assert shop.get(path).status_code == 401 and shop.get(path).headers[
+            "www-authenticate"
+        ].startswith("Basic")
         assert shop.get(path, auth=("", keys["read"])).status_code == 200
         assert shop.get(path, auth=("", keys["decide"])).status_code == 403
     listed = shop.get("/", auth=("", bound)).text
@@ -384,11 +503,15 @@ def test_pages_need_a_key_and_show_what_it_is_for(shop: Served) -> None:
     assert shop.get("/experiments/other", auth=("", bound)).status_code == 200
 
 
-def test_a_look_counts_for_a_while_and_goes_on_the_next_time(shop: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_counts_for_a_while_and_goes_on_the_next_time(
+    shop: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(counting.Counted, "go_along", lambda *_: None)  # only those who look count
     traffic(shop)
     experiment = shop.service.catalog["shop"].experiment
-    along = counting.known(experiment).summary.seq  # the event of its beginning may have been, before
+    along = counting.known(
+        experiment
+    ).summary.seq  # the event of its beginning may have been, before
     assert along <= 1
     looks = []
     for _ in range(8):
@@ -434,7 +557,10 @@ def test_nobody_who_calls_waits_for_what_is_counted_along(monkeypatch: pytest.Mo
     assert found.summary.seq == 125
     monkeypatch.setattr(found, "_awaited", False)
     counting.count_along([experiment], math.inf)
-    assert found.summary.seq == experiment.events and found.summary.chosen == summary_of(experiment).chosen
+    assert (
+        found.summary.seq == experiment.events
+        and found.summary.chosen == summary_of(experiment).chosen
+    )
 
 
 def test_several_who_look_at_once_count_once(shop: Served) -> None:
@@ -442,7 +568,9 @@ def test_several_who_look_at_once_count_once(shop: Served) -> None:
     experiment = shop.service.catalog["shop"].experiment
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: counting.counted(experiment)[0], range(8)))
-    assert len(set(map(id, found))) == 1 and found[0].summary.chosen == summary_of(experiment).chosen
+    assert (
+        len(set(map(id, found))) == 1 and found[0].summary.chosen == summary_of(experiment).chosen
+    )
 
 
 def test_what_cannot_be_kept_is_told(shop: Served) -> None:
@@ -456,7 +584,10 @@ def test_what_cannot_be_kept_is_told(shop: Served) -> None:
 def test_the_last_hash_is_computed_again(serve: Serve, tmp_path: Path) -> None:
     client = serve(snapshot_every=50)
     client.put("/v1/experiments/shop", json=SHOP)
-    assert "no snapshot yet" in html.unescape(client.get(PAGE).text) or "No decision" in client.get(PAGE).text
+    assert (
+        "no snapshot yet" in html.unescape(client.get(PAGE).text)
+        or "No decision" in client.get(PAGE).text
+    )
     traffic(client)
     experiment = client.service.catalog["shop"].experiment
 
@@ -473,5 +604,10 @@ def test_the_last_hash_is_computed_again(serve: Serve, tmp_path: Path) -> None:
 def test_commits_are_told_as_they_were(shop: Served) -> None:
     traffic(shop)
     found = commit_latency(shop.service.metrics, "shop")
-    assert found.commits >= 2 and found.median is not None and found.slowest is not None and found.median <= found.slowest
+    assert (
+        found.commits >= 2
+        and found.median is not None
+        and found.slowest is not None
+        and found.median <= found.slowest
+    )
     assert commit_latency(shop.service.metrics, "none") == (0, None, None)

@@ -35,15 +35,25 @@ class History:
     def mistakes(self, events: list[Any]) -> list[str]:
         """Whatever cannot be if each id has one decision and at most one reward that counts."""
         found = [
-            f"{id}: several answers" for id, answers in self.decisions.items() if any(each != answers[0] for each in answers)
+            f"{id}: several answers"
+            for id, answers in self.decisions.items()
+            if any(each != answers[0] for each in answers)
         ]
-        found += [f"{id}: several rewards" for id, said in self.outcomes.items() if said.count("applied") > 1]
+        found += [
+            f"{id}: several rewards"
+            for id, said in self.outcomes.items()
+            if said.count("applied") > 1
+        ]
         decided = [event.id for event in events if type(event).__name__ == "Decided"]
         applied = [event.id for event in events if getattr(event, "outcome", None) == "applied"]
         found += [f"{id}: decided twice" for id in set(decided) if decided.count(id) > 1]
         found += [f"{id}: rewarded twice" for id in set(applied) if applied.count(id) > 1]
         found += [f"{id}: an answer of nothing" for id in self.decisions if id not in decided]
-        found += [f"{id}: a reward of nothing" for id, said in self.outcomes.items() if "applied" in said and id not in applied]
+        found += [
+            f"{id}: a reward of nothing"
+            for id, said in self.outcomes.items()
+            if "applied" in said and id not in applied
+        ]
         return found
 
 
@@ -51,7 +61,12 @@ async def client(number: int, http: httpx.AsyncClient, history: History) -> None
     rng = random.Random(number)
     for _ in range(ROUNDS):
         id = f"q{rng.randrange(IDS * ROUNDS // 10)}"
-        path, body = rng.choice([("decide", {"id": id, "context": {"x": len(id)}}), (f"decisions/{id}/reward", {"value": 1})])
+        path, body = rng.choice(
+            [
+                ("decide", {"id": id, "context": {"x": len(id)}}),
+                (f"decisions/{id}/reward", {"value": 1}),
+            ]
+        )
         patience = rng.choice([None, None, 0.0, 0.001, 0.003])
         try:
             answer = await asyncio.wait_for(http.post(f"{ONE}/{path}", json=body), patience)
@@ -69,7 +84,9 @@ async def client(number: int, http: httpx.AsyncClient, history: History) -> None
 @asynccontextmanager
 async def served(data: Path) -> AsyncIterator[tuple[Service, httpx.AsyncClient]]:
     settings = ServiceSettings(data=data, log_level="error")
-    service = Service(settings, Journal("error"), lambda path: SQLiteStorage(path, synchronous="OFF"))
+    service = Service(
+        settings, Journal("error"), lambda path: SQLiteStorage(path, synchronous="OFF")
+    )
     app = application(service)
     async with (
         app.lifespan_context(app),
@@ -99,7 +116,11 @@ def test_what_was_given_up_is_found_done(tmp_path: Path) -> None:
 
     async def play() -> None:
         async with served(tmp_path) as (service, http):
-            worker, started, go = service.catalog["shop"].worker, threading.Event(), threading.Event()
+            worker, started, go = (
+                service.catalog["shop"].worker,
+                threading.Event(),
+                threading.Event(),
+            )
             busy = asyncio.create_task(worker.ask(lambda: started.set() or go.wait(30)))
             while not started.is_set():
                 await asyncio.sleep(0.001)
@@ -110,7 +131,11 @@ def test_what_was_given_up_is_found_done(tmp_path: Path) -> None:
             go.set()
             await busy
             answer = (await http.post(f"{ONE}/decide", json={"id": "q1"})).json()
-            events = [event for event in service.catalog["shop"].experiment.reader().read() if hasattr(event, "id")]
+            events = [
+                event
+                for event in service.catalog["shop"].experiment.reader().read()
+                if hasattr(event, "id")
+            ]
             assert [(event.id, event.action) for event in events] == [("q1", answer["action"])]
 
     asyncio.run(play())
@@ -118,12 +143,17 @@ def test_what_was_given_up_is_found_done(tmp_path: Path) -> None:
 
 BROKEN = {
     "ids are not looked up": ("ensample.experiments.experiment.known_answer", lambda *_: None),
-    "rewards always count": ("ensample.experiments.core.outcome_of_closed", lambda state, history, *_: "applied"),
+    "rewards always count": (
+        "ensample.experiments.core.outcome_of_closed",
+        lambda state, history, *_: "applied",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_service_that_forgets_ids_is_noticed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_forgets_ids_is_noticed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The negative controls."""
     monkeypatch.setattr(*BROKEN[name])
     monkeypatch.setattr("ensample.experiments.state.State._rewarded", lambda self, event: None)

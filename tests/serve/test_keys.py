@@ -27,8 +27,16 @@ def made(client: Served, role: str, experiment: str | None = None) -> str:
 def called(client: Served, route: Route, key: str | None = None, scheme: str = "bearer") -> Any:
     path = re.sub(r"\{(experiment|key:path)\}", "shop", route.path.replace("{name}", "style.css"))
     path = re.sub(r"\{id[^}]*\}", "q1", path)
-    headers = {} if key is None else {"authorization": f"Bearer {key}"} if scheme == "bearer" else {"x-api-key": key}
-    return client.request(route.method, path, headers=headers, content=b"{}" if route.takes is not None else None)
+    headers = (
+        {}
+        if key is None
+        else {"authorization": f"Bearer {key}"}
+        if scheme == "bearer"
+        else {"x-api-key": key}
+    )
+    return client.request(
+        route.method, path, headers=headers, content=b"{}" if route.takes is not None else None
+    )
 
 
 @pytest.fixture
@@ -62,12 +70,19 @@ def test_every_route_asks_for_the_key_that_the_table_says(locked: Served) -> Non
         for key in (None, *wrong):
             for scheme in ("bearer", "header"):
                 found = called(locked, route, key, scheme)
-                assert found.status_code == 401 and "www-authenticate" in found.headers, (route.title, key)
+                assert found.status_code == 401 and "www-authenticate" in found.headers, (
+                    route.title,
+                    key,
+                )
                 assert ("no key was given" in found.text) == (not key), (route.title, key)
                 assert ("not a key of this service" in found.text) == bool(key), (route.title, key)
         for role in ROLES:
             status = called(locked, route, keys[role]).status_code
-            assert (status == 403) == (route.role not in GRANTS[role]) and status != 401, (route.title, role, status)
+            assert (status == 403) == (route.role not in GRANTS[role]) and status != 401, (
+                route.title,
+                role,
+                status,
+            )
 
 
 def test_a_refusal_says_what_was_wrong_with_the_key(locked: Served) -> None:
@@ -80,14 +95,21 @@ def test_a_refusal_says_what_was_wrong_with_the_key(locked: Served) -> None:
 
     assert code() == code(authorization=key) == code(authorization="Bearer ") == "key_missing"
     unknown = code(authorization=f"Bearer {key}x")
-    assert unknown == code(authorization=f"Bearer {gone}") == code(**{"x-api-key": "mine"}) == "key_unknown"
+    assert (
+        unknown
+        == code(authorization=f"Bearer {gone}")
+        == code(**{"x-api-key": "mine"})
+        == "key_unknown"
+    )
     shut = locked.put("/v1/experiments/shop", json=SHOP, headers={"x-api-key": key})
     assert shut.status_code == 403 and "of role admin; this one has read" in shut.text
     looked = locked.get("/v1/experiments", headers={"x-api-key": made(locked, "decide")})
     assert "of role read or admin; this one has decide" in looked.text
 
 
-def test_a_table_without_roles_would_be_noticed(locked: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_without_roles_would_be_noticed(
+    locked: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The negative control."""
     made(locked, "admin")
     monkeypatch.setattr(locked.service.gate, "admit", lambda *_: None)
@@ -136,7 +158,10 @@ def test_a_key_for_one_experiment_is_good_for_no_other(locked: Served) -> None:
     assert locked.post("/v1/experiments/other/decide", headers=headers, json={}).status_code == 200
     event = {"experiment": "shop", "targetingKey": "ann"}
     assert locked.post("/v1/events", headers=headers, json=event).status_code == 403
-    assert locked.post("/v1/events", headers=headers, json=event | {"experiment": "other"}).status_code == 200
+    assert (
+        locked.post("/v1/events", headers=headers, json=event | {"experiment": "other"}).status_code
+        == 200
+    )
 
 
 def test_pages_take_the_key_as_a_password_and_nothing_else_does(locked: Served) -> None:
@@ -145,7 +170,9 @@ def test_pages_take_the_key_as_a_password_and_nothing_else_does(locked: Served) 
     assert locked.get("/docs", headers=headers).status_code == 200
     assert locked.get("/docs").headers["www-authenticate"].startswith("Basic")
     assert locked.get("/v1/experiments", headers=headers).status_code == 401
-    assert all(route.method == "GET" for route in ROUTES if route.page), "browsers send passwords by themselves"
+    assert all(route.method == "GET" for route in ROUTES if route.page), (
+        "browsers send passwords by themselves"
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,7 +196,10 @@ def test_a_service_is_called_by_its_names_only(host: str, status: int, locked: S
 
 
 def test_other_names_may_be_given(serve: Serve) -> None:
-    assert serve(hosts=("shop.example",)).get("/healthz", headers={"host": "shop.example"}).status_code == 200
+    assert (
+        serve(hosts=("shop.example",)).get("/healthz", headers={"host": "shop.example"}).status_code
+        == 200
+    )
 
 
 def test_pages_of_others_may_not_call(serve: Serve) -> None:
@@ -182,10 +212,18 @@ def test_pages_of_others_may_not_call(serve: Serve) -> None:
     ):
         found = client.put("/v1/experiments/shop", json=SHOP, headers=headers)
         assert found.status_code == 403 and "access-control-allow-origin" not in found.headers
-    assert client.put("/v1/experiments/shop", json=SHOP, headers={"origin": "http://127.0.0.1:8000"}).status_code == 201
+    assert (
+        client.put(
+            "/v1/experiments/shop", json=SHOP, headers={"origin": "http://127.0.0.1:8000"}
+        ).status_code
+        == 201
+    )
     named = serve(folder="named", cors=("https://shop.example",))
     found = named.get("/healthz", headers={"origin": "https://shop.example"})
-    assert found.status_code == 200 and found.headers["access-control-allow-origin"] == "https://shop.example"
+    assert (
+        found.status_code == 200
+        and found.headers["access-control-allow-origin"] == "https://shop.example"
+    )
     assert named.get("/healthz", headers={"origin": "https://evil.example"}).status_code == 403
 
 
@@ -200,10 +238,19 @@ def test_another_host_needs_a_key(tmp_path) -> None:
 
 
 def test_what_is_refused_makes_no_folder(tmp_path) -> None:
-    for command in ("key list", "key revoke x", "key new", "key new --role king", "serve --host 0.0.0.0"):
+    for command in (
+        "key list",
+        "key revoke x",
+        "key new",
+        "key new --role king",
+        "serve --host 0.0.0.0",
+    ):
         done = prompt.ensample(*command.split(), "--data", tmp_path / "typo")
         assert done.returncode == 2 and not list(tmp_path.iterdir()), command
-    assert prompt.ensample("key", "new", "--role", "admin", "--data", tmp_path / "first").returncode == 0
+    assert (
+        prompt.ensample("key", "new", "--role", "admin", "--data", tmp_path / "first").returncode
+        == 0
+    )
 
 
 def test_a_service_for_others_that_has_lost_its_keys_is_shut(serve: Serve) -> None:

@@ -16,11 +16,25 @@ KILLS = attempts(sample=8, full=1_000)
 def test_kills_lose_nothing_that_was_acknowledged(lasts: bool, tmp_path: Path) -> None:
     """Clients send again what had no answer. Answers before the commit are lost: the negative control."""
     kills = KILLS if lasts else min(KILLS, 50)
-    command = [sys.executable, "-m", "serve.try_kills", str(kills), str(tmp_path), *([] if lasts else ["answers-first"])]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "serve.try_kills",
+        str(kills),
+        str(tmp_path),
+        *([] if lasts else ["answers-first"]),
+    ]
+    ended = subprocess.run(
+        command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True
+    )
     found = json.loads(ended.stdout)
     print(f"\n{found}")
-    assert found["kills"] == kills and found["answers"] > 5 * kills and found["alone"] >= kills // 3 and found["differ"] == 0
+    assert (
+        found["kills"] == kills
+        and found["answers"] > 5 * kills
+        and found["alone"] >= kills // 3
+        and found["differ"] == 0
+    )
     if lasts:
         assert found["lost"] == found["doubled"] == 0 and found["again"] > 0
     else:

@@ -27,7 +27,9 @@ def repeated(before: bytes, item: bytes, after: bytes) -> Callable[[int], bytes]
 
 def keys(last: bytes) -> Callable[[int], bytes]:
     """Return a maker of objects with many keys, and one more."""
-    return lambda size: b'{"context": {' + b",".join(b'"%x": 0' % key for key in range(size // 11)) + last + b"}}"
+    return lambda size: (
+        b'{"context": {' + b",".join(b'"%x": 0' % key for key in range(size // 11)) + last + b"}}"
+    )
 
 
 SHAPES: dict[str, Callable[[int], bytes]] = {
@@ -51,7 +53,9 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
     "long whole numbers": repeated(b'{"context": {"a": [', b"9" * 4_000 + b",", b"0]}}"),
     "rather long whole numbers": repeated(b'{"context": {"a": [', b"9" * 300 + b",", b"0]}}"),
     "one long number": repeated(b'{"context": {"a": 1.', b"9", b"}}"),
-    "unknown fields": lambda size: b"{" + b",".join(b'"%x": 0' % key for key in range(size // 11)) + b"}",
+    "unknown fields": lambda size: (
+        b"{" + b",".join(b'"%x": 0' % key for key in range(size // 11)) + b"}"
+    ),
     "spaces": repeated(b"{", b" ", b"}"),
 }
 
@@ -101,9 +105,15 @@ def named(count: int) -> list[str]:
 
 
 QUESTIONS: dict[str, Callable[[int], object]] = {
-    "texts of one name": lambda size: {"contextFeatures": [{"a": name} for name in named(size // 12)]},
-    "objects of one name": lambda size: {"contextFeatures": [{"a": {name: 1}} for name in named(size // 16)]},
-    "an action twice": lambda size: {"actions": [{"id": name} for name in [*named(size // 13), "5"]]},
+    "texts of one name": lambda size: {
+        "contextFeatures": [{"a": name} for name in named(size // 12)]
+    },
+    "objects of one name": lambda size: {
+        "contextFeatures": [{"a": {name: 1}} for name in named(size // 16)]
+    },
+    "an action twice": lambda size: {
+        "actions": [{"id": name} for name in [*named(size // 13), "5"]]
+    },
     "excluded actions": lambda size: {"excludedActions": named(size // 9)},
 }
 

@@ -9,7 +9,14 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from attempts import attempts
 from ensample.experiments.sqlite import SQLiteStorage
@@ -46,7 +53,9 @@ class Machine(RuleBasedStateMachine):
 
     def open(self) -> None:
         given = ServiceSettings(data=self.folder, log_level="error", snapshot_every=9)
-        service = Service(given, Journal("error"), lambda path: SQLiteStorage(path, synchronous="OFF"))
+        service = Service(
+            given, Journal("error"), lambda path: SQLiteStorage(path, synchronous="OFF")
+        )
         self.client = TestClient(application(service), ADDRESS)
         self.client.__enter__()
 
@@ -89,7 +98,13 @@ class Machine(RuleBasedStateMachine):
         expected = []
         for id in ids:
             counts = id in self.active and id not in self.rewarded
-            known = "unknown" if id not in self.decided else "not_shown" if id not in self.active else "duplicate"
+            known = (
+                "unknown"
+                if id not in self.decided
+                else "not_shown"
+                if id not in self.active
+                else "duplicate"
+            )
             expected.append("applied" if counts else known)
             if counts:
                 self.rewarded.add(id)
@@ -102,7 +117,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(id=IDS)
     def activate(self, id: str) -> None:
-        expected = "unknown" if id not in self.decided else "duplicate" if id in self.active else "applied"
+        expected = (
+            "unknown" if id not in self.decided else "duplicate" if id in self.active else "applied"
+        )
         assert self.answered(f"decisions/{id}/activate", None)["outcome"] == expected
         if expected == "applied":
             self.active.add(id)
@@ -111,7 +128,9 @@ class Machine(RuleBasedStateMachine):
     def change(self, name: str) -> None:
         there = name in self.actions
         self.answered("actions", {"remove": [name]} if there else {"add": [name]})
-        self.actions = [each for each in self.actions if each != name] if there else [*self.actions, name]
+        self.actions = (
+            [each for each in self.actions if each != name] if there else [*self.actions, name]
+        )
 
     @rule(paused=st.sampled_from([False, False, False, True]))
     def pause(self, paused: bool) -> None:
@@ -124,7 +143,10 @@ class Machine(RuleBasedStateMachine):
         id = data.draw(st.sampled_from(sorted(self.decided)))
         found = self.client.get(f"{ONE}/decisions/{id}").json()
         answer = self.decided[id][2]
-        assert (found["action"], found["propensities"]) == (answer["action"], answer["propensities"])
+        assert (found["action"], found["propensities"]) == (
+            answer["action"],
+            answer["propensities"],
+        )
 
     @rule(really=st.sampled_from([False, False, True]))
     def start_again(self, really: bool) -> None:
@@ -160,7 +182,10 @@ def test_a_service_is_what_a_dict_says() -> None:
     run_state_machine_as_test(Machine, settings=often(RUNS))
     print(f"\n{dict(Machine.met)}")
     assert Machine.met["steps"] > RUNS * STEPS / 2
-    assert all(Machine.met[what] for what in ("applied", "duplicate", "unknown", "not_shown", "decide 409", "starts"))
+    assert all(
+        Machine.met[what]
+        for what in ("applied", "duplicate", "unknown", "not_shown", "decide 409", "starts")
+    )
 
 
 def test_the_dict_tells_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,14 +54,21 @@ def released(tmp_path: Path) -> Path:
 
 
 def test_a_folder_in_use_is_named_as_it_was_given(released: Path, tmp_path: Path) -> None:
-    with sole_writer("data", released / "service", "nobody"), pytest.raises(es.InvalidArgument) as refused:
+    with (
+        sole_writer("data", released / "service", "nobody"),
+        pytest.raises(es.InvalidArgument) as refused,
+    ):
         migrate(str(released), str(tmp_path / "new"), lambda *_: None)
     assert (refused.value.argument, refused.value.value) == ("old", str(released))
 
 
 def content(folder: Path) -> dict[str, bytes]:
     """Return what a folder has, without the empty files that readers of SQLite leave."""
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith(("-wal", "-shm"))
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
@@ -69,7 +76,9 @@ def shown(steps: list[Any]) -> Any:
     return lambda *step: steps.append(step)
 
 
-def test_a_service_goes_on_with_a_migrated_folder(released: Path, raised: None, serve: Serve, tmp_path: Path) -> None:
+def test_a_service_goes_on_with_a_migrated_folder(
+    released: Path, raised: None, serve: Serve, tmp_path: Path
+) -> None:
     before = content(released)
     refused = [error for _, error in replayed_experiments(released, verify=True)]
     assert len(refused) == 3 and all("ensample migrate" in str(error) for error in refused)
@@ -89,9 +98,14 @@ def test_a_service_goes_on_with_a_migrated_folder(released: Path, raised: None, 
     assert client.get("/readyz").status_code == 200
     one = "/v1/experiments/default"
     rows = client.get(f"{one}/log?format=jsonl").text.splitlines()
-    assert [json.loads(row)["propensities"] for row in rows] == [row[2] for row in FACTS["default"]["rows"]]
+    assert [json.loads(row)["propensities"] for row in rows] == [
+        row[2] for row in FACTS["default"]["rows"]
+    ]
     decided = client.post(f"{one}/decide", json={"context": {"age": 31}}).json()
-    assert client.post(f"{one}/decisions/{decided['id']}/reward", json={"value": 1}).json()["outcome"] == "applied"
+    assert (
+        client.post(f"{one}/decisions/{decided['id']}/reward", json={"value": 1}).json()["outcome"]
+        == "applied"
+    )
     refusal = client.get(f"{one}/decisions/d3")
     assert refusal.status_code == 409 and "earlier version" in refusal.json()["error"]["message"]
 
@@ -105,7 +119,9 @@ def test_a_service_that_runs_is_not_migrated(serve: Serve, tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
-def test_a_folder_is_not_migrated_if_one_of_its_experiments_cannot_be(released: Path, raised: None, tmp_path: Path) -> None:
+def test_a_folder_is_not_migrated_if_one_of_its_experiments_cannot_be(
+    released: Path, raised: None, tmp_path: Path
+) -> None:
     (released / "experiments" / "zebra.db").write_bytes(b"not a database at all" * 300)
     with pytest.raises(es.SnapshotError, match=r"zebra\.db"):
         migrate(str(released), str(tmp_path / "new"), shown([]))
@@ -147,7 +163,10 @@ def stored(address: str, released: Path) -> None:
     pool = PostgresPool(address)
     with closing(PostgresStore(pool)) as store:
         for name in NAMES:
-            reader, storage = SQLiteReader(released / "experiments" / f"{name}.db"), PostgresStorage(pool, name)
+            reader, storage = (
+                SQLiteReader(released / "experiments" / f"{name}.db"),
+                PostgresStorage(pool, name),
+            )
             with storage.batch():
                 for event in reader.read():
                     storage.append(event)
@@ -161,7 +180,10 @@ def tables(address: str) -> dict[str, list[Any]]:
     with psycopg.connect(address) as connection:
         query = "SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
         names = [f"{schema}.{table}" for schema, table in connection.execute(query).fetchall()]
-        return {name: sorted(connection.execute(f"SELECT * FROM {name}").fetchall()) for name in sorted(names)}
+        return {
+            name: sorted(connection.execute(f"SELECT * FROM {name}").fetchall())
+            for name in sorted(names)
+        }
 
 
 def test_a_postgresql_is_migrated_into_another_database(
@@ -178,7 +200,9 @@ def test_a_postgresql_is_migrated_into_another_database(
     assert tables(new) == empty and tables(old) == before
     monkeypatch.undo()
     with psycopg.connect(new, autocommit=True) as connection:  # what a killed migration leaves
-        connection.execute("CREATE SCHEMA ensample_migrating; CREATE TABLE ensample_migrating.ensample_keys (x int)")
+        connection.execute(
+            "CREATE SCHEMA ensample_migrating; CREATE TABLE ensample_migrating.ensample_keys (x int)"
+        )
     for family in FAMILIES.values():
         monkeypatch.setitem(LIVE_NUMBERS, family, 6)
 
@@ -187,7 +211,9 @@ def test_a_postgresql_is_migrated_into_another_database(
     for name in ("public.ensample_keys", "public.ensample_paused"):
         assert tables(new)[name] == before[name]
     found = dict(replayed_experiments(new, verify=True))
-    assert found["linucb"].hash == FACTS["linucb"]["hash"] and all(item.compared for item in found.values())
+    assert found["linucb"].hash == FACTS["linucb"]["hash"] and all(
+        item.compared for item in found.values()
+    )
     with pytest.raises(es.InvalidArgument, match="a database without experiments and keys"):
         migrate(old, new, shown([]))
     client = serve(database=new)

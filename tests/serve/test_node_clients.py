@@ -28,7 +28,12 @@ def installed() -> None:
 def node(lines: str) -> str:
     """What they print; imports are looked up in the folder."""
     done = subprocess.run(
-        ["node", "--input-type=module", "-"], input=lines, cwd=FOLDER, capture_output=True, text=True, timeout=60
+        ["node", "--input-type=module", "-"],
+        input=lines,
+        cwd=FOLDER,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -36,7 +41,10 @@ def node(lines: str) -> str:
 
 def test_the_clients_are_those_that_are_named() -> None:
     for name, version in json.loads((FOLDER / "package.json").read_text())["dependencies"].items():
-        assert json.loads((FOLDER / "node_modules" / name / "package.json").read_text())["version"] == version
+        assert (
+            json.loads((FOLDER / "node_modules" / name / "package.json").read_text())["version"]
+            == version
+        )
 
 
 def test_personalizer(live: Live) -> None:
@@ -71,7 +79,11 @@ def test_openfeature(live: Live) -> None:
     """
     first, again, *wrong = node(lines + more).splitlines()
     assert first == "SPLIT true true" and again.startswith("true sticky-")
-    assert wrong == ["small ERROR FLAG_NOT_FOUND", "small ERROR TARGETING_KEY_MISSING", "small ERROR INVALID_CONTEXT"]
+    assert wrong == [
+        "small ERROR FLAG_NOT_FOUND",
+        "small ERROR TARGETING_KEY_MISSING",
+        "small ERROR INVALID_CONTEXT",
+    ]
     assert live.experiment("router").decisions == 1
 
 

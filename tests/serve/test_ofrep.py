@@ -26,7 +26,9 @@ def test_a_flag_is_an_experiment(shop: Served) -> None:
     decision = shop.service.catalog["shop"].experiment.decision(answer["metadata"]["decisionId"])
     assert decision is not None and decision.action == answer["value"]
     assert answer["metadata"]["propensity"] == decision.propensity
-    assert shop.service.catalog["shop"].experiment.log()["context"][0] == '{"age":31}', "the key is no feature"
+    assert shop.service.catalog["shop"].experiment.log()["context"][0] == '{"age":31}', (
+        "the key is no feature"
+    )
 
 
 def test_whoever_has_an_action_keeps_it_for_a_while(serve: Serve) -> None:
@@ -40,9 +42,15 @@ def test_whoever_has_an_action_keeps_it_for_a_while(serve: Serve) -> None:
     assert shop.post(f"{FLAGS}/shop", json={"context": {"targetingKey": "bob"}}).json() != first
     now += 2
     later = shop.post(f"{FLAGS}/shop", json=ANN).json()
-    assert later["metadata"]["decisionId"] != first["metadata"]["decisionId"] and experiment.decisions == 3
+    assert (
+        later["metadata"]["decisionId"] != first["metadata"]["decisionId"]
+        and experiment.decisions == 3
+    )
     event = {"experiment": "shop", "targetingKey": "ann", "event": "bought", "value": 1}
-    assert shop.post("/v1/events", json=event).json() == {"outcome": "applied", "id": later["metadata"]["decisionId"]}
+    assert shop.post("/v1/events", json=event).json() == {
+        "outcome": "applied",
+        "id": later["metadata"]["decisionId"],
+    }
 
 
 def test_true_and_false_are_a_switch(serve: Serve) -> None:
@@ -71,10 +79,16 @@ def test_true_and_false_are_a_switch(serve: Serve) -> None:
         ("a/b", b'{"context": {"targetingKey": "a"}}', 404, "FLAG_NOT_FOUND"),
     ],
 )
-def test_what_cannot_be_has_a_code(key: str, body: bytes, status: int, code: str, shop: Served) -> None:
+def test_what_cannot_be_has_a_code(
+    key: str, body: bytes, status: int, code: str, shop: Served
+) -> None:
     found = shop.post(f"{FLAGS}/{key}", content=body, headers={"content-type": "application/json"})
     answer = found.json()
-    assert (found.status_code, answer["errorCode"], answer["key"]) == (status, code, key) and answer["errorDetails"]
+    assert (found.status_code, answer["errorCode"], answer["key"]) == (
+        status,
+        code,
+        key,
+    ) and answer["errorDetails"]
     assert shop.service.catalog["shop"].experiment.decisions == 0
 
 
@@ -88,7 +102,11 @@ def test_all_flags_at_once_are_none(shop: Served) -> None:
     found = shop.post(FLAGS, json=ANN)
     assert found.status_code == 200 and found.json() == {"flags": []}
     again = shop.post(FLAGS, json=ANN, headers={"if-none-match": found.headers["etag"]})
-    assert again.status_code == 304 and again.content == b"" and again.headers["etag"] == found.headers["etag"]
+    assert (
+        again.status_code == 304
+        and again.content == b""
+        and again.headers["etag"] == found.headers["etag"]
+    )
     assert shop.post(FLAGS, json=ANN, headers={"if-none-match": '"another"'}).status_code == 200
     assert shop.service.catalog["shop"].experiment.decisions == 0
 
@@ -118,7 +136,9 @@ def flags(live: Live) -> Any:
 def test_the_released_sdk_for_python(flags: Any, live: Live) -> None:
     ann = EvaluationContext("ann", {"age": 31, "tags": ["tea", "tennis"], "home": {"city": "Kiel"}})
     found = flags.get_string_details("shop", "default", ann)
-    assert found.value in ("a", "b") and found.variant == found.value and found.reason == Reason.SPLIT
+    assert (
+        found.value in ("a", "b") and found.variant == found.value and found.reason == Reason.SPLIT
+    )
     assert found.error_code is None and flags.get_string_details("shop", "default", ann) == found
     decision = live.experiment("shop").decision(found.flag_metadata["decisionId"])
     assert found.flag_metadata["propensity"] == decision.propensity
@@ -129,11 +149,19 @@ def test_the_released_sdk_has_its_default_where_there_is_no_answer(flags: Any, l
     ann = EvaluationContext("ann")
     codes = {
         ErrorCode.FLAG_NOT_FOUND: flags.get_string_details("nobody", "default", ann),
-        ErrorCode.TARGETING_KEY_MISSING: flags.get_string_details("shop", "default", EvaluationContext()),
+        ErrorCode.TARGETING_KEY_MISSING: flags.get_string_details(
+            "shop", "default", EvaluationContext()
+        ),
         ErrorCode.TYPE_MISMATCH: flags.get_integer_details("shop", 7, ann),
-        ErrorCode.INVALID_CONTEXT: flags.get_string_details("shop", "default", EvaluationContext("bob", {"x": [["y"]]})),
+        ErrorCode.INVALID_CONTEXT: flags.get_string_details(
+            "shop", "default", EvaluationContext("bob", {"x": [["y"]]})
+        ),
     }
     for code, found in codes.items():
-        assert found.error_code == code and found.value in ("default", 7) and found.reason == Reason.ERROR, (code, found)
+        assert (
+            found.error_code == code
+            and found.value in ("default", 7)
+            and found.reason == Reason.ERROR
+        ), (code, found)
     flags.track("bought", ann)
     assert live.experiment("shop").version == 0, "the stock provider sends nothing"

@@ -43,10 +43,20 @@ def test_a_disk_that_cannot_keep_anything(how: str, serve: Serve) -> None:
             vfs.room = 0
         else:
             vfs.fails = how
-        for path, body in (("decide", {"id": "q2"}), ("decisions/q1/reward", {"value": 1}), ("actions", {"add": ["c"]})):
+        for path, body in (
+            ("decide", {"id": "q2"}),
+            ("decisions/q1/reward", {"value": 1}),
+            ("actions", {"add": ["c"]}),
+        ):
             refused = client.post(f"{ONE}/{path}", json=body)
-            assert refused.status_code == 503 and refused.headers["retry-after"] and refused.json()["error"]["message"]
-        assert client.get("/readyz").status_code == 503 and client.get("/healthz").status_code == 200
+            assert (
+                refused.status_code == 503
+                and refused.headers["retry-after"]
+                and refused.json()["error"]["message"]
+            )
+        assert (
+            client.get("/readyz").status_code == 503 and client.get("/healthz").status_code == 200
+        )
         assert client.get(f"{ONE}?hash=yes").json() == before, "nothing has changed"
         assert client.get("/readyz").status_code == 503, "reading says nothing about writing"
         if how == "full":
@@ -55,7 +65,10 @@ def test_a_disk_that_cannot_keep_anything(how: str, serve: Serve) -> None:
             vfs.fails = ""
         assert until(lambda: client.get("/readyz").status_code == 200), "by itself"
         assert client.post(f"{ONE}/decide", json={"id": "q2"}).status_code == 200
-        assert client.post(f"{ONE}/decisions/q1/reward", json={"value": 1}).json()["outcome"] == "applied"
+        assert (
+            client.post(f"{ONE}/decisions/q1/reward", json={"value": 1}).json()["outcome"]
+            == "applied"
+        )
         assert 'ensample_storage_failures_total{experiment="shop"}' in client.get("/metrics").text
         client.exit_stack.close()
         _, found = next(replayed_experiments(client.service.settings.data, verify=True))
@@ -67,13 +80,21 @@ def test_a_damaged_file_is_no_others_business(serve: Serve) -> None:
     client.put(ONE, json=SHOP)
     client.put("/v1/experiments/other", json=SHOP)
     client.exit_stack.close()
-    (client.service.settings.data / "experiments" / "shop.db").write_bytes(b"not a database at all" * 300)
+    (client.service.settings.data / "experiments" / "shop.db").write_bytes(
+        b"not a database at all" * 300
+    )
     again = serve()
     assert again.get("/readyz").status_code == 503 and again.get(ONE).status_code == 503
     assert again.put(ONE, json=SHOP).status_code == 503, "it is not begun anew"
     assert again.post("/v1/experiments/other/decide", json={}).status_code == 200
-    assert list(again.get("/readyz").json()["broken"]) == ["shop"] and again.get("/healthz").json() == {"status": "ok"}
-    (told,) = (line for line in map(json.loads, again.said.getvalue().splitlines()) if line["level"] == "warning")
+    assert list(again.get("/readyz").json()["broken"]) == ["shop"] and again.get(
+        "/healthz"
+    ).json() == {"status": "ok"}
+    (told,) = (
+        line
+        for line in map(json.loads, again.said.getvalue().splitlines())
+        if line["level"] == "warning"
+    )
     assert told["experiment"] == "shop" and "not a database" in told["why"], "the reason, once"
     for role, mine, names in (
         ("read", None, ["shop"]),
@@ -84,8 +105,13 @@ def test_a_damaged_file_is_no_others_business(serve: Serve) -> None:
         text, key = new_key(role, mine)
         again.service.store.add(key)
         found = again.get("/readyz", headers={"x-api-key": text})
-        assert found.status_code == 503 and list(found.json().get("broken", {})) == names, (role, mine)
-    assert again.get("/readyz").json() == {"status": "unavailable"}, "names are told to those who may read"
+        assert found.status_code == 503 and list(found.json().get("broken", {})) == names, (
+            role,
+            mine,
+        )
+    assert again.get("/readyz").json() == {"status": "unavailable"}, (
+        "names are told to those who may read"
+    )
 
 
 def test_a_folder_has_one_service(serve: Serve) -> None:
@@ -96,8 +122,16 @@ def test_a_folder_has_one_service(serve: Serve) -> None:
     with pytest.raises(es.InvalidArgument, match="another service has this folder"):
         serve()
     done = prompt.ensample("serve", "--data", data, "--port", "0")
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "another service has this folder" in done.stderr
-    for command in (("key", "list", "--data", data), ("replay", data), ("backup", data, data / "copy.tar")):
+    assert (
+        done.returncode == 2
+        and done.stderr.count("\n") == 1
+        and "another service has this folder" in done.stderr
+    )
+    for command in (
+        ("key", "list", "--data", data),
+        ("replay", data),
+        ("backup", data, data / "copy.tar"),
+    ):
         assert prompt.ensample(*command).returncode == 0, command
     first.exit_stack.close()
     assert serve().post(f"{ONE}/decide", json={}).status_code == 200
@@ -119,7 +153,9 @@ def called(client: Served, folder: Path, vfs: Forgetful) -> list[tuple[str, str]
 
 
 @pytest.mark.parametrize("lasts", [True, False], ids=["ours", "answers-first"])
-def test_power_that_goes_at_any_sync_of_a_decision_or_a_reward(lasts: bool, serve: Serve, tmp_path: Path) -> None:
+def test_power_that_goes_at_any_sync_of_a_decision_or_a_reward(
+    lasts: bool, serve: Serve, tmp_path: Path
+) -> None:
     """Every answer that was given by then is in what is left. Answers before the commit are not: the negative control."""
     kind = SQLiteStorage if lasts else AnswersFirst
     with disk(Forgetful) as vfs:
@@ -141,7 +177,11 @@ def kept(path: Path) -> set[tuple[str, str]]:
     if not path.exists() or not path.stat().st_size:
         return set()
     storage = SQLiteStorage(path)
-    found = {(event.id, getattr(event, "outcome", None) or event.action) for event in storage.read() if hasattr(event, "id")}
+    found = {
+        (event.id, getattr(event, "outcome", None) or event.action)
+        for event in storage.read()
+        if hasattr(event, "id")
+    }
     storage.close()
     return found
 
@@ -185,7 +225,9 @@ def test_replay_says_where_there_was_nothing_to_compare(serve: Serve) -> None:
     client.exit_stack.close()
     done = prompt.ensample("replay", data, "--verify")
     assert done.returncode == 0 and "nothing to compare yet: young: " in done.stderr
-    assert "nothing to compare" not in prompt.ensample("replay", data).stderr, "nor was it asked for"
+    assert "nothing to compare" not in prompt.ensample("replay", data).stderr, (
+        "nor was it asked for"
+    )
 
 
 def test_replay_tells_a_state_that_is_not_what_its_events_come_to(serve: Serve) -> None:
@@ -200,12 +242,16 @@ def test_replay_tells_a_state_that_is_not_what_its_events_come_to(serve: Serve) 
     client.exit_stack.close()
     data = client.service.settings.data
     with apsw.Connection(str(data / "experiments" / "shop.db")) as file:
-        file.execute("UPDATE events SET event = replace(event, '\"value\":1.0', '\"value\":0.0') WHERE seq = 4")
+        file.execute(
+            "UPDATE events SET event = replace(event, '\"value\":1.0', '\"value\":0.0') WHERE seq = 4"
+        )
     done = prompt.ensample("replay", data, "--verify", COLUMNS=160)
     assert done.returncode == 1 and "is not the one that was kept" in done.stderr
 
 
-def test_too_many_calls_at_once_are_told_to_come_back(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_calls_at_once_are_told_to_come_back(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     client = serve()
     client.put(ONE, json=SHOP)
     monkeypatch.setattr(client.service.catalog["shop"].worker, "most", 0)
@@ -219,7 +265,10 @@ def test_a_file_that_was_only_begun_is_no_experiment(serve: Serve, tmp_path: Pat
     SQLiteStorage(tmp_path / "data" / "experiments" / "shop.db").close()
     client = serve()
     assert client.get("/readyz").status_code == 200 and client.get(ONE).status_code == 404
-    assert client.put(ONE, json=SHOP).status_code == 201 and client.post(f"{ONE}/decide", json={}).status_code == 200
+    assert (
+        client.put(ONE, json=SHOP).status_code == 201
+        and client.post(f"{ONE}/decide", json={}).status_code == 200
+    )
 
 
 def test_numbers_that_would_make_a_model_nan_are_refused(serve: Serve) -> None:
@@ -227,16 +276,27 @@ def test_numbers_that_would_make_a_model_nan_are_refused(serve: Serve) -> None:
     recipe = {"kind": "EnsembleSampling", "size": 5, "scale": 0.5}
     client.put(ONE, json={"recipe": recipe, "reward": {"low": -1e150, "high": 1e150}, "floor": 0})
     before = client.get(f"{ONE}?hash=yes").json()
-    large = client.post(f"{ONE}/decide", json={"context": {"x": 1e80}, "actions": {"a": {"price": 1e80}, "b": {"price": 1}}})
-    assert large.status_code == 422 and large.json()["error"]["argument"] == "column 'x x price' of action 'a'"
+    large = client.post(
+        f"{ONE}/decide",
+        json={"context": {"x": 1e80}, "actions": {"a": {"price": 1e80}, "b": {"price": 1}}},
+    )
+    assert (
+        large.status_code == 422
+        and large.json()["error"]["argument"] == "column 'x x price' of action 'a'"
+    )
     assert "expected a number of at most 1e+100" in large.json()["error"]["message"]
     assert client.get(f"{ONE}?hash=yes").json() == before
     offer = {"a": {"u": 3e98, "v": -5e98, "w": 9e98}}
     id = client.post(f"{ONE}/decide", json={"actions": offer}).json()["id"]
     before = client.get(f"{ONE}?hash=yes").json()
     refused = client.post(f"{ONE}/decisions/{id}/reward", json={"value": 1e150})
-    assert refused.status_code == 422 and "all that is learned stays finite" in refused.json()["error"]["message"]
-    assert client.get(f"{ONE}?hash=yes").json() == before and client.get("/readyz").status_code == 200
+    assert (
+        refused.status_code == 422
+        and "all that is learned stays finite" in refused.json()["error"]["message"]
+    )
+    assert (
+        client.get(f"{ONE}?hash=yes").json() == before and client.get("/readyz").status_code == 200
+    )
 
 
 def test_a_model_that_is_not_finite_is_not_ready(serve: Serve) -> None:

@@ -4,7 +4,11 @@ from typing import Any
 
 import pytest
 from azure.cognitiveservices.personalizer import PersonalizerClient
-from azure.cognitiveservices.personalizer.models import ErrorResponseException, RankableAction, RankRequest
+from azure.cognitiveservices.personalizer.models import (
+    ErrorResponseException,
+    RankableAction,
+    RankRequest,
+)
 from msrest.authentication import CognitiveServicesCredentials
 from msrest.exceptions import HttpOperationError
 
@@ -34,8 +38,14 @@ def own(client: Served) -> Any:
 
 def test_an_experiment_begins_with_the_first_call(serve: Serve) -> None:
     client = serve()
-    assert client.post(f"{EVENTS}/e0/reward", json={"value": 1}).headers["ensample-outcome"] == "unknown"
-    assert client.post(f"{EVENTS}/e0/activate").status_code == 204 and not client.service.catalog.hosted
+    assert (
+        client.post(f"{EVENTS}/e0/reward", json={"value": 1}).headers["ensample-outcome"]
+        == "unknown"
+    )
+    assert (
+        client.post(f"{EVENTS}/e0/activate").status_code == 204
+        and not client.service.catalog.hosted
+    )
     found = client.post(RANK, json=asked("e1"))
     answer = found.json()
     assert found.status_code == 201 and answer["eventId"] == "e1"
@@ -54,7 +64,11 @@ def test_features_become_one_object(serve: Serve) -> None:
     row = own(client).log().row(0, named=True)
     assert row["context"] == '{"timeOfDay":"morning","device":{"mobile":true}}'
     event = own(client)._storage.history("e1")[0]
-    assert event.features == {"news": {"type": "news"}, "sport": {"type": "sport", "length": 3}, "film": None}
+    assert event.features == {
+        "news": {"type": "news"},
+        "sport": {"type": "sport", "length": 3},
+        "film": None,
+    }
     twice = asked("e2", contextFeatures=[{"age": 3}, {"age": 4}])
     refused = client.post(RANK, json=twice)
     assert refused.status_code == 400 and refused.json()["error"]["target"] == "contextFeatures.age"
@@ -79,7 +93,9 @@ def test_an_event_is_one_question(serve: Serve) -> None:
     other = client.post(RANK, json=asked("e1", contextFeatures=[]))
     assert other.status_code == 409 and other.json()["error"]["innerError"] == {"code": "conflict"}
     without = client.post(RANK, json=NEWS).json()
-    assert without["eventId"] and client.post(RANK, json=NEWS).json()["eventId"] != without["eventId"]
+    assert (
+        without["eventId"] and client.post(RANK, json=NEWS).json()["eventId"] != without["eventId"]
+    )
 
 
 def test_rewards_are_told_apart_in_a_header(serve: Serve) -> None:
@@ -92,9 +108,17 @@ def test_rewards_are_told_apart_in_a_header(serve: Serve) -> None:
         assert found.status_code == 204 and found.content == b""
         return found.headers["ensample-outcome"]
 
-    assert outcome("e1/reward", value=-1) == "applied" and outcome("e1/reward", value=1) == "duplicate"
-    assert outcome("nobody/reward", value=1) == "unknown" and outcome("e%202%2Fx/reward", value=1) == "not_shown"
-    assert outcome("e%202%2Fx/activate") == "applied" and outcome("e%202%2Fx/reward", value=1) == "applied"
+    assert (
+        outcome("e1/reward", value=-1) == "applied" and outcome("e1/reward", value=1) == "duplicate"
+    )
+    assert (
+        outcome("nobody/reward", value=1) == "unknown"
+        and outcome("e%202%2Fx/reward", value=1) == "not_shown"
+    )
+    assert (
+        outcome("e%202%2Fx/activate") == "applied"
+        and outcome("e%202%2Fx/reward", value=1) == "applied"
+    )
     refused = client.post(f"{EVENTS}/e1/reward", json={"value": 1.5})
     assert refused.status_code == 400 and refused.json()["error"]["target"] == "value"
     assert own(client).version == 2
@@ -138,7 +162,12 @@ def test_the_key_says_which_experiment(serve: Serve) -> None:
     client = serve()
     client.put("/v1/experiments/shop", json=SHOP)
     keys = {}
-    kinds = {"shop": ("decide", "shop"), "own": ("decide", None), "lost": ("decide", "gone"), "eye": ("read", None)}
+    kinds = {
+        "shop": ("decide", "shop"),
+        "own": ("decide", None),
+        "lost": ("decide", "gone"),
+        "eye": ("read", None),
+    }
     for name, (role, experiment) in kinds.items():
         keys[name], key = new_key(role, experiment)
         client.service.store.add(key)
@@ -147,7 +176,9 @@ def test_the_key_says_which_experiment(serve: Serve) -> None:
         body = {"actions": [{"id": action, "features": []} for action in actions]}
         return client.post(RANK, json=body, headers={"Ocp-Apim-Subscription-Key": keys[name]})
 
-    assert rank("shop").status_code == 201 and client.service.catalog["shop"].experiment.decisions == 1
+    assert (
+        rank("shop").status_code == 201 and client.service.catalog["shop"].experiment.decisions == 1
+    )
     assert rank("shop", ("a", "z")).status_code == 400, "the experiment has actions of its own"
     assert rank("own", ("x", "y")).status_code == 201
     name = f"personalizer-{keys['own'].split('_')[1]}"
@@ -156,7 +187,11 @@ def test_the_key_says_which_experiment(serve: Serve) -> None:
     assert lost.status_code == 404 and lost.json()["error"]["code"] == "ResourceNotFound"
     assert rank("eye").status_code == 403 and rank("eye").json()["error"]["code"] == "BadRequest"
     nobody = client.post(RANK, json=NEWS)
-    assert nobody.status_code == 401 and set(nobody.json()["error"]) == {"code", "message", "innerError"}
+    assert nobody.status_code == 401 and set(nobody.json()["error"]) == {
+        "code",
+        "message",
+        "innerError",
+    }
     assert client.post(f"{EVENTS}/e/activate").status_code == 401
 
 
@@ -171,12 +206,19 @@ def test_a_pause_is_a_refusal(serve: Serve) -> None:
 def test_what_is_not_here_is_said_in_personalizers_words(serve: Serve) -> None:
     found = serve().post("/personalizer/v1.1-preview.1/multislot/rank", json={})
     error = found.json()["error"]
-    assert found.status_code == 404 and error["code"] == "ResourceNotFound" and "multi-slot" in error["message"]
+    assert (
+        found.status_code == 404
+        and error["code"] == "ResourceNotFound"
+        and "multi-slot" in error["message"]
+    )
 
 
 def test_the_experiment_can_be_made_beforehand(serve: Serve) -> None:
     client = serve()
-    client.put("/v1/experiments/personalizer", json={"reward": {"low": 0, "high": 10}, "recipe": {"kind": "Greedy"}})
+    client.put(
+        "/v1/experiments/personalizer",
+        json={"reward": {"low": 0, "high": 10}, "recipe": {"kind": "Greedy"}},
+    )
     assert client.post(RANK, json=asked("e1")).status_code == 201
     assert own(client).settings.recipe == es.Greedy()
 
@@ -185,19 +227,32 @@ def test_the_experiment_can_be_made_beforehand(serve: Serve) -> None:
 def test_the_released_client_for_python(end: str, live: Live) -> None:
     key = live.key("decide")
     client = PersonalizerClient(live.url + end, CognitiveServicesCredentials(key))
-    actions = [RankableAction(id=name, features=[{"type": name}, {"price": 3.5}]) for name in ("soup", "salad", "pie")]
+    actions = [
+        RankableAction(id=name, features=[{"type": name}, {"price": 3.5}])
+        for name in ("soup", "salad", "pie")
+    ]
     with client:
-        ranked = client.rank(RankRequest(actions=actions, context_features=[{"hungry": True}], event_id="e/1"))
+        ranked = client.rank(
+            RankRequest(actions=actions, context_features=[{"hungry": True}], event_id="e/1")
+        )
         assert ranked.event_id == "e/1" and ranked.reward_action_id == ranked.ranking[0].id
         assert sum(item.probability for item in ranked.ranking) == pytest.approx(1)
         client.events.reward("e/1", 1.0)
-        later = client.rank(RankRequest(actions=actions, excluded_actions=["soup"], defer_activation=True))
+        later = client.rank(
+            RankRequest(actions=actions, excluded_actions=["soup"], defer_activation=True)
+        )
         assert later.reward_action_id in ("salad", "pie") and later.ranking[0].id == "soup"
-        assert client.events.activate(later.event_id, raw=True).response.headers["ensample-outcome"] == "applied"
+        assert (
+            client.events.activate(later.event_id, raw=True).response.headers["ensample-outcome"]
+            == "applied"
+        )
         client.events.reward(later.event_id, value=0.25)
         with pytest.raises(ErrorResponseException) as refused:
             client.rank(RankRequest(actions=[*actions, actions[0]]))
-        assert refused.value.error.error.code == "BadRequest" and "twice" in refused.value.error.error.message
+        assert (
+            refused.value.error.error.code == "BadRequest"
+            and "twice" in refused.value.error.error.message
+        )
         with pytest.raises(HttpOperationError):
             client.events.reward("e/1", 7.0)
     with (

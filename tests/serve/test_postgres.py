@@ -36,13 +36,29 @@ def one() -> str:
 def test_two_servers_are_one_service(serve: Serve, postgres: str, one: str) -> None:
     first, second = serve(folder="a", database=postgres), serve(folder="b", database=postgres)
     assert first.put(one, json=SHOP).status_code == 201
-    assert second.put(one, json=SHOP).status_code == 200 and second.put(one, json=SHOP | {"seed": 3}).status_code == 409
+    assert (
+        second.put(one, json=SHOP).status_code == 200
+        and second.put(one, json=SHOP | {"seed": 3}).status_code == 409
+    )
     for number in range(12):
         here, there = (first, second) if number % 2 else (second, first)
-        decision = here.post(f"{one}/decide", json={"id": f"q{number}", "context": {"x": number % 3}}).json()
-        assert there.post(f"{one}/decide", json={"id": f"q{number}", "context": {"x": number % 3}}).json() == decision
-        assert there.post(f"{one}/decisions/q{number}/reward", json={"value": 1}).json()["outcome"] == "applied"
-        assert here.post(f"{one}/decisions/q{number}/reward", json={"value": 1}).json()["outcome"] == "duplicate"
+        decision = here.post(
+            f"{one}/decide", json={"id": f"q{number}", "context": {"x": number % 3}}
+        ).json()
+        assert (
+            there.post(
+                f"{one}/decide", json={"id": f"q{number}", "context": {"x": number % 3}}
+            ).json()
+            == decision
+        )
+        assert (
+            there.post(f"{one}/decisions/q{number}/reward", json={"value": 1}).json()["outcome"]
+            == "applied"
+        )
+        assert (
+            here.post(f"{one}/decisions/q{number}/reward", json={"value": 1}).json()["outcome"]
+            == "duplicate"
+        )
     views = [client.get(f"{one}?hash=yes").json() for client in (first, second)]
     assert views[0] == views[1] and views[0]["version"] == 12
     assert first.post(f"{one}/pause", json={}).json()["paused"]
@@ -51,7 +67,10 @@ def test_two_servers_are_one_service(serve: Serve, postgres: str, one: str) -> N
     done = prompt.ensample("replay", postgres, "--verify", COLUMNS=160)
     assert done.returncode == 0 and views[0]["hash"] in done.stdout
     assert first.get(f"{one}/log?format=jsonl").text.count("\n") == 12
-    assert first.get(f"{one}/decisions/q1").json()["action"] == second.get(f"{one}/decisions/q1").json()["action"]
+    assert (
+        first.get(f"{one}/decisions/q1").json()["action"]
+        == second.get(f"{one}/decisions/q1").json()["action"]
+    )
 
 
 def test_names_that_differ_in_capitals_are_created_once(serve: Serve, postgres: str) -> None:
@@ -70,11 +89,19 @@ def test_names_that_differ_in_capitals_are_created_once(serve: Serve, postgres: 
             statuses = list(threads.map(put, servers, names))
         assert sorted(statuses) == [201, 409]
         won, lost = (names[statuses.index(status)] for status in (201, 409))
-        assert all(server.put(f"/v1/experiments/{lost}", json=SHOP).status_code == 409 for server in servers)
-        assert all(server.put(f"/v1/experiments/{won}", json=SHOP).status_code in (200, 201) for server in servers)
+        assert all(
+            server.put(f"/v1/experiments/{lost}", json=SHOP).status_code == 409
+            for server in servers
+        )
+        assert all(
+            server.put(f"/v1/experiments/{won}", json=SHOP).status_code in (200, 201)
+            for server in servers
+        )
 
 
-def test_names_that_differ_in_capitals_and_are_there_already_go_on(postgres: str, pool: PostgresPool) -> None:
+def test_names_that_differ_in_capitals_and_are_there_already_go_on(
+    postgres: str, pool: PostgresPool
+) -> None:
     """Files of an earlier version, which created both names."""
     word = f"twins-{secrets.token_hex(4)}x"
     first = written(PostgresStorage(pool, word))
@@ -106,7 +133,11 @@ def test_keys_are_shared(serve: Serve) -> None:
 
 
 def written(storage: PostgresStorage, **given: Any) -> es.Experiment:
-    return begun(storage, {"name": "fenced"}, {"actions": ["a", "b"], "recipe": es.EnsembleSampling(5), **given})
+    return begun(
+        storage,
+        {"name": "fenced"},
+        {"actions": ["a", "b"], "recipe": es.EnsembleSampling(5), **given},
+    )
 
 
 def test_an_old_writer_is_fenced(pool: PostgresPool) -> None:
@@ -165,7 +196,11 @@ def test_server_has_as_many_connections_as_it_is_told(serve: Serve, postgres: st
     for path in paths:
         assert client.put(path, json=SHOP).status_code == 201
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda path: client.post(f"{path}/decide", json=[{}] * 20).status_code, paths * 2))
+        found = list(
+            threads.map(
+                lambda path: client.post(f"{path}/decide", json=[{}] * 20).status_code, paths * 2
+            )
+        )
     assert found == [200] * 16
     with psycopg.connect(postgres) as database:
         query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
@@ -173,7 +208,9 @@ def test_server_has_as_many_connections_as_it_is_told(serve: Serve, postgres: st
     assert 1 <= count <= 3
 
 
-def test_experiment_that_another_server_holds_is_refused_in_time(serve: Serve, postgres: str, one: str) -> None:
+def test_experiment_that_another_server_holds_is_refused_in_time(
+    serve: Serve, postgres: str, one: str
+) -> None:
     """With the call to the database that failed; other experiments go on meanwhile."""
     client = serve(database=postgres)
     name, other = one.rpartition("/")[2], f"{one}-other"
@@ -183,17 +220,27 @@ def test_experiment_that_another_server_holds_is_refused_in_time(serve: Serve, p
         database.execute("SELECT FROM ensample_streams WHERE experiment = %s FOR UPDATE", (name,))
         start = time.monotonic()
         with ThreadPoolExecutor(4) as threads:
-            refused = [threads.submit(client.post, f"{one}/decide", json={"id": f"q{number}"}) for number in range(3)]
+            refused = [
+                threads.submit(client.post, f"{one}/decide", json={"id": f"q{number}"})
+                for number in range(3)
+            ]
             time.sleep(0.2)
             assert client.post(f"{other}/decide", json={}).status_code == 200
-        assert [call.result().status_code for call in refused] == [503] * 3 and time.monotonic() - start < 5
+        assert [call.result().status_code for call in refused] == [
+            503
+        ] * 3 and time.monotonic() - start < 5
         found = client.get("/readyz")
-        assert found.status_code == 503 and "lock an experiment: LockNotAvailable" in found.json()["broken"][name]
+        assert (
+            found.status_code == 503
+            and "lock an experiment: LockNotAvailable" in found.json()["broken"][name]
+        )
     assert until(lambda: client.get("/readyz").status_code == 200)
     assert client.post(f"{one}/decide", json={"id": "q0"}).status_code == 200
 
 
-def test_targeting_key_has_one_decision_whatever_the_clocks_say(serve: Serve, postgres: str, one: str) -> None:
+def test_targeting_key_has_one_decision_whatever_the_clocks_say(
+    serve: Serve, postgres: str, one: str
+) -> None:
     first, second = (serve(folder=folder, database=postgres, sticky="10 min") for folder in "ab")
     first.put(one, json=SHOP)
     found = first.post(f"{one}/decide", json={"targetingKey": "ann"}).json()
@@ -209,7 +256,11 @@ def test_a_database_that_is_gone(serve: Serve, one: str) -> None:
         client.put(one, json=SHOP)
         assert client.post(f"{one}/decide", json={"id": "q1"}).status_code == 200
     refused = client.post(f"{one}/decide", json={"id": "q2"})
-    assert refused.status_code == 503 and refused.headers["retry-after"] and "ensample@" not in refused.text
+    assert (
+        refused.status_code == 503
+        and refused.headers["retry-after"]
+        and "ensample@" not in refused.text
+    )
     unready = client.get("/readyz")
     assert unready.status_code == 503 and "no connection within 2 s" in unready.json()["database"]
     assert client.get("/healthz").status_code == 200
@@ -222,7 +273,14 @@ def test_kills_of_either_server(lasts: bool, postgres: str, tmp_path: Path) -> N
         for table in ("events", "snapshots", "streams"):
             database.execute(f"DELETE FROM ensample_{table} WHERE experiment = 'killed'")
     kills = KILLS if lasts else 4
-    command = [sys.executable, "-m", "serve.try_postgres_kills", str(kills), str(tmp_path), postgres]
+    command = [
+        sys.executable,
+        "-m",
+        "serve.try_postgres_kills",
+        str(kills),
+        str(tmp_path),
+        postgres,
+    ]
     ended = subprocess.run(
         [*command, *([] if lasts else ["forgets"])],
         cwd=Path(__file__).parents[1],
@@ -232,5 +290,9 @@ def test_kills_of_either_server(lasts: bool, postgres: str, tmp_path: Path) -> N
     )
     found = json.loads(ended.stdout)
     print(f"\n{found}")
-    assert found["kills"] == kills and found["answers"] > 5 * kills and found["doubled"] == found["differ"] == 0
+    assert (
+        found["kills"] == kills
+        and found["answers"] > 5 * kills
+        and found["doubled"] == found["differ"] == 0
+    )
     assert found["lost"] == 0 if lasts else found["lost"] > 0

@@ -23,7 +23,10 @@ def flags(live: Live) -> Iterator[Any]:
     key = live.key("admin")
     for name in ("shop", "menu"):
         httpx.put(f"{live.url}/v1/experiments/{name}", json=SHOP, headers={"x-api-key": key})
-    api.set_provider(EnsampleProvider(live.url, key, rewards={"bought": ["shop", "menu"], "seen": "shop"}), "rewarded")
+    api.set_provider(
+        EnsampleProvider(live.url, key, rewards={"bought": ["shop", "menu"], "seen": "shop"}),
+        "rewarded",
+    )
     yield api.get_client("rewarded")
     api.clear_providers()
 
@@ -45,17 +48,18 @@ def test_an_event_may_name_its_experiment(flags: Any, live: Live) -> None:
     assert live.experiment("menu").log()["reward"][0] == 1 and live.experiment("shop").events == 1
 
 
-def test_what_cannot_be_sent_is_logged(flags: Any, live: Live, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_cannot_be_sent_is_logged(
+    flags: Any, live: Live, caplog: pytest.LogCaptureFixture
+) -> None:
     flags.get_string_value("shop", "default", ANN)
     with caplog.at_level(logging.WARNING, "ensample.client"):
         flags.track("seen")
         flags.track("seen", ANN, TrackingEventDetails(7))
         flags.track("seen", ANN, TrackingEventDetails(attributes={"experiment": "nobody"}))
-    assert [("targeting key" in text, "invalid" in text, "not_found" in text) for text in caplog.messages] == [
-        (True, False, False),
-        (False, True, False),
-        (False, False, True),
-    ]
+    assert [
+        ("targeting key" in text, "invalid" in text, "not_found" in text)
+        for text in caplog.messages
+    ] == [(True, False, False), (False, True, False), (False, False, True)]
 
 
 def test_rewards_of_nothing_are_refused() -> None:

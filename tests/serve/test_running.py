@@ -34,7 +34,13 @@ from pathlib import Path
 from serve.test_running import stopped_under_load
 print(json.dumps(stopped_under_load(Path({str(tmp_path)!r}))))
 """
-    done = run_process([sys.executable, "-c", code], cwd=Path(__file__).parents[1], capture_output=True, text=True, check=True)
+    done = run_process(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     found = json.loads(done.stdout)
     assert found["status"] in (0, signal.SIGTERM) and found["answers"] > 2 * CLIENTS, found
     assert not list((tmp_path / "experiments").glob("*-wal")), "the file was closed"
@@ -73,7 +79,16 @@ def stopped_under_load(data: Path) -> dict[str, int]:
 
 
 def test_the_address_is_said_once_it_answers(tmp_path: Path) -> None:
-    command = [*prompt.ENSAMPLE, "serve", "--data", str(tmp_path), "--port", "0", "--log-level", "error"]
+    command = [
+        *prompt.ENSAMPLE,
+        "serve",
+        "--data",
+        str(tmp_path),
+        "--port",
+        "0",
+        "--log-level",
+        "error",
+    ]
     with Popen(command, stderr=PIPE, text=True, env={**os.environ, **prompt.PLAIN}) as server:
         assert server.stderr is not None
         try:
@@ -99,7 +114,13 @@ def test_warnings_are_lines_of_the_log() -> None:
         warnings.simplefilter("always")
         tell_warnings(Journal("info", said, lambda: "noon"))
         warnings.warn("shop: none", es.SnapshotWarning, stacklevel=1)
-    expected = {"time": "noon", "level": "warning", "event": "warning", "type": "SnapshotWarning", "message": "shop: none"}
+    expected = {
+        "time": "noon",
+        "level": "warning",
+        "event": "warning",
+        "type": "SnapshotWarning",
+        "message": "shop: none",
+    }
     assert json.loads(said.getvalue()) == expected
 
 
@@ -107,10 +128,21 @@ def test_settings_come_from_three_places(tmp_path: Path, monkeypatch: pytest.Mon
     file = tmp_path / "ensample.toml"
     file.write_text('[serve]\nport = 1\nhosts = ["a.example"]\ndata = "there"\n')
     monkeypatch.chdir(tmp_path)
-    found = read_settings({"data": None}, {"ENSAMPLE_PORT": "2", "ENSAMPLE_CORS": "https://b.example"})
-    assert (found.port, found.hosts, found.cors, str(found.data)) == (2, ("a.example",), ("https://b.example",), "there")
+    found = read_settings(
+        {"data": None}, {"ENSAMPLE_PORT": "2", "ENSAMPLE_CORS": "https://b.example"}
+    )
+    assert (found.port, found.hosts, found.cors, str(found.data)) == (
+        2,
+        ("a.example",),
+        ("https://b.example",),
+        "there",
+    )
     assert read_settings({"port": 3}, {"ENSAMPLE_PORT": "2"}).port == 3
-    for text, word in (("[serve]\nprt = 1\n", "prt"), ("[serve]\nport = 'x'\n", "port"), ("[serve\n", "TOML")):
+    for text, word in (
+        ("[serve]\nprt = 1\n", "prt"),
+        ("[serve]\nport = 'x'\n", "port"),
+        ("[serve\n", "TOML"),
+    ):
         file.write_text(text)
         with pytest.raises(es.InvalidArgument, match=word):
             read_settings({}, {})
@@ -125,7 +157,9 @@ def test_the_demonstration(tmp_path: Path) -> None:
     with listening(ServiceSettings(data=tmp_path, port=0)) as free:
         port = str(free.getsockname()[1])
     command = [sys.executable, "-m", "ensample.serve.demo", "--data", str(tmp_path), "--port", port]
-    done = run_process([*command, "--seconds", "1", "--no-stays"], capture_output=True, text=True, check=True)
+    done = run_process(
+        [*command, "--seconds", "1", "--no-stays"], capture_output=True, text=True, check=True
+    )
     assert f"http://127.0.0.1:{port}/" in done.stdout and int(done.stdout.split()[0]) > 3
     _, kept = next(replayed_experiments(tmp_path, verify=True))
     assert kept.events > 6

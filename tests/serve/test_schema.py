@@ -20,7 +20,10 @@ from serve.conftest import SHOP, Serve, Served
 CASES = attempts(sample=5, full=350)  # of each route
 DOCUMENT = openapi_document(ROUTES)
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
-OPERATIONS = {f"{found.ok().method.upper()} {found.ok().path}": found.ok() for found in SCHEMA.get_all_operations()}
+OPERATIONS = {
+    f"{found.ok().method.upper()} {found.ok().path}": found.ok()
+    for found in SCHEMA.get_all_operations()
+}
 CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance]
 MODES = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
 
@@ -34,7 +37,9 @@ def test_no_call_breaks_the_service(name: str, serve: Serve) -> None:
     client, statuses = serve(experiments=4), Counter[int]()
     client.put("/v1/experiments/shop", json=SHOP)
     client.post("/v1/experiments/shop/decide", json={"id": "q1"})
-    cases = {mode: OPERATIONS[name].as_strategy(generation_mode=mode) for mode in MODES}  # made once: that takes longest
+    cases = {
+        mode: OPERATIONS[name].as_strategy(generation_mode=mode) for mode in MODES
+    }  # made once: that takes longest
 
     @given(st.data())
     @settings(
@@ -58,8 +63,14 @@ def test_no_call_breaks_the_service(name: str, serve: Serve) -> None:
 
     calls()
     print(f"\n{name}: {dict(statuses)}")
-    simple = not OPERATIONS[name].definition.raw.get("parameters") and "requestBody" not in OPERATIONS[name].definition.raw
-    assert statuses.total() >= (1 if simple else CASES / 2) and client.get("/healthz").status_code == 200
+    simple = (
+        not OPERATIONS[name].definition.raw.get("parameters")
+        and "requestBody" not in OPERATIONS[name].definition.raw
+    )
+    assert (
+        statuses.total() >= (1 if simple else CASES / 2)
+        and client.get("/healthz").status_code == 200
+    )
 
 
 def sent(client: Served, case: Any) -> Any:
@@ -69,6 +80,16 @@ def sent(client: Served, case: Any) -> Any:
     if given.get("json") is not None:
         body = {"content": json.dumps(given["json"]).encode()}
     elif given.get("data") is not None:
-        body = {"content": given["data"] if isinstance(given["data"], bytes) else str(given["data"]).encode()}
-    headers = {name: value for name, value in (given.get("headers") or {}).items() if name.lower() != "content-length"}
-    return client.request(given["method"], given["url"], params=given.get("params"), headers=headers, **body)
+        body = {
+            "content": given["data"]
+            if isinstance(given["data"], bytes)
+            else str(given["data"]).encode()
+        }
+    headers = {
+        name: value
+        for name, value in (given.get("headers") or {}).items()
+        if name.lower() != "content-length"
+    }
+    return client.request(
+        given["method"], given["url"], params=given.get("params"), headers=headers, **body
+    )

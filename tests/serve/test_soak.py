@@ -23,4 +23,8 @@ def test_visitors_ask_and_reward(live: Live) -> None:
 
 def test_a_minute_is_a_line() -> None:
     minute = Minute(1, 100, 1.5, 9.0, 350.0, 80.0, resident(os.getpid()), 20)
-    assert minute.memory > 10 and processor(os.getpid()) > 0 and str(minute).split()[:4] == ["1", "100", "1.50", "9.0"]
+    assert (
+        minute.memory > 10
+        and processor(os.getpid()) > 0
+        and str(minute).split()[:4] == ["1", "100", "1.50", "9.0"]
+    )

@@ -20,8 +20,19 @@ def stalled(kind: str, stalls: int, folder: Path, address: str, *more: str) -> d
     with psycopg.connect(address, autocommit=True) as database:
         for table in ("events", "snapshots", "streams"):
             database.execute(f"DELETE FROM ensample_{table} WHERE experiment = 'killed'")
-    command = [sys.executable, "-m", "serve.try_postgres_stalls", kind, str(stalls), str(folder), address, *more]
-    ended = subprocess.run(command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "serve.try_postgres_stalls",
+        kind,
+        str(stalls),
+        str(folder),
+        address,
+        *more,
+    ]
+    ended = subprocess.run(
+        command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True, check=True
+    )
     found: dict[str, Any] = json.loads(ended.stdout)
     print(f"\n{found}")
     assert found["stalls"] == stalls and found["answers"] > 20 * stalls
@@ -36,7 +47,9 @@ def test_server_paused_within_a_batch_lets_the_others_go_on(postgres: str, tmp_p
 
 
 @pytest.mark.long
-def test_server_cut_off_refuses_in_time_and_lets_the_others_go_on(postgres: str, tmp_path: Path) -> None:
+def test_server_cut_off_refuses_in_time_and_lets_the_others_go_on(
+    postgres: str, tmp_path: Path
+) -> None:
     found = stalled("cut", CUTS, tmp_path, postgres)
     assert found["waited"] < 3 and found["slowest"] < 5 and found["others"] < 1
     assert found["unsaid"] == 0 and found["back"] < 5

@@ -48,7 +48,11 @@ def test_head_and_body_go_out_together() -> None:
 
 
 def test_what_comes_alone_waits_for_the_end_of_the_turn_only() -> None:
-    assert sent(pieces(b"100 Continue"), pieces(b"head", b"1"), pieces(b"2")) == [b"100 Continue", b"head1", b"2"]
+    assert sent(pieces(b"100 Continue"), pieces(b"head", b"1"), pieces(b"2")) == [
+        b"100 Continue",
+        b"head1",
+        b"2",
+    ]
 
 
 def test_nothing_is_lost_or_exchanged() -> None:

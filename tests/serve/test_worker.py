@@ -60,7 +60,9 @@ def test_a_question_to_another_experiment_counts_too(worker: Worker) -> None:
     other.stop()
 
 
-def test_what_may_take_long_is_for_the_thread(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_may_take_long_is_for_the_thread(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def answered_here(brief: str = "decide") -> bool:
         return asyncio.run(worker.ask(who, brief=brief)) == who()
 
@@ -73,7 +75,9 @@ def test_what_may_take_long_is_for_the_thread(worker: Worker, monkeypatch: pytes
     monkeypatch.undo()  # quick is what took under 2 ms
     worker._usual.clear()
     assert not answered_here()
-    assert worker._usual["decide"] < SLOW, "it is learned from the thread's answers whether they are quick"
+    assert worker._usual["decide"] < SLOW, (
+        "it is learned from the thread's answers whether they are quick"
+    )
     worker._usual = {"decide": 0.0}
     assert not answered_here("reward"), "each kind for itself"
 
@@ -88,7 +92,9 @@ def test_a_crowd_says_nothing_of_lone_questions(worker: Worker) -> None:
     assert worker._usual == {}
 
 
-def test_events_that_cannot_be_counted_are_a_failure_like_others(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_that_cannot_be_counted_are_a_failure_like_others(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The thread lives on, for when they can."""
     monkeypatch.setattr(type(worker.experiment), "events", property(lambda self: full()))
     with pytest.raises(StorageError):
@@ -97,7 +103,9 @@ def test_events_that_cannot_be_counted_are_a_failure_like_others(worker: Worker,
     assert asyncio.run(worker.ask(who)) == worker._thread.ident
 
 
-def test_after_a_failure_the_loop_answers_no_more(worker: Worker, seen: "list[Batch]", monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_failure_the_loop_answers_no_more(
+    worker: Worker, seen: "list[Batch]", monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who comes next takes in all events again. The failure is known before its answer is."""
 
     async def ask() -> None:

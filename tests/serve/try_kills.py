@@ -70,7 +70,11 @@ class Client:
         if self.open is None:
             id, part = f"{self.number}-{self.step // 3}", self.step % 3
             value = self.step // 3 % 7 / 7
-            body = {"id": id, "context": {"x": self.step % 5, "city": f"c{self.number}"}} if part == 0 else {"value": value}
+            body = (
+                {"id": id, "context": {"x": self.step % 5, "city": f"c{self.number}"}}
+                if part == 0
+                else {"value": value}
+            )
             path = f"{ONE}/decide" if part == 0 else f"{ONE}/decisions/{id}/reward"
             self.open = id, path, json.dumps(body).encode()
             self.step += 1
@@ -103,7 +107,10 @@ class Client:
 
 
 def request(method: str, path: str, body: bytes) -> bytes:
-    return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
 
 
 async def response(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
@@ -112,13 +119,19 @@ async def response(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
     return int(head.split(b" ", 2)[1]), json.loads(await reader.readexactly(length))
 
 
-def started(data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "", alone: bool = False) -> tuple[int, int]:
+def started(
+    data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "", alone: bool = False
+) -> tuple[int, int]:
     """(process, port). `alone`: for one client, whose questions count as quick from the first on."""
-    settings = ServiceSettings(data=data, database=database, port=0, log_level="error", snapshot_every=50)
+    settings = ServiceSettings(
+        data=data, database=database, port=0, log_level="error", snapshot_every=50
+    )
     listener = listening(settings)
     child = os.fork()
     if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever reads what this prints must not wait for its forks
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), 1
+        )  # whoever reads what this prints must not wait for its forks
         if alone:
             worker.QUICK = math.inf
         try:
@@ -166,19 +179,26 @@ async def hash_of(port: int) -> str:
 def look(reader: Reading, clients: list[Client], found: dict[str, int], served: str) -> None:
     """At all answers that these events should hold."""
     found["differ"] += replayed_events(reader, verify=True).hash != served
-    rows = {row["id"]: row for row in log_rows(Settings.rebuilt(creation(reader).settings), reader.read)}
+    rows = {
+        row["id"]: row for row in log_rows(Settings.rebuilt(creation(reader).settings), reader.read)
+    }
     applied = [event.id for event in reader.read() if getattr(event, "outcome", "") == "applied"]
     decided = [event.id for event in reader.read() if type(event).__name__ == "Decided"]
     found["doubled"] += len(applied) - len(set(applied)) + len(decided) - len(set(decided))
     reader.close()
     for client in clients:
-        again = set[str]()  # rewards that were applied later: had the answer lasted, a later one would be a duplicate
+        again = set[
+            str
+        ]()  # rewards that were applied later: had the answer lasted, a later one would be a duplicate
         for (id, path, body), answer, alone in reversed(client.answers):
             row, asked = rows.get(id), json.loads(body)
             if row is None:
                 lost = True
             elif path.endswith("decide"):
-                lost = (row["action"], row["propensity"]) != (answer["action"], answer["propensity"])
+                lost = (row["action"], row["propensity"]) != (
+                    answer["action"],
+                    answer["propensity"],
+                )
             else:
                 lost = row["outcome"] != "applied" or row["reward"] != asked["value"] or id in again
                 if answer["outcome"] == "applied":
@@ -200,7 +220,16 @@ def main() -> None:
     kills, folder = int(sys.argv[1]), Path(sys.argv[2])
     kind = AnswersLongBefore if "answers-first" in sys.argv else SQLiteStorage
     import_all()
-    found = {"kills": 0, "answers": 0, "alone": 0, "again": 0, "lost": 0, "lost_alone": 0, "doubled": 0, "differ": 0}
+    found = {
+        "kills": 0,
+        "answers": 0,
+        "alone": 0,
+        "again": 0,
+        "lost": 0,
+        "lost_alone": 0,
+        "doubled": 0,
+        "differ": 0,
+    }
     rng, clients = random.Random(7), list[Client]()
     for number in range(kills):
         data = folder / str(number // RESTART)

@@ -18,7 +18,18 @@ from typing import Any
 
 from ensample.experiments.postgres import PostgresReader, PostgresStorage, prepared_database
 from ensample.experiments.postgres_pool import PostgresPool
-from serve.try_kills import EXPERIMENT, ONE, Client, connected, hash_of, import_all, look, request, response, started
+from serve.try_kills import (
+    EXPERIMENT,
+    ONE,
+    Client,
+    connected,
+    hash_of,
+    import_all,
+    look,
+    request,
+    response,
+    started,
+)
 
 CLIENTS = 6
 NAME = ONE.rpartition("/")[2]
@@ -53,17 +64,25 @@ async def made(port: int) -> None:
     writer.close()
 
 
-async def one_kill(servers: list[tuple[int, int]], clients: list[Client], victim: int, seconds: float) -> None:
+async def one_kill(
+    servers: list[tuple[int, int]], clients: list[Client], victim: int, seconds: float
+) -> None:
     for _, port in servers:
         await made(port)
     first = asyncio.Event()
-    tasks = [asyncio.create_task(client.play(servers[place % 2][1], first)) for place, client in enumerate(clients)]
+    tasks = [
+        asyncio.create_task(client.play(servers[place % 2][1], first))
+        for place, client in enumerate(clients)
+    ]
     await first.wait()
     await asyncio.sleep(seconds)
     os.kill(servers[victim][0], signal.SIGKILL)
     lost = [task for place, task in enumerate(tasks) if place % 2 == victim]
     await asyncio.gather(*lost)
-    again = [asyncio.create_task(client.play(servers[1 - victim][1], first)) for client in clients[victim::2]]  # to the other
+    again = [
+        asyncio.create_task(client.play(servers[1 - victim][1], first))
+        for client in clients[victim::2]
+    ]  # to the other
     await asyncio.sleep(0.05)
     for task in (*tasks, *again):
         task.cancel()

@@ -33,7 +33,17 @@ import psycopg
 from ensample.experiments import postgres_pool
 from ensample.experiments.postgres import PostgresReader, prepared_database
 from ensample.experiments.postgres_pool import PostgresPool
-from serve.try_kills import Ask, Client, connected, hash_of, import_all, look, request, response, started
+from serve.try_kills import (
+    Ask,
+    Client,
+    connected,
+    hash_of,
+    import_all,
+    look,
+    request,
+    response,
+    started,
+)
 from serve.try_postgres_kills import NAME, made
 
 CLIENTS = 6
@@ -53,7 +63,9 @@ class TimedClient(Client):
 
     def __init__(self, number: int, found: Found) -> None:
         super().__init__(number, found)
-        self.worked = self.sent = time.monotonic()  # when the last call was answered with 200; when the present one was sent
+        self.worked = self.sent = (
+            time.monotonic()
+        )  # when the last call was answered with 200; when the present one was sent
         self.slowest = 0.0
         self.stopping = False
 
@@ -99,7 +111,9 @@ class Proxy:
 class Trial:
     """Two servers with their clients and proxies. Server 0 or 1 is stalled, again and again."""
 
-    def __init__(self, servers: list[tuple[int, int]], proxies: list[Proxy], address: str, found: Found) -> None:
+    def __init__(
+        self, servers: list[tuple[int, int]], proxies: list[Proxy], address: str, found: Found
+    ) -> None:
         self.servers, self.proxies, self.found = servers, proxies, found
         self.clients = [TimedClient(number, found) for number in range(CLIENTS)]
         self.database = psycopg.connect(address, autocommit=True)
@@ -113,7 +127,8 @@ class Trial:
             await made(port)
         first = asyncio.Event()
         tasks = [
-            asyncio.create_task(client.play(self.servers[place % 2][1], first)) for place, client in enumerate(self.clients)
+            asyncio.create_task(client.play(self.servers[place % 2][1], first))
+            for place, client in enumerate(self.clients)
         ]
         yield
         for client in self.clients:
@@ -122,13 +137,19 @@ class Trial:
 
     async def until_working(self, server: int, since: float, most: float = 60.0) -> float:
         """Return the seconds after `since` in which all clients of a server have had an answer; `most` if they have not."""
-        while any(client.worked <= since for client in self.clients_of(server)) and time.monotonic() < since + most:
+        while (
+            any(client.worked <= since for client in self.clients_of(server))
+            and time.monotonic() < since + most
+        ):
             await asyncio.sleep(0.005)
         return time.monotonic() - since
 
     async def pause(self, victim: int) -> None:
         process = self.servers[victim][0]
-        stop, go_on = partial(os.kill, process, signal.SIGSTOP), partial(os.kill, process, signal.SIGCONT)
+        stop, go_on = (
+            partial(os.kill, process, signal.SIGSTOP),
+            partial(os.kill, process, signal.SIGCONT),
+        )
         await self._stalled(victim, await self._within_batch(victim, stop, go_on), PAUSED)
         go_on()
 
@@ -144,7 +165,9 @@ class Trial:
         status, answer = await get(port, "/readyz")
         self.found["unsaid"] += not (status == 503 and answer.get("database"))
         for client in self.clients_of(victim):
-            self.found["slowest"] = max(self.found["slowest"], client.slowest, time.monotonic() - client.sent)
+            self.found["slowest"] = max(
+                self.found["slowest"], client.slowest, time.monotonic() - client.sent
+            )
         proxy.forwarding.set()
 
     async def _watch_others(self, port: int) -> None:
@@ -156,7 +179,9 @@ class Trial:
                 self.found["others"] = max(self.found["others"], time.monotonic() - start)
             await asyncio.sleep(0.05)
 
-    async def _within_batch(self, victim: int, stop: Callable[[], None], go_on: Callable[[], None]) -> float:
+    async def _within_batch(
+        self, victim: int, stop: Callable[[], None], go_on: Callable[[], None]
+    ) -> float:
         """Stop a server while it holds the lock: as often as it takes. Return when it was stopped."""
         while True:
             stop()
@@ -183,7 +208,9 @@ class Trial:
                 await asyncio.sleep(rng.random() * 0.1)
                 victim = number % 2
                 await stall(victim)
-                self.found["back"] = max(self.found["back"], await self.until_working(victim, time.monotonic()))
+                self.found["back"] = max(
+                    self.found["back"], await self.until_working(victim, time.monotonic())
+                )
                 self.found["stalls"] += 1
         await asyncio.sleep(1.0)  # without limits the keys that were read last are old
         hashes = {await hash_of(port) for _, port in self.servers}
@@ -221,8 +248,19 @@ def main() -> None:
         postgres_pool.LIMITS.clear()
         postgres_pool.ANSWER = math.inf
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
-    addresses = [address_for(place, item if kind == "cut" else None, address) for place, item in enumerate(listeners)]
-    found: Found = {"stalls": 0, "answers": 0, "again": 0, "lost": 0, "doubled": 0, "differ": 0, "unsaid": 0}
+    addresses = [
+        address_for(place, item if kind == "cut" else None, address)
+        for place, item in enumerate(listeners)
+    ]
+    found: Found = {
+        "stalls": 0,
+        "answers": 0,
+        "again": 0,
+        "lost": 0,
+        "doubled": 0,
+        "differ": 0,
+        "unsaid": 0,
+    }
     found |= {"waited": 0.0, "slowest": 0.0, "others": 0.0, "back": 0.0}
 
     async def stalled(servers: list[tuple[int, int]]) -> None:

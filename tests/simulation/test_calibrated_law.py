@@ -22,8 +22,12 @@ RECIPES = {
     "ensemble, Rademacher": es.EnsembleSampling(size=10, reward=es.Rademacher()),
     "ensemble, scale alone": es.EnsembleSampling(size=10, regularization=2.0, fresh=False),
 }
-UNEVEN = es.LinearProblem(es.FiniteArms(PROBLEM.arms.features * [1000.0, 0.03]), PROBLEM.theta / [1000.0, 0.03], 0.5)
-WARMED = es.LinearProblem(PROBLEM.arms, PROBLEM.theta, 0.5, warmup=np.tile(PROBLEM.arms.features, (6, 1)))
+UNEVEN = es.LinearProblem(
+    es.FiniteArms(PROBLEM.arms.features * [1000.0, 0.03]), PROBLEM.theta / [1000.0, 0.03], 0.5
+)
+WARMED = es.LinearProblem(
+    PROBLEM.arms, PROBLEM.theta, 0.5, warmup=np.tile(PROBLEM.arms.features, (6, 1))
+)
 
 
 @pytest.mark.parametrize("name", RECIPES)

@@ -24,7 +24,13 @@ def theirs() -> es.Runs:
 
 
 def played(recipe: es.Recipe, **changed: Any) -> es.Runs:
-    given = {"problem": es.problem("sphere", dim=3, arms=5), "horizon": HORIZON, "runs": RUNS, "seed": 1, "checkpoints": 10}
+    given = {
+        "problem": es.problem("sphere", dim=3, arms=5),
+        "horizon": HORIZON,
+        "runs": RUNS,
+        "seed": 1,
+        "checkpoints": 10,
+    }
     return es.simulate(recipe, **(given | changed))
 
 
@@ -35,7 +41,10 @@ def test_a_difference_is_taken_run_by_run(ours: es.Runs, theirs: es.Runs) -> Non
     np.testing.assert_array_equal(found.checkpoints, ours.checkpoints)
     np.testing.assert_allclose(found.mean, ours.mean - theirs.mean)
     back = theirs.difference(ours)
-    assert (back.better, back.worse) == (found.worse, found.better) and found.better + found.worse <= RUNS
+    assert (back.better, back.worse) == (
+        found.worse,
+        found.better,
+    ) and found.better + found.worse <= RUNS
     assert found.summary()["better"] == found.better and found.summary()["mean"] == found.mean[-1]
 
 
@@ -46,7 +55,9 @@ def test_interval_and_p_value_are_student_s(ours: es.Runs, theirs: es.Runs) -> N
         assert found.standard_error[place] == pytest.approx(stats.sem(found.regret[:, place]))
         for alarm in (0.05, 0.3):
             low, high = found.interval(alarm)
-            assert (low[place], high[place]) == pytest.approx(tuple(test.confidence_interval(1 - alarm)))
+            assert (low[place], high[place]) == pytest.approx(
+                tuple(test.confidence_interval(1 - alarm))
+            )
     assert found.p_value() == pytest.approx(test.pvalue)
 
 
@@ -54,7 +65,9 @@ def test_runs_do_not_differ_from_themselves(ours: es.Runs) -> None:
     found = ours.difference(ours)
     assert not found.regret.any() and (found.better, found.worse, found.p_value()) == (0, 0, 1.0)
     shifted = ours.difference(replace(ours, regret=ours.regret + 1.0))
-    assert (shifted.better, shifted.p_value()) == (RUNS, pytest.approx(0.0, abs=1e-100)), "a difference without any spread"
+    assert (shifted.better, shifted.p_value()) == (RUNS, pytest.approx(0.0, abs=1e-100)), (
+        "a difference without any spread"
+    )
 
 
 def test_a_single_run_has_no_interval(ours: es.Runs) -> None:
@@ -98,7 +111,9 @@ def test_problems_are_compared_or_the_very_same() -> None:
         (problem := WithArrays(), problem, True),
         (WithArrays(), WithArrays(), False),
     ]:
-        first, second = (played(es.Greedy(), problem=given, horizon=2, runs=2) for given in (one, other))
+        first, second = (
+            played(es.Greedy(), problem=given, horizon=2, runs=2) for given in (one, other)
+        )
         if paired:
             assert not first.difference(second).regret.any()
         else:

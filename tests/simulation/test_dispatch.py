@@ -29,7 +29,9 @@ class FirstArm(es.Recipe):
     scale = 0.0
 
     def build(self, arms, address):
-        return es.EnsembleSampling(1, 0.0, initial=es.Gaussian(0.0), reward=es.Gaussian(0.0)).build(arms, address)
+        return es.EnsembleSampling(1, 0.0, initial=es.Gaussian(0.0), reward=es.Gaussian(0.0)).build(
+            arms, address
+        )
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,32 @@ UNKNOWN = {
         FAMILY,
         "EnsembleSampling: kernels do not know the law Doubled",
     ),
-    "a law of LinPHE": (es.PerturbedHistory(0.4, reward=Doubled(0.4)), es.problem("ball", dim=2), "the law Doubled"),
+    "a law of LinPHE": (
+        es.PerturbedHistory(0.4, reward=Doubled(0.4)),
+        es.problem("ball", dim=2),
+        "the law Doubled",
+    ),
     "a member rule": (es.EnsembleSampling(5, 0.4, member=first_member), FAMILY, "first_member"),
-    "a noise": (es.Greedy(), es.LinearProblem(ARMS, [0.2, 0.4], Silent()), "FiniteArms and Silent, which kernels do not know"),
-    "a subclass of a noise": (es.Greedy(), es.LinearProblem(ARMS, [0.2, 0.4], Shifted(0.1)), "FiniteArms and Shifted"),
-    "a subclass of a problem": (es.Greedy(), Stubborn(ARMS, [0.2, 0.4], 0.1), "Greedy on Stubborn with FiniteArms"),
-    "arms": (es.Greedy(), es.LinearProblem(es.Box([0.0], [1.0]), [0.2], 0.1), "Greedy on LinearProblem with Box"),
+    "a noise": (
+        es.Greedy(),
+        es.LinearProblem(ARMS, [0.2, 0.4], Silent()),
+        "FiniteArms and Silent, which kernels do not know",
+    ),
+    "a subclass of a noise": (
+        es.Greedy(),
+        es.LinearProblem(ARMS, [0.2, 0.4], Shifted(0.1)),
+        "FiniteArms and Shifted",
+    ),
+    "a subclass of a problem": (
+        es.Greedy(),
+        Stubborn(ARMS, [0.2, 0.4], 0.1),
+        "Greedy on Stubborn with FiniteArms",
+    ),
+    "arms": (
+        es.Greedy(),
+        es.LinearProblem(es.Box([0.0], [1.0]), [0.2], 0.1),
+        "Greedy on LinearProblem with Box",
+    ),
     "a built-in recipe on moving arms": (
         es.LinUCB(),
         es.problem("contextual", dim=2),
@@ -115,34 +137,51 @@ UNKNOWN = {
 @pytest.mark.parametrize("case", UNKNOWN)
 def test_without_a_kernel_it_is_simulated_live_and_says_so_once(case: str) -> None:
     recipe, problem, reason = UNKNOWN[case]
-    live = es.simulate(recipe, problem, 12, 6, evaluation="live")  # asked for: no warning, which would be an error here
+    live = es.simulate(
+        recipe, problem, 12, 6, evaluation="live"
+    )  # asked for: no warning, which would be an error here
     with pytest.warns(es.LiveSimulationWarning) as said:
         auto = es.simulate(recipe, problem, 12, 6, threads=2)
         es.simulate(recipe, problem, 12, 1)
-    assert len(said) == 1 and reason in str(said[0].message), [str(warning.message) for warning in said]
+    assert len(said) == 1 and reason in str(said[0].message), [
+        str(warning.message) for warning in said
+    ]
     assert "a hundred times slower" in str(said[0].message) and "\n" not in str(said[0].message)
     assert auto.evaluation == "live"
     np.testing.assert_array_equal(auto.regret, live.regret)
     for way in ("lazy", "eager"):
-        with pytest.raises(es.InvalidArgument, match=r"^evaluation = .*expected 'auto' or one of 'live' for "):
+        with pytest.raises(
+            es.InvalidArgument, match=r"^evaluation = .*expected 'auto' or one of 'live' for "
+        ):
             es.simulate(recipe, problem, 12, evaluation=way)
 
 
 def test_what_is_not_known_differs_from_what_would_have_been_simulated() -> None:
     """Else the cases above would show nothing: the parents' kernels play otherwise."""
-    for recipe, parent in ((Calm(5, 0.4), es.EnsembleSampling(5, 0.4)), (UNKNOWN["a law"][0], es.EnsembleSampling(5, 0.4))):
-        ours, theirs = (es.simulate(each, FAMILY, 100, 20, evaluation="live").regret for each in (recipe, parent))
+    for recipe, parent in (
+        (Calm(5, 0.4), es.EnsembleSampling(5, 0.4)),
+        (UNKNOWN["a law"][0], es.EnsembleSampling(5, 0.4)),
+    ):
+        ours, theirs = (
+            es.simulate(each, FAMILY, 100, 20, evaluation="live").regret
+            for each in (recipe, parent)
+        )
         assert not np.array_equal(ours, theirs)
     for problem in (UNKNOWN["a subclass of a noise"][1], UNKNOWN["a subclass of a problem"][1]):
         plain = es.LinearProblem(ARMS, [0.2, 0.4], 0.1)
-        ours, theirs = (es.simulate(es.Greedy(), each, 100, 20, evaluation="live").regret for each in (problem, plain))
+        ours, theirs = (
+            es.simulate(es.Greedy(), each, 100, 20, evaluation="live").regret
+            for each in (problem, plain)
+        )
         assert not np.array_equal(ours, theirs)
 
 
 def test_a_kernel_can_be_registered_for_a_type_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KERNELS, (Plain, FiniteProblem), [])
     simulates(Plain, FiniteProblem, Evaluation.LAZY)(kernels.lazy_ensemble)
-    own, parent = (es.simulate(each, FAMILY, 50, 4) for each in (Plain(5, 0.4), es.EnsembleSampling(5, 0.4)))
+    own, parent = (
+        es.simulate(each, FAMILY, 50, 4) for each in (Plain(5, 0.4), es.EnsembleSampling(5, 0.4))
+    )
     assert own.evaluation == "lazy"
     np.testing.assert_array_equal(own.regret, parent.regret)
 

@@ -40,7 +40,9 @@ def p_value(one: np.ndarray, other: np.ndarray) -> float:
 
 
 @cache  # a negative control has the same other side as what it controls
-def outcomes(recipe: es.Recipe, problem, horizon: int, evaluation: str, seed: int, runs: int = RUNS) -> np.ndarray:
+def outcomes(
+    recipe: es.Recipe, problem, horizon: int, evaluation: str, seed: int, runs: int = RUNS
+) -> np.ndarray:
     """Regret half-way and at the end, and the pulls of each arm: [runs, ...]."""
     result = es.simulate(recipe, problem, horizon, runs, seed, evaluation, checkpoints=2)
     assert result.evaluation == evaluation
@@ -62,7 +64,11 @@ def test_on_finite_arms(law: es.Perturbation, size: int, horizon: int) -> None:
 
 def test_more_of_what_is_cheap_is_as_good_as_as_many_of_both() -> None:
     """A difference of means has the variance 1/n + 1/n'; Kolmogorov-Smirnov's distance goes by the same number."""
-    for law, before in ((es.Gaussian, (2000, 2000)), (es.Rademacher, (2000, 2000)), (es.CenteredBinomial, (2000, 700))):
+    for law, before in (
+        (es.Gaussian, (2000, 2000)),
+        (es.Rademacher, (2000, 2000)),
+        (es.CenteredBinomial, (2000, 700)),
+    ):
         assert sum(1.0 / n for n in MANY[law]) <= sum(1.0 / n for n in before)
 
 
@@ -71,19 +77,27 @@ def test_a_forgotten_initial_perturbation_is_caught(size: int) -> None:
     """Negative control."""
     right = ensemble(size)
     forgetful = replace(right, initial=es.Gaussian(0.0))
-    assert not holds(p_value(outcomes(forgetful, PROBLEM, 50, "lazy", 1), outcomes(right, PROBLEM, 50, "eager", 2)))
+    assert not holds(
+        p_value(
+            outcomes(forgetful, PROBLEM, 50, "lazy", 1), outcomes(right, PROBLEM, 50, "eager", 2)
+        )
+    )
 
 
 def test_a_stale_count_is_caught() -> None:
     """Negative control: a lazy version that draws again what it has drawn before."""
     eager = outcomes(ensemble(10), PROBLEM, 50, "eager", 2)[:, 2:]
     for stale in (False, True):
-        slow = np.array([lazy_pulls(X, THETA, 0.5, 0.7, 10, 50, seed, stale) for seed in range(1000)])
+        slow = np.array(
+            [lazy_pulls(X, THETA, 0.5, 0.7, 10, 50, seed, stale) for seed in range(1000)]
+        )
         assert holds(p_value(slow, eager)) != stale
 
 
 @pytest.mark.parametrize("size", [1, 2, 10, 300])
-@pytest.mark.parametrize(("name", "horizon"), [("contextual", 50), ("contextual", 300), ("ball", 50), ("ball", 300)])
+@pytest.mark.parametrize(
+    ("name", "horizon"), [("contextual", 50), ("contextual", 300), ("ball", 50), ("ball", 300)]
+)
 def test_on_moving_arms(name: str, size: int, horizon: int) -> None:
     recipe = es.EnsembleSampling(size=size, scale=0.7, regularization=2.0)
     lazy = outcomes(recipe, MOVING[name], horizon, "lazy", 1)
@@ -96,20 +110,34 @@ def test_on_moving_arms_a_wrong_scale_is_caught(name: str) -> None:
     """Negative control."""
     right = es.EnsembleSampling(size=10, scale=0.7, regularization=2.0)
     wrong = replace(right, reward=es.Gaussian(1.0))
-    assert not holds(p_value(outcomes(wrong, MOVING[name], 300, "lazy", 1), outcomes(right, MOVING[name], 300, "eager", 2)))
+    assert not holds(
+        p_value(
+            outcomes(wrong, MOVING[name], 300, "lazy", 1),
+            outcomes(right, MOVING[name], 300, "eager", 2),
+        )
+    )
 
 
 @pytest.mark.parametrize("rule", [es.RoundRobin(), es.StickyMember(4)], ids=repr)
 def test_other_rules_are_lazy_too(rule: es.MemberRule) -> None:
     recipe = es.EnsembleSampling(size=7, scale=0.7, member=rule)
-    assert holds(p_value(outcomes(recipe, PROBLEM, 100, "lazy", 1), outcomes(recipe, PROBLEM, 100, "eager", 2)))
+    assert holds(
+        p_value(
+            outcomes(recipe, PROBLEM, 100, "lazy", 1), outcomes(recipe, PROBLEM, 100, "eager", 2)
+        )
+    )
 
 
 def test_a_warm_up_and_an_opening_are_in_every_members_history() -> None:
     warmup = [len(X), len(X) + 1] * 5 + [0]
-    problem = es.LinearProblem(es.FiniteArms(X), THETA, 0.5, warmup=warmup, others=np.eye(2), opening=[0, 1, 2, 3])
+    problem = es.LinearProblem(
+        es.FiniteArms(X), THETA, 0.5, warmup=warmup, others=np.eye(2), opening=[0, 1, 2, 3]
+    )
     recipe = es.EnsembleSampling(size=5, scale=0.7)
-    lazy, eager = outcomes(recipe, problem, 60, "lazy", 1), outcomes(recipe, problem, 60, "eager", 2)
+    lazy, eager = (
+        outcomes(recipe, problem, 60, "lazy", 1),
+        outcomes(recipe, problem, 60, "eager", 2),
+    )
     assert holds(p_value(lazy, eager))
     live = outcomes(recipe, problem, 60, "live", 3, runs=400)
     assert holds(p_value(lazy, live))

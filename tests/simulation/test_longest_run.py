@@ -15,7 +15,10 @@ SAID = f"^horizon = {LONGEST - WARMUP + 1}: expected at most {LONGEST - WARMUP},
 
 
 def begin(
-    problem: es.LinearProblem | es.ContextualLinearProblem, horizon: int, evaluation: str, fresh: bool | None = None
+    problem: es.LinearProblem | es.ContextualLinearProblem,
+    horizon: int,
+    evaluation: str,
+    fresh: bool | None = None,
 ) -> str:
     """The first moment of a run; a kernel that has been told to stop plays no round."""
     stop, marks = np.ones(1, np.int64), checkpoint_rounds(horizon, 5)
@@ -26,7 +29,8 @@ def begin(
 
 
 @pytest.mark.parametrize(
-    ("evaluation", "fresh"), [("lazy", False), ("eager", False), ("live", False), ("lazy", True), ("live", True)]
+    ("evaluation", "fresh"),
+    [("lazy", False), ("eager", False), ("live", False), ("lazy", True), ("live", True)],
 )
 def test_the_warm_up_counts(evaluation: str, fresh: bool) -> None:
     assert begin(PROBLEM, LONGEST - WARMUP, evaluation, fresh) == evaluation
@@ -35,8 +39,13 @@ def test_the_warm_up_counts(evaluation: str, fresh: bool) -> None:
 
 
 def test_without_one_every_round_counts() -> None:
-    assert begin(es.problem("sphere", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto") == "lazy"
-    assert begin(es.problem("contextual", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto") == "lazy"
+    assert (
+        begin(es.problem("sphere", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto") == "lazy"
+    )
+    assert (
+        begin(es.problem("contextual", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto")
+        == "lazy"
+    )
 
 
 def test_simulations_say_it_at_once() -> None:
@@ -48,5 +57,8 @@ def test_studies_say_it_before_a_round_is_played() -> None:
     trap = {"family": "trap", "dim": 3}
     study = es.Study(name="long", horizon=LONGEST, problem=trap, policy={"recipe": "Greedy"})
     task = Task(study.cells[0], 0, 1, seed=0, checkpoints=5, evaluation="auto")
-    with pytest.raises(es.InvalidArgument, match=f"^Greedy on trap: horizon = {LONGEST}: expected at most {LONGEST - 203}"):
+    with pytest.raises(
+        es.InvalidArgument,
+        match=f"^Greedy on trap: horizon = {LONGEST}: expected at most {LONGEST - 203}",
+    ):
         play(task, np.zeros(1, np.int64))

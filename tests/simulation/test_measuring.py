@@ -14,7 +14,9 @@ ARMS = es.FiniteArms(np.eye(2))
 EVEN = es.LinearProblem(ARMS, [0.6, 0.3], 0.2)
 
 
-def by_hand(recipe: es.Recipe, problem: es.LinearProblem, rounds: int, seed: int) -> tuple[list[float], list[float]]:
+def by_hand(
+    recipe: es.Recipe, problem: es.LinearProblem, rounds: int, seed: int
+) -> tuple[list[float], list[float]]:
     """(errors, optimism) of every round, from what a policy shows of itself."""
     policy, noise = recipe.start(problem.arms, seed), np.random.default_rng(seed)
     errors, shares = [], []
@@ -23,7 +25,9 @@ def by_hand(recipe: es.Recipe, problem: es.LinearProblem, rounds: int, seed: int
         decision = policy.decide()
         gap = thetas[decision.member] - problem.theta
         errors.append(np.sqrt(gap @ V @ gap))
-        shares.append(np.mean((thetas @ problem.arms.features.T).max(axis=1) >= problem.best_mean()))
+        shares.append(
+            np.mean((thetas @ problem.arms.features.T).max(axis=1) >= problem.best_mean())
+        )
         policy.update(decision, problem.reward(decision.features, noise))
     return errors, shares
 
@@ -31,7 +35,11 @@ def by_hand(recipe: es.Recipe, problem: es.LinearProblem, rounds: int, seed: int
 def test_linucb_at_its_theorem_is_optimistic_and_within_twice_its_radius() -> None:
     found = theory.measure(es.LinUCB.from_theorem(SETTING), PROBLEM, 100, runs=5)
     assert found.p == found.typical_p == 1.0 and found.gamma <= 2 * theory.radius(SETTING)
-    assert found.bound == theory.regret_bound(found.gamma, 1.0, found.setting) <= theory.ucb_bound(SETTING)
+    assert (
+        found.bound
+        == theory.regret_bound(found.gamma, 1.0, found.setting)
+        <= theory.ucb_bound(SETTING)
+    )
     assert found.setting == SETTING and found.runs == 5 and 0 < found.regret < found.bound
 
 
@@ -47,7 +55,9 @@ def test_members_are_counted() -> None:
     # max of two N(0, 2^2) >= 0.6: 1 - Phi(0.3)^2 = 0.6183
     assert found.typical_p == pytest.approx(0.618, abs=0.1) and 0.5 < found.p <= found.typical_p
     redrawn = theory.measure(es.PerturbedHistory(scale=2.0), EVEN, 1, runs=3, redraws=4000)
-    assert redrawn.typical_p == pytest.approx(0.618, abs=0.05), "and redraws have the law of members"
+    assert redrawn.typical_p == pytest.approx(0.618, abs=0.05), (
+        "and redraws have the law of members"
+    )
     narrow = theory.measure(es.PerturbedHistory(scale=0.5), EVEN, 1, runs=3, redraws=4000)
     assert narrow.typical_p < 0.3, "negative control"
 
@@ -57,8 +67,12 @@ def test_it_sees_what_a_policy_shows() -> None:
     recipe = es.EnsembleSampling(size=50, scale=0.5)
     found = theory.measure(recipe, EVEN, 60, runs=30, moments=10_000)
     looks = [by_hand(recipe, EVEN, 60, seed) for seed in range(30)]
-    assert found.typical_gamma == pytest.approx(np.median([error for errors, _ in looks for error in errors]), rel=0.25)
-    assert found.typical_p == pytest.approx(np.median([share for _, shares in looks for share in shares]), abs=0.12)
+    assert found.typical_gamma == pytest.approx(
+        np.median([error for errors, _ in looks for error in errors]), rel=0.25
+    )
+    assert found.typical_p == pytest.approx(
+        np.median([share for _, shares in looks for share in shares]), abs=0.12
+    )
 
 
 def test_rules_weigh_members() -> None:
@@ -87,7 +101,9 @@ def test_a_recipe_of_one_s_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "problem", [es.problem("ball", dim=3), es.problem("contextual", dim=3, arms=4)], ids=["ball", "changing"]
+    "problem",
+    [es.problem("ball", dim=3), es.problem("contextual", dim=3, arms=4)],
+    ids=["ball", "changing"],
 )
 def test_other_arms(problem: es.Family) -> None:
     for recipe in (es.EnsembleSampling(size=20, scale=2.0), es.ThompsonSampling(2.0)):
@@ -101,8 +117,17 @@ def test_where_the_theorem_does_not_apply_there_is_no_bound() -> None:
 
 def test_progress_and_the_same_numbers_again() -> None:
     seen: list[tuple[int, int]] = []
-    first = theory.measure(es.EnsembleSampling(), EVEN, 10, runs=3, seed=4, progress=lambda done, all: seen.append((done, all)))
-    assert seen == [(1, 3), (2, 3), (3, 3)] and first == theory.measure(es.EnsembleSampling(), EVEN, 10, runs=3, seed=4)
+    first = theory.measure(
+        es.EnsembleSampling(),
+        EVEN,
+        10,
+        runs=3,
+        seed=4,
+        progress=lambda done, all: seen.append((done, all)),
+    )
+    assert seen == [(1, 3), (2, 3), (3, 3)] and first == theory.measure(
+        es.EnsembleSampling(), EVEN, 10, runs=3, seed=4
+    )
 
 
 def test_bad_input_is_named() -> None:
@@ -123,9 +148,14 @@ def test_bad_input_is_named() -> None:
 
 def test_a_model_without_estimates_is_named_before_anything_is_played() -> None:
     done: list[int] = []
-    with pytest.raises(es.InvalidArgument, match=r"^recipe = .* `estimates`.*; NetworkEnsemble has none$"):
+    with pytest.raises(
+        es.InvalidArgument, match=r"^recipe = .* `estimates`.*; NetworkEnsemble has none$"
+    ):
         theory.measure(
-            es.EnsembleSampling(3, model=es.Neural(hidden=(4,))), EVEN, 10, progress=lambda one, all: done.append(one)
+            es.EnsembleSampling(3, model=es.Neural(hidden=(4,))),
+            EVEN,
+            10,
+            progress=lambda one, all: done.append(one),
         )
     assert not done
 

@@ -42,8 +42,19 @@ def test_recipes_without_propensities_have_none(tmp_path):
 
 def test_what_cannot_be_logged_is_said_before_the_work(tmp_path):
     with pytest.raises(es.InvalidArgument, match="evaluation = 'lazy'"):
-        es.simulate(es.EnsembleSampling(3), es.problem("sphere"), 10, evaluation="lazy", log=tmp_path / "log.parquet")
+        es.simulate(
+            es.EnsembleSampling(3),
+            es.problem("sphere"),
+            10,
+            evaluation="lazy",
+            log=tmp_path / "log.parquet",
+        )
     with pytest.raises(es.InvalidArgument, match="log"):
-        es.simulate(es.EnsembleSampling(3), es.problem("sphere"), 10, log=tmp_path / "nowhere" / "log.parquet")
+        es.simulate(
+            es.EnsembleSampling(3),
+            es.problem("sphere"),
+            10,
+            log=tmp_path / "nowhere" / "log.parquet",
+        )
     with pytest.raises(es.InvalidArgument, match="listed"):
         es.simulate(es.EnsembleSampling(3), es.problem("ball"), 10, log=tmp_path / "log.parquet")

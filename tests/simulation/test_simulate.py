@@ -39,7 +39,9 @@ RECIPES = [
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: type(recipe).__name__)
 def test_the_same_bits_for_any_threads(recipe: es.Recipe) -> None:
-    one, two, three = (es.simulate(recipe, FAMILY, 300, 6, seed=3, threads=threads) for threads in (1, 2, 3))
+    one, two, three = (
+        es.simulate(recipe, FAMILY, 300, 6, seed=3, threads=threads) for threads in (1, 2, 3)
+    )
     np.testing.assert_array_equal(one.regret, two.regret)
     np.testing.assert_array_equal(one.regret, three.regret)
     np.testing.assert_array_equal(one.pulls, two.pulls)
@@ -59,9 +61,15 @@ def test_all_recipes_face_the_same_problem_and_noise() -> None:
     np.testing.assert_array_equal(first.regret, second.regret)
 
 
-@pytest.mark.parametrize("rule", [es.UniformMember(), es.RoundRobin(), es.StickyMember(3), es.OptimisticMember()], ids=repr)
+@pytest.mark.parametrize(
+    "rule",
+    [es.UniformMember(), es.RoundRobin(), es.StickyMember(3), es.OptimisticMember()],
+    ids=repr,
+)
 @pytest.mark.parametrize("law", [es.Gaussian(0.6), es.Uniform(0.6)], ids=repr)
-def test_the_eager_kernel_plays_the_live_policys_arms(law: es.Perturbation, rule: es.MemberRule) -> None:
+def test_the_eager_kernel_plays_the_live_policys_arms(
+    law: es.Perturbation, rule: es.MemberRule
+) -> None:
     """The live policy is handed the numbers that the kernel drew."""
     rounds, size, dim, seed = 400, 9, 3, 5
     X = np.random.default_rng(0).standard_normal((7, dim)) / 2
@@ -70,26 +78,36 @@ def test_the_eager_kernel_plays_the_live_policys_arms(law: es.Perturbation, rule
     simulated = es.simulate(recipe, problem, rounds, 1, seed, "eager", checkpoints=rounds)
 
     perturbation, member, noise = (
-        run_generator(seed, 0, 0, stream) for stream in (RunStream.PERTURBATION, RunStream.MEMBER, RunStream.NOISE)
+        run_generator(seed, 0, 0, stream)
+        for stream in (RunStream.PERTURBATION, RunStream.MEMBER, RunStream.NOISE)
     )
     W, Z = law.draw(perturbation, (size, dim)), law.draw(perturbation, (rounds, size))
     j = (member.random(rounds) * size).astype(int)
     eta = 0.3 * noise.standard_normal(rounds)
-    drawn = {es.UniformMember(): lambda t, m, rng: int(j[t]), es.StickyMember(3): lambda t, m, rng: int(j[t // 3])}
+    drawn = {
+        es.UniformMember(): lambda t, m, rng: int(j[t]),
+        es.StickyMember(3): lambda t, m, rng: int(j[t // 3]),
+    }
     stored = drawn.get(rule, rule)
-    policy = es.EnsembleSampling(size, 0.6, 1.0, StoredVectors(W), StoredRows(Z), stored).start(problem.arms)
+    policy = es.EnsembleSampling(size, 0.6, 1.0, StoredVectors(W), StoredRows(Z), stored).start(
+        problem.arms
+    )
     regret = 0.0
     for t in range(rounds):
         decision = policy.decide()
         mean = problem.mean(decision.features)
         policy.update(decision, mean + eta[t])
         regret += problem.best_mean() - mean
-        assert simulated.regret[0, t] == pytest.approx(regret, abs=1e-9), f"another arm in round {t}"
+        assert simulated.regret[0, t] == pytest.approx(regret, abs=1e-9), (
+            f"another arm in round {t}"
+        )
 
 
 def test_checkpoints() -> None:
     runs = es.simulate(es.Greedy(), FAMILY, 1000, 2, checkpoints=7)
-    assert runs.checkpoints[-1] == 1000 and runs.checkpoints.size == 7 and runs.regret.shape == (2, 7)
+    assert (
+        runs.checkpoints[-1] == 1000 and runs.checkpoints.size == 7 and runs.regret.shape == (2, 7)
+    )
     assert (np.diff(runs.regret, axis=1) >= 0).all()
     assert es.simulate(es.Greedy(), FAMILY, 5, 1).checkpoints.tolist() == [1, 2, 3, 4, 5]
     assert es.simulate(es.Greedy(), FAMILY, 1, 1, checkpoints=1).regret.shape == (1, 1)
@@ -98,7 +116,9 @@ def test_checkpoints() -> None:
 def test_runs_say_what_happened() -> None:
     runs = es.simulate(RECIPES[0], FAMILY, 100, 8)
     summary = runs.summary()
-    assert summary["mean"] == pytest.approx(runs.regret[:, -1].mean()) == pytest.approx(runs.mean[-1])
+    assert (
+        summary["mean"] == pytest.approx(runs.regret[:, -1].mean()) == pytest.approx(runs.mean[-1])
+    )
     assert summary["standard_error"] == pytest.approx(runs.regret[:, -1].std(ddof=1) / 8**0.5)
     assert summary["p90"] == pytest.approx(runs.quantile(0.9)[-1])
     assert runs.pulls.sum(axis=1).tolist() == [100] * 8
@@ -108,14 +128,18 @@ def test_runs_say_what_happened() -> None:
     assert np.isnan(es.simulate(RECIPES[0], FAMILY, 10, 1).standard_error).all()
     assert "8 runs" in repr(runs)
     slow = replace(runs, seconds=np.array([9.0] + [0.5] * 7))  # the first run had to wait
-    assert slow.seconds_per_round == 0.005 and slow.summary()["rounds_per_second"] == pytest.approx(200)
+    assert slow.seconds_per_round == 0.005 and slow.summary()["rounds_per_second"] == pytest.approx(
+        200
+    )
 
 
 def test_blocks_hold_every_replicate_once() -> None:
     for runs, horizon, workers in ((1, 10, 1), (7, 10**6, 2), (1000, 100, 2), (100_001, 1000, 8)):
         blocks = list(blocks_of(runs, horizon, workers))
         assert [r for block in blocks for r in block] == list(range(runs))
-        assert len(blocks) >= min(runs, 4 * workers) and max(map(len, blocks)) * horizon <= max(horizon, BLOCK_ROUNDS)
+        assert len(blocks) >= min(runs, 4 * workers) and max(map(len, blocks)) * horizon <= max(
+            horizon, BLOCK_ROUNDS
+        )
 
 
 def of_known_scale(recipe: es.Recipe) -> es.Recipe:
@@ -124,7 +148,10 @@ def of_known_scale(recipe: es.Recipe) -> es.Recipe:
 
 def recipes() -> list[es.Recipe]:
     """Return a recipe of each type, and those whose kernels differ within a type."""
-    usual = (kind(3) if "size" in kind.__dataclass_fields__ else kind() for kind in kinds(es.Recipe).values())
+    usual = (
+        kind(3) if "size" in kind.__dataclass_fields__ else kind()
+        for kind in kinds(es.Recipe).values()
+    )
     return [
         *usual,
         es.EnsembleSampling(3, fresh=False),
@@ -149,7 +176,9 @@ def by_kernels() -> list[tuple[es.Recipe, str, str]]:
     """Every recipe, with scales that are known and that are learned, where kernels play it: the problem and the way."""
     forgets = es.EnsembleSampling(3, scale=0.5, half_life=9.0)
     cases = []
-    for recipe in {repr(recipe): recipe for recipe in (*map(of_known_scale, recipes()), *recipes(), forgets)}.values():
+    for recipe in {
+        repr(recipe): recipe for recipe in (*map(of_known_scale, recipes()), *recipes(), forgets)
+    }.values():
         clicks = recipe.model.reward_range[1] == 1.0
         for name in ("logistic", "clicks") if clicks else ("sphere", "contextual"):
             cases += [(recipe, name, way) for way in ways(recipe, es.problem(name, dim=2, arms=5))]
@@ -157,23 +186,32 @@ def by_kernels() -> list[tuple[es.Recipe, str, str]]:
 
 
 @pytest.mark.parametrize(("recipe", "name", "way"), by_kernels(), ids=repr)
-def test_a_replicate_does_not_depend_on_those_before_it(recipe: es.Recipe, name: str, way: str) -> None:
+def test_a_replicate_does_not_depend_on_those_before_it(
+    recipe: es.Recipe, name: str, way: str
+) -> None:
     """Threads move their generators and wipe their tracks from replicate to replicate, by every kernel."""
     family, stop = es.problem(name, dim=2, arms=5), np.zeros(1, np.int64)
-    for faced in (family, family.draw(np.random.default_rng(0))):  # on one problem tracks of learned scales are wiped, too
+    for faced in (
+        family,
+        family.draw(np.random.default_rng(0)),
+    ):  # on one problem tracks of learned scales are wiped, too
         whole = es.simulate(recipe, faced, 60, 12, evaluation=way, checkpoints=2, threads=1)
         job = Job(recipe, faced, whole.checkpoints, way, seed=0, cell=0)
         for order in ((3,), (4,), (11,), (11, 3, 3, 4, 11)):
             for r, done in zip(order, replicates(job, order, Workspace(job, stop)), strict=True):
                 np.testing.assert_array_equal(done.regret, whole.regret[r])
-                np.testing.assert_array_equal(done.pulls, None if whole.pulls is None else whole.pulls[r])
+                np.testing.assert_array_equal(
+                    done.pulls, None if whole.pulls is None else whole.pulls[r]
+                )
 
 
 def test_rounds_are_told_of_on_the_way() -> None:
     """By the live policy before its run is over, so that a bar moves; by kernels after each run."""
     for evaluation, least in (("live", 100), ("auto", 3)):
         told: list[int] = []
-        es.simulate(es.Greedy(), FAMILY, 250, 3, evaluation=evaluation, threads=1, rounds=told.append)
+        es.simulate(
+            es.Greedy(), FAMILY, 250, 3, evaluation=evaluation, threads=1, rounds=told.append
+        )
         assert told == sorted(told) and told[-1] == 750 and len(told) >= least
         assert {250, 500} <= set(told)
 
@@ -190,7 +228,9 @@ def test_memory_does_not_grow_with_the_ensemble() -> None:
     assert runs.evaluation == "lazy" and np.isfinite(runs.regret).all()
 
 
-@pytest.mark.parametrize("name", ["sphere", "linreboot", "kveton", "two-arms", "trap", "ball", "contextual"])
+@pytest.mark.parametrize(
+    "name", ["sphere", "linreboot", "kveton", "two-arms", "trap", "ball", "contextual"]
+)
 def test_every_problem_can_be_played(name: str) -> None:
     runs = es.simulate(es.PerturbedHistory(scale=0.5), es.problem(name), 120, 2)
     assert np.isfinite(runs.regret).all() and (runs.regret >= -1e-9).all()
@@ -222,7 +262,9 @@ def test_ctrl_c_stops_within_a_second(runs: int, after: float) -> None:
         "except KeyboardInterrupt:\n"
         "    print(time.process_time() - worked[0])\n"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    shown = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
     assert 0.0 <= float(shown.stdout) < 3.0, shown.stderr
 
 
@@ -243,7 +285,12 @@ def test_ctrl_c_stops_within_a_second(runs: int, after: float) -> None:
     ],
 )
 def test_bad_arguments_are_named(change: dict, argument: str) -> None:
-    arguments = {"recipe": es.EnsembleSampling(size=3, reward=Own()), "problem": FAMILY, "horizon": 10, "runs": 1}
+    arguments = {
+        "recipe": es.EnsembleSampling(size=3, reward=Own()),
+        "problem": FAMILY,
+        "horizon": 10,
+        "runs": 1,
+    }
     with pytest.raises(es.InvalidArgument) as caught:
         es.simulate(**(arguments | change))
     assert caught.value.argument == argument
@@ -270,21 +317,51 @@ def test_unknown_names_list_the_known_ones() -> None:
         (lambda: es.problem("kveton", dim=10, arms=5), "arms"),
         (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0], 0.1), "theta"),
         (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, np.nan], 0.1), "theta"),
-        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [2.0, 0.5], es.BernoulliNoise()), "theta"),
+        (
+            lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [2.0, 0.5], es.BernoulliNoise()),
+            "theta",
+        ),
         (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], "loud"), "noise"),
-        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], es.BernoulliNoise), "noise"),
+        (
+            lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], es.BernoulliNoise),
+            "noise",
+        ),
         (lambda: es.LinearProblem(es.ChangingArms(2), [1.0, 0.5], 0.1), "arms"),
         (lambda: es.LinearProblem("arms", [1.0, 0.5], 0.1), "arms"),
-        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, opening=[2]), "opening"),
-        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[[1.0]]), "warmup"),
+        (
+            lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, opening=[2]),
+            "opening",
+        ),
+        (
+            lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[[1.0]]),
+            "warmup",
+        ),
         (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[2]), "warmup"),
-        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[0.5]), "warmup"),
-        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[3], others=[[1.0, 1.0]]), "warmup"),
-        (lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[2], others=[[1.0]]), "others"),
+        (
+            lambda: es.LinearProblem(es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[0.5]),
+            "warmup",
+        ),
+        (
+            lambda: es.LinearProblem(
+                es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[3], others=[[1.0, 1.0]]
+            ),
+            "warmup",
+        ),
+        (
+            lambda: es.LinearProblem(
+                es.FiniteArms(np.eye(2)), [1.0, 0.5], 0.1, warmup=[2], others=[[1.0]]
+            ),
+            "others",
+        ),
         (lambda: es.LinearProblem(es.UnitBall(2), [0.5, 0.0], 0.1, warmup=[0]), "warmup"),
         (lambda: es.HeteroscedasticNoise(0.5, 0.1), "high"),
         (lambda: es.LinearProblem(es.UnitBall(2), [0.5, 0.0], es.BernoulliNoise()), "theta"),
-        (lambda: es.LinearProblem(es.FiniteArms([[0.5]]), [1.0], es.BernoulliNoise(), warmup=[[5.0]]), "theta"),
+        (
+            lambda: es.LinearProblem(
+                es.FiniteArms([[0.5]]), [1.0], es.BernoulliNoise(), warmup=[[5.0]]
+            ),
+            "theta",
+        ),
         (lambda: es.ContextualLinearProblem(3, [0.5, 0.0], es.BernoulliNoise()), "theta"),
         (lambda: es.LinearProblem(es.UnitBall(2), [0.5, 0.0], 0.1, opening=[0]), "opening"),
         (lambda: es.problem("two-arms", noise=-1), "noise"),
@@ -298,7 +375,14 @@ def test_bad_problems_are_named(make, argument: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "noise", [es.GaussianNoise(0.3), es.RademacherNoise(0.3), es.BernoulliNoise(), es.HeteroscedasticNoise(0.1, 0.6)], ids=repr
+    "noise",
+    [
+        es.GaussianNoise(0.3),
+        es.RademacherNoise(0.3),
+        es.BernoulliNoise(),
+        es.HeteroscedasticNoise(0.1, 0.6),
+    ],
+    ids=repr,
 )
 def test_noise_has_its_mean_and_spread(noise) -> None:
     problem = es.LinearProblem(es.FiniteArms([[0.6], [0.2]]), [1.0], noise)
@@ -314,9 +398,19 @@ def test_noise_has_its_mean_and_spread(noise) -> None:
 def test_equal_arms_and_their_warm_up_count_as_one_for_kvetons_phe() -> None:
     """Kernel and live policy count pseudo-rewards by arm, and of equal arms play the first."""
     F = np.random.default_rng(0).standard_normal((5, 3)) / 2
-    problem = es.LinearProblem(es.FiniteArms(np.vstack([F, F])), [0.5, 0.3, 0.4], 0.3, warmup=[0, 1, 2], opening=[7, 8, 9, 7])
-    kernel, live = (es.simulate(es.KvetonPHE(), problem, 60, 300, evaluation=way) for way in ("eager", "live"))
-    assert abs(kernel.mean[-1] - live.mean[-1]) < 5 * np.hypot(kernel.standard_error[-1], live.standard_error[-1])
+    problem = es.LinearProblem(
+        es.FiniteArms(np.vstack([F, F])),
+        [0.5, 0.3, 0.4],
+        0.3,
+        warmup=[0, 1, 2],
+        opening=[7, 8, 9, 7],
+    )
+    kernel, live = (
+        es.simulate(es.KvetonPHE(), problem, 60, 300, evaluation=way) for way in ("eager", "live")
+    )
+    assert abs(kernel.mean[-1] - live.mean[-1]) < 5 * np.hypot(
+        kernel.standard_error[-1], live.standard_error[-1]
+    )
     assert (kernel.pulls.sum(axis=1) == 60).all()
     for way in ("eager", "live"):
         with pytest.raises(es.InvalidArgument, match="standing arm"):
@@ -324,12 +418,16 @@ def test_equal_arms_and_their_warm_up_count_as_one_for_kvetons_phe() -> None:
 
 
 @pytest.mark.parametrize(
-    "recipe", [es.EnsembleSampling(5, model=es.Logistic()), es.ThompsonSampling(model=es.Logistic("exact"))]
+    "recipe",
+    [es.EnsembleSampling(5, model=es.Logistic()), es.ThompsonSampling(model=es.Logistic("exact"))],
 )
 def test_rewards_that_a_model_is_not_for_are_refused(recipe: es.Recipe) -> None:
     """As the live policy refuses them: no kernel plays where they might come."""
     outside = es.LinearProblem(es.FiniteArms(np.eye(2)), [3.0, 2.0], 0.1)
-    with pytest.warns(es.LiveSimulationWarning), pytest.raises(es.InvalidArgument, match=r"^reward = .*0.*1"):
+    with (
+        pytest.warns(es.LiveSimulationWarning),
+        pytest.raises(es.InvalidArgument, match=r"^reward = .*0.*1"),
+    ):
         es.simulate(recipe, outside, 20)
     with pytest.raises(es.InvalidArgument, match=r"^evaluation = 'eager'"):
         es.simulate(recipe, outside, 20, evaluation="eager")
@@ -340,9 +438,13 @@ def test_rewards_that_a_model_is_not_for_are_refused(recipe: es.Recipe) -> None:
 
 def test_a_recipe_that_cannot_learn_a_problems_rewards_is_named_with_it() -> None:
     recipe = es.EnsembleSampling(3, model=es.Logistic())
-    for problem, name in ((FAMILY, "sphere"), (FAMILY.draw(np.random.default_rng(0)), "LinearProblem")):
+    for problem, name in (
+        (FAMILY, "sphere"),
+        (FAMILY.draw(np.random.default_rng(0)), "LinearProblem"),
+    ):
         with pytest.raises(
-            es.InvalidArgument, match=rf"expected a number from 0 to 1 .* \(EnsembleSampling on {name}\)$"
+            es.InvalidArgument,
+            match=rf"expected a number from 0 to 1 .* \(EnsembleSampling on {name}\)$",
         ) as caught:
             es.simulate(recipe, problem, horizon=100, evaluation="live")
         assert caught.value.argument == "reward"

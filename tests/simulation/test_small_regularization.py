@@ -27,7 +27,9 @@ def problem() -> es.LinearProblem:
 @cache
 def pulls(lam: float, evaluation: str, seed: int) -> np.ndarray:
     recipe = es.EnsembleSampling(size=3000, scale=0.3, regularization=lam)
-    return es.simulate(recipe, problem(), 200, RUNS[evaluation], seed, evaluation, checkpoints=1).pulls[:, 1]
+    return es.simulate(
+        recipe, problem(), 200, RUNS[evaluation], seed, evaluation, checkpoints=1
+    ).pulls[:, 1]
 
 
 def test_lazy_and_eager_agree_for_nearly_collinear_arms() -> None:
@@ -43,8 +45,12 @@ def test_more_of_what_is_cheap_is_as_good_as_as_many_of_both() -> None:
     assert sum(1.0 / n for n in RUNS.values()) <= 2.0 / 300.0
 
 
-@pytest.mark.parametrize(("lam", "kept"), [(1.0, True), (1e-3, True), (1e-5, True), (1e-6, False), (1e-8, False)])
-def test_stream_members_start_from_a_root_of_v_only_where_it_keeps_the_prior(lam: float, kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("lam", "kept"), [(1.0, True), (1e-3, True), (1e-5, True), (1e-6, False), (1e-8, False)]
+)
+def test_stream_members_start_from_a_root_of_v_only_where_it_keeps_the_prior(
+    lam: float, kept: bool
+) -> None:
     """V is at most lam + 2200 / 4, and a root in doubles keeps a share of 1e-8."""
     arrays = problem().place()
     assert isinstance(arrays, FiniteProblem)

@@ -115,7 +115,9 @@ def test_blocks_grow_and_hold_every_run_once() -> None:
         assert len(blocks[0]) == 1 and max(map(len, blocks)) <= max(1, runs // (4 * workers))
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes cannot be kept to some cores here")
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="processes cannot be kept to some cores here"
+)
 def test_a_process_that_is_kept_to_one_core_has_one() -> None:
     allowed = os.sched_getaffinity(0)
     assert cores() == len(allowed)

@@ -14,8 +14,6 @@ from ensample.experiments.experiment import Experiment
 from ensample.experiments.features import Disjoint, Features
 from ensample.policies import EnsembleSampling, EpsilonGreedy, LinUCB, Recipe, ThompsonSampling
 
-__all__ = ["CHOOSERS", "Chooser"]
-
 
 class Chooser(Protocol):
     """What the loop over a data set needs."""
@@ -30,7 +28,9 @@ class Ours:
 
     def __init__(self, recipe: Recipe, features: Features, classes: int, seed: int) -> None:
         names = [str(number) for number in range(classes)]
-        self.experiment = Experiment("bench", actions=names, recipe=recipe, features=features, floor=0.0, seed=seed)
+        self.experiment = Experiment(
+            "bench", actions=names, recipe=recipe, features=features, floor=0.0, seed=seed
+        )
 
     def decide(self, context: list[float]) -> int:
         self.decision = self.experiment.decide(context)
@@ -51,7 +51,9 @@ class Vowpal:
         self.rng = np.random.default_rng(seed)
 
     def decide(self, context: list[float]) -> int:
-        shared = "shared |C " + " ".join(f"{place}:{value:.7g}" for place, value in enumerate(context))
+        shared = "shared |C " + " ".join(
+            f"{place}:{value:.7g}" for place, value in enumerate(context)
+        )
         self.lines = [shared, *self.actions]
         shares = np.array(self.workspace.predict(self.lines))
         self.chosen = int(self.rng.choice(len(shares), p=shares / shares.sum()))
@@ -69,7 +71,9 @@ class Bayesian:
     def __init__(self, learner: str, options: dict[str, float], classes: int, seed: int) -> None:
         import bayesianbandits as bb
 
-        arms = [bb.Arm(number, learner=getattr(bb, learner)(**options)) for number in range(classes)]
+        arms = [
+            bb.Arm(number, learner=getattr(bb, learner)(**options)) for number in range(classes)
+        ]
         self.agent = bb.ContextualAgent(arms, bb.ThompsonSampling(), random_seed=seed)
 
     def decide(self, context: list[float]) -> int:
@@ -104,6 +108,8 @@ CHOOSERS: dict[str, Callable[[int, int], Chooser]] = {
     "VW --bag 100": vowpal("--bag 100"),
     "VW --squarecb": vowpal("--squarecb"),
     "bayesianbandits, normal-inverse-gamma": bayesian("NormalInverseGammaRegressor"),
-    "bayesianbandits, empirical Bayes": bayesian("EmpiricalBayesNormalRegressor", alpha=1.0, beta=1.0),
+    "bayesianbandits, empirical Bayes": bayesian(
+        "EmpiricalBayesNormalRegressor", alpha=1.0, beta=1.0
+    ),
 }
 """By name: makers from (number of classes, seed)."""

@@ -17,21 +17,6 @@ from ensample.problems import Family, problem
 from ensample.simulation import simulate
 from ensample.types import FloatArray
 
-__all__ = [
-    "ARMS",
-    "DIM",
-    "HORIZON",
-    "NOISE",
-    "SCALE",
-    "floored",
-    "live",
-    "peered",
-    "simulated",
-    "sphere",
-    "textbook",
-    "threaded",
-]
-
 DIM, ARMS, NOISE, SCALE, HORIZON = 20, 100, 0.1, 0.3, 10_000
 
 
@@ -63,7 +48,12 @@ def threaded(recipe: Recipe, threads: int, horizon: int = 10 * HORIZON, runs: in
 
 def floored(program: Path, size: int, runs: int = 5) -> Turn:
     seeds = count()
-    return lambda: run_floor(program, DIM, ARMS, size, HORIZON, NOISE, SCALE, runs, next(seeds))["seconds_per_round"] * 1e6
+    return lambda: (
+        run_floor(program, DIM, ARMS, size, HORIZON, NOISE, SCALE, runs, next(seeds))[
+            "seconds_per_round"
+        ]
+        * 1e6
+    )
 
 
 def textbook(size: int, rounds: int) -> Turn:
@@ -109,7 +99,9 @@ def looped(make: Callable[[FloatArray], Peer], rounds: int, clicks: bool = False
         start = time.perf_counter()
         for noise in noises:
             arm = peer.decide()
-            peer.update(arm, min(max(means[arm] + noise, 0.0), 1.0) if clicks else means[arm] + noise)
+            peer.update(
+                arm, min(max(means[arm] + noise, 0.0), 1.0) if clicks else means[arm] + noise
+            )
         return (time.perf_counter() - start) / rounds * 1e6
 
     return turn

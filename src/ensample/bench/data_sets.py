@@ -7,8 +7,6 @@ import numpy as np
 from ensample.extras import package
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["DATA_SETS", "DataSet", "data_set"]
-
 DATA_SETS = ("digits", "wine", "breast_cancer")
 
 
@@ -26,6 +24,8 @@ class DataSet(NamedTuple):
 
 def data_set(name: str) -> DataSet:
     """One of DATA_SETS; columns that are the same in all rows are left out."""
-    rows, labels = getattr(package("sklearn.datasets", "ensample bench"), f"load_{name}")(return_X_y=True)
+    rows, labels = getattr(package("sklearn.datasets", "ensample bench"), f"load_{name}")(
+        return_X_y=True
+    )
     rows = rows[:, np.ptp(rows, axis=0) > 0.0].astype(np.float64)
     return DataSet(name, (rows - rows.mean(axis=0)) / rows.std(axis=0), labels.astype(np.int64))

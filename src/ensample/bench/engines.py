@@ -12,15 +12,16 @@ from ensample.lab import Study, run_study
 from ensample.simulation.replicates import Job, Workspace, replicates
 from ensample.simulation.simulate import checkpoint_rounds
 
-__all__ = ["bare", "studied"]
-
 RUNS = 100  # as studies have by default
 
 
 def study(seed: int) -> Study:
     """Four cells of a million rounds, kept on disk one by one."""
     ensembles = {"recipe": "EnsembleSampling", "size": [100, 29_000], "scale": SCALE}
-    rivals = [{"recipe": "ThompsonSampling", "scale": SCALE}, {"recipe": "LinUCB", "radius": 2 * NOISE}]
+    rivals = [
+        {"recipe": "ThompsonSampling", "scale": SCALE},
+        {"recipe": "LinUCB", "radius": 2 * NOISE},
+    ]
     family = {"family": "sphere", "dim": DIM, "arms": ARMS, "noise": NOISE}
     return Study("bench", HORIZON, [ensembles, *rivals], family, RUNS, seed)
 

@@ -14,8 +14,6 @@ from ensample.experiments.experiment import Experiment
 from ensample.experiments.opening import open_experiment
 from ensample.policies import EnsembleSampling
 
-__all__ = ["bare_policy", "durable", "in_memory", "synced"]
-
 ACTIONS = [f"action {number}" for number in range(10)]
 RECIPE = EnsembleSampling(size=100)
 DECISIONS, THREADS, EACH = 500, 32, 40
@@ -26,7 +24,10 @@ def contexts() -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
     devices = rng.choice(["phone", "tablet"], DECISIONS).tolist()
     ages, fresh = rng.normal(size=DECISIONS).tolist(), (rng.random(DECISIONS) < 0.5).tolist()
-    return [{"age": age, "device": device, "new": new} for age, device, new in zip(ages, devices, fresh, strict=True)]
+    return [
+        {"age": age, "device": device, "new": new}
+        for age, device, new in zip(ages, devices, fresh, strict=True)
+    ]
 
 
 def in_memory() -> Turn:
@@ -71,7 +72,9 @@ def durable(folder: Path) -> Turn:
     numbers, given = count(), contexts()
 
     def turn() -> float:
-        with open_experiment(folder / f"{next(numbers)}.db", actions=ACTIONS, recipe=RECIPE, seed=0) as experiment:
+        with open_experiment(
+            folder / f"{next(numbers)}.db", actions=ACTIONS, recipe=RECIPE, seed=0
+        ) as experiment:
             experiment.decide(given[0])
 
             def work() -> None:

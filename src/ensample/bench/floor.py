@@ -6,8 +6,6 @@ import subprocess
 from importlib.resources import as_file, files
 from pathlib import Path
 
-__all__ = ["build_floor", "run_floor"]
-
 FLAGS = ("-O3", "-march=native", "-ffast-math")
 
 
@@ -23,9 +21,19 @@ def build_floor(folder: Path) -> Path | None:
 
 
 def run_floor(
-    program: Path, dim: int, arms: int, size: int, horizon: int, noise: float, scale: float, repeats: int, seed: int
+    program: Path,
+    dim: int,
+    arms: int,
+    size: int,
+    horizon: int,
+    noise: float,
+    scale: float,
+    repeats: int,
+    seed: int,
 ) -> dict[str, float]:
     """`seconds_per_round` (median of the repeats), mean `regret` and its `standard_error`."""
     arguments = map(str, (dim, arms, size, horizon, noise, scale, repeats, seed))
-    answer: dict[str, float] = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
+    answer: dict[str, float] = json.loads(
+        subprocess.run([program, *arguments], capture_output=True, check=True).stdout
+    )
     return answer

@@ -8,8 +8,6 @@ from ensample.arms import ApproximateArms, FiniteArms
 from ensample.bench.timing import Turn
 from ensample.policies import EnsembleSampling, Policy
 
-__all__ = ["ARMS", "DIM", "approximate", "deciding", "many_arms", "product", "voting"]
-
 ARMS, DIM = 10**6, 32
 MEMBERS = 100
 ROUNDS = 20

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Load", "load", "request"]
-
 END, LENGTH = b"\r\n\r\n", b"content-length:"
 
 
@@ -39,7 +37,9 @@ def request(method: str, path: str, body: bytes = b"") -> bytes:
 class Connection(asyncio.Protocol):
     """Sends the next call when the last one is answered, until it is told to stop."""
 
-    def __init__(self, calls: Iterator[bytes], goes_on: Callable[[], bool], done: Callable[[], None]) -> None:
+    def __init__(
+        self, calls: Iterator[bytes], goes_on: Callable[[], bool], done: Callable[[], None]
+    ) -> None:
         self.calls, self.goes_on, self.done = calls, goes_on, done
         self.latencies: list[float] = []
         self.refused = 0

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ensample.bench.contestants import ARMS, DIM, HORIZON, SCALE, floored, live, peered, simulated, sphere, textbook, threaded
+from ensample.bench.contestants import (
+    ARMS,
+    DIM,
+    HORIZON,
+    SCALE,
+    floored,
+    live,
+    peered,
+    simulated,
+    sphere,
+    textbook,
+    threaded,
+)
 from ensample.bench.engines import bare, studied
 from ensample.bench.experiments import bare_policy, durable, in_memory, synced
 from ensample.bench.floor import build_floor
@@ -16,7 +28,14 @@ from ensample.bench.large import DIM as WIDE
 from ensample.bench.large import approximate, deciding, many_arms, product, voting
 from ensample.bench.networks import MEMBERS, network_products, network_rounds
 from ensample.bench.peers import PEERS
-from ensample.bench.service import MANY_CALLS, WORKERS, Clients, Measured, measured_clients, measured_service
+from ensample.bench.service import (
+    MANY_CALLS,
+    WORKERS,
+    Clients,
+    Measured,
+    measured_clients,
+    measured_service,
+)
 from ensample.bench.timing import Times, Turn, median, ratio, take_turns
 from ensample.extras import has, install_command
 from ensample.models import Logistic
@@ -24,9 +43,11 @@ from ensample.numerals import terminal
 from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.problems import problem
 
-__all__ = ["GROUPS", "Ratio", "measure"]
-
-SIZES = {100: 1_000, 1_000: 500, 29_000: 100}  # members: rounds of the textbook, whose cost a round is the same in all of them
+SIZES = {
+    100: 1_000,
+    1_000: 500,
+    29_000: 100,
+}  # members: rounds of the textbook, whose cost a round is the same in all of them
 FASTER = {100: 40.0, 1_000: 90.0, 29_000: 2_000.0}
 FLOOR = 1.05
 SERVED = "starlette", "uvicorn", "apsw", "msgspec"  # packages that the service needs
@@ -60,12 +81,21 @@ def ensemble(size: int) -> EnsembleSampling:
 
 
 def compared(
-    name: str, over: Turn, under: Turn, target: float | None, at_least: bool, turns: int, step: Step, note: str = ""
+    name: str,
+    over: Turn,
+    under: Turn,
+    target: float | None,
+    at_least: bool,
+    turns: int,
+    step: Step,
+    note: str = "",
 ) -> Ratio:
     """time(over) / time(under), with both times in the note."""
     times = take_turns({"over": over, "under": under}, turns, step)
     said = f"{time(times, 'over')} over {time(times, 'under')}"
-    return Ratio(name, ratio(times, "over", "under"), target, at_least, f"{said}; {note}" if note else said)
+    return Ratio(
+        name, ratio(times, "over", "under"), target, at_least, f"{said}; {note}" if note else said
+    )
 
 
 def time(times: Times, name: str) -> str:
@@ -78,13 +108,22 @@ def against_others(turns: int, step: Step) -> Iterator[Ratio]:
     with tempfile.TemporaryDirectory() as folder:
         program = build_floor(Path(folder))
         for size, rounds in SIZES.items():
-            contestants = {"ours": simulated(ensemble(size), sphere()), "textbook": textbook(size, rounds)}
+            contestants = {
+                "ours": simulated(ensemble(size), sphere()),
+                "textbook": textbook(size, rounds),
+            }
             if program is not None:
                 contestants["floor"] = floored(program, size)
             times = take_turns(contestants, turns, step)
             ours = time(times, "ours")
             note = f"{time(times, 'textbook')} over {ours}; the textbook over {rounds:,} rounds"
-            yield Ratio(f"textbook / simulated, m={size:,}", ratio(times, "textbook", "ours"), FASTER[size], True, note)
+            yield Ratio(
+                f"textbook / simulated, m={size:,}",
+                ratio(times, "textbook", "ours"),
+                FASTER[size],
+                True,
+                note,
+            )
             name = f"simulated / C floor, m={size:,}"
             if program is None:
                 yield Ratio(name, None, FLOOR, False, "no C compiler (gcc or cc)")
@@ -99,13 +138,24 @@ def scaling(turns: int, step: Step) -> Iterator[Ratio]:
     for size, target in ((29_000, 2.5), (1_000_000, 4.0)):
         large = simulated(ensemble(size), sphere())
         yield compared(f"m={size:,} / m=100", large, small, target, False, turns, step)
-    for name, recipe in (("ensemble, m=100", ensemble(100)), ("LinPHE", PerturbedHistory(scale=SCALE))):
+    for name, recipe in (
+        ("ensemble, m=100", ensemble(100)),
+        ("LinPHE", PerturbedHistory(scale=SCALE)),
+    ):
         long, short = simulated(recipe, sphere(), 100 * HORIZON, 1), simulated(recipe, sphere())
         yield compared(f"T=1,000,000 / T=10,000, {name}", long, short, 1.3, False, turns, step)
     contexts = problem("contextual", dim=DIM, arms=20)
     large, small = (simulated(ensemble(size), contexts) for size in (29_000, 100))
     yield compared("contextual, m=29,000 / m=100", large, small, 2.5, False, turns, step)
-    yield compared("one thread / two, 8 runs", threaded(ensemble(100), 1), threaded(ensemble(100), 2), 1.7, True, turns, step)
+    yield compared(
+        "one thread / two, 8 runs",
+        threaded(ensemble(100), 1),
+        threaded(ensemble(100), 2),
+        1.7,
+        True,
+        turns,
+        step,
+    )
 
 
 def live_policies(turns: int, step: Step) -> Iterator[Ratio]:
@@ -120,9 +170,25 @@ def calibration(turns: int, step: Step) -> Iterator[Ratio]:
     """Scales that are learned against scales that are given, both with stored members."""
     for size in (100, 29_000):
         learned = simulated(EnsembleSampling(size, fresh=False, ageing=0), sphere())
-        yield compared(f"auto / fixed, m={size:,}", learned, simulated(ensemble(size), sphere()), 1.15, False, turns, step)
+        yield compared(
+            f"auto / fixed, m={size:,}",
+            learned,
+            simulated(ensemble(size), sphere()),
+            1.15,
+            False,
+            turns,
+            step,
+        )
     learned = live(EnsembleSampling(100, fresh=False, ageing=0), LIVE_ROUNDS)
-    yield compared("auto / fixed, live, m=100", learned, live(ensemble(100), LIVE_ROUNDS), 1.3, False, turns, step)
+    yield compared(
+        "auto / fixed, live, m=100",
+        learned,
+        live(ensemble(100), LIVE_ROUNDS),
+        1.3,
+        False,
+        turns,
+        step,
+    )
 
 
 def logistic(turns: int, step: Step) -> Iterator[Ratio]:
@@ -135,8 +201,13 @@ def logistic(turns: int, step: Step) -> Iterator[Ratio]:
     small = simulated(few, clicks)
     linear = simulated(EnsembleSampling(100), clicks)
     yield compared("logistic / linear, simulated, m=100", small, linear, 2.5, False, turns, step)
-    yield compared("logistic, m=29,000 / m=100", simulated(many, clicks), small, 2.5, False, turns, step)
-    alive = live(few, LIVE_ROUNDS, clicks=True), live(EnsembleSampling(100), LIVE_ROUNDS, clicks=True)
+    yield compared(
+        "logistic, m=29,000 / m=100", simulated(many, clicks), small, 2.5, False, turns, step
+    )
+    alive = (
+        live(few, LIVE_ROUNDS, clicks=True),
+        live(EnsembleSampling(100), LIVE_ROUNDS, clicks=True),
+    )
     yield compared("logistic / linear, live, m=100", *alive, 2.5, False, turns, step)
 
 
@@ -148,7 +219,15 @@ def neural(turns: int, step: Step) -> Iterator[Ratio]:
     shape, products = f"{MEMBERS} members, 50-50, batch 64", network_products(NETWORK_ROUNDS)
     for arms in ("standing", "changing"):
         ours = network_rounds(NETWORK_ROUNDS, arms == "changing")
-        yield compared(f"network round / its bare products, {shape}, {arms} arms", ours, products, 1.3, False, turns, step)
+        yield compared(
+            f"network round / its bare products, {shape}, {arms} arms",
+            ours,
+            products,
+            1.3,
+            False,
+            turns,
+            step,
+        )
 
 
 def engines(turns: int, step: Step) -> Iterator[Ratio]:
@@ -156,7 +235,9 @@ def engines(turns: int, step: Step) -> Iterator[Ratio]:
     try:
         import polars  # noqa: F401
     except ImportError:
-        yield Ratio("study / bare kernels", None, 1.05, False, f"not installed: {install_command('polars')}")
+        yield Ratio(
+            "study / bare kernels", None, 1.05, False, f"not installed: {install_command('polars')}"
+        )
         return
     yield compared("study / bare kernels, one thread", studied(), bare(), 1.05, False, turns, step)
 
@@ -169,20 +250,42 @@ def peers(turns: int, step: Step) -> Iterator[Ratio]:
         try:
             other = peered(make, PEER_ROUNDS)
         except ImportError:
-            yield Ratio(title, None, target, True, f"not installed: {install_command(name.partition(' ')[0])}")
+            yield Ratio(
+                title,
+                None,
+                target,
+                True,
+                f"not installed: {install_command(name.partition(' ')[0])}",
+            )
             continue
         note = "it shares nothing between arms" if name == "mabwiser" else ""
-        yield compared(title, other, live(ensemble(100), LIVE_ROUNDS), target, True, turns, step, note)
+        yield compared(
+            title, other, live(ensemble(100), LIVE_ROUNDS), target, True, turns, step, note
+        )
 
 
 def large(turns: int, step: Step) -> Iterator[Ratio]:
     """A million arms, exactly: decide + update against the product of all features with one theta, and in microseconds."""
     policy = many_arms()
-    times = take_turns({"ours": deciding(policy), "numpy": product(policy), "vote": voting(policy)}, turns, step)
+    times = take_turns(
+        {"ours": deciding(policy), "numpy": product(policy), "vote": voting(policy)}, turns, step
+    )
     size = f"{MANY:,} arms, d={WIDE}"
     note = f"{time(times, 'ours')} over {time(times, 'numpy')}"
-    yield Ratio(f"decide + update / numpy's X @ theta, {size}", ratio(times, "ours", "numpy"), 1.1, False, note)
-    yield Ratio(f"decide + update, us, {size}", median(times, "ours"), 1_000.0, False, f"exact; a vote: {time(times, 'vote')}")
+    yield Ratio(
+        f"decide + update / numpy's X @ theta, {size}",
+        ratio(times, "ours", "numpy"),
+        1.1,
+        False,
+        note,
+    )
+    yield Ratio(
+        f"decide + update, us, {size}",
+        median(times, "ours"),
+        1_000.0,
+        False,
+        f"exact; a vote: {time(times, 'vote')}",
+    )
     name = f"approximate / exact, {size}"
     if not has("faiss"):
         yield Ratio(name, None, None, False, f"not installed: {install_command('faiss')}")
@@ -197,13 +300,21 @@ def experiments(turns: int, step: Step) -> Iterator[Ratio]:
     """Decisions through an experiment, in microseconds and a second: what a product sees, on this machine."""
     times = take_turns({"ours": in_memory(), "bare": bare_policy()}, turns, step)
     note = f"the policy alone, all thetas and all propensities: {time(times, 'bare')}"
-    yield Ratio("an experiment's decision, us (10 actions, d=54, m=100)", median(times, "ours"), 150.0, False, note)
+    yield Ratio(
+        "an experiment's decision, us (10 actions, d=54, m=100)",
+        median(times, "ours"),
+        150.0,
+        False,
+        note,
+    )
     name = "durable decisions a second, 32 threads"
     if not has("apsw"):
         yield Ratio(name, None, 2_000.0, True, f"not installed: {install_command('apsw')}")
         return
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        times = take_turns({"ours": durable(Path(folder)), "sync": synced(Path(folder))}, turns, step)
+        times = take_turns(
+            {"ours": durable(Path(folder)), "sync": synced(Path(folder))}, turns, step
+        )
     note = f"one sync of this disk: {time(times, 'sync')}"
     yield Ratio(name, 1e6 / median(times, "ours"), 2_000.0, True, note)
 
@@ -211,7 +322,13 @@ def experiments(turns: int, step: Step) -> Iterator[Ratio]:
 def service(turns: int, step: Step) -> Iterator[Ratio]:
     """Durable decisions over HTTP (10 actions, d=20, m=32) against the framework's hello-world, both with 32 clients."""
     if missing := [name for name in SERVED if not has(name)]:
-        yield Ratio("durable decide / hello-world", None, 0.3, True, f"not installed: {install_command(*missing)}")
+        yield Ratio(
+            "durable decide / hello-world",
+            None,
+            0.3,
+            True,
+            f"not installed: {install_command(*missing)}",
+        )
         return
     with tempfile.TemporaryDirectory(dir=".") as folder:
         found = []
@@ -219,14 +336,26 @@ def service(turns: int, step: Step) -> Iterator[Ratio]:
             step()
             found.append(turn)
     note = f"{between(found, lambda t: t.hello.calls / t.hello.seconds):.0f} greetings a second"
-    rates = between(found, lambda t: (t.decide.calls / t.decide.seconds) / (t.hello.calls / t.hello.seconds))
+    rates = between(
+        found, lambda t: (t.decide.calls / t.decide.seconds) / (t.hello.calls / t.hello.seconds)
+    )
     yield Ratio("durable decisions / greetings a second, 32 clients", rates, 0.3, True, note)
     note = f"{between(found, lambda t: t.decide.at(0.99)):.3g} ms over {between(found, lambda t: t.hello.at(0.99)):.3g} ms"
-    yield Ratio("99% of them, decide / hello", between(found, lambda t: t.decide.at(0.99) / t.hello.at(0.99)), 4.0, False, note)
+    yield Ratio(
+        "99% of them, decide / hello",
+        between(found, lambda t: t.decide.at(0.99) / t.hello.at(0.99)),
+        4.0,
+        False,
+        note,
+    )
     note = f"{between(found, lambda t: t.alone.at(0.5)):.3g} ms less {between(found, lambda t: t.sync):.3g} ms"
     note += f"; a greeting {between(found, lambda t: t.greeted.at(0.5)):.3g} ms"
     yield Ratio(
-        "one client: half of them less a sync, ms", between(found, lambda t: t.alone.at(0.5) - t.sync), 0.7, False, note
+        "one client: half of them less a sync, ms",
+        between(found, lambda t: t.alone.at(0.5) - t.sync),
+        0.7,
+        False,
+        note,
     )
 
 

@@ -9,8 +9,6 @@ from ensample.bench.timing import Turn
 from ensample.models.neural import Neural
 from ensample.policies import EnsembleSampling
 
-__all__ = ["MEMBERS", "network_products", "network_rounds"]
-
 MEMBERS, DIM, WIDTH, BATCH, ARMS = 30, 100, 50, 64, 100
 FILLED = 600  # rounds before the clock starts: a round then has one step of a whole batch
 
@@ -19,7 +17,9 @@ def network_rounds(rounds: int, changing: bool = False) -> Turn:
     """decide + update of networks with two hidden layers, on standing arms or on as many new ones each round."""
     rng = np.random.default_rng(0)
     arms: Arms = ChangingArms(DIM) if changing else FiniteArms(rng.standard_normal((ARMS, DIM)))
-    policy = EnsembleSampling(MEMBERS, model=Neural((WIDTH, WIDTH), batch=BATCH)).start(arms, seed=0)
+    policy = EnsembleSampling(MEMBERS, model=Neural((WIDTH, WIDTH), batch=BATCH)).start(
+        arms, seed=0
+    )
 
     def play(count: int) -> float:
         """Seconds."""

@@ -11,8 +11,6 @@ import numpy as np
 
 from ensample.types import FloatArray
 
-__all__ = ["PEERS", "Peer"]
-
 
 class Peer(Protocol):
     """What the loop of a live benchmark needs."""
@@ -74,7 +72,10 @@ class VowpalBag:
         from vowpalwabbit import Workspace
 
         self.workspace = Workspace("--cb_explore_adf --bag 100 --quiet")
-        self.lines = ["|a " + " ".join(f"{i}:{value:.9g}" for i, value in enumerate(row)) for row in features.tolist()]
+        self.lines = [
+            "|a " + " ".join(f"{i}:{value:.9g}" for i, value in enumerate(row))
+            for row in features.tolist()
+        ]
         self.rng = np.random.default_rng(0)
 
     def decide(self) -> int:

@@ -11,8 +11,6 @@ import numpy as np
 from ensample.bench.choosers import CHOOSERS, Chooser
 from ensample.bench.data_sets import DataSet
 
-__all__ = ["ROUNDS", "Score", "played", "scores"]
-
 ROUNDS = 2_000
 SETTLED = 20  # rounds before the clock counts: loading, allocating
 
@@ -26,7 +24,9 @@ class Score:
     share: float | None  # of decisions that were right, the mean over the runs
     standard_error: float | None  # of that mean
     decision: float | None  # CPU microseconds, the median over all rounds
-    reward: float | None  # CPU microseconds to learn from one, the mean: now and then one takes long
+    reward: (
+        float | None
+    )  # CPU microseconds to learn from one, the mean: now and then one takes long
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,14 @@ def score(data: str, name: str, done: list[PlayedOnce]) -> Score:
     error = statistics.stdev(shares) / math.sqrt(len(shares)) if len(shares) > 1 else None
     decisions = [spent for one in done for spent in one.decisions]
     rewards = [spent for one in done for spent in one.rewards]
-    return Score(data, name, statistics.mean(shares), error, statistics.median(decisions) * 1e6, statistics.mean(rewards) * 1e6)
+    return Score(
+        data,
+        name,
+        statistics.mean(shares),
+        error,
+        statistics.median(decisions) * 1e6,
+        statistics.mean(rewards) * 1e6,
+    )
 
 
 def played(chooser: Chooser, data: DataSet, run: int, rounds: int) -> PlayedOnce:
@@ -81,5 +88,7 @@ def order(count: int, run: int, rounds: int) -> list[int]:
     """Of the rows in one run."""
     rng = np.random.default_rng(run)
     passes = -(-rounds // count)
-    rows: list[int] = np.concatenate([rng.permutation(count) for _ in range(passes)])[:rounds].tolist()
+    rows: list[int] = np.concatenate([rng.permutation(count) for _ in range(passes)])[
+        :rounds
+    ].tolist()
     return rows

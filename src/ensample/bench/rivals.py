@@ -19,8 +19,6 @@ from ensample.problems.blocks import blocks
 from ensample.types import FloatArray
 from ensample.version import __version__
 
-__all__ = ["RIVALS", "PeerPolicy", "Player", "version_of"]
-
 OURS = "ensample"
 
 
@@ -63,7 +61,9 @@ class VowpalPlayer:
         self.rng = np.random.default_rng(seed)
 
     def decide(self, x: FloatArray | None) -> int:
-        self.lines = self.actions.copy() if x is None else [f"shared |C {vowpal_row(x)}", *self.actions]
+        self.lines = (
+            self.actions.copy() if x is None else [f"shared |C {vowpal_row(x)}", *self.actions]
+        )
         shares = np.array(self.workspace.predict(self.lines))
         arm = int(self.rng.choice(len(shares), p=shares / shares.sum()))
         self.share = shares[arm]
@@ -157,7 +157,9 @@ def ours(recipe: Recipe) -> PeerPolicy:
     return PeerPolicy(
         OURS,
         f"{type(recipe).__name__}()",
-        lambda arms, dim, seed: OurPlayer(recipe.start(ChangingArms(arms * dim), seed=seed, log=None), arms),
+        lambda arms, dim, seed: OurPlayer(
+            recipe.start(ChangingArms(arms * dim), seed=seed, log=None), arms
+        ),
         lambda features, seed: OurPlayer(recipe.start(FiniteArms(features), seed=seed, log=None)),
     )
 
@@ -166,8 +168,12 @@ def vowpal(how: str) -> PeerPolicy:
     return PeerPolicy(
         "vowpalwabbit",
         f"--cb_explore_adf {how}".strip(),
-        lambda arms, dim, seed: VowpalPlayer(f"{how} -q CA", [f"|A a{arm}" for arm in range(arms)], seed),
-        lambda features, seed: VowpalPlayer(how, [f"|A {vowpal_row(row)}" for row in features], seed),
+        lambda arms, dim, seed: VowpalPlayer(
+            f"{how} -q CA", [f"|A a{arm}" for arm in range(arms)], seed
+        ),
+        lambda features, seed: VowpalPlayer(
+            how, [f"|A {vowpal_row(row)}" for row in features], seed
+        ),
     )
 
 
@@ -178,7 +184,9 @@ def bayesian(learner: str, **options: float) -> PeerPolicy:
         kind = getattr(bb, learner)
         return BayesianPlayer(
             bb.ContextualAgent(
-                [bb.Arm(arm, learner=kind(**options)) for arm in range(arms)], bb.ThompsonSampling(), random_seed=seed
+                [bb.Arm(arm, learner=kind(**options)) for arm in range(arms)],
+                bb.ThompsonSampling(),
+                random_seed=seed,
             )
         )
 
@@ -212,14 +220,19 @@ def coba(learner: str) -> PeerPolicy:
     return PeerPolicy(
         "coba",
         learner,
-        lambda arms, dim, seed: made([1, "a", "ax"], [tuple(row) for row in np.eye(arms).tolist()], seed),
+        lambda arms, dim, seed: made(
+            [1, "a", "ax"], [tuple(row) for row in np.eye(arms).tolist()], seed
+        ),
         lambda features, seed: made(["a"], [tuple(row) for row in features.tolist()], seed),
     )
 
 
 def mabwiser(policy: str) -> PeerPolicy:
     return PeerPolicy(
-        "mabwiser", f"LearningPolicy.{policy}", lambda arms, dim, seed: MabWiserPlayer(policy, arms, dim, seed), None
+        "mabwiser",
+        f"LearningPolicy.{policy}",
+        lambda arms, dim, seed: MabWiserPlayer(policy, arms, dim, seed),
+        None,
     )
 
 

@@ -17,8 +17,6 @@ from typing import NamedTuple
 
 from ensample.bench.load import Load, load, request
 
-__all__ = ["MANY_CALLS", "WORKERS", "Clients", "Measured", "measured_clients", "measured_service", "served"]
-
 CLIENTS, SECONDS = 32, 3.0
 WORKERS, MANY_CALLS = 16, 400  # tasks of one process that call at the same time
 ACTIONS = [f"action {number}" for number in range(10)]
@@ -109,7 +107,11 @@ def questions() -> Iterator[bytes]:
 
 
 def body(number: int) -> bytes:
-    context = {"age": number % 50 / 50, "device": ("phone", "tablet")[number % 2], "new": number % 3 == 0}
+    context = {
+        "age": number % 50 / 50,
+        "device": ("phone", "tablet")[number % 2],
+        "new": number % 3 == 0,
+    }
     return json.dumps({"context": context}).encode()
 
 
@@ -141,11 +143,22 @@ class Clients(NamedTuple):
 def measured_clients(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Clients]:
     """Turn by turn, after one to warm up."""
     with served(folder / "clients") as (port, _):
-        made = load(port, iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]), 1, 60.0)
+        made = load(
+            port,
+            iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]),
+            1,
+            60.0,
+        )
         assert made.calls == 1
         for turn in range(turns + 1):
             bare = asyncio.run(bare_rate(port, seconds))
-            found = Clients(bare, *(asyncio.run(client_rate(port, tasks, seconds)) for tasks in (WORKERS, MANY_CALLS)))
+            found = Clients(
+                bare,
+                *(
+                    asyncio.run(client_rate(port, tasks, seconds))
+                    for tasks in (WORKERS, MANY_CALLS)
+                ),
+            )
             if turn:
                 yield found
 
@@ -156,7 +169,9 @@ async def bare_rate(port: int, seconds: float) -> float:
     async with httpx.AsyncClient(verify=False) as http:
 
         async def call(number: int) -> None:
-            answer = await http.post(f"http://127.0.0.1:{port}/v1/experiments/bench/decide", content=body(number))
+            answer = await http.post(
+                f"http://127.0.0.1:{port}/v1/experiments/bench/decide", content=body(number)
+            )
             assert answer.status_code == 200 and answer.json()["action"]
 
         return await rate(call, WORKERS, seconds)
@@ -188,7 +203,12 @@ async def rate(call: Callable[[int], Awaitable[None]], tasks: int, seconds: floa
 def measured_service(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Measured]:
     """Turn by turn, after one to warm up."""
     with served(folder / "data") as (port, _), greeting() as hello:
-        made = load(port, iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]), 1, 60.0)
+        made = load(
+            port,
+            iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]),
+            1,
+            60.0,
+        )
         assert made.calls == 1
         asked, greetings = questions(), iter(lambda: request("GET", "/"), None)
         for turn in range(turns + 1):

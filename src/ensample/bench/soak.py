@@ -19,8 +19,6 @@ import typer
 
 from ensample.bench.service import served
 
-__all__ = ["Minute", "Visitor", "soak"]
-
 ONE = "/v1/experiments/soak"
 EXPERIMENT = {
     "actions": ["sport", "politics", "culture", "weather"],
@@ -76,7 +74,12 @@ class Visitor(threading.Thread):
         return json.loads(content) if content.startswith(b"{") else content
 
     def _sent(self, method: str, path: str, body: Any) -> tuple[http.client.HTTPResponse, bytes]:
-        self._http.request(method, path, None if body is None else json.dumps(body), {"content-type": "application/json"})
+        self._http.request(
+            method,
+            path,
+            None if body is None else json.dumps(body),
+            {"content-type": "application/json"},
+        )
         answer = self._http.getresponse()
         return answer, answer.read()
 
@@ -88,9 +91,14 @@ class Visitor(threading.Thread):
             self.error = error
 
     def visit(self) -> None:
-        context = {"age": self._rng.random(), "device": self._rng.choice(["phone", "tablet", "desk"])}
+        context = {
+            "age": self._rng.random(),
+            "device": self._rng.choice(["phone", "tablet", "desk"]),
+        }
         start = time.perf_counter()
-        decision = self.call("POST", f"{ONE}/decide", {"id": secrets.token_hex(12), "context": context})
+        decision = self.call(
+            "POST", f"{ONE}/decide", {"id": secrets.token_hex(12), "context": context}
+        )
         self.latencies.append(time.perf_counter() - start)
         if self._rng.random() < 0.9:  # the others have the default once their wait is over
             liked = self._rng.random() < context["age"] * (decision["action"] == "sport")
@@ -101,12 +109,21 @@ def fill(visitor: Visitor, decisions: int) -> None:
     """With so many decisions and rewards: until then memory grows, as the database keeps 32 MB of its pages at hand."""
     for start in range(0, decisions, BATCH):
         ids = [f"{visitor._rng.getrandbits(96):024x}" for _ in range(BATCH)]
-        visitor.call("POST", f"{ONE}/decide", [{"id": id, "context": {"age": start % 7 / 7, "device": "desk"}} for id in ids])
+        visitor.call(
+            "POST",
+            f"{ONE}/decide",
+            [{"id": id, "context": {"age": start % 7 / 7, "device": "desk"}} for id in ids],
+        )
         visitor.call("POST", f"{ONE}/rewards", [{"id": id, "value": 0} for id in ids])
 
 
 def soak(
-    folder: Path, minutes: int, rate: float, clients: int = 4, length: float = 60.0, filled: int = FILLED
+    folder: Path,
+    minutes: int,
+    rate: float,
+    clients: int = 4,
+    length: float = 60.0,
+    filled: int = FILLED,
 ) -> "list[Minute]":
     """Minute by minute, each printed when it is over."""
     found = []
@@ -127,13 +144,18 @@ def soak(
                     raise visitor.error
                 latencies += visitor.latencies
                 visitor.latencies = []
-            made, spent = sum(visitor.calls for visitor in visitors) - calls, processor(server.pid) - cpu
+            made, spent = (
+                sum(visitor.calls for visitor in visitors) - calls,
+                processor(server.pid) - cpu,
+            )
             start = time.perf_counter()
             looker.call("GET", "/experiments/soak")
             page = time.perf_counter() - start
             half, most = (float(value) * 1e3 for value in np.quantile(latencies, (0.5, 0.99)))
             memory, files = resident(server.pid), len(os.listdir(f"/proc/{server.pid}/fd"))
-            found.append(Minute(number, made, half, most, spent / made * 1e6, page * 1e3, memory, files))
+            found.append(
+                Minute(number, made, half, most, spent / made * 1e6, page * 1e3, memory, files)
+            )
             typer.echo(str(found[-1]))
         for visitor in visitors:
             visitor.stopping.set()
@@ -161,7 +183,9 @@ def main(
     with tempfile.TemporaryDirectory(dir=folder) as kept:
         found = soak(Path(kept), minutes, rate)
         size = sum(path.stat().st_size for path in Path(kept).rglob("*") if path.is_file()) / 1e6
-    typer.echo(f"{sum(minute.calls for minute in found)} calls; {size:.0f} MB of files, the service's log among them")
+    typer.echo(
+        f"{sum(minute.calls for minute in found)} calls; {size:.0f} MB of files, the service's log among them"
+    )
 
 
 if __name__ == "__main__":

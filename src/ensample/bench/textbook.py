@@ -4,8 +4,6 @@ import numpy as np
 
 from ensample.types import FloatArray
 
-__all__ = ["Textbook"]
-
 
 class Textbook:
     """All m estimates kept up to date by one outer product a round."""

@@ -3,8 +3,6 @@
 import statistics
 from collections.abc import Callable
 
-__all__ = ["Times", "Turn", "median", "ratio", "take_turns"]
-
 Turn = Callable[[], float]
 """Runs a contestant once and answers with its microseconds a round."""
 

@@ -12,8 +12,6 @@ import numpy as np
 from ensample.bench.rivals import RIVALS, PeerPolicy, Player, version_of
 from ensample.types import FloatArray
 
-__all__ = ["PROBLEMS", "DrawnProblem", "TournamentResult", "tournament"]
-
 ARMS, DIM, NOISE = 10, 10, 0.3
 STANDING = 50  # arms with features
 SETTLED = 50  # rounds before the clock counts: loading, allocating
@@ -49,12 +47,17 @@ def drawn(problem: str, run: int, rounds: int) -> DrawnProblem:
     """The same for every rival."""
     rng = np.random.default_rng([run, list(PROBLEMS).index(problem)])
     if problem == "features":
-        rows, theta = unit(rng.standard_normal((STANDING, DIM))), unit(rng.standard_normal((1, DIM)))[0]
+        rows, theta = (
+            unit(rng.standard_normal((STANDING, DIM))),
+            unit(rng.standard_normal((1, DIM)))[0],
+        )
         means = np.broadcast_to(rows @ theta, (rounds, STANDING))
         return DrawnProblem(rows, None, means, NOISE * rng.standard_normal((rounds, STANDING)))
     thetas = rng.standard_normal((ARMS, DIM)) / math.sqrt(DIM)
     contexts = np.column_stack([rng.standard_normal((rounds, DIM - 1)), np.ones(rounds)])
-    return DrawnProblem(None, contexts, contexts @ thetas.T, NOISE * rng.standard_normal((rounds, ARMS)))
+    return DrawnProblem(
+        None, contexts, contexts @ thetas.T, NOISE * rng.standard_normal((rounds, ARMS))
+    )
 
 
 def unit(rows: FloatArray) -> FloatArray:
@@ -71,7 +74,9 @@ def made(rival: PeerPolicy, place: DrawnProblem, seed: int) -> Player | None:
 def played(player: Player, place: DrawnProblem) -> tuple[float, float]:
     """(regret, CPU microseconds of a round)."""
     regret, spent = 0.0, 0.0
-    contexts: list[FloatArray | None] = [None] * len(place.means) if place.contexts is None else list(place.contexts)
+    contexts: list[FloatArray | None] = (
+        [None] * len(place.means) if place.contexts is None else list(place.contexts)
+    )
     rewards = (place.means + place.noise).tolist()
     chosen: list[int] = []
     for round, (x, row) in enumerate(zip(contexts, rewards, strict=True)):
@@ -106,4 +111,6 @@ def result(problem: str, rival: PeerPolicy, done: list[tuple[float, float]]) -> 
         return TournamentResult(*about, None, None, None)
     regrets = [regret for regret, _ in done]
     error = statistics.stdev(regrets) / math.sqrt(len(regrets)) if len(regrets) > 1 else None
-    return TournamentResult(*about, statistics.mean(regrets), error, statistics.median(spent for _, spent in done))
+    return TournamentResult(
+        *about, statistics.mean(regrets), error, statistics.median(spent for _, spent in done)
+    )

@@ -35,7 +35,9 @@ def simulated(recipe: es.Recipe, family: es.Family | None = None) -> Turn:
     return turn
 
 
-def live(recipe: es.Recipe, rounds: int = LIVE_ROUNDS, contexts: bool = False, clicks: bool = False) -> Turn:
+def live(
+    recipe: es.Recipe, rounds: int = LIVE_ROUNDS, contexts: bool = False, clicks: bool = False
+) -> Turn:
     """Return a turn of decide and update. The policy goes on from turn to turn."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((ARMS, DIM))
@@ -86,7 +88,9 @@ CASES: dict[str, Callable[[], Turn]] = {
     "simulated, default": lambda: simulated(es.EnsembleSampling()),
     "simulated, LinUCB": lambda: simulated(es.LinUCB()),
     "simulated, Thompson sampling": lambda: simulated(es.ThompsonSampling()),
-    "simulated, logistic": lambda: simulated(es.EnsembleSampling(model=es.Logistic()), logistic_family()),
+    "simulated, logistic": lambda: simulated(
+        es.EnsembleSampling(model=es.Logistic()), logistic_family()
+    ),
     "live, default": lambda: live(es.EnsembleSampling()),
     "live, 100 stored members": lambda: live(stored(100, scale=SCALE)),
     "live, contexts, default": lambda: live(es.EnsembleSampling(), contexts=True),

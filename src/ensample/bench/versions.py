@@ -10,8 +10,6 @@ from pathlib import Path
 from ensample.bench.timing import Times, Turn, take_turns
 from ensample.errors import InvalidArgument
 
-__all__ = ["compare_versions"]
-
 WORKER = Path(__file__).with_name("version_worker.py")
 OTHER = "other"
 
@@ -24,7 +22,11 @@ class VersionProcess:
         if python != sys.executable:
             environment.pop("PYTHONPATH", None)  # it leads to this version
         self.process = subprocess.Popen(
-            [python, str(WORKER), level], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [python, str(WORKER), level],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
     def measure(self, case: str) -> float:
@@ -33,7 +35,9 @@ class VersionProcess:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise InvalidArgument("against", self.process.args, f"a Python whose ensample can measure {case!r}")
+            raise InvalidArgument(
+                "against", self.process.args, f"a Python whose ensample can measure {case!r}"
+            )
         return float(answer)
 
     def turn(self, case: str) -> Turn:
@@ -42,7 +46,9 @@ class VersionProcess:
 
 @contextmanager
 def workers(other: str, levels: list[str]) -> Iterator[dict[str, VersionProcess]]:
-    started = {OTHER: VersionProcess(other, "")} | {level: VersionProcess(sys.executable, level) for level in levels}
+    started = {OTHER: VersionProcess(other, "")} | {
+        level: VersionProcess(sys.executable, level) for level in levels
+    }
     try:
         yield started
     finally:

@@ -11,7 +11,19 @@ and `power` how sharp it is.
 ('inequality', 'holds', 'refuted')
 """
 
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Fault, Figure, Kind, Outcome, Scale, Section, Verdict
+from ensample.claims.claim import (
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+    Verdict,
+)
 from ensample.claims.registry import CLAIMS, find
 from ensample.claims.verification import Checked, total_cost, verify
 

@@ -5,24 +5,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-__all__ = [
-    "SOUND",
-    "Broken",
-    "Check",
-    "Claim",
-    "Cost",
-    "Curve",
-    "Fault",
-    "Figure",
-    "Judge",
-    "Kind",
-    "Measure",
-    "Outcome",
-    "Scale",
-    "Section",
-    "Verdict",
-]
-
 SOUND = 1.0
 """The size of a fault that spoils nothing."""
 
@@ -180,7 +162,12 @@ class Claim:
     broken: Broken = field(repr=False)
     note: str = ""  # where the printed text is wrong, or an assumption matters
     costs: Mapping[Scale, Cost] = field(
-        default_factory=lambda: {Scale.QUICK: Cost(1), Scale.STANDARD: Cost(10), Scale.PAPER: Cost(100)}, repr=False
+        default_factory=lambda: {
+            Scale.QUICK: Cost(1),
+            Scale.STANDARD: Cost(10),
+            Scale.PAPER: Cost(100),
+        },
+        repr=False,
     )
 
     def measure(self, scale: Scale, seed: int) -> Judge:

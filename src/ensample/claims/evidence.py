@@ -26,24 +26,6 @@ from ensample.randomness import RunStream, run_generator
 from ensample.statistics import binomial_interval, deciding_sample, ks_radius, student_quantile
 from ensample.types import FloatArray
 
-__all__ = [
-    "CLAIM_ALARM",
-    "MOST_CLAIMS",
-    "ROUNDING",
-    "SUITE_FALSE_ALARM",
-    "always_at_least",
-    "always_at_most",
-    "cell",
-    "generator",
-    "identity",
-    "probability_at_least",
-    "probability_at_most",
-    "probability_equals",
-    "same_law",
-    "slope_at_most",
-    "weakest",
-]
-
 SUITE_FALSE_ALARM = 1e-4
 """The probability that a run of the suite refutes a true claim is at most this."""
 
@@ -62,7 +44,9 @@ def cell(claim: str) -> int:
     return crc32(claim.encode())
 
 
-def generator(seed: int, claim: str, part: int = 0, stream: RunStream = RunStream.PERTURBATION) -> Generator:
+def generator(
+    seed: int, claim: str, part: int = 0, stream: RunStream = RunStream.PERTURBATION
+) -> Generator:
     """Random numbers of one part of one claim: independent of other claims, of order and of threads."""
     return run_generator(seed, cell(claim), part, stream)
 
@@ -74,24 +58,32 @@ def identity(error: float, tolerance: float, sample: int, detail: str = "") -> O
     'holds'
     """
     verdict = Verdict.HOLDS if error <= tolerance else Verdict.REFUTED
-    return Outcome(error, "<=", tolerance, room(tolerance - error, tolerance), verdict, sample, detail)
+    return Outcome(
+        error, "<=", tolerance, room(tolerance - error, tolerance), verdict, sample, detail
+    )
 
 
 def always_at_most(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
     """The largest value found is at most the bound, up to rounding."""
     holds = measured <= bound + ROUNDING * abs(bound)
     margin = max(0.0, room(bound - measured, bound)) if holds else room(bound - measured, bound)
-    return Outcome(measured, "<=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail)
+    return Outcome(
+        measured, "<=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail
+    )
 
 
 def always_at_least(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
     """The smallest value found is at least the bound, up to rounding (absolute where the bound is 0)."""
     holds = measured >= bound - ROUNDING * (abs(bound) if bound else 1.0)
     margin = max(0.0, room(measured - bound, bound)) if holds else room(measured - bound, bound)
-    return Outcome(measured, ">=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail)
+    return Outcome(
+        measured, ">=", bound, margin, Verdict.HOLDS if holds else Verdict.REFUTED, sample, detail
+    )
 
 
-def probability_at_least(successes: int, trials: int, bound: float, detail: str = "", alarm: float = CLAIM_ALARM) -> Outcome:
+def probability_at_least(
+    successes: int, trials: int, bound: float, detail: str = "", alarm: float = CLAIM_ALARM
+) -> Outcome:
     """P(success) >= bound.
 
     >>> probability_at_least(990, 1000, 0.95).verdict.value
@@ -101,23 +93,46 @@ def probability_at_least(successes: int, trials: int, bound: float, detail: str 
     ('inconclusive', 12262)
     """
     low, high = binomial_interval(successes, trials, alarm)
-    verdict = Verdict.HOLDS if low >= bound else Verdict.REFUTED if high < bound else Verdict.INCONCLUSIVE
-    decides = deciding_sample(successes / trials, bound, trials, alarm) if verdict is Verdict.INCONCLUSIVE else None
+    verdict = (
+        Verdict.HOLDS if low >= bound else Verdict.REFUTED if high < bound else Verdict.INCONCLUSIVE
+    )
+    decides = (
+        deciding_sample(successes / trials, bound, trials, alarm)
+        if verdict is Verdict.INCONCLUSIVE
+        else None
+    )
     detail = joined(detail, f"interval [{low:.5g}, {high:.5g}]")
-    return Outcome(successes / trials, ">=", bound, room(low - bound, bound), verdict, trials, detail, decides)
+    return Outcome(
+        successes / trials, ">=", bound, room(low - bound, bound), verdict, trials, detail, decides
+    )
 
 
-def probability_at_most(successes: int, trials: int, bound: float, detail: str = "", alarm: float = CLAIM_ALARM) -> Outcome:
+def probability_at_most(
+    successes: int, trials: int, bound: float, detail: str = "", alarm: float = CLAIM_ALARM
+) -> Outcome:
     """P(success) <= bound."""
     low, high = binomial_interval(successes, trials, alarm)
-    verdict = Verdict.HOLDS if high <= bound else Verdict.REFUTED if low > bound else Verdict.INCONCLUSIVE
-    decides = deciding_sample(successes / trials, bound, trials, alarm) if verdict is Verdict.INCONCLUSIVE else None
+    verdict = (
+        Verdict.HOLDS if high <= bound else Verdict.REFUTED if low > bound else Verdict.INCONCLUSIVE
+    )
+    decides = (
+        deciding_sample(successes / trials, bound, trials, alarm)
+        if verdict is Verdict.INCONCLUSIVE
+        else None
+    )
     detail = joined(detail, f"interval [{low:.5g}, {high:.5g}]")
-    return Outcome(successes / trials, "<=", bound, room(bound - high, bound), verdict, trials, detail, decides)
+    return Outcome(
+        successes / trials, "<=", bound, room(bound - high, bound), verdict, trials, detail, decides
+    )
 
 
 def probability_equals(
-    successes: int, trials: int, value: float, tolerance: float, detail: str = "", alarm: float = CLAIM_ALARM
+    successes: int,
+    trials: int,
+    value: float,
+    tolerance: float,
+    detail: str = "",
+    alarm: float = CLAIM_ALARM,
 ) -> Outcome:
     """P(success) = value, to within a relative tolerance."""
     low, high = binomial_interval(successes, trials, alarm)
@@ -130,12 +145,22 @@ def probability_equals(
     if verdict is Verdict.INCONCLUSIVE:  # the half-width shrinks as one over the root of the sample
         decides = math.ceil(trials * (farthest / (tolerance * value)) ** 2)
     detail = joined(detail, f"interval [{low:.5g}, {high:.5g}], tolerance {tolerance:.0%}")
-    gap = min(value - low, high - value) if verdict is Verdict.REFUTED else tolerance * value - farthest
-    return Outcome(successes / trials, "=", value, room(gap, value), verdict, trials, detail, decides)
+    gap = (
+        min(value - low, high - value)
+        if verdict is Verdict.REFUTED
+        else tolerance * value - farthest
+    )
+    return Outcome(
+        successes / trials, "=", value, room(gap, value), verdict, trials, detail, decides
+    )
 
 
 def same_law(
-    distance: float, samples: Sequence[int], tolerance: float, detail: str = "", alarm: float = CLAIM_ALARM
+    distance: float,
+    samples: Sequence[int],
+    tolerance: float,
+    detail: str = "",
+    alarm: float = CLAIM_ALARM,
 ) -> Outcome:
     """Two laws are the same, to within `tolerance` in Kolmogorov-Smirnov distance.
 
@@ -155,11 +180,17 @@ def same_law(
         needed = tolerance - distance if distance < 0.5 * tolerance else distance
         decides = math.ceil(sum(samples) * (radius / needed) ** 2)
     detail = joined(detail, f"KS distance at most {distance + radius:.3g}")
-    margin = room(radius - distance, radius) if verdict is Verdict.REFUTED else room(tolerance - distance - radius, tolerance)
+    margin = (
+        room(radius - distance, radius)
+        if verdict is Verdict.REFUTED
+        else room(tolerance - distance - radius, tolerance)
+    )
     return Outcome(distance, "<=", radius, margin, verdict, sum(samples), detail, decides)
 
 
-def slope_at_most(x: FloatArray, y: FloatArray, bound: float, detail: str = "", alarm: float = CLAIM_ALARM) -> Outcome:
+def slope_at_most(
+    x: FloatArray, y: FloatArray, bound: float, detail: str = "", alarm: float = CLAIM_ALARM
+) -> Outcome:
     """y grows no faster than x^bound: log-log slopes of independent replicates and Student's interval of their mean.
 
     x: [points], y: [replicates, points], positive. A replicate's row may itself be a mean of runs, which brings
@@ -175,10 +206,22 @@ def slope_at_most(x: FloatArray, y: FloatArray, bound: float, detail: str = "", 
     n = slopes.size
     mean, error = float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(n)
     reach = student_quantile(alarm / 2, n - 1) * error
-    verdict = Verdict.HOLDS if mean + reach <= bound else Verdict.REFUTED if mean - reach > bound else Verdict.INCONCLUSIVE
-    decides = math.ceil(n * (reach / max(abs(bound - mean), 1e-9)) ** 2) if verdict is Verdict.INCONCLUSIVE else None
+    verdict = (
+        Verdict.HOLDS
+        if mean + reach <= bound
+        else Verdict.REFUTED
+        if mean - reach > bound
+        else Verdict.INCONCLUSIVE
+    )
+    decides = (
+        math.ceil(n * (reach / max(abs(bound - mean), 1e-9)) ** 2)
+        if verdict is Verdict.INCONCLUSIVE
+        else None
+    )
     detail = joined(detail, f"slope {mean:.4f}, interval [{mean - reach:.4f}, {mean + reach:.4f}]")
-    return Outcome(mean, "<=", bound, room(bound - mean - reach, bound), verdict, n, detail, decides)
+    return Outcome(
+        mean, "<=", bound, room(bound - mean - reach, bound), verdict, n, detail, decides
+    )
 
 
 def weakest(outcomes: Sequence[Outcome]) -> Outcome:
@@ -188,7 +231,9 @@ def weakest(outcomes: Sequence[Outcome]) -> Outcome:
     'refuted'
     """
     severity = (Verdict.HOLDS, Verdict.INCONCLUSIVE, Verdict.REFUTED)
-    spokesman = max(outcomes, key=lambda outcome: (severity.index(outcome.verdict), -outcome.margin))
+    spokesman = max(
+        outcomes, key=lambda outcome: (severity.index(outcome.verdict), -outcome.margin)
+    )
     details = "; ".join(dict.fromkeys(outcome.detail for outcome in outcomes if outcome.detail))
     return replace(spokesman, sample=sum(outcome.sample for outcome in outcomes), detail=details)
 

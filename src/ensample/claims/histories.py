@@ -23,8 +23,6 @@ from ensample.perturbations import GAUSSIAN, InitialLaw, Perturbation
 from ensample.problems import LinearProblem
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Stacks", "count_vectors", "draw_stacks"]
-
 BLOCK = 1 << 15  # members times histories looked at together: as much as caches hold
 
 
@@ -47,14 +45,22 @@ class Stacks:
         """(U'Z^j / |U|, |theta~^j|_V) of every member at vectors of counts [C, K], in units of `every`: ([C, m], [C, m])."""
         d = self.arms.shape[1]
         pulls = self.every * counts
-        gram = self.lam * np.eye(d) + np.einsum("ck,ki,kj->cij", pulls, self.arms, self.arms, optimize=True)
+        gram = self.lam * np.eye(d) + np.einsum(
+            "ck,ki,kj->cij", pulls, self.arms, self.arms, optimize=True
+        )
         roots = np.linalg.inv(np.linalg.cholesky(gram))  # L^-1, with V = LL'
         base = np.broadcast_to(self.W.T, (len(counts), d, self.size))
-        drawn = np.concatenate([base, self.sums[np.arange(len(self.arms)), counts]], axis=1)  # W, G_1, ..., G_K: [C, d + K, m]
-        whitened = np.concatenate([roots, roots @ self.arms.T], axis=2) @ drawn  # L^-1 S, of length |theta~|_V: [C, d, m]
+        drawn = np.concatenate(
+            [base, self.sums[np.arange(len(self.arms)), counts]], axis=1
+        )  # W, G_1, ..., G_K: [C, d + K, m]
+        whitened = (
+            np.concatenate([roots, roots @ self.arms.T], axis=2) @ drawn
+        )  # L^-1 S, of length |theta~|_V: [C, d, m]
         direction = roots @ self.best  # U'Z = (L^-1 x*)'(L^-1 S) and |U| = |L^-1 x*|
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        return (direction[:, None] @ whitened)[:, 0], np.sqrt(np.einsum("cij,cij->cj", whitened, whitened))
+        return (direction[:, None] @ whitened)[:, 0], np.sqrt(
+            np.einsum("cij,cij->cj", whitened, whitened)
+        )
 
     def look_at_all(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """`look` at every vector of counts of fewer than T rounds, in blocks."""
@@ -70,7 +76,11 @@ class Stacks:
         """
         least = np.full(self.size, np.inf)
         for reaches, norms in self.look_at_all():
-            np.minimum(least, np.cumsum((reaches >= reach) & (norms <= norm), axis=1).min(axis=0), out=least)
+            np.minimum(
+                least,
+                np.cumsum((reaches >= reach) & (norms <= norm), axis=1).min(axis=0),
+                out=least,
+            )
         return np.asarray(least / np.arange(1, self.size + 1))
 
     def least_shares_found(self, reach: float, norm: float, steps: int) -> FloatArray:

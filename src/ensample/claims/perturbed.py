@@ -8,11 +8,15 @@ from numpy.random import Generator
 from ensample.perturbations import InitialLaw, Perturbation
 from ensample.types import FloatArray
 
-__all__ = ["norms_when_chased", "norms_when_fixed"]
-
 
 def norms_when_chased(
-    initial: InitialLaw, reward: Perturbation, lam: float, dim: int, rounds: int, members: int, rng: Generator
+    initial: InitialLaw,
+    reward: Perturbation,
+    lam: float,
+    dim: int,
+    rounds: int,
+    members: int,
+    rng: Generator,
 ) -> FloatArray:
     """max over t <= rounds of |theta~_t|_{V_t} for independent members, each with arms of its own: [members].
 
@@ -39,7 +43,13 @@ def norms(inverse: FloatArray, S: FloatArray) -> FloatArray:
 
 
 def norms_when_fixed(
-    initial: InitialLaw, reward: Perturbation, lam: float, dim: int, rounds: int, members: int, rng: Generator
+    initial: InitialLaw,
+    reward: Perturbation,
+    lam: float,
+    dim: int,
+    rounds: int,
+    members: int,
+    rng: Generator,
 ) -> FloatArray:
     """The same for the basis vectors one after the other, where V stays diagonal and large dimensions cost little."""
     S = initial.rescaled(math.sqrt(lam) * initial.scale).draw_vectors(rng, members, dim)

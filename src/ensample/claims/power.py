@@ -9,8 +9,6 @@ import math
 
 from ensample.claims.claim import Claim, Judge, Scale, Verdict
 
-__all__ = ["BLUNT", "is_sharp", "power", "powers", "smallest"]
-
 BLUNT = 10.0
 """A claim that still holds with a fault of this size was not tested sharply."""
 
@@ -50,7 +48,9 @@ def power(judge: Judge, largest: float) -> float | None:
     return 1.0 + high
 
 
-def powers(claim: Claim, scale: Scale, seed: int, judge: Judge | None = None) -> tuple[float | None, ...]:
+def powers(
+    claim: Claim, scale: Scale, seed: int, judge: Judge | None = None
+) -> tuple[float | None, ...]:
     """Of every family of the claim's faults; `judge` is that of the first at this scale and seed, if it is at hand."""
     return tuple(
         power((judge if place == 0 and judge else fault.measure(scale, seed)), fault.largest)

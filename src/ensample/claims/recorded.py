@@ -15,8 +15,6 @@ from ensample.problems.families import unit_rows
 from ensample.randomness import RunStream
 from ensample.types import FloatArray, IntArray, Shape
 
-__all__ = ["History", "record", "relative_error"]
-
 
 @dataclass(frozen=True)
 class Recording(Gaussian):

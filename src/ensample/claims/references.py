@@ -7,8 +7,6 @@ so the others are taken to have counters of their own too. This is an inference:
 counted with the theorems, these would keep their numbers, and Lemma 1 would be Lemma 3. The label stands beside every number.
 """
 
-__all__ = ["PLACES", "cited", "place"]
-
 PLACES = {
     "alg:enssamp": "Algorithm 1 (linear ensemble sampling)",
     "alg:phe": "Algorithm 2 (LinPHE)",

@@ -57,8 +57,6 @@ from ensample.claims.statements import (
 from ensample.errors import InvalidArgument
 from ensample.registry import known
 
-__all__ = ["CLAIMS", "find"]
-
 CLAIMS: tuple[Claim, ...] = (
     minimiser.CLAIM,
     general_theorem_linucb.CLAIM,

@@ -13,8 +13,6 @@ from ensample.simulation import simulate
 from ensample.theory import Guarantee, Setting
 from ensample.types import FloatArray
 
-__all__ = ["Case", "bound_against_regret", "judge", "play", "runs_to_decide"]
-
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -51,7 +49,9 @@ def runs_to_decide(confidence: float, tests: int) -> int:
     return int(np.ceil(np.log(CLAIM_ALARM / tests / 2.0) / np.log(likelier))) + 1
 
 
-def judge(cases: Sequence[Case], regrets: Sequence[FloatArray], f: float, tests: int = 0) -> Outcome:
+def judge(
+    cases: Sequence[Case], regrets: Sequence[FloatArray], f: float, tests: int = 0
+) -> Outcome:
     """P(R(T) <= bound / f) >= confidence in every case; the alarm is split over `tests`, or over the cases."""
     outcomes = []
     for case, regret in zip(cases, regrets, strict=True):
@@ -66,14 +66,19 @@ def judge(cases: Sequence[Case], regrets: Sequence[FloatArray], f: float, tests:
     return weakest(outcomes)
 
 
-def bound_against_regret(title: str, cases: Sequence[Case], regrets: Sequence[FloatArray]) -> Figure:
+def bound_against_regret(
+    title: str, cases: Sequence[Case], regrets: Sequence[FloatArray]
+) -> Figure:
     """Mean and largest regret of the shown cases over their horizons, with the bound and the trivial 2ST."""
     pairs = [(case, regret) for case, regret in zip(cases, regrets, strict=True) if case.shown]
     horizons = tuple(float(case.setting.horizon) for case, _ in pairs)
     curves = (
         Curve("bound", horizons, tuple(case.guarantee.bound for case, _ in pairs), bound=True),
         Curve(
-            "2ST, always true", horizons, tuple(2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs), bound=True
+            "2ST, always true",
+            horizons,
+            tuple(2.0 * case.setting.norm * case.setting.horizon for case, _ in pairs),
+            bound=True,
         ),
         Curve("largest regret", horizons, tuple(float(regret.max()) for _, regret in pairs)),
         Curve("mean regret", horizons, tuple(float(regret.mean()) for _, regret in pairs)),

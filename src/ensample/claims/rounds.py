@@ -27,8 +27,6 @@ from ensample.problems import LinearProblem
 from ensample.theory import Setting
 from ensample.types import FloatArray
 
-__all__ = ["GAP", "TIMID", "Rounds", "largest_ratio", "sum_and_rounds", "timid"]
-
 GAP = 0.05
 
 
@@ -59,7 +57,9 @@ class Rounds:
 
     def judged(self, ratios: FloatArray, f: float, tests: int) -> Outcome:
         """P(every round keeps its bound, divided by f) >= good."""
-        detail = f"regret {self.what} at most {f * ratios.max():.2g} of its bound in {ratios.size} runs"
+        detail = (
+            f"regret {self.what} at most {f * ratios.max():.2g} of its bound in {ratios.size} runs"
+        )
         kept = int((f * ratios <= 1.0).sum())
         return probability_at_least(kept, ratios.size, self.good, detail, CLAIM_ALARM / tests)
 
@@ -71,7 +71,9 @@ class Rounds:
         return Fault("the perturbations divided by f", self.weaken, largest)
 
 
-def sum_and_rounds(claim: str, cases: Callable[[Scale], Sequence[Case]], rounds: Rounds, title: str = "") -> Measure:
+def sum_and_rounds(
+    claim: str, cases: Callable[[Scale], Sequence[Case]], rounds: Rounds, title: str = ""
+) -> Measure:
     """A measure of the bounds on the sum over rounds, in every case, and of the inequality of a round; with a title, drawn."""
 
     def measure(scale: Scale, seed: int) -> Judge:
@@ -101,4 +103,7 @@ def largest_ratio(
 ) -> float:
     """The largest regret of a round over its bound in a run of an ensemble."""
     looks = watch(recipe, world, setting.horizon, seed, claim, part)
-    return max(look.regret / (gamma * look.width + 2.0 * gamma / p * float(look.widths.mean())) for look in looks)
+    return max(
+        look.regret / (gamma * look.width + 2.0 * gamma / p * float(look.widths.mean()))
+        for look in looks
+    )

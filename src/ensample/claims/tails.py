@@ -13,23 +13,6 @@ from ensample.perturbations import InitialLaw
 from ensample.problems.families import unit_rows
 from ensample.types import FloatArray, IntArray
 
-__all__ = [
-    "LEAST",
-    "RARITY",
-    "THRESHOLD",
-    "Exact",
-    "Sampled",
-    "Tails",
-    "adverse_directions",
-    "anticoncentration",
-    "drawing",
-    "exact_tails",
-    "judge_tails",
-    "mostly_zero",
-    "rarely",
-    "sampled_tails",
-]
-
 THRESHOLD, LEAST = 1.0 / 3.0, 0.01  # P(u'Z >= |u|/3) >= 0.01
 CHUNK, BLOCK = 100_000, 5_000  # draws and directions looked at together
 RARITY = 0.01  # of the broken twins: how often a perturbation is not zero
@@ -38,7 +21,11 @@ RARITY = 0.01  # of the broken twins: how often a perturbation is not zero
 def adverse_directions(rng: Generator, dim: int, count: int) -> FloatArray:
     """Unit vectors [n, dim]: single coordinates, flat ones of every length, ties, decaying ones and random ones."""
     rows = [np.r_[np.ones(k), np.zeros(dim - k)] for k in range(1, dim + 1)]
-    rows += [np.r_[1.0, np.full(k, size), np.zeros(dim - 1 - k)] for k in range(1, dim) for size in (1e-3, 0.5, 0.999, 3.0)]
+    rows += [
+        np.r_[1.0, np.full(k, size), np.zeros(dim - 1 - k)]
+        for k in range(1, dim)
+        for size in (1e-3, 0.5, 0.999, 3.0)
+    ]
     rows += [ratio ** np.arange(dim) for ratio in (0.3, 0.5, 0.8)]
     fixed = np.array(rows)
     fixed /= np.linalg.norm(fixed, axis=1, keepdims=True)
@@ -47,7 +34,9 @@ def adverse_directions(rng: Generator, dim: int, count: int) -> FloatArray:
     return np.vstack([fixed, unit_rows(rng, count, dim), sparse])
 
 
-def exact_tails(points: FloatArray, weights: FloatArray, directions: FloatArray, reach: float) -> float:
+def exact_tails(
+    points: FloatArray, weights: FloatArray, directions: FloatArray, reach: float
+) -> float:
     """The least P(u'Z >= reach |u|) over directions [n, dim], by summing over all points of Z."""
     dim = directions.shape[1]
     grid = np.array(list(product(points, repeat=dim)))
@@ -57,11 +46,18 @@ def exact_tails(points: FloatArray, weights: FloatArray, directions: FloatArray,
 
 
 def sampled_tails(
-    draw: Callable[[Generator, int], FloatArray], directions: FloatArray, draws: int, rng: Generator, reach: float
+    draw: Callable[[Generator, int], FloatArray],
+    directions: FloatArray,
+    draws: int,
+    rng: Generator,
+    reach: float,
 ) -> IntArray:
     """How many of n vectors Z = `draw(rng, n)` reach so far, along every direction: [n]."""
     sizes = [min(CHUNK, draws - start) for start in range(0, draws, CHUNK)]
-    hits = sum(((draw(rng, size) @ directions.T >= reach).sum(axis=0) for size in sizes), np.zeros(len(directions), np.int64))
+    hits = sum(
+        ((draw(rng, size) @ directions.T >= reach).sum(axis=0) for size in sizes),
+        np.zeros(len(directions), np.int64),
+    )
     return np.asarray(hits, np.int64)
 
 
@@ -88,7 +84,9 @@ class Sampled:
 
     def judged(self, f: float, alarm: float) -> Outcome:
         worst = int(self.hits.min())  # the weakest of all intervals is that of the fewest hits
-        outcome = probability_at_least(worst, self.draws, min(1.0, f * LEAST), alarm=alarm / self.hits.size)
+        outcome = probability_at_least(
+            worst, self.draws, min(1.0, f * LEAST), alarm=alarm / self.hits.size
+        )
         detail = f"{self.name}: least {worst / self.draws:.3g} over {self.hits.size:,} directions, sampled"
         return replace(outcome, sample=self.draws, detail=detail)
 
@@ -112,7 +110,9 @@ def anticoncentration(tails: Callable[[Scale, int, float], Tails]) -> tuple[Faul
     def stretch(scale: Scale, seed: int) -> Judge:
         return lambda f: judge_tails(tails(scale, seed, f * THRESHOLD), 1.0)
 
-    return Fault("the probability 0.01 multiplied by f", measure), Fault("the reach |u|/3 multiplied by f", stretch, 10.0)
+    return Fault("the probability 0.01 multiplied by f", measure), Fault(
+        "the reach |u|/3 multiplied by f", stretch, 10.0
+    )
 
 
 def rarely(draws: FloatArray, rng: Generator) -> FloatArray:

@@ -13,8 +13,6 @@ from ensample.claims.references import place
 from ensample.errors import InvalidArgument
 from ensample.statistics import require_scipy
 
-__all__ = ["Checked", "available_megabytes", "total_cost", "verify"]
-
 
 class Checked(NamedTuple):
     """One claim's outcome, how long it took, and what else was asked for."""
@@ -78,7 +76,10 @@ def verify(
     """
     for claim in claims:
         instance("claims", claim, Claim, "claims, as find() gives them")
-    scale, seed = Scale(instance("scale", scale, Scale, "a Scale such as Scale.QUICK")), whole("seed", seed, 0)
+    scale, seed = (
+        Scale(instance("scale", scale, Scale, "a Scale such as Scale.QUICK")),
+        whole("seed", seed, 0),
+    )
     require_scipy()
     require_memory(claims, scale)
     rows: list[Checked] = []
@@ -98,14 +99,20 @@ def checked(claim: Claim, scale: Scale, seed: int, power: bool, twins: bool) -> 
     sharp = outcome.verdict is not Verdict.HOLDS or is_sharp(judge)
     seconds = time.perf_counter() - start
     found = powers(claim, scale, seed, judge) if power else None
-    twin = claim.check_broken(Scale.QUICK, seed, judge if scale is Scale.QUICK else None) if twins else None
+    twin = (
+        claim.check_broken(Scale.QUICK, seed, judge if scale is Scale.QUICK else None)
+        if twins
+        else None
+    )
     return Checked(claim, outcome, seconds, sharp, found, twin)
 
 
 def total_cost(claims: Sequence[Claim], scale: Scale) -> Cost:
     """Seconds of all claims together, megabytes of the largest."""
     costs = [claim.costs[scale] for claim in claims]
-    return Cost(sum(cost.seconds for cost in costs), max((cost.megabytes for cost in costs), default=0.0))
+    return Cost(
+        sum(cost.seconds for cost in costs), max((cost.megabytes for cost in costs), default=0.0)
+    )
 
 
 def require_memory(claims: Sequence[Claim], scale: Scale) -> None:
@@ -115,7 +122,9 @@ def require_memory(claims: Sequence[Claim], scale: Scale) -> None:
         needed = claim.costs[scale].megabytes
         if available is not None and needed > available:
             raise InvalidArgument(
-                "scale", scale.value, f"a scale that fits: {claim.id} needs {needed:,.0f} MB and {available:,.0f} MB are free"
+                "scale",
+                scale.value,
+                f"a scale that fits: {claim.id} needs {needed:,.0f} MB and {available:,.0f} MB are free",
             )
 
 
@@ -128,7 +137,9 @@ def available_megabytes() -> float | None:
 def system_bytes() -> float | None:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+        return next(
+            float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")
+        )
     except (OSError, StopIteration):
         pass
     try:  # elsewhere: all of the memory
@@ -140,6 +151,8 @@ def system_bytes() -> float | None:
 def container_bytes() -> float | None:
     folder = Path("/sys/fs/cgroup")
     try:
-        return float((folder / "memory.max").read_text()) - float((folder / "memory.current").read_text())
+        return float((folder / "memory.max").read_text()) - float(
+            (folder / "memory.current").read_text()
+        )
     except (OSError, ValueError):  # no limit is written as "max"
         return None

@@ -17,8 +17,6 @@ from ensample.randomness import RunStream
 from ensample.simulation.threads import cores, on_threads
 from ensample.types import FloatArray
 
-__all__ = ["Round", "replicates", "watch"]
-
 Answer = TypeVar("Answer")
 
 
@@ -46,7 +44,11 @@ class Round:
     @cached_property
     def reach(self) -> FloatArray:
         """U'Z^j / |U|, how far member j reaches beyond the ridge estimate towards x*: [m]."""
-        return self.theta_tilde @ self.best / math.sqrt(float((np.linalg.solve(self.root, self.best) ** 2).sum()))
+        return (
+            self.theta_tilde
+            @ self.best
+            / math.sqrt(float((np.linalg.solve(self.root, self.best) ** 2).sum()))
+        )
 
     @cached_property
     def norms(self) -> FloatArray:
@@ -76,7 +78,9 @@ class Round:
     @cached_property
     def of_arms(self) -> FloatArray:
         """|x|_{V^-1} of every arm: [K]."""
-        return np.asarray(np.sqrt((np.linalg.solve(self.root, self.arms.features.T) ** 2).sum(axis=0)))
+        return np.asarray(
+            np.sqrt((np.linalg.solve(self.root, self.arms.features.T) ** 2).sum(axis=0))
+        )
 
     @cached_property
     def widths(self) -> FloatArray:
@@ -94,7 +98,9 @@ class Round:
         return self.problem.best_mean() - self.problem.mean(self.arms.features[self.arm])
 
 
-def watch(recipe: EnsembleSampling, problem: LinearProblem, rounds: int, seed: int, claim: str, part: int) -> Iterator[Round]:
+def watch(
+    recipe: EnsembleSampling, problem: LinearProblem, rounds: int, seed: int, claim: str, part: int
+) -> Iterator[Round]:
     """Play a live policy for some rounds, and tell of each."""
     best = problem.arms.best(problem.theta)[1]
     policy = recipe.start(problem.arms, int(generator(seed, claim, part).integers(1 << 62)))
@@ -116,6 +122,8 @@ def lengths(rows: FloatArray, root: FloatArray) -> FloatArray:
 def replicates(replicate: Callable[[int], Answer], runs: int, first: int = 0) -> list[Answer]:
     """replicate(first), replicate(first + 1), ... on threads."""
     numbers = range(first, first + runs)
-    with closing(on_threads(replicate, numbers, min(runs, cores()), np.zeros(1, np.int64))) as finished:
+    with closing(
+        on_threads(replicate, numbers, min(runs, cores()), np.zeros(1, np.int64))
+    ) as finished:
         answers = dict(finished)
     return [answers[number] for number in numbers]

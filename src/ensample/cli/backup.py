@@ -7,12 +7,15 @@ import typer
 
 from ensample.extras import require
 
-__all__ = ["backup"]
-
 
 def backup(
-    data: Annotated[Path, typer.Argument(metavar="DIR", help="of the service, which may be running")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="a tar file to be written, complete or not at all")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DIR", help="of the service, which may be running")
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="a tar file to be written, complete or not at all"),
+    ],
 ) -> None:
     """Copy all that a service keeps into one file, while it runs.
 

@@ -22,24 +22,37 @@ from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
 from ensample.registry import known
 
-__all__ = ["bench"]
-
 DATA, PEERS = "data", "peers"
 
 
 def bench(
     only: Annotated[
-        list[str] | None, typer.Option(help=f"a part: {', '.join(GROUPS)}; may be given again; or {DATA}, by itself")
+        list[str] | None,
+        typer.Option(help=f"a part: {', '.join(GROUPS)}; may be given again; or {DATA}, by itself"),
     ] = None,
-    turns: Annotated[int, typer.Option(help="how often each contestant takes its turn; the result is the median")] = 9,
-    json_file: Annotated[Path | None, typer.Option("--json", help="write the rows to this file too")] = None,
+    turns: Annotated[
+        int, typer.Option(help="how often each contestant takes its turn; the result is the median")
+    ] = 9,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="write the rows to this file too")
+    ] = None,
     rounds: Annotated[int, typer.Option(help=f"of a run of {DATA} or {PEERS}")] = ROUNDS,
     markdown: Annotated[
-        Path | None, typer.Option(help=f"of {DATA} or {PEERS}: a page whose marked part is replaced by the table")
+        Path | None,
+        typer.Option(
+            help=f"of {DATA} or {PEERS}: a page whose marked part is replaced by the table"
+        ),
     ] = None,
-    against: Annotated[str | None, typer.Option(help="compare with the version that this Python has", metavar="PYTHON")] = None,
-    case: Annotated[list[str] | None, typer.Option(help="with --against: only cases whose names contain this")] = None,
-    level: Annotated[list[str] | None, typer.Option(help="with --against: an instruction-set level of the core")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="compare with the version that this Python has", metavar="PYTHON"),
+    ] = None,
+    case: Annotated[
+        list[str] | None, typer.Option(help="with --against: only cases whose names contain this")
+    ] = None,
+    level: Annotated[
+        list[str] | None, typer.Option(help="with --against: an instruction-set level of the core")
+    ] = None,
 ) -> None:
     """Measure our speed against the NumPy textbook, a loop in C, other libraries and ourselves at other sizes.
 
@@ -92,14 +105,18 @@ def show_versions(against: str, parts: list[str], levels: list[str], turns: int)
     table.add_column("time a round, this and the other version", style="dim")
     with progress() as bars:
         task = bars.add_task("turns", total=len(cases) * (len(levels) + 1) * (turns + 1))
-        for name, times in compare_versions(against, cases, levels, turns, lambda: bars.advance(task)):
+        for name, times in compare_versions(
+            against, cases, levels, turns, lambda: bars.advance(task)
+        ):
             ratios = [terminal(ratio(times, level, "other")) for level in levels]
             us = f"{terminal(median(times, levels[-1]))} us, {terminal(median(times, 'other'))} us"
             table.add_row(name, *ratios, us)
     output.print(table)
 
 
-def measure_and_show(groups: list[str], turns: int, rounds: int, json_file: Path | None, markdown: Path | None) -> None:
+def measure_and_show(
+    groups: list[str], turns: int, rounds: int, json_file: Path | None, markdown: Path | None
+) -> None:
     if groups == [DATA]:
         from ensample.cli.bench_data import bench_data
 

@@ -15,9 +15,10 @@ from ensample.cli.marked import marked_page
 from ensample.files import write_whole
 from ensample.numerals import terminal
 
-__all__ = ["BEGIN", "END", "bench_data"]
-
-BEGIN, END = "<!-- measured by `ensample bench --only data --markdown`: do not edit -->", "<!-- end of what was measured -->"
+BEGIN, END = (
+    "<!-- measured by `ensample bench --only data --markdown`: do not edit -->",
+    "<!-- end of what was measured -->",
+)
 HEADS = ("right", "standard error", "us a decision", "us a reward")
 
 
@@ -34,14 +35,18 @@ def bench_data(runs: int, rounds: int, json_file: Path | None, markdown: Path | 
     title = f"{rounds:,} rounds, {runs:,} runs"
     output.print(as_table(title, found))
     if json_file is not None:
-        write_whole(json_file, f"{json.dumps([asdict(score) for score in found], indent=1)}\n".encode())
+        write_whole(
+            json_file, f"{json.dumps([asdict(score) for score in found], indent=1)}\n".encode()
+        )
     if page is not None and markdown is not None:
         write_whole(markdown, page.replace("\0", in_markdown(title, found)).encode())
 
 
 def as_table(title: str, found: Iterable[Score]) -> Table:
     table = Table(
-        title=f"Real data: {title}", title_justify="left", caption=label("- : not installed (pip install '.[peers]')")
+        title=f"Real data: {title}",
+        title_justify="left",
+        caption=label("- : not installed (pip install '.[peers]')"),
     )
     table.add_column("data")
     table.add_column("who")
@@ -57,15 +62,26 @@ def as_table(title: str, found: Iterable[Score]) -> Table:
 
 
 def cells(score: Score) -> list[str]:
-    shares = [f"{share:.1%}" if share is not None else "-" for share in (score.share, score.standard_error)]
-    return [*shares, *(terminal(spent) if spent is not None else "-" for spent in (score.decision, score.reward))]
+    shares = [
+        f"{share:.1%}" if share is not None else "-"
+        for share in (score.share, score.standard_error)
+    ]
+    return [
+        *shares,
+        *(
+            terminal(spent) if spent is not None else "-"
+            for spent in (score.decision, score.reward)
+        ),
+    ]
 
 
 def in_markdown(title: str, found: list[Score]) -> str:
     """Choosers by data sets, between the marks."""
     by_place = {(score.data, score.chooser): score for score in found}
     sets = list(dict.fromkeys(score.data for score in found))
-    lines = [f"| {title} | " + " | ".join(f"{name.replace('_', ' ')} | us | us" for name in sets) + " |"]
+    lines = [
+        f"| {title} | " + " | ".join(f"{name.replace('_', ' ')} | us | us" for name in sets) + " |"
+    ]
     lines.append("|---|" + "--:|--:|--:|" * len(sets))
     for chooser in dict.fromkeys(score.chooser for score in found):
         parts = [in_short(by_place[name, chooser]) for name in sets]

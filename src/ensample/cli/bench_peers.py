@@ -15,13 +15,13 @@ from ensample.cli.marked import marked_page
 from ensample.files import write_whole
 from ensample.numerals import terminal
 
-__all__ = ["bench_peers"]
-
 BEGIN = "<!-- measured by `ensample bench --only peers --markdown`: do not edit -->"
 END = "<!-- end of what was measured -->"
 
 
-def bench_peers(runs: int, rounds: int, json_file: Path | None, markdown: Path | None) -> list[Ratio]:
+def bench_peers(
+    runs: int, rounds: int, json_file: Path | None, markdown: Path | None
+) -> list[Ratio]:
     """Play, show and write; the ratios of single rounds are for the caller to show."""
     page = None if markdown is None else marked_page(markdown, BEGIN, END)
     ratios: list[Ratio] = []
@@ -35,9 +35,14 @@ def bench_peers(runs: int, rounds: int, json_file: Path | None, markdown: Path |
         results.extend(tournament(runs, rounds, lambda: bars.advance(task)))
     title = f"{rounds:,} rounds, {runs:,} runs"
     for problem, words in PROBLEMS.items():
-        output.print(as_table(f"{words}; {title}", [one for one in results if one.problem == problem]))
+        output.print(
+            as_table(f"{words}; {title}", [one for one in results if one.problem == problem])
+        )
     if json_file is not None:
-        answer = {"ratios": [asdict(row) for row in ratios], "results": [asdict(one) for one in results]}
+        answer = {
+            "ratios": [asdict(row) for row in ratios],
+            "results": [asdict(one) for one in results],
+        }
         write_whole(json_file, f"{json.dumps(answer, indent=1)}\n".encode())
     if page is not None and markdown is not None:
         write_whole(markdown, page.replace("\0", in_markdown(title, results)).encode())
@@ -68,7 +73,9 @@ def in_markdown(title: str, results: list[TournamentResult]) -> str:
     for library, policy in dict.fromkeys((one.library, one.policy) for one in results):
         found = [by_place[problem, library, policy] for problem in PROBLEMS]
         known = found[0].version or "not installed"
-        lines.append(f"| {library} {known}: `{policy}` | " + " | ".join(map(in_short, found)) + " |")
+        lines.append(
+            f"| {library} {known}: `{policy}` | " + " | ".join(map(in_short, found)) + " |"
+        )
     return "\n".join([BEGIN, "", *lines, "", END])
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["Command", "Commands", "Later"]
-
-SETTINGS: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}, "rich_markup_mode": "markdown"}
+SETTINGS: dict[str, Any] = {
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "rich_markup_mode": "markdown",
+}
 
 
 class Command(TyperCommand):
@@ -28,14 +29,18 @@ class Later(TyperCommand):
 
     def load(self) -> TyperCommand:
         """The command itself."""
-        function: Callable[..., None] = getattr(import_module(self.module), str(self.name).replace("-", "_"))
+        function: Callable[..., None] = getattr(
+            import_module(self.module), str(self.name).replace("-", "_")
+        )
         alone = typer.Typer(add_completion=False, **SETTINGS)
         alone.command(cls=Command)(function)
         command = typer.main.get_command(alone)
         assert isinstance(command, TyperCommand)
         return command
 
-    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
         """Where parsing, help and completion begin; from here on it is the command itself."""
         return self.load().make_context(info_name, args, parent, **extra)
 

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-__all__ = ["claims", "policies", "problems", "studies"]
-
 # Imports are in the functions: each command needs its own names only.
 
 
@@ -38,7 +36,11 @@ def studies(incomplete: str) -> list[str]:
 
     folder = Path(incomplete).parent if incomplete else Path()
     paths = [path for path in folder.glob("*") if path.suffix == ".toml" or path.is_dir()]
-    here = [f"{path}/" if path.is_dir() else str(path) for path in sorted(paths) if not path.name.startswith(".")]
+    here = [
+        f"{path}/" if path.is_dir() else str(path)
+        for path in sorted(paths)
+        if not path.name.startswith(".")
+    ]
     return beginning_with(incomplete, [*BUNDLED, *here])
 
 

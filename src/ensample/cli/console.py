@@ -13,10 +13,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-__all__ = ["SafeConsole", "errors", "label", "output", "progress", "visible", "warnings_shown"]
-
 # What moves the cursor, starts an escape sequence, turns the writing direction or is no character at all.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def visible(text: str) -> str:
@@ -41,7 +41,9 @@ class SafeConsole(Console):
 
 
 # Into a file or a pipe there is no edge to wrap at.
-output = SafeConsole(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160, emoji=False)
+output = SafeConsole(
+    width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160, emoji=False
+)
 errors = SafeConsole(stderr=True, emoji=False)
 
 

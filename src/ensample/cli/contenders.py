@@ -7,8 +7,6 @@ from ensample.cli.policies import USUAL
 from ensample.problems import Family, Problem, example_of
 from ensample.problems.logistic import ContextualLogisticProblem, LogisticProblem
 
-__all__ = ["Race", "usual_race"]
-
 
 class Race(NamedTuple):
     """What `ensample race` does unless told otherwise."""
@@ -19,11 +17,23 @@ class Race(NamedTuple):
 
 
 LINEAR = Race(USUAL, 10_000, 100)
-CLICKS = Race(("logistic", "glm-tsl", "glm-fpl", "ucb-glm", "greedy-logistic", "auto", "LinUCB", "epsilon"), 10_000, 20)
-OFFERED_CLICKS = Race(  # the exact fit looks at the whole history there, round after round: too slow to be usual
-    ("logistic", "thompson-logistic", "greedy-logistic", "auto", "LinUCB", "epsilon"), 10_000, 20
+CLICKS = Race(
+    ("logistic", "glm-tsl", "glm-fpl", "ucb-glm", "greedy-logistic", "auto", "LinUCB", "epsilon"),
+    10_000,
+    20,
 )
-CURVED = Race(("networks", "networks-3", "epsilon-network", "greedy-network", "auto", "LinUCB", "epsilon"), 1_000, 10)
+OFFERED_CLICKS = (
+    Race(  # the exact fit looks at the whole history there, round after round: too slow to be usual
+        ("logistic", "thompson-logistic", "greedy-logistic", "auto", "LinUCB", "epsilon"),
+        10_000,
+        20,
+    )
+)
+CURVED = Race(
+    ("networks", "networks-3", "epsilon-network", "greedy-network", "auto", "LinUCB", "epsilon"),
+    1_000,
+    10,
+)
 
 
 def usual_race(problem: Problem | Family) -> Race:

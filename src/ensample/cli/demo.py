@@ -10,13 +10,19 @@ from rich.table import Table
 import ensample as es
 from ensample.checks import whole
 from ensample.cli.console import label, output, progress
-from ensample.cli.demonstration import ACTIONS, FLOOR, JudgedPolicy, PlayedExperiment, judge, parts_of, play
+from ensample.cli.demonstration import (
+    ACTIONS,
+    FLOOR,
+    JudgedPolicy,
+    PlayedExperiment,
+    judge,
+    parts_of,
+    play,
+)
 from ensample.cli.recipes import build
 from ensample.extras import require
 from ensample.files import check_folder
 from ensample.numerals import terminal
-
-__all__ = ["demo"]
 
 FOLDER = Path("results/demo")
 LEAST, MOST = 100, 1797  # decisions
@@ -26,10 +32,16 @@ PAGE, LOG = "evaluation.html", "log.parquet"
 
 def demo(
     rounds: Annotated[int, typer.Option(help=f"decisions, one an image: {LEAST} to {MOST}")] = MOST,
-    policy: Annotated[str, typer.Option(help="the recipe that decides, as one types it")] = "EnsembleSampling()",
+    policy: Annotated[
+        str, typer.Option(help="the recipe that decides, as one types it")
+    ] = "EnsembleSampling()",
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
-    out: Annotated[Path | None, typer.Option(help="the directory for the files", show_default=str(FOLDER))] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs; no files unless --out is given")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="the directory for the files", show_default=str(FOLDER))
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="print JSON for programs; no files unless --out is given")
+    ] = False,
 ) -> None:
     """An experiment on handwritten digits, and what its log says of other policies.
 
@@ -49,7 +61,9 @@ def demo(
     folder = out if out is not None or as_json else FOLDER
     if folder is not None:  # say what is missing now rather than when the work is done
         check_folder("out", folder)
-    require("polars", *(["matplotlib", "jinja2"] if folder is not None else []), user="ensample demo")
+    require(
+        "polars", *(["matplotlib", "jinja2"] if folder is not None else []), user="ensample demo"
+    )
     with progress() as bars:
         deciding = bars.add_task("decisions", total=rounds)
         judging = bars.add_task("policies judged by the log", total=3)
@@ -95,7 +109,9 @@ def show(played: PlayedExperiment, judged: list[JudgedPolicy], paths: list[Path]
 
 def learned_table(played: PlayedExperiment) -> Table:
     caption = f"all of them: {played.right.mean():.1%}; by chance 10%; {FLOOR:.0%} are drawn by chance, for the log's sake"
-    table = Table(title=label(title_of(played)), title_justify="left", caption=caption, caption_justify="left")
+    table = Table(
+        title=label(title_of(played)), title_justify="left", caption=caption, caption_justify="left"
+    )
     table.add_column("decisions")
     for first, last, _ in parts_of(played.right):
         table.add_column(f"{first:,} to {last:,}", justify="right")
@@ -113,17 +129,24 @@ def judged_table(judged: list[JudgedPolicy]) -> Table:
         table.add_column(name, justify="right")
     for one in judged:
         effective = f"{one.found.effective_rows:,.0f} of {one.found.rows:,}"
-        table.add_row(one.policy, one.rows, *map(terminal, one.found["dr"]), effective, terminal(one.truth))
+        table.add_row(
+            one.policy, one.rows, *map(terminal, one.found["dr"]), effective, terminal(one.truth)
+        )
     return table
 
 
-def answer(played: PlayedExperiment, judged: list[JudgedPolicy], paths: list[Path]) -> dict[str, Any]:
+def answer(
+    played: PlayedExperiment, judged: list[JudgedPolicy], paths: list[Path]
+) -> dict[str, Any]:
     """The demonstration as data."""
     return {
         "recipe": repr(played.experiment.settings.recipe),
         "decisions": int(played.right.size),
         "right": float(played.right.mean()),
-        "parts": [{"first": first, "last": last, "right": share} for first, last, share in parts_of(played.right)],
+        "parts": [
+            {"first": first, "last": last, "right": share}
+            for first, last, share in parts_of(played.right)
+        ],
         "judged": [
             {
                 "policy": one.policy,

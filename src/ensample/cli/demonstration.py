@@ -19,7 +19,6 @@ from ensample.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["ACTIONS", "FLOOR", "JudgedPolicy", "PlayedExperiment", "judge", "parts_of", "play"]
 
 ACTIONS = [str(digit) for digit in range(10)]
 FLOOR = 0.2  # of a log that says something of other policies: a weight is at most 50
@@ -80,7 +79,9 @@ def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> PlayedExperiment
         decision = experiment.decide(image, id=str(round))
         if decision.propensities is None:
             raise InvalidArgument(
-                "policy", recipe, "a recipe that knows its propensities: without them a log cannot be evaluated"
+                "policy",
+                recipe,
+                "a recipe that knows its propensities: without them a log cannot be evaluated",
             )
         right[round] = decision.action == ACTIONS[label]
         experiment.reward(decision, right[round])
@@ -91,7 +92,10 @@ def play(recipe: Recipe, rounds: int, seed: int, step: Step) -> PlayedExperiment
 def parts_of(right: FloatArray) -> list[tuple[int, int, float]]:
     """The share that was right, part by part: (first decision, last, share), counted from 1."""
     edges = np.linspace(0, right.size, PARTS + 1).astype(int).tolist()
-    return [(first + 1, last, float(right[first:last].mean())) for first, last in itertools.pairwise(edges)]
+    return [
+        (first + 1, last, float(right[first:last].mean()))
+        for first, last in itertools.pairwise(edges)
+    ]
 
 
 def judge(played: PlayedExperiment, log: "polars.DataFrame", step: Step) -> list[JudgedPolicy]:
@@ -107,7 +111,13 @@ def judge(played: PlayedExperiment, log: "polars.DataFrame", step: Step) -> list
             played.half,
             lambda: half_truth(played.half, played.images[middle:], played.labels[middle:]),
         ),
-        (WithoutFloor().name, "all rows", log, WithoutFloor(), lambda: share_of(shares, played.labels)),
+        (
+            WithoutFloor().name,
+            "all rows",
+            log,
+            WithoutFloor(),
+            lambda: share_of(shares, played.labels),
+        ),
     ]
     found = []
     for name, rows, data, target, truth in asked:

@@ -21,8 +21,6 @@ from ensample.extras import require
 from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
 
-__all__ = ["evaluate"]
-
 UNMET = 1  # the exit code
 SQLITE = b"SQLite format 3\0"
 UNTOLD = es.Setting(dim=1, arms=1, horizon=1, noise=1.0, norm=1.0)
@@ -31,7 +29,11 @@ UNTOLD = es.Setting(dim=1, arms=1, horizon=1, noise=1.0, norm=1.0)
 
 def evaluate(
     log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="Parquet, JSON lines, dsjson or CSV, as `Experiment.to_parquet` writes it")
+        Path,
+        typer.Argument(
+            metavar="LOG",
+            help="Parquet, JSON lines, dsjson or CSV, as `Experiment.to_parquet` writes it",
+        ),
     ],
     policy: Annotated[
         list[str] | None,
@@ -41,16 +43,28 @@ def evaluate(
         ),
     ] = None,
     question: Annotated[
-        str, typer.Option(help="of recipes; progressive: learns from every row; replay: from those that agree with it")
+        str,
+        typer.Option(
+            help="of recipes; progressive: learns from every row; replay: from those that agree with it"
+        ),
     ] = "progressive",
-    low: Annotated[float | None, typer.Option(help="the least reward possible", show_default="0, or the least seen")] = None,
+    low: Annotated[
+        float | None,
+        typer.Option(help="the least reward possible", show_default="0, or the least seen"),
+    ] = None,
     high: Annotated[
-        float | None, typer.Option(help="the largest reward possible", show_default="1, or the largest seen")
+        float | None,
+        typer.Option(help="the largest reward possible", show_default="1, or the largest seen"),
     ] = None,
     alarm: Annotated[float, typer.Option(help="with what probability an interval may miss")] = 0.05,
-    interval: Annotated[str, typer.Option(help="sequence: valid at all times; normal: for one look at a log")] = "sequence",
+    interval: Annotated[
+        str, typer.Option(help="sequence: valid at all times; normal: for one look at a log")
+    ] = "sequence",
     segments: Annotated[
-        str | None, typer.Option(metavar="NAME", help="also for each value of a column, or of a field of the contexts")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="also for each value of a column, or of a field of the contexts"
+        ),
     ] = None,
     columns: Annotated[
         str,
@@ -60,7 +74,10 @@ def evaluate(
         ),
     ] = "",
     least_propensity: Annotated[
-        float | None, typer.Option(help="what no propensity is below, for logs with those of chosen actions only")
+        float | None,
+        typer.Option(
+            help="what no propensity is below, for logs with those of chosen actions only"
+        ),
     ] = None,
     missing: Annotated[
         str,
@@ -72,16 +89,28 @@ def evaluate(
     ] = "cut",
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="local, or a Dask scheduler whose workers read the log"),
+        typer.Option(
+            metavar="ADDRESS", help="local, or a Dask scheduler whose workers read the log"
+        ),
     ] = None,
     cluster_security: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="a TOML file with the paths of the keys for a tls:// address")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="a TOML file with the paths of the keys for a tls:// address"
+        ),
     ] = None,
     required: Annotated[
-        list[str] | None, typer.Option("--require", help='such as "lift.lower >= 0"; the exit code is 1 unless it holds')
+        list[str] | None,
+        typer.Option(
+            "--require", help='such as "lift.lower >= 0"; the exit code is 1 unless it holds'
+        ),
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="write a page with everything to this file")] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="write the numbers to this file")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="write a page with everything to this file")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="write the numbers to this file")
+    ] = None,
 ) -> None:
     """What other policies would have earned on a log. Each has an interval that holds however often one looks.
 
@@ -95,8 +124,19 @@ def evaluate(
     """
     check_outputs(html, json_file)
     needed = [requirement(text) for text in required or []]
-    given: dict[str, Any] = {"low": low, "high": high, "alarm": alarm, "interval": interval, "segments": segments}
-    given |= {"columns": renamed(columns), "least_propensity": least_propensity, "question": question, "missing": missing}
+    given: dict[str, Any] = {
+        "low": low,
+        "high": high,
+        "alarm": alarm,
+        "interval": interval,
+        "segments": segments,
+    }
+    given |= {
+        "columns": renamed(columns),
+        "least_propensity": least_propensity,
+        "question": question,
+        "missing": missing,
+    }
     given |= {"cluster": cluster, "cluster_security": cluster_security}
     found = evaluated(log, policy or ["logged"], given)
     show(found, log)
@@ -106,7 +146,9 @@ def evaluate(
 
 def check_outputs(html: Path | None, json_file: Path | None) -> None:
     """Raise, before the work, where something is missing that its results need."""
-    require("polars", *(["jinja2", "matplotlib"] if html is not None else []), user="ensample evaluate")
+    require(
+        "polars", *(["jinja2", "matplotlib"] if html is not None else []), user="ensample evaluate"
+    )
     for option, path in (("html", html), ("json", json_file)):
         if path is not None:
             check_file(option, path)
@@ -131,7 +173,10 @@ def show(found: list[Evaluation], log: Path) -> None:
 
 def write(found: list[Evaluation], log: Path, html: Path | None, json_file: Path | None) -> None:
     if json_file is not None:
-        write_whole(json_file, f"{json.dumps([plain(each.to_dict()) for each in found], indent=1)}\n".encode())
+        write_whole(
+            json_file,
+            f"{json.dumps([plain(each.to_dict()) for each in found], indent=1)}\n".encode(),
+        )
     if html is not None:
         from ensample.report.evaluation import page
 
@@ -142,7 +187,11 @@ def complain(found: list[Evaluation], needed: list[Requirement]) -> None:
     """Say what does not hold, and end with an exit code of its own if anything does not."""
     unmet = [(each, need) for each in found for need in needed if not need.holds(each)]
     for each, need in unmet:
-        errors.print(f"{each.target}: {need.text} does not hold: {need.measured(each):.6g}", markup=False, highlight=False)
+        errors.print(
+            f"{each.target}: {need.text} does not hold: {need.measured(each):.6g}",
+            markup=False,
+            highlight=False,
+        )
     if unmet:
         raise typer.Exit(UNMET)
 
@@ -179,23 +228,36 @@ def as_table(found: list[Evaluation], log: str) -> Table:
     first = found[0]
     kind = "confidence sequence" if first.interval == "sequence" else "normal interval"
     title = f"{log}: {first.rows:,} rows, {len(first.actions)} actions, reward {terminal(first.logged)} a row"
-    table = Table(title=label(title), title_justify="left", caption=caption(first, kind), caption_justify="left")
+    table = Table(
+        title=label(title),
+        title_justify="left",
+        caption=caption(first, kind),
+        caption_justify="left",
+    )
     table.add_column("policy", overflow="fold")
     table.add_column("estimator")
     for name in ("reward a row", "low", "high", "effective rows", "largest weight", "unsupported"):
         table.add_column(name, justify="right")
     for each in found:
         table.add_section()
-        facts = f"{each.effective_rows:,.0f}", terminal(each.largest_weight), f"{each.unsupported:.1%}"
+        facts = (
+            f"{each.effective_rows:,.0f}",
+            terminal(each.largest_weight),
+            f"{each.unsupported:.1%}",
+        )
         rows = [(name, each[name]) for name in each] + [("lift", each.lift)]
         for place, (name, estimate) in enumerate(rows):
             beside = facts if place == 0 else ()
-            table.add_row(label(each.target) if place == 0 else "", name, *map(terminal, estimate), *beside)
+            table.add_row(
+                label(each.target) if place == 0 else "", name, *map(terminal, estimate), *beside
+            )
     return table
 
 
 def caption(found: Evaluation, kind: str) -> str:
-    return f"low and high: {1.0 - found.alarm:.0%} {kind}; lift: DR less what was logged, row by row"
+    return (
+        f"low and high: {1.0 - found.alarm:.0%} {kind}; lift: DR less what was logged, row by row"
+    )
 
 
 def segment_table(found: Evaluation) -> Table:
@@ -205,7 +267,9 @@ def segment_table(found: Evaluation) -> Table:
     for name in ("dr", "low", "high", "lift", "low", "high"):
         table.add_column(name, justify="right")
     for segment, estimates in sorted(found.segments().items()):
-        table.add_row(label(segment), *map(terminal, estimates["dr"]), *map(terminal, estimates["lift"]))
+        table.add_row(
+            label(segment), *map(terminal, estimates["dr"]), *map(terminal, estimates["lift"])
+        )
     return table
 
 

@@ -18,9 +18,6 @@ from ensample.checks import blaming
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.registry import kinds, known, theirs
 
-__all__ = ["UNITS", "Reader", "dotted", "find_here", "parts", "shown"]
-
-
 LIGHT = kinds(es.InitialLaw, es.MemberRule)
 UNITS: dict[str, Callable[[es.Setting], float]] = {
     "noise": lambda setting: setting.noise,
@@ -69,8 +66,12 @@ class Reader:
                 return word
             case ast.Attribute():
                 found = self.theirs(node)
-                return self.call(found.__name__, found, [], {}) if isinstance(found, type) else found
-            case ast.Call(func=ast.Attribute() as name) if isinstance(found := self.theirs(name), type):
+                return (
+                    self.call(found.__name__, found, [], {}) if isinstance(found, type) else found
+                )
+            case ast.Call(func=ast.Attribute() as name) if isinstance(
+                found := self.theirs(name), type
+            ):
                 return self.call(found.__name__, found, *self.arguments(node, found))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return -self.number(operand)
@@ -80,15 +81,23 @@ class Reader:
                 return self.call(name, found, *self.arguments(node, found))
         unknown = node.func if isinstance(node, ast.Call) else node
         words = [*UNITS, *parts()]
-        expected = known(unknown.id, words) if isinstance(unknown, ast.Name) else f"one of {', '.join(words)}"
-        raise InvalidArgument(self.argument, ast.unparse(node), f"a number, text in quotes, or {expected}")
+        expected = (
+            known(unknown.id, words)
+            if isinstance(unknown, ast.Name)
+            else f"one of {', '.join(words)}"
+        )
+        raise InvalidArgument(
+            self.argument, ast.unparse(node), f"a number, text in quotes, or {expected}"
+        )
 
     def theirs(self, node: ast.expr) -> Any:
         """A law, a rule or a model of the user's own, `mymodule.MyLaw`, or its class."""
         *module, name = dotted(node) or [""]
         found = theirs(self.argument, f"{'.'.join(module)}:{name}") if module else None
         kinds_of_parts = es.InitialLaw, es.MemberRule, es.RewardModel
-        if not isinstance(found, kinds_of_parts) and not (isinstance(found, type) and issubclass(found, kinds_of_parts)):
+        if not isinstance(found, kinds_of_parts) and not (
+            isinstance(found, type) and issubclass(found, kinds_of_parts)
+        ):
             expected = f"a number, text in quotes, a law, a rule or a model, and this is {found!r}"
             raise InvalidArgument(self.argument, ast.unparse(node), expected)
         return found
@@ -107,13 +116,20 @@ class Reader:
         fields: dict[str, Any] = {}
         for word in node.keywords:
             if word.arg is None or word.arg in fields:
-                raise InvalidArgument(f"{self.text}: field", ast.unparse(word), "name=value, each name once")
+                raise InvalidArgument(
+                    f"{self.text}: field", ast.unparse(word), "name=value, each name once"
+                )
             if isinstance(word.value, ast.Name) and not is_taken(word.arg, takes):
-                fields[word.arg] = word.value.id  # whatever that is: `check` says which fields there are
+                fields[word.arg] = (
+                    word.value.id
+                )  # whatever that is: `check` says which fields there are
             else:
                 fields[word.arg] = replace(self, field=takes.get(word.arg)).value(word.value)
         places = itertools.chain(takes.values(), itertools.repeat(None))
-        return [replace(self, field=field).value(item) for field, item in zip(places, node.args, strict=False)], fields
+        return [
+            replace(self, field=field).value(item)
+            for field, item in zip(places, node.args, strict=False)
+        ], fields
 
     def call(self, name: str, make: Any, arguments: list[Any], fields: dict[str, Any]) -> Any:
         """`make(*arguments, **fields)`; `name` is what the text calls it."""
@@ -132,15 +148,23 @@ class Reader:
         try:
             signature = inspect.signature(make)
         except (TypeError, ValueError):
-            raise InvalidArgument("policy", self.text, f"a recipe or its class, and {name} is {make!r}") from None
+            raise InvalidArgument(
+                "policy", self.text, f"a recipe or its class, and {name} is {make!r}"
+            ) from None
         takes = signature.parameters
         for field, value in fields.items():
             if not is_taken(field, takes):
-                raise InvalidArgument(f"{self.text}: {field}", value, f"a field of {name}: {known(field, list(takes))}")
+                raise InvalidArgument(
+                    f"{self.text}: {field}",
+                    value,
+                    f"a field of {name}: {known(field, list(takes))}",
+                )
         try:
             signature.bind(*arguments, **fields)
         except TypeError as error:
-            raise InvalidArgument("policy", self.text, f"{name}{shown(signature)}: {error}") from None
+            raise InvalidArgument(
+                "policy", self.text, f"{name}{shown(signature)}: {error}"
+            ) from None
 
 
 def parameters_of(make: Any) -> Mapping[str, inspect.Parameter]:
@@ -187,5 +211,7 @@ def shown(signature: inspect.Signature) -> str:
     >>> shown(inspect.signature(es.PerturbedHistory))
     "(scale='auto', regularization='auto', initial=None, reward=None, *, setting=None, half_life=None, model=Linear())"
     """
-    plain = [item.replace(annotation=inspect.Parameter.empty) for item in signature.parameters.values()]
+    plain = [
+        item.replace(annotation=inspect.Parameter.empty) for item in signature.parameters.values()
+    ]
     return str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))

@@ -17,15 +17,15 @@ from ensample.perturbations import Perturbation
 from ensample.theory import Setting, Tradeoff
 from ensample.theory.assumptions import unit_anticoncentration
 
-__all__ = ["FOLDER", "in_symbols", "show_frontier"]
-
 FOLDER = Path("results/plan")
 
 
 def show_frontier(setting: Setting, law: Perturbation, out: Path | None, as_json: bool) -> None:
     """The table and the figure; for programs the figure only where it is asked for."""
     rows = theory.frontier(setting, law)
-    paper = Tradeoff(quarter(law), theory.ensemble_size(setting, law), theory.theorem_bound(setting, law))
+    paper = Tradeoff(
+        quarter(law), theory.ensemble_size(setting, law), theory.theorem_bound(setting, law)
+    )
     drawn = out is not None or (not as_json and has("matplotlib"))
     if drawn:
         check_folder("out", out or FOLDER)
@@ -35,8 +35,15 @@ def show_frontier(setting: Setting, law: Perturbation, out: Path | None, as_json
         show(rows, paper, title)
     paths = draw(rows, paper, title, out or FOLDER) if drawn else []
     if as_json:
-        found: dict[str, Any] = {"setting": asdict(setting), "perturbation": repr(law), "theorem": paper._asdict()}
-        found |= {"frontier": [row._asdict() for row in rows], "figures": [str(path) for path in paths]}
+        found: dict[str, Any] = {
+            "setting": asdict(setting),
+            "perturbation": repr(law),
+            "theorem": paper._asdict(),
+        }
+        found |= {
+            "frontier": [row._asdict() for row in rows],
+            "figures": [str(path) for path in paths],
+        }
         typer.echo(json.dumps(found, indent=2))
     for path in [] if as_json else paths:
         output.print(str(path), highlight=False, soft_wrap=True, markup=False)
@@ -54,7 +61,11 @@ def show(rows: tuple[Tradeoff, ...], paper: Tradeoff, title: str) -> None:
         table.add_column(name, justify="right")
     table.add_column("")
     for row in rows:
-        note = f"Theorem 1 has {terminal(paper.size)} for this bound" if row.share == paper.share else ""
+        note = (
+            f"Theorem 1 has {terminal(paper.size)} for this bound"
+            if row.share == paper.share
+            else ""
+        )
         table.add_row(f"{row.share:.4g}", terminal(row.size), terminal(row.bound), note)
     output.print(table)
 

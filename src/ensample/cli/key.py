@@ -17,8 +17,6 @@ from ensample.serve.keys import new_key
 from ensample.serve.service_settings import ServiceSettings, read_settings
 from ensample.serve.store import Keeping, is_begun, store_of
 
-__all__ = ["key"]
-
 
 class Doing(StrEnum):
     NEW = "new"
@@ -28,13 +26,25 @@ class Doing(StrEnum):
 
 def key(
     doing: Annotated[Doing, typer.Argument(help="new, list or revoke")],
-    id: Annotated[str | None, typer.Argument(help="of the key to be revoked, as `list` shows it")] = None,
-    role: Annotated[
-        str | None, typer.Option(help="of a new key: decide (and reward), read (and evaluate), or admin (everything)")
+    id: Annotated[
+        str | None, typer.Argument(help="of the key to be revoked, as `list` shows it")
     ] = None,
-    experiment: Annotated[str | None, typer.Option(help="the only one that a new key is good for")] = None,
-    database: Annotated[str | None, typer.Option(metavar="ADDRESS", help="of the service, where it has one")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="of the service", show_default="ensample-data")] = None,
+    role: Annotated[
+        str | None,
+        typer.Option(
+            help="of a new key: decide (and reward), read (and evaluate), or admin (everything)"
+        ),
+    ] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="the only one that a new key is good for")
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="of the service, where it has one")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="of the service", show_default="ensample-data"),
+    ] = None,
 ) -> None:
     """Make, list or revoke keys of the service. It may be running. A new key is shown once: what is kept is its hash.
 
@@ -70,7 +80,13 @@ def new(settings: ServiceSettings, role: str | None, experiment: str | None) -> 
 def show(store: Keeping) -> None:
     table = Table("id", "role", "experiment", "created", "revoked")
     for found in store.known().values():
-        table.add_row(found.id, found.role, label(found.experiment or ""), day(found.created), day(found.revoked))
+        table.add_row(
+            found.id,
+            found.role,
+            label(found.experiment or ""),
+            day(found.created),
+            day(found.revoked),
+        )
     output.print(table)
 
 
@@ -82,4 +98,6 @@ def revoke(store: Keeping, id: str | None) -> None:
 
 
 def day(seconds: int | None) -> str:
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    return (
+        "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    )

@@ -3,15 +3,15 @@
 import codecs
 import sys
 
-__all__ = ["as_typed", "show_what_can_be_shown"]
-
 QUESTION_MARKS = "ensample.question-marks"
 
 
 def show_what_can_be_shown() -> None:
     """From here on, letters that standard output does not have become question marks rather than errors."""
     codecs.register_error(QUESTION_MARKS, question_marks)
-    if getattr(sys.stdout, "errors", "") in ("strict", "surrogateescape") and hasattr(sys.stdout, "reconfigure"):
+    if getattr(sys.stdout, "errors", "") in ("strict", "surrogateescape") and hasattr(
+        sys.stdout, "reconfigure"
+    ):
         sys.stdout.reconfigure(errors=QUESTION_MARKS)
 
 

@@ -13,15 +13,17 @@ from ensample.cli.policies import POLICIES
 from ensample.cli.recipes import RECIPES, THEOREM
 from ensample.problems import families_by_name
 
-__all__ = ["show_names"]
-
 
 def show_names() -> None:
     """Three tables, and what fields may be."""
     problems = named_table("--problem", "options", "")
     for name, family in families_by_name().items():
-        problems.add_row(name, options_of(family), escape(first_sentence(family).removeprefix(f"`{name}`: ")))
-    problems.add_row("module:Name", "its own", "a problem, a family, or the class of one, in a module of yours")
+        problems.add_row(
+            name, options_of(family), escape(first_sentence(family).removeprefix(f"`{name}`: "))
+        )
+    problems.add_row(
+        "module:Name", "its own", "a problem, a family, or the class of one, in a module of yours"
+    )
     short = named_table("--policies", "")
     for name, contender in POLICIES.items():
         short.add_row(name, contender.label)
@@ -60,7 +62,9 @@ def default_of(item: Any) -> str:
 def fields_of(kind: type) -> str:
     """As they are typed, without the setting, which the theorem fills in."""
     own = inspect.signature(kind)
-    return shown(own.replace(parameters=[item for item in own.parameters.values() if item.name != "setting"]))[1:-1]
+    return shown(
+        own.replace(parameters=[item for item in own.parameters.values() if item.name != "setting"])
+    )[1:-1]
 
 
 def first_sentence(kind: type) -> str:

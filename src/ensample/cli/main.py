@@ -9,8 +9,6 @@ from ensample.cli.commands import SETTINGS, Commands, Later
 from ensample.cli.letters import show_what_can_be_shown
 from ensample.version import __version__
 
-__all__ = ["app", "main"]
-
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 
@@ -18,8 +16,16 @@ class OurCommands(Commands):
     """Each command is a function of its name; the sentence is the first of what it says of itself."""
 
     later = (
-        Later("demo", "ensample.cli.demo", "An experiment on handwritten digits, and what its log says of other policies."),
-        Later("race", "ensample.cli.race", "Race policies on one problem: a table of their regret and a figure."),
+        Later(
+            "demo",
+            "ensample.cli.demo",
+            "An experiment on handwritten digits, and what its log says of other policies.",
+        ),
+        Later(
+            "race",
+            "ensample.cli.race",
+            "Race policies on one problem: a table of their regret and a figure.",
+        ),
         Later(
             "plan",
             "ensample.cli.plan",
@@ -36,14 +42,40 @@ class OurCommands(Commands):
             "Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.",
         ),
         Later("studies", "ensample.cli.run", "List the studies that come with the package."),
-        Later("report", "ensample.cli.report", "Write the results of a study as one self-contained page."),
-        Later("evaluate", "ensample.cli.evaluate", "What other policies would have earned on a log."),
-        Later("serve", "ensample.cli.serve", "Serve experiments over HTTP: durable, with keys, metrics and a log."),
+        Later(
+            "report",
+            "ensample.cli.report",
+            "Write the results of a study as one self-contained page.",
+        ),
+        Later(
+            "evaluate", "ensample.cli.evaluate", "What other policies would have earned on a log."
+        ),
+        Later(
+            "serve",
+            "ensample.cli.serve",
+            "Serve experiments over HTTP: durable, with keys, metrics and a log.",
+        ),
         Later("key", "ensample.cli.key", "Make, list or revoke keys of the service."),
-        Later("replay", "ensample.cli.replay", "Fold the events of a service's experiments again, and compare the hashes."),
-        Later("backup", "ensample.cli.backup", "Copy all that a service keeps into one file, while it runs."),
-        Later("migrate", "ensample.cli.migrate", "Carry experiments of an earlier version over to this one."),
-        Later("verify", "ensample.cli.verify", "Check the paper's statements: what is measured against what is claimed."),
+        Later(
+            "replay",
+            "ensample.cli.replay",
+            "Fold the events of a service's experiments again, and compare the hashes.",
+        ),
+        Later(
+            "backup",
+            "ensample.cli.backup",
+            "Copy all that a service keeps into one file, while it runs.",
+        ),
+        Later(
+            "migrate",
+            "ensample.cli.migrate",
+            "Carry experiments of an earlier version over to this one.",
+        ),
+        Later(
+            "verify",
+            "ensample.cli.verify",
+            "Check the paper's statements: what is measured against what is claimed.",
+        ),
         Later(
             "bench",
             "ensample.cli.bench",
@@ -70,7 +102,10 @@ def show_version(asked: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=show_version, is_eager=True, help="Show the version."),
+    ] = False,
 ) -> None:
     """Ensemble sampling for decisions: keep many models, act greedily on one of them each round."""
 
@@ -89,8 +124,12 @@ def main() -> None:
     except Exception as error:
         from ensample.errors import EnsampleError
 
-        if isinstance(error, UnicodeEncodeError):  # only names of files: what is printed has its question marks
-            complain(f"{error.object!r} cannot name a file where the encoding is {error.encoding}: set LC_ALL=C.UTF-8")
+        if isinstance(
+            error, UnicodeEncodeError
+        ):  # only names of files: what is printed has its question marks
+            complain(
+                f"{error.object!r} cannot name a file where the encoding is {error.encoding}: set LC_ALL=C.UTF-8"
+            )
         if isinstance(error, EnsampleError | MemoryError | OSError):
             complain(str(error) or "not enough memory for this")
         raise

@@ -5,8 +5,6 @@ from pathlib import Path
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument
 
-__all__ = ["marked_page"]
-
 
 def marked_page(path: Path, begin: str, end: str) -> str:
     """A page with a null character in the place of what stands between two lines."""

@@ -25,8 +25,6 @@ from ensample.simulation.measuring import measure as measured
 from ensample.simulation.measuring import require_estimates
 from ensample.theory import Measurement
 
-__all__ = ["measure"]
-
 POLICIES = (
     "EnsembleSampling.from_theorem(sharp=True)",
     "EnsembleSampling.from_theorem(member=OptimisticMember(), sharp=True)",
@@ -50,7 +48,10 @@ POLICIES = (
     "EpsilonGreedy()",
     "Greedy(1.0)",
 )
-BEGIN, END = "<!-- measured by `ensample measure --markdown`: do not edit -->", "<!-- end of what was measured -->"
+BEGIN, END = (
+    "<!-- measured by `ensample measure --markdown`: do not edit -->",
+    "<!-- end of what was measured -->",
+)
 HEADS = ("gamma", "p", "gamma, typical", "p, typical", "bound", "regret")
 
 
@@ -60,15 +61,21 @@ def measure(
     arms: ArmCount = None,
     noise: Noise = None,
     horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 1000,
-    runs: Annotated[int, typer.Option(help="replicates, each with a problem and noise of its own")] = 20,
+    runs: Annotated[
+        int, typer.Option(help="replicates, each with a problem and noise of its own")
+    ] = 20,
     policies: Annotated[
         str,
         typer.Option(
-            help="as for `ensample race`", show_default="one of each built-in recipe", autocompletion=complete.policies
+            help="as for `ensample race`",
+            show_default="one of each built-in recipe",
+            autocompletion=complete.policies,
         ),
     ] = ",".join(POLICIES),
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
-    markdown: Annotated[Path | None, typer.Option(help="a page whose marked part is replaced by the table")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="a page whose marked part is replaced by the table")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
 ) -> None:
     """Measure gamma and p of the general theorem for policies on one problem, and what its bound then says.
@@ -86,19 +93,31 @@ def measure(
     for recipe in recipes.values():  # before the others have been measured for nothing
         require_estimates(recipe, family)
     found = run(recipes, family, horizon, runs, seed)
-    options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items() if isinstance(value, int | float))
+    options = ", ".join(
+        f"{name} {value:g}"
+        for name, value in options_of(family).items()
+        if isinstance(value, int | float)
+    )
     title = f"{problem}: {options}; {horizon:,} rounds, {runs:,} runs, seed {seed}"
     if page is not None and markdown is not None:
         write_whole(markdown, page.replace("\0", in_markdown(title, found)).encode())
     if as_json:
-        typer.echo(json.dumps({"title": title, "policies": as_data(found), "skipped": skipped}, indent=2, allow_nan=False))
+        typer.echo(
+            json.dumps(
+                {"title": title, "policies": as_data(found), "skipped": skipped},
+                indent=2,
+                allow_nan=False,
+            )
+        )
         return
     show(title, found)
     for name, reason in skipped.items():
         output.print(f"{name} skipped: {reason}", highlight=False, markup=False)
 
 
-def run(recipes: dict[str, Recipe], family: Problem | Family, horizon: int, runs: int, seed: int) -> dict[str, Measurement]:
+def run(
+    recipes: dict[str, Recipe], family: Problem | Family, horizon: int, runs: int, seed: int
+) -> dict[str, Measurement]:
     """One policy after the other, each with a progress bar."""
     found: dict[str, Measurement] = {}
     with progress() as bars:
@@ -140,6 +159,9 @@ def in_markdown(title: str, found: dict[str, Measurement]) -> str:
 def as_data(found: dict[str, Measurement]) -> list[dict[str, Any]]:
     """JSON has no infinity."""
     return [
-        {"policy": name, **{key: None if value == float("inf") else value for key, value in asdict(one).items()}}
+        {
+            "policy": name,
+            **{key: None if value == float("inf") else value for key, value in asdict(one).items()},
+        }
         for name, one in found.items()
     ]

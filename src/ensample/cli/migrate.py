@@ -9,15 +9,20 @@ from ensample.cli.console import label, output, progress
 from ensample.cli.waiting import LateProgress
 from ensample.extras import require
 
-__all__ = ["migrate"]
-
 
 def migrate(
     old: Annotated[
-        str, typer.Argument(metavar="OLD", help="a file, the folder of a service, or postgresql://...: it is only read")
+        str,
+        typer.Argument(
+            metavar="OLD",
+            help="a file, the folder of a service, or postgresql://...: it is only read",
+        ),
     ],
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="of the same kind, not there yet: written completely or not at all")
+        str,
+        typer.Argument(
+            metavar="NEW", help="of the same kind, not there yet: written completely or not at all"
+        ),
     ],
 ) -> None:
     """Carry experiments of an earlier version over to this one.

@@ -24,25 +24,35 @@ from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic
 from ensample.theory.guarantee import COROLLARY, LINUCB_THEOREM, OPTIMISTIC_RULE, THEOREM_ONE
 
-__all__ = ["plan"]
-
 
 def plan(
     dim: Annotated[int, typer.Option(help="d, the number of features")] = 5,
     arms: Annotated[int, typer.Option(help="K, the number of arms; 0 for an infinite set")] = 20,
     horizon: Annotated[int, typer.Option(help="T, the number of rounds")] = 10_000,
-    noise: Annotated[float, typer.Option(help="sigma, the subGaussian constant of the noise")] = 1.0,
+    noise: Annotated[
+        float, typer.Option(help="sigma, the subGaussian constant of the noise")
+    ] = 1.0,
     norm: Annotated[float, typer.Option(help="S, an upper bound on |theta*|")] = 1.0,
     regularization: Annotated[float, typer.Option(help="lam of the ridge estimate")] = 1.0,
-    delta: Annotated[float, typer.Option(help="a bound may fail with 2 to 4 times this probability")] = 0.05,
+    delta: Annotated[
+        float, typer.Option(help="a bound may fail with 2 to 4 times this probability")
+    ] = 0.05,
     perturbation: Annotated[
         str,
-        typer.Option(help=f"{', '.join(kinds(Perturbation))}, with fields where it needs them, or mymodule:MyLaw"),
+        typer.Option(
+            help=f"{', '.join(kinds(Perturbation))}, with fields where it needs them, or mymodule:MyLaw"
+        ),
     ] = "Gaussian",
     frontier: Annotated[
-        bool, typer.Option("--frontier", help="what fewer or more members cost or save in regret: a table and a figure")
+        bool,
+        typer.Option(
+            "--frontier",
+            help="what fewer or more members cost or save in regret: a table and a figure",
+        ),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON for programs")] = False,
 ) -> None:
     """What the theorems prescribe: radius, scale, ensemble size, bounds, and from when on they say anything.
@@ -81,7 +91,9 @@ def law_named(text: str, setting: Setting) -> Perturbation:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         law = None
     if not isinstance(law, Perturbation):
-        raise InvalidArgument("perturbation", text, f"a law: {known(text, list(kinds(Perturbation)))}")
+        raise InvalidArgument(
+            "perturbation", text, f"a law: {known(text, list(kinds(Perturbation)))}"
+        )
     return law
 
 
@@ -110,12 +122,16 @@ def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
     answer["trivial_bound"] = 2.0 * setting.norm * setting.horizon
     answer["ensemble_size"] = attempt("ensemble_size", lambda: theory.ensemble_size(setting, law))
     answer["useful_size"] = min(answer["ensemble_size"] or setting.horizon, setting.horizon)
-    answer["optimistic_size"] = attempt("optimistic_size", lambda: gaussian_only(setting, law, theory.optimistic_size))
+    answer["optimistic_size"] = attempt(
+        "optimistic_size", lambda: gaussian_only(setting, law, theory.optimistic_size)
+    )
     answer["sharp_size"] = attempt("sharp_size", lambda: theory.sharp_size(setting, None, law))
     answer["sharp_optimistic_size"] = attempt(
         "sharp_optimistic_size", lambda: gaussian_only(setting, law, theory.sharp_optimistic_size)
     )
-    answer["sublinear_horizon"] = attempt("sublinear_horizon", lambda: theory.sublinear_horizon(setting, law))
+    answer["sublinear_horizon"] = attempt(
+        "sublinear_horizon", lambda: theory.sublinear_horizon(setting, law)
+    )
     answer["sharp_sublinear_horizon"] = attempt(
         "sharp_sublinear_horizon", lambda: theory.sublinear_horizon(setting, law, sharp=True)
     )
@@ -128,22 +144,32 @@ def prescribe(setting: Setting, law: Perturbation) -> dict[str, Any]:
     return answer
 
 
-def gaussian_only(setting: Setting, law: Perturbation, function: Callable[[Setting], float]) -> float:
+def gaussian_only(
+    setting: Setting, law: Perturbation, function: Callable[[Setting], float]
+) -> float:
     """The optimistic rule's constants are for Gaussian laws."""
     require_optimistic(setting, law)
     return function(setting)
 
 
 def show(setting: Setting, answer: dict[str, Any]) -> None:
-    constants = Table(title=f"{in_symbols(setting)}, {answer['perturbation']}", title_justify="left")
+    constants = Table(
+        title=f"{in_symbols(setting)}, {answer['perturbation']}", title_justify="left"
+    )
     constants.add_column("constant")
     constants.add_column("", style="dim")
     constants.add_column("value", justify="right")
     constants.add_row("radius", "beta_T, of the ridge estimate", terminal(answer["radius"]))
-    constants.add_row("scale", "of the reward perturbations; initial ones: times sqrt(lam)", terminal(answer["scale"]))
+    constants.add_row(
+        "scale",
+        "of the reward perturbations; initial ones: times sqrt(lam)",
+        terminal(answer["scale"]),
+    )
     constants.add_row("perturbation radius", "gamma~_T", terminal(answer["perturbation_radius"]))
     constants.add_row("estimator radius", "gamma_T", terminal(answer["estimator_radius"]))
-    constants.add_row("ensemble size", "m of Theorem 1, uniform member rule", terminal(answer["ensemble_size"]))
+    constants.add_row(
+        "ensemble size", "m of Theorem 1, uniform member rule", terminal(answer["ensemble_size"])
+    )
     constants.add_row("", "enough for the same bound (sharp=True)", terminal(answer["sharp_size"]))
     constants.add_row("", "m of the optimistic member rule", terminal(answer["optimistic_size"]))
     constants.add_row("", "enough for it (sharp=True)", terminal(answer["sharp_optimistic_size"]))
@@ -154,11 +180,18 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
     bounds.add_column("with probability", justify="right")
     bounds.add_column("bound", justify="right")
     bounds.add_column("below 2ST from T =", justify="right")
-    rows = {"theorem": ("ensemble sampling (Theorem 1)", THEOREM_ONE), "phe": ("LinPHE (Corollary)", COROLLARY)}
+    rows = {
+        "theorem": ("ensemble sampling (Theorem 1)", THEOREM_ONE),
+        "phe": ("LinPHE (Corollary)", COROLLARY),
+    }
     rows |= {"optimistic": ("optimistic member rule (this library)", OPTIMISTIC_RULE)}
     rows |= {"ucb": ("LinUCB (general theorem)", LINUCB_THEOREM)}
     for name, (label, theorem) in rows.items():
-        confidence = probability(theorem.failures * setting.delta) if answer[f"{name}_bound"] is not None else ""
+        confidence = (
+            probability(theorem.failures * setting.delta)
+            if answer[f"{name}_bound"] is not None
+            else ""
+        )
         horizon = answer[f"{name}_informative_horizon"]
         bounds.add_row(label, confidence, terminal(answer[f"{name}_bound"]), terminal(horizon))
     bounds.add_row("anything (2ST)", "1", terminal(answer["trivial_bound"]), "")
@@ -169,7 +202,9 @@ def show(setting: Setting, answer: dict[str, Any]) -> None:
 
 def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
     """What a user should know about these numbers."""
-    said = [f"not applicable: {reason}" for reason in dict.fromkeys(answer["not_applicable"].values())]
+    said = [
+        f"not applicable: {reason}" for reason in dict.fromkeys(answer["not_applicable"].values())
+    ]
     size, start = answer["ensemble_size"], answer["sublinear_horizon"]
     if size is not None and size > setting.horizon:
         said.append(
@@ -178,7 +213,11 @@ def remarks(setting: Setting, answer: dict[str, Any]) -> list[str]:
             f"the sharper size from T = {terminal(answer['sharp_sublinear_horizon'])}."
         )
     trivial = answer["trivial_bound"]
-    vacuous = [name for name in ("theorem", "phe", "optimistic", "ucb") if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0]
+    vacuous = [
+        name
+        for name in ("theorem", "phe", "optimistic", "ucb")
+        if (answer[f"{name}_bound"] or 0.0) >= trivial > 0.0
+    ]
     if vacuous:
         said.append("A bound above 2ST says nothing yet at this horizon.")
     said.append(

@@ -12,8 +12,6 @@ from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
 from ensample.errors import InvalidArgument
 from ensample.registry import known
 
-__all__ = ["POLICIES", "USUAL", "Contender", "contender", "split"]
-
 
 class Contender(NamedTuple):
     """A policy as figures call it, and how a setting makes its recipe."""
@@ -38,7 +36,8 @@ POLICIES: dict[str, Contender] = {
     "auto": Contender("ES, auto", lambda setting: es.EnsembleSampling()),
     **{f"es-{size}": sized(size) for size in (10, 100, 1000)},
     "es-optimistic": Contender(
-        "ES, m = 100, optimistic", lambda setting: es.EnsembleSampling(100, setting.noise, member=es.OptimisticMember())
+        "ES, m = 100, optimistic",
+        lambda setting: es.EnsembleSampling(100, setting.noise, member=es.OptimisticMember()),
     ),
     "theorem": Contender("ES, Theorem 1", es.EnsembleSampling.from_theorem),
     "linphe": Contender("LinPHE", lambda setting: es.PerturbedHistory(setting.noise)),
@@ -52,14 +51,28 @@ USUAL = tuple(POLICIES)  # who races unless somebody is named, where rewards are
 POLICIES |= {
     "epsilon": Contender("epsilon-greedy", lambda setting: es.EpsilonGreedy()),
     "logistic": Contender("ES, logistic", lambda setting: es.EnsembleSampling(model=es.Logistic())),
-    "glm-tsl": Contender("GLM-TSL", lambda setting: es.ThompsonSampling(model=es.Logistic("exact"))),
-    "glm-fpl": Contender("GLM-FPL", lambda setting: es.PerturbedHistory(model=es.Logistic("exact"))),
+    "glm-tsl": Contender(
+        "GLM-TSL", lambda setting: es.ThompsonSampling(model=es.Logistic("exact"))
+    ),
+    "glm-fpl": Contender(
+        "GLM-FPL", lambda setting: es.PerturbedHistory(model=es.Logistic("exact"))
+    ),
     "ucb-glm": Contender("UCB-GLM", lambda setting: es.LinUCB(model=es.Logistic("exact"))),
-    "thompson-logistic": Contender("Thompson sampling, logistic", lambda setting: es.ThompsonSampling(model=es.Logistic())),
-    "greedy-logistic": Contender("greedy, logistic", lambda setting: es.Greedy(model=es.Logistic())),
-    "networks": Contender("ES, 30 networks", lambda setting: es.EnsembleSampling(30, model=es.Neural())),
-    "networks-3": Contender("ES, 3 networks", lambda setting: es.EnsembleSampling(3, model=es.Neural())),
-    "epsilon-network": Contender("epsilon-greedy, a network", lambda setting: es.EpsilonGreedy(model=es.Neural())),
+    "thompson-logistic": Contender(
+        "Thompson sampling, logistic", lambda setting: es.ThompsonSampling(model=es.Logistic())
+    ),
+    "greedy-logistic": Contender(
+        "greedy, logistic", lambda setting: es.Greedy(model=es.Logistic())
+    ),
+    "networks": Contender(
+        "ES, 30 networks", lambda setting: es.EnsembleSampling(30, model=es.Neural())
+    ),
+    "networks-3": Contender(
+        "ES, 3 networks", lambda setting: es.EnsembleSampling(3, model=es.Neural())
+    ),
+    "epsilon-network": Contender(
+        "epsilon-greedy, a network", lambda setting: es.EpsilonGreedy(model=es.Neural())
+    ),
     "greedy-network": Contender("greedy, a network", lambda setting: es.Greedy(model=es.Neural())),
 }
 ANY_SIZE = re.compile(r"es-(0|[1-9][0-9]{0,19})")
@@ -83,7 +96,9 @@ def contender(text: str) -> Contender:
         return sized(int(size[1]))
     if looks_like_a_recipe(text):
         return Contender(text, partial(build, text))
-    raise InvalidArgument("policy", text, f"{known(text, [*POLICIES, *RECIPES])}; see `ensample race --list`")
+    raise InvalidArgument(
+        "policy", text, f"{known(text, [*POLICIES, *RECIPES])}; see `ensample race --list`"
+    )
 
 
 def split(policies: str) -> list[str]:

@@ -5,10 +5,10 @@ from ensample.errors import AssumptionError, InvalidArgument
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem, constants_of, example_of, setting_of
 
-__all__ = ["prepare"]
 
-
-def prepare(policies: str, problem: Problem | Family, horizon: int) -> tuple[dict[str, Recipe], dict[str, str]]:
+def prepare(
+    policies: str, problem: Problem | Family, horizon: int
+) -> tuple[dict[str, Recipe], dict[str, str]]:
     """Return the recipes to race, and why others do not apply.
 
     Those that are told the noise get its standard deviation where it is not subGaussian; theorems do not apply there.
@@ -28,5 +28,7 @@ def prepare(policies: str, problem: Problem | Family, horizon: int) -> tuple[dic
             skipped[name] = str(error)
     if not recipes:
         reasons = "".join(f"; {name} does not: {reason}" for name, reason in skipped.items())
-        raise InvalidArgument("policies", policies, f"at least one that applies to the problem{reasons}")
+        raise InvalidArgument(
+            "policies", policies, f"at least one that applies to the problem{reasons}"
+        )
     return recipes, skipped

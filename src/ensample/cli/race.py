@@ -30,8 +30,6 @@ from ensample.problems import Family, Problem, example_of
 from ensample.problems import problem as family_named
 from ensample.simulation import Runs, simulate
 
-__all__ = ["race"]
-
 CHECKPOINTS = 1000  # enough for a logarithmic axis to start early
 FOLDER = Path("results/race")
 SPEED = "speed is that of one thread"
@@ -48,7 +46,10 @@ def race(
     noise: Noise = None,
     horizon: Annotated[
         int | None,
-        typer.Option(help="T, the number of rounds", show_default=f"{LINEAR.horizon}; {CURVED.horizon} with networks"),
+        typer.Option(
+            help="T, the number of rounds",
+            show_default=f"{LINEAR.horizon}; {CURVED.horizon} with networks",
+        ),
     ] = None,
     runs: Annotated[
         int | None,
@@ -67,12 +68,22 @@ def race(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
-    out: Annotated[Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))] = None,
-    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores that help")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="the directory for the figure", show_default=str(FOLDER))
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="does not change the numbers", show_default="all cores that help"),
+    ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="print JSON for programs; no figure where matplotlib is missing")
+        bool,
+        typer.Option(
+            "--json", help="print JSON for programs; no figure where matplotlib is missing"
+        ),
     ] = False,
-    list_only: Annotated[bool, typer.Option("--list", help="say which problems and policies there are and stop")] = False,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="say which problems and policies there are and stop")
+    ] = False,
 ) -> None:
     """Race policies on one problem: a table of their regret and a figure.
 
@@ -92,7 +103,12 @@ def race(
     if list_only:
         show_names()
         return
-    for option, value, least in (("horizon", horizon, 1), ("runs", runs, 1), ("seed", seed, 0), ("threads", threads, 1)):
+    for option, value, least in (
+        ("horizon", horizon, 1),
+        ("runs", runs, 1),
+        ("seed", seed, 0),
+        ("threads", threads, 1),
+    ):
         if value is not None:
             whole(option, value, least)
     family = problem_named(problem, given(dim=dim, arms=arms, noise=noise))
@@ -104,14 +120,20 @@ def race(
         check_folder("out", out or FOLDER)
         require("matplotlib", user="ensample race")
     results = run(recipes, family, horizon, runs, seed, threads)
-    options = ", ".join(f"{name} {value:g}" for name, value in options_of(family).items() if isinstance(value, int | float))
+    options = ", ".join(
+        f"{name} {value:g}"
+        for name, value in options_of(family).items()
+        if isinstance(value, int | float)
+    )
     called = f"{problem}: {options}" if options else problem
     title = f"{called}; {horizon:,} rounds, {runs:,} runs, seed {seed}"
     if not as_json:
         show(title, results, skipped)
     paths = draw(results, title, out or FOLDER) if drawn else []
     if as_json:
-        typer.echo(json.dumps(answer(problem, family, results, skipped, paths), indent=2, allow_nan=False))
+        typer.echo(
+            json.dumps(answer(problem, family, results, skipped, paths), indent=2, allow_nan=False)
+        )
     else:
         for path in paths:
             output.print(str(path), highlight=False, soft_wrap=True, markup=False)
@@ -142,22 +164,39 @@ def draw(results: dict[str, Runs], title: str, folder: Path) -> list[Path]:
 
 
 def run(
-    recipes: dict[str, Recipe], family: Problem | Family, horizon: int, runs: int, seed: int, threads: int | None
+    recipes: dict[str, Recipe],
+    family: Problem | Family,
+    horizon: int,
+    runs: int,
+    seed: int,
+    threads: int | None,
 ) -> dict[str, Runs]:
     """One policy after the other, each with a progress bar."""
     results: dict[str, Runs] = {}
-    way = "auto" if example_of(family).linear else "live"  # no kernel simulates networks: a warning would be no news
+    way = (
+        "auto" if example_of(family).linear else "live"
+    )  # no kernel simulates networks: a warning would be no news
     with warnings_shown(), progress() as bars:
         tasks = {name: bars.add_task(escape(name), total=runs, start=False) for name in recipes}
         for name, task in tasks.items():
 
             def advance(rounds: int, task: TaskID = task) -> None:
-                bars.update(task, completed=rounds / horizon)  # runs, in fractions: one of networks takes its time
+                bars.update(
+                    task, completed=rounds / horizon
+                )  # runs, in fractions: one of networks takes its time
 
             with blaming(name):
                 bars.start_task(task)
                 results[name] = simulate(
-                    recipes[name], family, horizon, runs, seed, way, checkpoints=CHECKPOINTS, threads=threads, rounds=advance
+                    recipes[name],
+                    family,
+                    horizon,
+                    runs,
+                    seed,
+                    way,
+                    checkpoints=CHECKPOINTS,
+                    threads=threads,
+                    rounds=advance,
                 )
     return results
 
@@ -165,7 +204,10 @@ def run(
 def options_of(family: Problem | Family) -> dict[str, Any]:
     """The fields of a family; numbers, or text."""
     found: dict[str, Any] = asdict(family) if is_dataclass(family) else {}
-    return {name: value if isinstance(value, int | float) else repr(value) for name, value in found.items()}
+    return {
+        name: value if isinstance(value, int | float) else repr(value)
+        for name, value in found.items()
+    }
 
 
 def ranked(results: dict[str, Runs]) -> list[tuple[str, Runs]]:
@@ -175,13 +217,26 @@ def ranked(results: dict[str, Runs]) -> list[tuple[str, Runs]]:
 
 def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
     order = ranked(results)
-    table = Table(title=title, title_justify="left", caption=CAPTION if len(order) > 1 else SPEED, caption_justify="left")
+    table = Table(
+        title=title,
+        title_justify="left",
+        caption=CAPTION if len(order) > 1 else SPEED,
+        caption_justify="left",
+    )
     table.add_column("policy", overflow="fold")
-    for column in ("mean regret", "standard error", "90th percentile", *["minus the best"] * (len(order) > 1), "rounds/s"):
+    for column in (
+        "mean regret",
+        "standard error",
+        "90th percentile",
+        *["minus the best"] * (len(order) > 1),
+        "rounds/s",
+    ):
         table.add_column(column, justify="right")
     for place, (name, result) in enumerate(order):
         final = numbers(result)
-        cells = [terminal(final[key]) for key in ("mean", "standard_error", "p90", "rounds_per_second")]
+        cells = [
+            terminal(final[key]) for key in ("mean", "standard_error", "p90", "rounds_per_second")
+        ]
         if len(order) > 1:
             cells.insert(3, shown_gap(minus_best(result, order[0][1])))
         table.add_row(escape(name), *cells, style=None if place else "bold")
@@ -191,7 +246,11 @@ def show(title: str, results: dict[str, Runs], skipped: dict[str, str]) -> None:
 
 
 def answer(
-    problem: str, family: Problem | Family, results: dict[str, Runs], skipped: dict[str, str], paths: list[Path]
+    problem: str,
+    family: Problem | Family,
+    results: dict[str, Runs],
+    skipped: dict[str, str],
+    paths: list[Path],
 ) -> dict[str, Any]:
     """The race as data, the best policy first."""
     first = next(iter(results.values()))
@@ -229,7 +288,9 @@ def minus_best(result: Runs, best: Runs) -> dict[str, float | None] | None:
         return None
     found = result.difference(best)
     low, high = found.interval() if has("scipy") else ([math.nan], [math.nan])
-    return without_nan({"mean": float(found.mean[-1]), "low": float(low[-1]), "high": float(high[-1])})
+    return without_nan(
+        {"mean": float(found.mean[-1]), "low": float(low[-1]), "high": float(high[-1])}
+    )
 
 
 def shown_gap(gap: dict[str, float | None] | None) -> str:

@@ -9,8 +9,6 @@ from ensample.cli.fields import Reader, dotted, find_here
 from ensample.errors import InvalidArgument
 from ensample.registry import kinds, known, theirs
 
-__all__ = ["RECIPES", "build", "looks_like_a_recipe"]
-
 RECIPES = kinds(es.Recipe)
 LONGEST = 2000  # characters: enough for any recipe, too few to exhaust a parser
 THEOREM = "from_theorem"
@@ -52,7 +50,9 @@ def build(text: str, setting: es.Setting) -> es.Recipe:
 def parsed(text: str) -> tuple[str, ast.expr]:
     """The module, if one is named, and the syntax of the rest."""
     module, colon, call = text.partition(":") if ":" in text.partition("(")[0] else ("", "", text)
-    if len(text) > LONGEST or (colon and not all(name.isidentifier() for name in module.split("."))):
+    if len(text) > LONGEST or (
+        colon and not all(name.isidentifier() for name in module.split("."))
+    ):
         raise InvalidArgument("policy", text, EXPECTED)
     try:
         return module, ast.parse(call.strip(), mode="eval").body
@@ -70,7 +70,9 @@ def ours(text: str, names: list[str]) -> Any:
     if rest not in ([], [THEOREM]):
         raise InvalidArgument("policy", text, f"{name} or {name}.{THEOREM}")
     if rest and not hasattr(RECIPES[name], THEOREM):
-        raise InvalidArgument("policy", text, f"{name} with fields: no theorem here prescribes them")
+        raise InvalidArgument(
+            "policy", text, f"{name} with fields: no theorem here prescribes them"
+        )
     return getattr(RECIPES[name], THEOREM) if rest else RECIPES[name]
 
 

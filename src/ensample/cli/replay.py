@@ -9,14 +9,20 @@ from ensample.cli.console import errors, label, output, progress
 from ensample.errors import EnsampleError
 from ensample.extras import require
 
-__all__ = ["replay"]
-
 DIFFERS = 1  # the exit code
 
 
 def replay(
-    data: Annotated[str, typer.Argument(metavar="DIR", help="of the service, which may be running; or postgresql://...")],
-    verify: Annotated[bool, typer.Option("--verify", help="fold from the first event, and compare every kept hash")] = False,
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR", help="of the service, which may be running; or postgresql://..."
+        ),
+    ],
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="fold from the first event, and compare every kept hash"),
+    ] = False,
 ) -> None:
     """Fold the events of a service's experiments again, and compare the hashes.
 

@@ -23,28 +23,51 @@ from ensample.numerals import duration, terminal
 from ensample.registry import known
 from ensample.statistics import require_scipy
 
-__all__ = ["run", "studies"]
-
 SHOWN_CELLS = 60
 
 
 def run(
-    study: Annotated[str, typer.Argument(help=f"a TOML file, or one of {', '.join(BUNDLED)}", autocompletion=complete.studies)],
-    out: Annotated[Path | None, typer.Option(help="the folder of the results", show_default="results/<name>")] = None,
-    scale: Annotated[str, typer.Option(help="one of the study's [scales], such as paper", show_default="its own")] = "",
-    threads: Annotated[int | None, typer.Option(help="does not change the numbers", show_default="all cores that help")] = None,
+    study: Annotated[
+        str,
+        typer.Argument(
+            help=f"a TOML file, or one of {', '.join(BUNDLED)}", autocompletion=complete.studies
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="the folder of the results", show_default="results/<name>")
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(help="one of the study's [scales], such as paper", show_default="its own")
+    ] = "",
+    threads: Annotated[
+        int | None,
+        typer.Option(help="does not change the numbers", show_default="all cores that help"),
+    ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="a Dask scheduler, tls://host:port, or local: a process a core of this machine"),
+        typer.Option(
+            metavar="ADDRESS",
+            help="a Dask scheduler, tls://host:port, or local: a process a core of this machine",
+        ),
     ] = None,
     cluster_security: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="the keys for tls://: a TOML file with the paths ca, cert and key")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="the keys for tls://: a TOML file with the paths ca, cert and key"
+        ),
     ] = None,
     grow: Annotated[
-        bool, typer.Option("--grow", help="change the study that the folder holds to this one, and keep all runs that stay")
+        bool,
+        typer.Option(
+            "--grow",
+            help="change the study that the folder holds to this one, and keep all runs that stay",
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="show the grid, what has changed and what it would cost, and stop")
+        bool,
+        typer.Option(
+            "--dry-run", help="show the grid, what has changed and what it would cost, and stop"
+        ),
     ] = False,
 ) -> None:
     """Run a study, or the part of it that is not finished yet: kill it when you like, and run it again.
@@ -93,10 +116,14 @@ def run(
             )
     except KeyboardInterrupt:
         left = len(asked.cells) - len(store.finished(asked))
-        errors.print(f"stopped with {left} cells to go; the same command goes on from here", highlight=False)
+        errors.print(
+            f"stopped with {left} cells to go; the same command goes on from here", highlight=False
+        )
         raise typer.Exit(130) from None
     show_results(results)
-    output.print(f"{folder}\nnext: ensample report {folder}", highlight=False, soft_wrap=True, markup=False)
+    output.print(
+        f"{folder}\nnext: ensample report {folder}", highlight=False, soft_wrap=True, markup=False
+    )
 
 
 def progress_before(store: StudyStore, study: Study) -> str:
@@ -104,8 +131,14 @@ def progress_before(store: StudyStore, study: Study) -> str:
     held = store.held()
     runs = [held[digest].runs if digest in held else 0 for digest in study.digests]
     begun = sorted(Counter(count for count in runs if 0 < count < study.runs).items())
-    parts = [f"{len(runs)} cells", f"{sum(count >= study.runs for count in runs)} of them finished before"]
-    parts += [f"{cells} {'has' if cells == 1 else 'have'} {count:,} of {study.runs:,} runs" for count, cells in begun]
+    parts = [
+        f"{len(runs)} cells",
+        f"{sum(count >= study.runs for count in runs)} of them finished before",
+    ]
+    parts += [
+        f"{cells} {'has' if cells == 1 else 'have'} {count:,} of {study.runs:,} runs"
+        for count, cells in begun
+    ]
     return ", ".join(parts)
 
 
@@ -164,17 +197,34 @@ class RoundsPerSecond(TextColumn):
 
 def show_plan(study: Study, folder: Path, threads: int | None) -> None:
     """The grid, and time and memory."""
-    show_changes(StudyStore(folder), study, output, "with --grow these are the changes to the study that the folder holds:")
+    show_changes(
+        StudyStore(folder),
+        study,
+        output,
+        "with --grow these are the changes to the study that the folder holds:",
+    )
     held = StudyStore(folder).held()
-    there = {cell.number: held[digest].runs for cell, digest in zip(study.cells, study.digests, strict=True) if digest in held}
-    table = Table(title=label(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"), title_justify="left")
+    there = {
+        cell.number: held[digest].runs
+        for cell, digest in zip(study.cells, study.digests, strict=True)
+        if digest in held
+    }
+    table = Table(
+        title=label(f"{study.name}: {len(study.cells)} cells of {study.runs:,} runs"),
+        title_justify="left",
+    )
     for column in ("cell", "policy", "problem", "horizon", "axes", "state"):
         table.add_column(column)
     for cell in study.cells[:SHOWN_CELLS]:
         axes = ", ".join(value for value in cell.values if not value.startswith("horizon="))
         runs = there.get(cell.number, 0)
         done = "finished" if runs >= study.runs else f"{runs:,} runs" if runs else ""
-        table.add_row(*map(label, (str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done)))
+        table.add_row(
+            *map(
+                label,
+                (str(cell.number), cell.policy, cell.problem, f"{cell.horizon:,}", axes, done),
+            )
+        )
     output.print(table)
     if len(study.cells) > SHOWN_CELLS:
         output.print(f"... and {len(study.cells) - SHOWN_CELLS} more", highlight=False)
@@ -203,7 +253,11 @@ def show_changes(store: StudyStore, study: Study, screen: SafeConsole, title: st
     screen.print(title, highlight=False)
     screen.print(table)
     kept = "; what is dropped or was otherwise keeps its files and is shown no longer"
-    screen.print(f"{store.outlook(study)}{kept if changes.dropped or changes.changed else ''}", highlight=False, soft_wrap=True)
+    screen.print(
+        f"{store.outlook(study)}{kept if changes.dropped or changes.changed else ''}",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def show_results(results: Results) -> None:
@@ -216,7 +270,9 @@ def show_results(results: Results) -> None:
     for row, outcome in list(zip(rows, results.outcomes, strict=True))[:SHOWN_CELLS]:
         axes = ", ".join(outcome.cell.values)
         interval = f"{terminal(row['low'])} to {terminal(row['high'])}" if row["runs"] > 1 else ""
-        cost = "" if math.isnan(row["seconds_per_round"]) else terminal(1e6 * row["seconds_per_round"])
+        cost = (
+            "" if math.isnan(row["seconds_per_round"]) else terminal(1e6 * row["seconds_per_round"])
+        )
         names = map(label, (row["policy"], row["problem"], axes))
         table.add_row(*names, terminal(row["mean"]), interval, terminal(row["p90"]), cost)
     output.print(table)

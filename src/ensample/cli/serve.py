@@ -8,25 +8,36 @@ import typer
 from ensample.cli.console import errors
 from ensample.extras import require
 
-__all__ = ["serve"]
-
 
 def serve(
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="where everything is kept", show_default="ensample-data")
+        Path | None,
+        typer.Option(metavar="DIR", help="where everything is kept", show_default="ensample-data"),
     ] = None,
     database: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="postgresql://...: several servers share it", show_default="files in DIR"),
+        typer.Option(
+            metavar="ADDRESS",
+            help="postgresql://...: several servers share it",
+            show_default="files in DIR",
+        ),
     ] = None,
     host: Annotated[
-        str | None, typer.Option(help="other than this machine's own: needs a key", show_default="127.0.0.1")
+        str | None,
+        typer.Option(help="other than this machine's own: needs a key", show_default="127.0.0.1"),
     ] = None,
-    port: Annotated[int | None, typer.Option(help="0 is any that is free", show_default="8000")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="0 is any that is free", show_default="8000")
+    ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="a TOML file with a table [serve]", show_default="ensample.toml")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="a TOML file with a table [serve]", show_default="ensample.toml"
+        ),
     ] = None,
-    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error", show_default="info")] = None,
+    log_level: Annotated[
+        str | None, typer.Option(help="debug, info, warning or error", show_default="info")
+    ] = None,
 ) -> None:
     """Serve experiments over HTTP: durable, with keys, metrics and a log. docs/service.md says what can be called.
 
@@ -34,7 +45,15 @@ def serve(
 
     Example: `ensample serve --data here --port 8000`
     """
-    require("starlette", "uvicorn", "msgspec", "apsw", "prometheus_client", "jinja2", user="ensample serve")
+    require(
+        "starlette",
+        "uvicorn",
+        "msgspec",
+        "apsw",
+        "prometheus_client",
+        "jinja2",
+        user="ensample serve",
+    )
     from ensample.serve.running import check_safe, listening, run
     from ensample.serve.service_settings import read_settings
 
@@ -44,6 +63,8 @@ def serve(
     where = "PostgreSQL" if settings.database else settings.data
 
     def say(address: str) -> None:
-        errors.print(f"{address}/docs  data in {where}  Ctrl-C stops", markup=False, highlight=False)
+        errors.print(
+            f"{address}/docs  data in {where}  Ctrl-C stops", markup=False, highlight=False
+        )
 
     run(settings, listening(settings), ready=say)

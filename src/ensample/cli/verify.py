@@ -20,8 +20,6 @@ from ensample.extras import require
 from ensample.files import check_file, check_folder, write_whole
 from ensample.numerals import duration, terminal
 
-__all__ = ["verify"]
-
 REFUTED = 1  # the exit code
 WIDE = 120  # columns that leave room for statements
 COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "bold red", Verdict.INCONCLUSIVE: "yellow"}
@@ -29,15 +27,30 @@ COLOURS = {Verdict.HOLDS: "green", Verdict.REFUTED: "bold red", Verdict.INCONCLU
 
 def verify(
     claims: Annotated[
-        list[str] | None, typer.Argument(help="ids of claims; all of them where none is named", autocompletion=complete.claims)
+        list[str] | None,
+        typer.Argument(
+            help="ids of claims; all of them where none is named", autocompletion=complete.claims
+        ),
     ] = None,
-    scale: Annotated[Scale, typer.Option(help="a minute, a quarter of an hour, or hours on two cores")] = Scale.QUICK,
-    html: Annotated[Path | None, typer.Option(help="write a page with everything to this file")] = None,
-    markdown: Annotated[Path | None, typer.Option(help="write the same as Markdown, its figures in images/ beside it")] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="write the rows to this file")] = None,
+    scale: Annotated[
+        Scale, typer.Option(help="a minute, a quarter of an hour, or hours on two cores")
+    ] = Scale.QUICK,
+    html: Annotated[
+        Path | None, typer.Option(help="write a page with everything to this file")
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="write the same as Markdown, its figures in images/ beside it"),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="write the rows to this file")
+    ] = None,
     seed: Annotated[int, typer.Option(help="of everything random")] = 0,
     power: Annotated[
-        bool, typer.Option("--power", help="find the smallest fault that each check refutes: several times as long")
+        bool,
+        typer.Option(
+            "--power", help="find the smallest fault that each check refutes: several times as long"
+        ),
     ] = False,
     list_only: Annotated[bool, typer.Option("--list", help="say what there is and stop")] = False,
 ) -> None:
@@ -65,9 +78,13 @@ def verify(
     if markdown is not None:
         check_folder("markdown", markdown.parent / "images" / markdown.stem)
     if html is not None or markdown is not None:
-        require("jinja2", "ensample.report.paper", user="a page of ensample verify")  # and so all that pages need
+        require(
+            "jinja2", "ensample.report.paper", user="a page of ensample verify"
+        )  # and so all that pages need
     if scale is not Scale.QUICK:
-        errors.print(f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False)
+        errors.print(
+            f"about {duration(total_cost(chosen, scale).seconds)} on two cores", highlight=False
+        )
     pages = html is not None or markdown is not None  # which show powers, and broken twins
     rows = run(chosen, scale, seed, power or pages, pages)
     output.print(as_table(rows, scale, seed))
@@ -79,7 +96,9 @@ def verify(
         raise typer.Exit(REFUTED)
 
 
-def run(claims: tuple[Claim, ...], scale: Scale, seed: int, power: bool, twins: bool) -> list[Checked]:
+def run(
+    claims: tuple[Claim, ...], scale: Scale, seed: int, power: bool, twins: bool
+) -> list[Checked]:
     with progress() as bars:
         task = bars.add_task("claims", total=len(claims))
 
@@ -99,7 +118,9 @@ def write_json(rows: list[Checked], scale: Scale, seed: int, path: Path) -> None
     write_whole(path, f"{json.dumps(answer, indent=1, allow_nan=False)}\n".encode())
 
 
-def write_report(rows: list[Checked], scale: Scale, seed: int, html: Path | None, markdown: Path | None) -> None:
+def write_report(
+    rows: list[Checked], scale: Scale, seed: int, html: Path | None, markdown: Path | None
+) -> None:
     from ensample.report.paper import Finding, page, write_document
 
     findings = [
@@ -122,7 +143,9 @@ def contents(claims: tuple[Claim, ...]) -> Table:
             section = claim.section
             table.add_section()
             table.add_row(f"[bold]{section.value}[/]")
-        table.add_row(claim.id, escape(claim.statement), claim.kind.value, escape(cited(claim.reference)))
+        table.add_row(
+            claim.id, escape(claim.statement), claim.kind.value, escape(cited(claim.reference))
+        )
     return table
 
 
@@ -133,7 +156,12 @@ def as_table(rows: list[Checked], scale: Scale, seed: int) -> Table:
     caption = f"false-alarm rate of the suite {SUITE_FALSE_ALARM:g}; margin: the room left, as a share of the bound"
     powered = any(row.powers is not None for row in rows)
     caption += "; power: the smallest fault refuted" if powered else ""
-    table = Table(title=f"{scale.value}, seed {seed}: {summary}", title_justify="left", caption=caption, caption_justify="left")
+    table = Table(
+        title=f"{scale.value}, seed {seed}: {summary}",
+        title_justify="left",
+        caption=caption,
+        caption_justify="left",
+    )
     wide = output.width >= WIDE
     columns = (
         "claim",
@@ -146,7 +174,9 @@ def as_table(rows: list[Checked], scale: Scale, seed: int) -> Table:
         "time",
     )
     for column in columns:
-        justify: Literal["left", "right"] = "right" if column in ("measured", "bound", "margin", "power", "time") else "left"
+        justify: Literal["left", "right"] = (
+            "right" if column in ("measured", "bound", "margin", "power", "time") else "left"
+        )
         table.add_column(column, justify=justify, no_wrap=justify == "right", overflow="fold")
     for row in rows:
         outcome, claim = row.outcome, row.claim
@@ -175,4 +205,8 @@ def said(row: Checked) -> str:
     outcome = row.outcome
     if outcome.verdict is Verdict.HOLDS and not row.sharp:
         return f"{outcome.verdict.value}, not tested sharply"
-    return outcome.verdict.value if outcome.decides is None else f"{outcome.verdict.value}: {outcome.decides:,} would decide"
+    return (
+        outcome.verdict.value
+        if outcome.decides is None
+        else f"{outcome.verdict.value}: {outcome.decides:,} would decide"
+    )

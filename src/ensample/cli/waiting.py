@@ -4,8 +4,6 @@ import time
 
 from rich.progress import Progress
 
-__all__ = ["LateProgress"]
-
 PATIENCE = 2.0  # seconds before it appears
 
 

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple, TypeVar
 
-__all__ = ["Decision", "EventOutcome", "ExperimentView", "Explained", "Outcome", "reading", "reading_decision"]
-
 T = TypeVar("T", bound=tuple[Any, ...])
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

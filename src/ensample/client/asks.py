@@ -12,11 +12,17 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from ensample.checks import check_label
-from ensample.client.answers import Decision, EventOutcome, ExperimentView, Explained, Outcome, reading, reading_decision
+from ensample.client.answers import (
+    Decision,
+    EventOutcome,
+    ExperimentView,
+    Explained,
+    Outcome,
+    reading,
+    reading_decision,
+)
 from ensample.client.plain import plain, plain_context
 from ensample.errors import InvalidArgument, ServiceError, WrongType
-
-__all__ = ["Ask", "refusal"]
 
 T = TypeVar("T")
 Items = list[dict[str, Any]]
@@ -94,7 +100,9 @@ def decide(
     return Ask("POST", of(experiment, "decide"), reading_decision, with_id(body))
 
 
-def decide_all(experiment: str, questions: Iterable[Mapping[str, Any]]) -> Ask[list[Decision | ServiceError]]:
+def decide_all(
+    experiment: str, questions: Iterable[Mapping[str, Any]]
+) -> Ask[list[Decision | ServiceError]]:
     """Many decisions with one commit: dicts with `context`, `actions`, `id` and the other words of the API.
 
     A question that is refused has its error as its answer.
@@ -104,7 +112,12 @@ def decide_all(experiment: str, questions: Iterable[Mapping[str, Any]]) -> Ask[l
 
 
 def reward(
-    experiment: str, id: str | Decision, value: float, *, action: str | None = None, key: str | None = None
+    experiment: str,
+    id: str | Decision,
+    value: float,
+    *,
+    action: str | None = None,
+    key: str | None = None,
 ) -> Ask[Outcome]:
     """The reward of a decision, and what became of it.
 
@@ -120,8 +133,14 @@ def reward_all(
     experiment: str, rewards: Mapping[str, float] | Sequence[Mapping[str, Any]]
 ) -> Ask[list[Outcome | ServiceError]]:
     """Many rewards with one commit: a dict from ids to values, or dicts with `id`, `value`, `action` and `key`."""
-    items: Any = [{"id": id, "value": value} for id, value in rewards.items()] if isinstance(rewards, Mapping) else rewards
-    body = [{"key": new_id()} | plain(f"rewards[{place}]", item) for place, item in enumerate(items)]
+    items: Any = (
+        [{"id": id, "value": value} for id, value in rewards.items()]
+        if isinstance(rewards, Mapping)
+        else rewards
+    )
+    body = [
+        {"key": new_id()} | plain(f"rewards[{place}]", item) for place, item in enumerate(items)
+    ]
     return Ask("POST", of(experiment, "rewards"), each(outcome), body)
 
 
@@ -130,16 +149,31 @@ def activate(experiment: str, id: str | Decision) -> Ask[Outcome]:
     return Ask("POST", of(experiment, "decisions", known(id), "activate"), outcome)
 
 
-def activate_all(experiment: str, ids: Iterable[str | Decision]) -> Ask[list[Outcome | ServiceError]]:
+def activate_all(
+    experiment: str, ids: Iterable[str | Decision]
+) -> Ask[list[Outcome | ServiceError]]:
     """Many activations with one commit."""
-    return Ask("POST", of(experiment, "activations"), each(outcome), [{"id": known(id)} for id in ids])
+    return Ask(
+        "POST", of(experiment, "activations"), each(outcome), [{"id": known(id)} for id in ids]
+    )
 
 
 def event(
-    experiment: str, targeting_key: str, value: float = 1.0, *, event: str = "reward", key: str | None = None
+    experiment: str,
+    targeting_key: str,
+    value: float = 1.0,
+    *,
+    event: str = "reward",
+    key: str | None = None,
 ) -> Ask[EventOutcome]:
     """The reward of the decision that a targeting key has."""
-    body = {"experiment": experiment, "targetingKey": targeting_key, "event": event, "value": value, "key": key or new_id()}
+    body = {
+        "experiment": experiment,
+        "targetingKey": targeting_key,
+        "event": event,
+        "value": value,
+        "key": key or new_id(),
+    }
     check_labels(body, "experiment", "targetingKey", "key")
     return Ask("POST", "/v1/events", reading(EventOutcome), plain("event", body))
 
@@ -149,7 +183,9 @@ def explain(experiment: str, id: str | Decision) -> Ask[Explained]:
     return Ask("GET", of(experiment, "decisions", known(id)), reading(Explained))
 
 
-def change(experiment: str, *, add: Any = None, remove: Iterable[str] | None = None) -> Ask[ExperimentView]:
+def change(
+    experiment: str, *, add: Any = None, remove: Iterable[str] | None = None
+) -> Ask[ExperimentView]:
     """Actions come and go."""
     body = given(add=add, remove=None if remove is None else list(remove))
     return Ask("POST", of(experiment, "actions"), reading(ExperimentView), body)
@@ -170,7 +206,9 @@ def evaluate(experiment: str, policies: Sequence[Any], **more: Any) -> Ask[list[
 def learn(experiment: str, path: "str | os.PathLike[str]") -> Ask[int]:
     """Learn the rewards of a log from elsewhere, .parquet, .jsonl or .dsjson; how many. Twice learns twice."""
     address = log(experiment, path).path
-    return Ask("POST", address, lambda answer: int(answer["learned"]), content=content_of(path), safe=False)
+    return Ask(
+        "POST", address, lambda answer: int(answer["learned"]), content=content_of(path), safe=False
+    )
 
 
 def log(experiment: str, path: "str | os.PathLike[str]") -> Ask[None]:
@@ -217,7 +255,11 @@ def new_id() -> str:
 
 def with_id(body: dict[str, Any]) -> dict[str, Any]:
     """A question that can be asked again."""
-    return body if body.get("id") is not None or body.get("targetingKey") is not None else body | {"id": new_id()}
+    return (
+        body
+        if body.get("id") is not None or body.get("targetingKey") is not None
+        else body | {"id": new_id()}
+    )
 
 
 def given(**arguments: Any) -> dict[str, Any]:
@@ -229,7 +271,9 @@ def described(value: Any) -> Any:
     """An object of this library as JSON has it."""
     if value is None or isinstance(value, Mapping):
         return value
-    from ensample.experiments.settings import described as description  # which takes a while to import
+    from ensample.experiments.settings import (
+        described as description,  # which takes a while to import
+    )
     from ensample.policies import Recipe
     from ensample.policies.describe import describe
 
@@ -251,7 +295,9 @@ def content_of(path: "str | os.PathLike[str]") -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:
-        raise InvalidArgument("path", os.fspath(path), f"a file that can be read ({error.strerror})") from None
+        raise InvalidArgument(
+            "path", os.fspath(path), f"a file that can be read ({error.strerror})"
+        ) from None
 
 
 def outcome(answer: Any) -> Outcome:
@@ -261,7 +307,9 @@ def outcome(answer: Any) -> Outcome:
 
 def each(read: Callable[[Any], T]) -> "Callable[[Any], list[T | ServiceError]]":
     """Of a batch."""
-    return lambda answers: [refusal(422, item) if "error" in item else read(item) for item in answers]
+    return lambda answers: [
+        refusal(422, item) if "error" in item else read(item) for item in answers
+    ]
 
 
 def refusal(status: int, answer: Any) -> ServiceError:

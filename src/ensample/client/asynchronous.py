@@ -17,13 +17,13 @@ from ensample.client.conversation import Found, conversation, opened, unreachabl
 from ensample.errors import EnsampleError
 from ensample.files import write_whole
 
-__all__ = ["AsyncClient"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def asking(make: "Callable[P, asks.Ask[T]]") -> "Callable[Concatenate[AsyncClient, P], Awaitable[T]]":
+def asking(
+    make: "Callable[P, asks.Ask[T]]",
+) -> "Callable[Concatenate[AsyncClient, P], Awaitable[T]]":
     """The method that sends what `make` makes."""
 
     def method(self: "AsyncClient", *args: Any, **kwargs: Any) -> Any:
@@ -56,7 +56,9 @@ class AsyncClient:
         self._slots = asyncio.Semaphore(whole("concurrency", concurrency, 1, 10_000))
         self._own = http is None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._http = httpx.AsyncClient(**self._settings.http_options(concurrency)) if http is None else http
+        self._http = (
+            httpx.AsyncClient(**self._settings.http_options(concurrency)) if http is None else http
+        )
 
     experiments = asking(asks.experiments)
     experiment = asking(asks.experiment)
@@ -120,7 +122,9 @@ class AsyncClient:
         """Raise if the connections, unless they are the caller's own client's, are those of another event loop."""
         loop = asyncio.get_running_loop()
         if self._own and self._loop not in (None, loop):
-            raise EnsampleError("this AsyncClient was used in another event loop: make one client for each event loop")
+            raise EnsampleError(
+                "this AsyncClient was used in another event loop: make one client for each event loop"
+            )
         self._loop = loop
 
     async def __aenter__(self) -> "AsyncClient":

@@ -12,8 +12,6 @@ from ensample.client.asks import Ask
 from ensample.errors import WrongType
 from ensample.version import __version__
 
-__all__ = ["ClientSettings", "as_method", "sent_as"]
-
 
 class ClientSettings:
     """Where the service is, and how it is called."""

@@ -9,8 +9,6 @@ import httpx
 from ensample.client.asks import Ask, refusal
 from ensample.errors import ServiceError
 
-__all__ = ["Found", "conversation", "opened", "unreachable"]
-
 T = TypeVar("T")
 Found = httpx.Response | httpx.TransportError | None
 NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
@@ -60,18 +58,24 @@ def answered(ask: Ask[T], found: Found) -> T:
     try:
         return ask.read(found.json())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ServiceError(found.status_code, "foreign", f"this is no answer of the service: {found.text[:100]!r}") from error
+        raise ServiceError(
+            found.status_code, "foreign", f"this is no answer of the service: {found.text[:100]!r}"
+        ) from error
 
 
 def unreachable(error: httpx.TransportError | None) -> ServiceError:
-    return ServiceError(None, "unreachable", f"there was no answer ({type(error).__name__}: {error})")
+    return ServiceError(
+        None, "unreachable", f"there was no answer ({type(error).__name__}: {error})"
+    )
 
 
 def refused(found: httpx.Response) -> ServiceError:
     try:
         return refusal(found.status_code, found.json())
     except (ValueError, KeyError, TypeError, AttributeError):
-        return ServiceError(found.status_code, "foreign", f"this is no answer of the service: {found.text[:100]!r}")
+        return ServiceError(
+            found.status_code, "foreign", f"this is no answer of the service: {found.text[:100]!r}"
+        )
 
 
 def opened(response: httpx.Response) -> httpx.Response:

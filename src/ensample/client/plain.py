@@ -6,8 +6,6 @@ from typing import Any
 
 from ensample.errors import InvalidArgument, WrongType
 
-__all__ = ["plain", "plain_context"]
-
 
 def plain_context(value: Any) -> Any:
     """A row of a frame of pandas is a context too."""

@@ -12,8 +12,6 @@ from openfeature.track import TrackingEventDetails
 from ensample.client.synchronous import Client
 from ensample.errors import ServiceError, WrongType
 
-__all__ = ["EnsampleProvider"]
-
 logger = logging.getLogger("ensample.client")
 
 
@@ -37,7 +35,9 @@ class EnsampleProvider(OFREPProvider):
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         super().__init__(url, headers_factory=lambda: headers, timeout=timeout)
         self._client = Client(url, key, timeout=timeout, retries=retries)
-        self._rewards = {event: named(event, experiments) for event, experiments in (rewards or {}).items()}
+        self._rewards = {
+            event: named(event, experiments) for event, experiments in (rewards or {}).items()
+        }
 
     def get_metadata(self) -> Metadata:
         return Metadata(name="ensample")
@@ -53,16 +53,25 @@ class EnsampleProvider(OFREPProvider):
         own: Any = details.attributes.get("experiment")
         experiments = [own] if isinstance(own, str) else self._rewards.get(tracking_event_name, [])
         if experiments and not key:
-            logger.warning("the event %s has no targeting key: nobody's reward", tracking_event_name)
+            logger.warning(
+                "the event %s has no targeting key: nobody's reward", tracking_event_name
+            )
             return
         for experiment in experiments:
-            self._say(experiment, str(key), 1.0 if details.value is None else details.value, tracking_event_name)
+            self._say(
+                experiment,
+                str(key),
+                1.0 if details.value is None else details.value,
+                tracking_event_name,
+            )
 
     def _say(self, experiment: str, key: str, value: float, event: str) -> None:
         try:
             self._client.event(experiment, key, value, event=event)
         except ServiceError as error:
-            logger.warning("the event %s is lost to the experiment %s: %s", event, experiment, error)
+            logger.warning(
+                "the event %s is lost to the experiment %s: %s", event, experiment, error
+            )
 
     def shutdown(self) -> None:
         self._client.close()
@@ -72,5 +81,7 @@ class EnsampleProvider(OFREPProvider):
 def named(event: str, experiments: str | Sequence[str]) -> list[str]:
     found = [experiments] if isinstance(experiments, str) else list(experiments)
     if not all(isinstance(name, str) and name for name in found):
-        raise WrongType(f"rewards[{event!r}]", experiments, "the name of an experiment, or a list of names")
+        raise WrongType(
+            f"rewards[{event!r}]", experiments, "the name of an experiment, or a list of names"
+        )
     return found

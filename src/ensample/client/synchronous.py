@@ -13,8 +13,6 @@ from ensample.client.binding import ClientSettings, as_method, sent_as
 from ensample.client.conversation import Found, conversation, opened, unreachable
 from ensample.files import write_whole
 
-__all__ = ["Client"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -14,7 +14,6 @@ from ensample.extras import package
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["ActionWeights", "action_weights", "beyond_one"]
 
 CHANCE = 4.0  # standard errors
 FALSE_ALARM = 1e-4  # of the warning that propensities are not those of the log
@@ -44,7 +43,9 @@ class ActionWeights(NamedTuple):
 
     def is_beyond_one(self, looked: int) -> bool:
         """By more than chance, where one looks at as many actions."""
-        return beyond_one(self.mean, self.squares / self.rows, self.largest, self.rows, looked) > 0.0
+        return (
+            beyond_one(self.mean, self.squares / self.rows, self.largest, self.rows, looked) > 0.0
+        )
 
 
 def action_weights(source: "polars.LazyFrame") -> list[ActionWeights]:
@@ -59,7 +60,9 @@ def action_weights(source: "polars.LazyFrame") -> list[ActionWeights]:
     propensity = pl.col("propensity").cast(pl.Float64)
     known = pl.when(propensity.is_between(LEAST, 1.0) & pl.col("action").is_not_null())
     rows = source.with_row_index("row").select(
-        pl.col("action").cast(pl.String), known.then(pl.col("row")), known.then(1.0 / propensity).alias("weight")
+        pl.col("action").cast(pl.String),
+        known.then(pl.col("row")),
+        known.then(1.0 / propensity).alias("weight"),
     )
     weight = pl.col("weight")
     sums = rows.group_by("action").agg(
@@ -69,7 +72,11 @@ def action_weights(source: "polars.LazyFrame") -> list[ActionWeights]:
         (weight**2).sum().alias("squares"),
         weight.max().alias("largest"),
     )
-    found = sums.with_columns(pl.col("chosen").sum().alias("rows")).collect(engine="streaming").sort("action")
+    found = (
+        sums.with_columns(pl.col("chosen").sum().alias("rows"))
+        .collect(engine="streaming")
+        .sort("action")
+    )
     return [ActionWeights(*row) for row in found.rows() if row[1]]
 
 

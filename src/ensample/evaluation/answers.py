@@ -11,8 +11,6 @@ from ensample.evaluation.logged import LogRows
 from ensample.frames import is_frame
 from ensample.types import FloatArray
 
-__all__ = ["arguments_of", "shares_of"]
-
 SLACK = 1e-6  # by which probabilities may miss 1
 SHOWN = 20  # names in a message
 
@@ -27,11 +25,17 @@ def arguments_of(function: Callable[..., Any]) -> int:
         given = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of some that are written in C nobody knows
         return 2
-    own = [item for item in given if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)]
+    own = [
+        item for item in given if item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)
+    ]
     most = 2 if any(item.kind is item.VAR_POSITIONAL for item in given) else min(len(own), 2)
     count = max(most, sum(item.default is item.empty for item in own))
     if not 1 <= count <= 3:
-        raise WrongType("target", function, "a function of (contexts), (contexts, names) or (contexts, names, offers)")
+        raise WrongType(
+            "target",
+            function,
+            "a function of (contexts), (contexts, names) or (contexts, names, offers)",
+        )
     return count
 
 
@@ -43,15 +47,23 @@ def shares_of(given: Any, rows: LogRows) -> FloatArray:
     if not right.all():
         wrong = int(np.argmin(right))
         answer = shares[wrong] if answers is None else answers[wrong]
-        raise InvalidArgument(at(rows, wrong), answer, "numbers >= 0 whose sum over the actions is 1")
+        raise InvalidArgument(
+            at(rows, wrong), answer, "numbers >= 0 whose sum over the actions is 1"
+        )
     return shares
 
 
 def by_row(given: Any) -> list[Any] | None:
     """The rows' answers where these are names or dicts."""
-    if isinstance(given, Iterator) or is_frame(given) or (isinstance(given, np.ndarray) and given.dtype.kind in "biuf"):
+    if (
+        isinstance(given, Iterator)
+        or is_frame(given)
+        or (isinstance(given, np.ndarray) and given.dtype.kind in "biuf")
+    ):
         return None
-    answers = list(given) if hasattr(given, "__iter__") and not isinstance(given, str | Mapping) else []
+    answers = (
+        list(given) if hasattr(given, "__iter__") and not isinstance(given, str | Mapping) else []
+    )
     return answers if any(isinstance(answer, str | Mapping) for answer in answers) else None
 
 
@@ -69,15 +81,26 @@ def as_matrix(given: Any, rows: LogRows) -> FloatArray:
 def from_names(answers: list[Any], rows: LogRows) -> FloatArray:
     """A name is chosen with certainty; what a dict leaves out, never."""
     if len(answers) != len(rows.chosen):
-        raise InvalidArgument("target(...)", answers, f"an answer for each of {len(rows.chosen)} rows, not {len(answers)}")
-    shares, numbers = np.zeros(rows.offered.shape), {name: number for number, name in enumerate(rows.names)}
+        raise InvalidArgument(
+            "target(...)",
+            answers,
+            f"an answer for each of {len(rows.chosen)} rows, not {len(answers)}",
+        )
+    shares, numbers = (
+        np.zeros(rows.offered.shape),
+        {name: number for number, name in enumerate(rows.names)},
+    )
     for row, answer in enumerate(answers):
         if not isinstance(answer, str | Mapping):
-            raise InvalidArgument(at(rows, row), answer, "a name, or a dict of names and probabilities")
+            raise InvalidArgument(
+                at(rows, row), answer, "a name, or a dict of names and probabilities"
+            )
         for name, share in (answer if isinstance(answer, Mapping) else {answer: 1.0}).items():
             number = numbers.get(name)
             if number is None or not rows.offered[row, number]:
-                there = ", ".join(rows.names[place] for place in np.flatnonzero(rows.offered[row])[:SHOWN])
+                there = ", ".join(
+                    rows.names[place] for place in np.flatnonzero(rows.offered[row])[:SHOWN]
+                )
                 raise InvalidArgument(at(rows, row), name, f"an action on offer there: {there}")
             shares[row, number] = as_share(share, at(rows, row))
     return shares

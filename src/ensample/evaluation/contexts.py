@@ -17,7 +17,6 @@ from ensample.types import FloatArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["ContextColumns", "flat"]
 
 LARGEST = 1e12  # a number beyond this says nothing that a mean could use
 
@@ -53,7 +52,9 @@ class ContextColumns:
             for field, value in found:
                 kinds.setdefault(field, set()).add(type(value))
         alike = all(len(kind) == 1 for kind in kinds.values())
-        return cls([name for name, _ in counts.most_common(limit)], json_kind(contexts) if alike else None)
+        return cls(
+            [name for name, _ in counts.most_common(limit)], json_kind(contexts) if alike else None
+        )
 
     def matrix(self, contexts: "Iterable[Any] | polars.Series") -> FloatArray:
         """[n, p]; what a context does not have is 0. A Series of polars is read a column at a time."""
@@ -105,7 +106,9 @@ def named_numbers(fields: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, floa
     for field, value in fields:
         if type(value) is str:
             yield f"{field}={value}", 1.0
-        elif isinstance(value, float | int | np.number | np.bool_) and abs(float(value)) <= LARGEST:  # not NaN either
+        elif (
+            isinstance(value, float | int | np.number | np.bool_) and abs(float(value)) <= LARGEST
+        ):  # not NaN either
             yield field, float(value)
 
 
@@ -126,7 +129,11 @@ def flat(context: Any, field: str = "") -> Iterable[tuple[str, Any]]:
                 yield from flat(value, whole)
     elif isinstance(context, list | tuple | np.ndarray) or hasattr(context, "to_list"):
         for place, value in enumerate(context):
-            yield from ((field or "value", value),) if isinstance(value, str) else flat(value, f"{field}.{place}".lstrip("."))
+            yield from (
+                ((field or "value", value),)
+                if isinstance(value, str)
+                else flat(value, f"{field}.{place}".lstrip("."))
+            )
     elif context is not None:
         yield field or "value", context
 
@@ -153,7 +160,9 @@ def fields_of(values: "polars.Series", name: str) -> Iterable[tuple[str, "polars
     kind: Any = values.dtype
     if kind == polars.Struct:
         for field in kind.fields:
-            yield from fields_of(values.struct.field(field.name), f"{name}.{field.name}".lstrip("."))
+            yield from fields_of(
+                values.struct.field(field.name), f"{name}.{field.name}".lstrip(".")
+            )
     elif kind in (polars.List, polars.Array) and kind.inner.is_numeric():
         lengths = values.list.len().unique() if kind == polars.List else [kind.size]
         if len(lengths) != 1 or values.null_count():
@@ -162,7 +171,12 @@ def fields_of(values: "polars.Series", name: str) -> Iterable[tuple[str, "polars
         table = values.explode().to_numpy().reshape(len(values), width)
         for place in range(width):
             yield f"{name}.{place}".lstrip("."), polars.Series(table[:, place])
-    elif kind == polars.String or kind.is_numeric() or kind == polars.Boolean or kind == polars.List(polars.String):
+    elif (
+        kind == polars.String
+        or kind.is_numeric()
+        or kind == polars.Boolean
+        or kind == polars.List(polars.String)
+    ):
         yield name or "value", values
     elif kind != polars.Null:
         raise Mixed

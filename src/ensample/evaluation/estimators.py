@@ -17,8 +17,6 @@ import numpy as np
 
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["direct", "doubly_robust", "held_below", "weights_of"]
-
 
 def weights_of(target: FloatArray, chosen: IntArray, propensity: FloatArray) -> FloatArray:
     """w of the actions that were chosen: [n] from [n, K], [n], [n]."""
@@ -33,14 +31,20 @@ def direct(target: FloatArray, predicted: FloatArray) -> FloatArray:
 
 
 def doubly_robust(
-    target: FloatArray, predicted: FloatArray, chosen: IntArray, weights: FloatArray, rewards: FloatArray
+    target: FloatArray,
+    predicted: FloatArray,
+    chosen: IntArray,
+    weights: FloatArray,
+    rewards: FloatArray,
 ) -> FloatArray:
     """w (r - q(A)) + sum_a pi(a) q(a): [n]."""
     mine = predicted[np.arange(len(chosen)), chosen]
     return weights * (rewards - mine) + direct(target, predicted)
 
 
-def held_below(predicted: FloatArray, target: FloatArray, propensities: FloatArray, most: float) -> FloatArray:
+def held_below(
+    predicted: FloatArray, target: FloatArray, propensities: FloatArray, most: float
+) -> FloatArray:
     """q' = min(q, most p/pi): [n, K]; pi = 0 asks for nothing."""
     room = np.full(np.broadcast_shapes(target.shape, propensities.shape), np.inf)
     np.divide(most * propensities, target, out=room, where=target > 0.0)

@@ -14,8 +14,6 @@ from ensample.evaluation.segments import Segments
 from ensample.evaluation.tally import Interval, RowSums
 from ensample.evaluation.work import EvaluationWork, pieces
 
-__all__ = ["evaluate"]
-
 Progress = Callable[[int, int], None]
 
 
@@ -82,15 +80,30 @@ def evaluate(
     work = EvaluationWork(data, asked, least_propensity, reward_model)
     tally, looks = RowSums(), list[Look]()
     cuts = pieces(data.count, len(data.names))
-    read = here(data, cuts) if cluster is None else on_cluster(data, cuts, cluster, cluster_security)
+    read = (
+        here(data, cuts) if cluster is None else on_cluster(data, cuts, cluster, cluster_security)
+    )
     for (_, stop), rows in read:
         weighed = work.weigh(rows)
         if len(rows.rewards):
             tally.add(weighed)
             parts.add(weighed, rows)
         if tally.rows:
-            looks.append(Look(tally.rows, work.folds.corrected(tally.estimates(alarm, interval), tally.rows)))
+            looks.append(
+                Look(tally.rows, work.folds.corrected(tally.estimates(alarm, interval), tally.rows))
+            )
         if progress is not None:
             progress(stop, data.count)
     caution = asked.caution(data)
-    return Evaluation(asked.name, data, tally, looks, parts.parts, segments, alarm, interval, work.knows_all, caution)
+    return Evaluation(
+        asked.name,
+        data,
+        tally,
+        looks,
+        parts.parts,
+        segments,
+        alarm,
+        interval,
+        work.knows_all,
+        caution,
+    )

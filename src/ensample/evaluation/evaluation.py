@@ -13,13 +13,15 @@ from ensample.numerals import several
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Evaluation", "Look", "warnings_of"]
 
 ESTIMATORS = "ips", "snips", "dm", "dr"
 THIN = 100.0  # an effective sample of fewer rows says little
-UNSUPPORTED = 1e-3  # share of the target's mass that nothing was logged of, above which one is warned
+UNSUPPORTED = (
+    1e-3  # share of the target's mass that nothing was logged of, above which one is warned
+)
 WRONG_PROPENSITIES = (
-    "the propensities are not those by which the actions were drawn, and no estimate that uses them can be believed"
+    "the propensities are not those by which the actions were drawn, "
+    "and no estimate that uses them can be believed"
 )
 NOBODY_KNOWS = "nothing in the log says what they earn. The bounds allow for it, the estimates do not (floor > 0 avoids it)"
 
@@ -77,7 +79,10 @@ class Evaluation(Mapping[str, Estimate]):
     def estimates_of(self, shares: dict[str, Estimate]) -> dict[str, Estimate]:
         """In the units of the rewards."""
         width = self.high - self.low
-        return {name: found.rescaled(width, 0.0 if name == "lift" else self.low) for name, found in shares.items()}
+        return {
+            name: found.rescaled(width, 0.0 if name == "lift" else self.low)
+            for name, found in shares.items()
+        }
 
     def __getitem__(self, name: str) -> Estimate:
         return self._found[name]
@@ -105,22 +110,34 @@ class Evaluation(Mapping[str, Estimate]):
         if self.zeros:
             found.append(f"counted as 0: {several(self.zeros, 'row')} without a reward")
         if self.assumed:
-            found.append(f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high")
+            found.append(
+                f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high"
+            )
         found += [stray_text(each) for each in self._strays]
         if self._overweight is not None:
             of, mean = self._overweight
             whose = "" if of == self.target else f" of {of}"
-            found.append(f"the mean weight{whose} is {mean:.3g}, beyond 1 by more than chance: {WRONG_PROPENSITIES}")
+            found.append(
+                f"the mean weight{whose} is {mean:.3g}, beyond 1 by more than chance: {WRONG_PROPENSITIES}"
+            )
         if self.unsupported > UNSUPPORTED and (self._has_all or self._overweight is None):
             found.append(self.support_text())
         if self.effective_rows < THIN:
-            found.append(f"the weights leave {self.effective_rows:.0f} effective rows of {self.rows:,}")
+            found.append(
+                f"the weights leave {self.effective_rows:.0f} effective rows of {self.rows:,}"
+            )
         if self.unrewarded:
-            found.append(f"left out: {several(self.unrewarded, 'row')} without a reward{self.unpaid_text()}")
+            found.append(
+                f"left out: {several(self.unrewarded, 'row')} without a reward{self.unpaid_text()}"
+            )
         if self.interval == "normal":
-            found.append("normal intervals are right for logs of a policy that does not learn, looked at once")
+            found.append(
+                "normal intervals are right for logs of a policy that does not learn, looked at once"
+            )
         if self.interval == "sequence" and not self._knows_all:
-            found.append("only propensities of chosen actions are known: give least_propensity for a narrower sequence of DR")
+            found.append(
+                "only propensities of chosen actions are known: give least_propensity for a narrower sequence of DR"
+            )
         return found
 
     def unpaid_text(self) -> str:
@@ -131,7 +148,9 @@ class Evaluation(Mapping[str, Estimate]):
 
     def support_text(self) -> str:
         """Of choices that the log does not have; where it has all propensities, these say that they could not be made."""
-        never = f"{self.unsupported:.1%} of the target's choices were never made by the logged policy"
+        never = (
+            f"{self.unsupported:.1%} of the target's choices were never made by the logged policy"
+        )
         if self._has_all:
             return f"{never}: {NOBODY_KNOWS}"
         low = f"the mean weight is {self.mean_weight:.3g}, below 1 by more than chance"
@@ -143,11 +162,16 @@ class Evaluation(Mapping[str, Estimate]):
 
         looks = [(look.rows, self.estimates_of(look.estimates)) for look in self._looks]
         rows = [(n, name, *found[name]) for n, found in looks for name in (*ESTIMATORS, "lift")]
-        return polars.DataFrame(rows, schema=["rows", "estimator", "value", "low", "high"], orient="row")
+        return polars.DataFrame(
+            rows, schema=["rows", "estimator", "value", "low", "high"], orient="row"
+        )
 
     def segments(self) -> dict[str, dict[str, Estimate]]:
         """The estimates of each segment by itself."""
-        return {name: self.estimates_of(part.estimates(self.alarm, self.interval)) for name, part in self._parts.items()}
+        return {
+            name: self.estimates_of(part.estimates(self.alarm, self.interval))
+            for name, part in self._parts.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -165,11 +189,16 @@ class Evaluation(Mapping[str, Estimate]):
             "mean_weight": self.mean_weight,
             "unsupported": self.unsupported,
             "warnings": self.warnings,
-            "segments": {name: {key: found._asdict() for key, found in part.items()} for name, part in self.segments().items()},
+            "segments": {
+                name: {key: found._asdict() for key, found in part.items()}
+                for name, part in self.segments().items()
+            },
         }
 
     def __repr__(self) -> str:
-        lines = [f"{self.target} on {several(self.rows, 'row')}, which earned {self.logged:.6g} each"]
+        lines = [
+            f"{self.target} on {several(self.rows, 'row')}, which earned {self.logged:.6g} each"
+        ]
         lines += [f"  {name:5} {shown(found)}" for name, found in self._found.items()]
         return "\n".join([*lines, *(f"  warning: {warning}" for warning in self.warnings)])
 
@@ -197,8 +226,15 @@ def overweight(target: str, tally: RowSums, data: LoggedData) -> tuple[str, floa
 
 def warnings_of(found: Sequence[Evaluation]) -> list[str]:
     """Of several evaluations, each once; where not all of them have it, with the policies that do."""
-    those = {text: [each.target for each in found if text in each.warnings] for each in found for text in each.warnings}
-    return [text if len(names) == len(found) else f"{', '.join(names)}: {text}" for text, names in those.items()]
+    those = {
+        text: [each.target for each in found if text in each.warnings]
+        for each in found
+        for text in each.warnings
+    }
+    return [
+        text if len(names) == len(found) else f"{', '.join(names)}: {text}"
+        for text, names in those.items()
+    ]
 
 
 def stray_text(action: ActionWeights) -> str:
@@ -209,4 +245,6 @@ def stray_text(action: ActionWeights) -> str:
 
 
 def shown(found: Estimate) -> str:
-    return f"{found.value:.6g}" + (f" ({found.low:.6g} .. {found.high:.6g})" if found.low == found.low else "")
+    return f"{found.value:.6g}" + (
+        f" ({found.low:.6g} .. {found.high:.6g})" if found.low == found.low else ""
+    )

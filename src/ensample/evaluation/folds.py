@@ -17,11 +17,11 @@ from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.tally import Estimate, Weighed
 from ensample.types import FloatArray
 
-__all__ = ["Folds"]
-
 FOLDS = 5
 MOST_ROWS = 1 << 12
-MOST_CELLS = 1 << 16  # rows x actions, and the numbers of a model: what is held stays small beside a piece of the log
+MOST_CELLS = (
+    1 << 16
+)  # rows x actions, and the numbers of a model: what is held stays small beside a piece of the log
 
 
 class Folds:
@@ -80,7 +80,8 @@ class Folds:
         for fold, model in enumerate(self.models):
             predicted[fold::FOLDS] = model.predict(contexts[fold::FOLDS])
         in_folds, in_time = (
-            doubly_robust(rows.target, q, rows.chosen, rows.weights, rows.rewards) for q in (predicted, rows.predicted)
+            doubly_robust(rows.target, q, rows.chosen, rows.weights, rows.rewards)
+            for q in (predicted, rows.predicted)
         )
         return float((in_folds - in_time).sum())
 
@@ -90,5 +91,6 @@ class Folds:
             return found
         moved = {name: found[name].value + self.surplus / count for name in ("dr", "lift")}
         return found | {
-            name: Estimate(value, min(found[name].low, value), max(found[name].high, value)) for name, value in moved.items()
+            name: Estimate(value, min(found[name].low, value), max(found[name].high, value))
+            for name, value in moved.items()
         }

@@ -33,13 +33,13 @@ from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.types import FloatArray
 
-__all__ = ["ExperimentTarget", "PolicyTarget", "Question", "RecipeTarget", "chosen_target"]
-
 Question: TypeAlias = Literal["progressive", "replay"]
 KNOWN = "and knows their rewards: give rows that are new to it"
 PERHAPS = "if the policy has learned from rows of this log, it knows their rewards: give rows that are new to it"
 AT_ONCE = 100_000  # rows
-LOOKED_UP = 300  # rows of a log, about, whose decisions are looked up in the storage of an experiment
+LOOKED_UP = (
+    300  # rows of a log, about, whose decisions are looked up in the storage of an experiment
+)
 
 
 class AskedRow(NamedTuple):
@@ -79,7 +79,9 @@ class RecipeTarget(Target):
             shares = found[place]
             shares[row.places] = self.shares(row)
             if self.question == "progressive" or self.agrees(rows, place, shares):
-                self.state.apply(Learned(0, [[row.context, row.action, feature_of(row), row.reward]]))
+                self.state.apply(
+                    Learned(0, [[row.context, row.action, feature_of(row), row.reward]])
+                )
         return found
 
     def shares(self, row: AskedRow) -> FloatArray:
@@ -88,13 +90,17 @@ class RecipeTarget(Target):
         advice = learner.advise(self.state.round, by_coordinate)
         self.state.featuriser.cut(self.state.mark)  # what was only looked at is not seen yet
         if advice.weights is None:
-            raise PropensityError(f"the propensities of {self.state.settings.recipe!r} have no closed form")
+            raise PropensityError(
+                f"the propensities of {self.state.settings.recipe!r} have no closed form"
+            )
         return np.array(mixture_of(self.state, row.names).propensities(advice.weights))
 
     def agrees(self, rows: LogRows, place: int, shares: FloatArray) -> bool:
         """Accept a row with probability proportional to pi/p: then its action is a draw of pi."""
         if rows.propensities is None:
-            raise InvalidArgument("question", "replay", "a log with the propensities of all actions on offer")
+            raise InvalidArgument(
+                "question", "replay", "a log with the propensities of all actions on offer"
+            )
         logged, chosen = rows.propensities[place], rows.chosen[place]
         if (shares[logged <= 0.0] > 0.0).any():
             return False  # nothing bounds pi/p: no row can be taken for a draw
@@ -115,10 +121,16 @@ class ExperimentTarget(Target):
     def probabilities(self, rows: LogRows) -> FloatArray:
         found = np.zeros(rows.offered.shape)
         for place, row in enumerate(questions(rows)):
-            offer = row.names if row.features is None else {name: row.features.get(name) for name in row.names}
+            offer = (
+                row.names
+                if row.features is None
+                else {name: row.features.get(name) for name in row.names}
+            )
             known = self.experiment.propensities(row.context, offer)
             if known is None:
-                raise PropensityError(f"the propensities of {self.experiment!r} have no closed form")
+                raise PropensityError(
+                    f"the propensities of {self.experiment!r} have no closed form"
+                )
             found[place, row.places] = [known[name] for name in row.names]
         return found
 
@@ -137,20 +149,31 @@ class ExperimentTarget(Target):
                 return ""
         counts = self.experiment.counts
         decided = counts.get("applied", 0) + counts.get("default", 0)
-        return PERHAPS if self.experiment.version > decided else ""  # it began with rewards from elsewhere
+        return (
+            PERHAPS if self.experiment.version > decided else ""
+        )  # it began with rewards from elsewhere
 
     def _known_rows(self, data: LoggedData) -> tuple[int, int]:
         """Count rewarded rows of an experiment of this name, and those whose decision this one took: of a sample of the log."""
         polars, own, known = package("polars", "evaluate"), 0, 0
-        rewarded = (polars.col("experiment") == self.experiment.name) & polars.col("reward").is_not_null()
+        rewarded = (polars.col("experiment") == self.experiment.name) & polars.col(
+            "reward"
+        ).is_not_null()
         step = -(-data.count // LOOKED_UP)
         for start in range(0, data.count, AT_ONCE):
-            found = data.source.slice(start, AT_ONCE).filter(rewarded).select("id", "action", "propensity")
+            found = (
+                data.source.slice(start, AT_ONCE)
+                .filter(rewarded)
+                .select("id", "action", "propensity")
+            )
             rows = found.gather_every(step).collect()
             own += rows.height
             for id, action, propensity in rows.iter_rows():
                 decision = self.experiment.decision(id)
-                known += decision is not None and (decision.action, decision.propensity) == (action, propensity)
+                known += decision is not None and (decision.action, decision.propensity) == (
+                    action,
+                    propensity,
+                )
         return own, known
 
 
@@ -159,7 +182,9 @@ class PolicyTarget(Target):
 
     def __init__(self, policy: Policy) -> None:
         if not isinstance(policy.arms, FiniteArms):
-            raise InvalidArgument("target", policy, "a policy over FiniteArms; for contexts, an Experiment")
+            raise InvalidArgument(
+                "target", policy, "a policy over FiniteArms; for contexts, an Experiment"
+            )
         self.policy = policy
 
     @property
@@ -169,10 +194,14 @@ class PolicyTarget(Target):
     def probabilities(self, rows: LogRows) -> FloatArray:
         known = self.policy.propensities()
         if not all(name.isdecimal() and int(name) < known.size for name in rows.names):
-            raise InvalidArgument("log.action", rows.names[:10], f'the numbers of arms, "0" to "{known.size - 1}"')
+            raise InvalidArgument(
+                "log.action", rows.names[:10], f'the numbers of arms, "0" to "{known.size - 1}"'
+            )
         shares = np.where(rows.offered, known[[int(name) for name in rows.names]], 0.0)
         if not np.allclose(shares.sum(axis=1), 1.0):
-            raise InvalidArgument("log.offer", rows.names[:10], "all arms of the policy in every row")
+            raise InvalidArgument(
+                "log.offer", rows.names[:10], "all arms of the policy in every row"
+            )
         return shares
 
     def caution(self, data: LoggedData) -> str:
@@ -188,7 +217,11 @@ def short(recipe: Recipe) -> str:
     """
     if not is_dataclass(recipe):
         return repr(recipe)
-    told = [(item.name, getattr(recipe, item.name)) for item in fields(recipe) if getattr(recipe, item.name) != item.default]
+    told = [
+        (item.name, getattr(recipe, item.name))
+        for item in fields(recipe)
+        if getattr(recipe, item.name) != item.default
+    ]
     return f"{type(recipe).__name__}({', '.join(f'{name}={value!r}' for name, value in told)})"
 
 
@@ -207,11 +240,18 @@ def questions(rows: LogRows) -> Iterator[AskedRow]:
     """The rows one by one, with rewards in the log's own units."""
     contexts = rows.raw_contexts()
     rewards = rows.frame["reward"].to_list()
-    for place, (context, reward, moment) in enumerate(zip(contexts, rewards, rows.raw_features(), strict=True)):
+    for place, (context, reward, moment) in enumerate(
+        zip(contexts, rewards, rows.raw_features(), strict=True)
+    ):
         places = np.flatnonzero(rows.offered[place]).tolist()
         names = tuple(rows.names[number] for number in places)
         yield AskedRow(
-            plain_context("log.context", context), names, places, moment, rows.names[rows.chosen[place]], float(reward)
+            plain_context("log.context", context),
+            names,
+            places,
+            moment,
+            rows.names[rows.chosen[place]],
+            float(reward),
         )
 
 

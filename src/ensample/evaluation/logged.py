@@ -27,7 +27,6 @@ from ensample.types import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Columns", "LogRows", "LoggedData", "Missing", "reading", "scan"]
 
 BOUNDS = ("reward_low", "reward_high")
 NEEDED = "action", "propensity", "reward"
@@ -84,7 +83,9 @@ class LogRows(NamedTuple):
         if "context" not in self.frame.columns:
             return [None] * self.frame.height
         contexts = self.frame["context"].to_list()
-        return [json.loads(context) if isinstance(context, str) else context for context in contexts]
+        return [
+            json.loads(context) if isinstance(context, str) else context for context in contexts
+        ]
 
     def raw_features(self) -> list[dict[str, Any] | None]:
         """Of the actions of each row, by name; None where none has any."""
@@ -123,21 +124,36 @@ class LoggedData:
             needed = f"columns {', '.join(NEEDED)}; missing: {', '.join(lacking)} (if it has another name: {theirs})"
             raise InvalidArgument("log", self.columns, needed)
         self.has_all = {"offer", "propensities"} <= set(self.columns)
-        self.waiting, self.cut_unrewarded = self.cut_off() if missing == "cut" and "outcome" in self.columns else (0, 0)
+        self.waiting, self.cut_unrewarded = (
+            self.cut_off() if missing == "cut" and "outcome" in self.columns else (0, 0)
+        )
         self.zeros = self.count_as_zero() if missing == "zero" else 0
         seen = self.look_through()
-        self.count, self.unrewarded, self.unpaid = (int(seen[name][0]) for name in ("count", "unrewarded", "unpaid"))
+        self.count, self.unrewarded, self.unpaid = (
+            int(seen[name][0]) for name in ("count", "unrewarded", "unpaid")
+        )
         if self.count == self.unrewarded:
-            raise InvalidArgument("log", log, f"at least one row with a reward{self.why_nothing_is_left()}")
+            raise InvalidArgument(
+                "log", log, f"at least one row with a reward{self.why_nothing_is_left()}"
+            )
         self.rarest = float(seen["rarest"][0])
-        low, high = (said if given is None else given for given, said in zip((low, high), self.said_range(), strict=True))
+        low, high = (
+            said if given is None else given
+            for given, said in zip((low, high), self.said_range(), strict=True)
+        )
         self.low, self.high, self.assumed = self.range(seen["least"][0], seen["most"][0], low, high)
         self.names = self.actions()
         self.weights = action_weights(self.source)
-        self.strays = [] if "offer" in self.columns else [each for each in self.weights if each.is_stray][:MOST_STRAYS]
+        self.strays = (
+            []
+            if "offer" in self.columns
+            else [each for each in self.weights if each.is_stray][:MOST_STRAYS]
+        )
         self.contexts = ContextColumns([])
         if "context" in self.columns:
-            self.contexts = ContextColumns.seen_in(self.source.select("context").head(HEAD).collect().to_series())
+            self.contexts = ContextColumns.seen_in(
+                self.source.select("context").head(HEAD).collect().to_series()
+            )
 
     def why_nothing_is_left(self) -> str:
         """Return what to add to the error of a log in which no row has a reward."""
@@ -152,12 +168,20 @@ class LoggedData:
         Of decisions with a wait those that are rewarded already are not like the others: clicks come before their absence.
         """
         polars = package("polars", "evaluate")
-        waits = (self.is_shown() & (polars.col("outcome") == "waiting")).fill_null(False).alias("waits")
+        waits = (
+            (self.is_shown() & (polars.col("outcome") == "waiting")).fill_null(False).alias("waits")
+        )
         rows = self.source.select(waits).with_row_index("row")
-        first = rows.select(polars.col("row").filter(polars.col("waits")).min()).collect(engine="streaming").item()
+        first = (
+            rows.select(polars.col("row").filter(polars.col("waits")).min())
+            .collect(engine="streaming")
+            .item()
+        )
         if first is None:
             return 0, 0
-        rest = self.source.slice(first).select(polars.len(), polars.col("reward").is_null().sum().alias("unrewarded"))
+        rest = self.source.slice(first).select(
+            polars.len(), polars.col("reward").is_null().sum().alias("unrewarded")
+        )
         count, unrewarded = rest.collect(engine="streaming").row(0)
         self.source = self.source.head(first)
         return int(count), int(unrewarded)
@@ -168,13 +192,17 @@ class LoggedData:
         reward = polars.col("reward").cast(polars.Float64)
         missing = self.is_shown() & reward.is_null()
         count = int(self.source.select(missing.sum()).collect(engine="streaming").item())
-        self.source = self.source.with_columns(polars.when(missing).then(0.0).otherwise(reward).alias("reward"))
+        self.source = self.source.with_columns(
+            polars.when(missing).then(0.0).otherwise(reward).alias("reward")
+        )
         return count
 
     def is_shown(self) -> "polars.Expr":
         """Return an expression that is true where a decision was shown: a decision that was not has no reward to lack."""
         pl = package("polars", "evaluate")
-        shown: polars.Expr = pl.col("active").fill_null(True) if "active" in self.columns else pl.lit(True)
+        shown: polars.Expr = (
+            pl.col("active").fill_null(True) if "active" in self.columns else pl.lit(True)
+        )
         return shown
 
     def look_through(self) -> "polars.DataFrame":
@@ -182,7 +210,9 @@ class LoggedData:
         themselves, and nothing is filtered: polars would hold all that it reads.
         """
         polars = package("polars", "evaluate")
-        reward, propensity = (polars.col(name).cast(polars.Float64) for name in ("reward", "propensity"))
+        reward, propensity = (
+            polars.col(name).cast(polars.Float64) for name in ("reward", "propensity")
+        )
         of_numbers, of_lists = mistakes_of_numbers(), mistake_of_lists(self.has_all)
         numbers = self.source.select(
             polars.len().alias("count"),
@@ -206,7 +236,11 @@ class LoggedData:
         found: set[str] = set()
         for column in ("action", *(("offer",) if "offer" in self.columns else ())):
             words = polars.col(column).explode() if column == "offer" else polars.col(column)
-            unique = self.source.select(words.cast(polars.String).unique()).collect(engine="streaming").to_series()
+            unique = (
+                self.source.select(words.cast(polars.String).unique())
+                .collect(engine="streaming")
+                .to_series()
+            )
             found |= set(unique.drop_nulls())
         if len(found) > MOST_ACTIONS:
             raise InvalidArgument("log.action", len(found), f"at most {MOST_ACTIONS:,} actions")
@@ -223,7 +257,9 @@ class LoggedData:
         return (found[0], found[1]) if found[2] else (None, None)
 
     @staticmethod
-    def range(least: float, most: float, low: float | None, high: float | None) -> tuple[float, float, bool]:
+    def range(
+        least: float, most: float, low: float | None, high: float | None
+    ) -> tuple[float, float, bool]:
         """(low, high, whether nobody said so): those of the rewards seen, and at least 0 to 1 where these are in between.
 
         A log of clicks with nothing but ones says nothing of rewards below 1.
@@ -234,7 +270,11 @@ class LoggedData:
         if top < bottom:
             raise InvalidArgument("high", top, f"a number above low = {bottom:g}")
         if bottom > least or top < most:
-            raise InvalidArgument("log.reward", [least, most], f"numbers from {bottom:g} to {top:g}, as low and high say")
+            raise InvalidArgument(
+                "log.reward",
+                [least, most],
+                f"numbers from {bottom:g} to {top:g}, as low and high say",
+            )
         return bottom, top if top > bottom else bottom + 1.0, low is None or high is None
 
     def rows(self, start: int, stop: int) -> LogRows:
@@ -248,15 +288,26 @@ class LoggedData:
         rewarded = frame["reward"].is_not_null()
         places, frame = start + np.flatnonzero(rewarded.to_numpy()), frame.filter(rewarded)
         actions = polars.Enum(self.names)
-        chosen = frame["action"].cast(polars.String).cast(actions).to_physical().to_numpy().astype(np.int64)
+        chosen = (
+            frame["action"]
+            .cast(polars.String)
+            .cast(actions)
+            .to_physical()
+            .to_numpy()
+            .astype(np.int64)
+        )
         shape = frame.height, len(self.names)
-        rewards = (frame["reward"].cast(polars.Float64).to_numpy() - self.low) / (self.high - self.low)
+        rewards = (frame["reward"].cast(polars.Float64).to_numpy() - self.low) / (
+            self.high - self.low
+        )
         propensity = frame["propensity"].cast(polars.Float64).to_numpy()
         offered, propensities = np.ones(shape, dtype=bool), None
         if "offer" in frame.columns:
             offered[:] = False
             where = np.repeat(np.arange(frame.height), frame["offer"].list.len().to_numpy())
-            which = frame["offer"].explode().cast(polars.String).cast(actions).to_physical().to_numpy()
+            which = (
+                frame["offer"].explode().cast(polars.String).cast(actions).to_physical().to_numpy()
+            )
             offered[where, which] = True
             if self.has_all:
                 propensities = np.zeros(shape)
@@ -265,8 +316,12 @@ class LoggedData:
             if not offered[np.arange(len(chosen)), chosen].all():
                 wrong = frame["action"][int(np.argmin(offered[np.arange(len(chosen)), chosen]))]
                 raise InvalidArgument("log.action", wrong, "an action of its row's offer")
-        contexts = self.contexts.matrix(frame["context"] if "context" in frame.columns else [None] * frame.height)
-        return LogRows(rewards, chosen, propensity, propensities, offered, contexts, frame, self.names, places)
+        contexts = self.contexts.matrix(
+            frame["context"] if "context" in frame.columns else [None] * frame.height
+        )
+        return LogRows(
+            rewards, chosen, propensity, propensities, offered, contexts, frame, self.names, places
+        )
 
 
 @contextmanager
@@ -281,15 +336,25 @@ def reading(log: object) -> Iterator[None]:
         raise
     except (PolarsError, ValueError, TypeError, OverflowError) as error:
         said = str(error).partition("\n")[0]
-        raise InvalidArgument("log", log, f"a log that can be read ({type(error).__name__}: {said})") from error
+        raise InvalidArgument(
+            "log", log, f"a log that can be read ({type(error).__name__}: {said})"
+        ) from error
 
 
 def check_propensities(propensities: FloatArray, chosen: IntArray, propensity: FloatArray) -> None:
     """Raise unless they are probabilities, and the chosen action's is the one that was logged by itself."""
-    if not (propensities >= 0.0).all() or not np.allclose(propensities.sum(axis=1), 1.0, rtol=0.0, atol=SLACK):
-        raise InvalidArgument("log.propensities", propensities, "numbers >= 0 whose sum is 1 in every row")
-    if not np.allclose(propensities[np.arange(len(chosen)), chosen], propensity, rtol=SLACK, atol=0.0):
-        raise InvalidArgument("log.propensity", propensity, "in every row the propensity of the action chosen")
+    if not (propensities >= 0.0).all() or not np.allclose(
+        propensities.sum(axis=1), 1.0, rtol=0.0, atol=SLACK
+    ):
+        raise InvalidArgument(
+            "log.propensities", propensities, "numbers >= 0 whose sum is 1 in every row"
+        )
+    if not np.allclose(
+        propensities[np.arange(len(chosen)), chosen], propensity, rtol=SLACK, atol=0.0
+    ):
+        raise InvalidArgument(
+            "log.propensity", propensity, "in every row the propensity of the action chosen"
+        )
 
 
 def scan(log: Any) -> "polars.LazyFrame":
@@ -309,7 +374,10 @@ def scan(log: Any) -> "polars.LazyFrame":
 
 def known(column: Any) -> list[Any]:
     """The values of a column of pandas, to which NaN is a value that is missing."""
-    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
+    return [
+        None if missing else value
+        for value, missing in zip(column.tolist(), column.isna(), strict=True)
+    ]
 
 
 def scan_file(path: Path) -> "polars.LazyFrame":
@@ -330,23 +398,39 @@ def scan_file(path: Path) -> "polars.LazyFrame":
     return reader(path)
 
 
-def as_all_rows_say(scanner: Callable[..., "polars.LazyFrame"]) -> Callable[[Path], "polars.LazyFrame"]:
+def as_all_rows_say(
+    scanner: Callable[..., "polars.LazyFrame"],
+) -> Callable[[Path], "polars.LazyFrame"]:
     """With types that hold for the whole file, and not for its first rows: found out once, not for every piece."""
-    return lambda file: scanner(file, schema=scanner(file, infer_schema_length=None).collect_schema())
+    return lambda file: scanner(
+        file, schema=scanner(file, infer_schema_length=None).collect_schema()
+    )
 
 
 def named(source: "polars.LazyFrame", columns: Columns) -> "polars.LazyFrame":
     """With the names that we use; `columns` maps ours to those of the log. A context may be spread over several."""
     if not isinstance(columns, Mapping):
-        raise WrongType("columns", columns, "a dict of our names and the log's, such as {'action': 'arm'}")
+        raise WrongType(
+            "columns", columns, "a dict of our names and the log's, such as {'action': 'arm'}"
+        )
     there = source.collect_schema().names()
     for ours, theirs in columns.items():
-        several = list(theirs) if ours == "context" and isinstance(theirs, list | tuple) else [theirs]
+        several = (
+            list(theirs) if ours == "context" and isinstance(theirs, list | tuple) else [theirs]
+        )
         if not several or any(each not in there for each in several):
-            raise InvalidArgument("columns", {ours: theirs}, f"a column of the log: {', '.join(there)}")
+            raise InvalidArgument(
+                "columns", {ours: theirs}, f"a column of the log: {', '.join(there)}"
+            )
     spread = columns.get("context")
     single = {ours: theirs for ours, theirs in columns.items() if isinstance(theirs, str)}
     if not (spread is None or isinstance(spread, str)):
-        source = source.with_columns(package("polars", "evaluate").struct(list(spread)).alias("context"))
-    taken = [ours for ours, theirs in single.items() if ours != theirs and ours in there and ours not in single.values()]
+        source = source.with_columns(
+            package("polars", "evaluate").struct(list(spread)).alias("context")
+        )
+    taken = [
+        ours
+        for ours, theirs in single.items()
+        if ours != theirs and ours in there and ours not in single.values()
+    ]
     return source.drop(taken).rename({theirs: ours for ours, theirs in single.items()})

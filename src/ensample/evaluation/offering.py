@@ -7,8 +7,6 @@ from ensample.extras import package
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Offering", "offering"]
-
 
 class Offering(NamedTuple):
     """Of one action, in the rows that have a reward."""
@@ -29,7 +27,9 @@ def offering(source: "polars.LazyFrame", action: str) -> Offering:
     """
     pl = package("polars", "evaluate")
     there = pl.col("offer").cast(pl.List(pl.String)).list.contains(action)
-    rows = source.select(there.alias("there"), pl.col("reward").is_not_null().alias("rewarded")).with_row_index("row")
+    rows = source.select(
+        there.alias("there"), pl.col("reward").is_not_null().alias("rewarded")
+    ).with_row_index("row")
     without = pl.col("rewarded") & ~pl.col("there")
     seen = rows.select(
         pl.col("rewarded").sum().alias("rows"),

@@ -26,8 +26,6 @@ import numpy as np
 
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["HEIGHTS", "PropensityCheck", "Standing", "by_height"]
-
 RATES = 2.0 ** np.arange(1.0, -14.0, -1.0)
 """l: from single rows of an action that is never chosen to differences of a few in ten million rows."""
 PENALTIES = np.expm1(RATES) - RATES
@@ -74,8 +72,12 @@ class PropensityCheck:
         if not len(chosen):
             return
         self.rows += len(chosen)
-        possible = (propensities >= 0.0).all(axis=1) & (np.abs(propensities.sum(axis=1) - 1.0) <= SLACK)
-        self.impossible += int((~possible | (propensities[np.arange(len(chosen)), chosen] <= 0.0)).sum())
+        possible = (propensities >= 0.0).all(axis=1) & (
+            np.abs(propensities.sum(axis=1) - 1.0) <= SLACK
+        )
+        self.impossible += int(
+            (~possible | (propensities[np.arange(len(chosen)), chosen] <= 0.0)).sum()
+        )
         p, own = np.minimum(propensities[possible], 1.0), self._places_of(names)
         np.add.at(self._chosen, own, np.bincount(chosen[possible], minlength=len(own)))
         np.add.at(self._expected, own, p.sum(axis=0))
@@ -86,12 +88,15 @@ class PropensityCheck:
                 self._passed[place] = self.rows
 
     def _places_of(self, names: Sequence[str]) -> IntArray:
-        own = np.array([self._places.setdefault(name, len(self._places)) for name in names], np.int64)
+        own = np.array(
+            [self._places.setdefault(name, len(self._places)) for name in names], np.int64
+        )
         new = len(self._places) - len(self._passed)
         if new:
             self._passed += [None] * new
             self._chosen, self._expected, self._variance = (
-                np.concatenate((sums, np.zeros(new))) for sums in (self._chosen, self._expected, self._variance)
+                np.concatenate((sums, np.zeros(new)))
+                for sums in (self._chosen, self._expected, self._variance)
             )
         return own
 
@@ -116,7 +121,14 @@ class PropensityCheck:
         bounds = bounds_of(self._variance, self._needed(places))
         differences = self._chosen - self._expected
         return [
-            Standing(name, int(self._chosen[k]), float(self._expected[k]), float(differences[k]), float(bounds[k]), passed)
+            Standing(
+                name,
+                int(self._chosen[k]),
+                float(self._expected[k]),
+                float(differences[k]),
+                float(bounds[k]),
+                passed,
+            )
             for (name, k), passed in zip(self._places.items(), self._passed, strict=True)
         ]
 
@@ -146,7 +158,9 @@ def bounds_of(variance: FloatArray, needed: FloatArray) -> FloatArray:
     if not variance.size:
         return variance
     low: FloatArray = np.zeros(variance.size)
-    high: FloatArray = ((needed[:, None] + np.multiply.outer(variance, PENALTIES)) / RATES).min(axis=1)
+    high: FloatArray = ((needed[:, None] + np.multiply.outer(variance, PENALTIES)) / RATES).min(
+        axis=1
+    )
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         over = log_sums(middle, variance) > needed

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from ensample.evaluation.logged import LoggedData, LogRows
 
-__all__ = ["Piece", "here", "on_cluster"]
-
 AHEAD = 8  # pieces under way on a cluster
 TOGETHER = 20_000  # rows read at once, where pieces are smaller
 
@@ -49,7 +47,9 @@ def on_cluster(
         coming = iter(pieces)
         while True:
             while len(under_way) < AHEAD and (piece := next(coming, None)) is not None:
-                under_way.append((piece, client.submit(LoggedData.rows, shared, *piece, pure=False)))
+                under_way.append(
+                    (piece, client.submit(LoggedData.rows, shared, *piece, pure=False))
+                )
             if not under_way:
                 return
             piece, future = under_way.popleft()

@@ -8,10 +8,13 @@ from typing import NamedTuple
 from ensample.errors import InvalidArgument
 from ensample.evaluation.evaluation import Evaluation
 
-__all__ = ["Requirement", "requirement"]
-
 FORM = re.compile(r"\s*(\w+)(?:\.(\w+))?\s*(>=|<=|>|<)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*")
-SIGNS: dict[str, Callable[[float, float], bool]] = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 ESTIMATES = "ips", "snips", "dm", "dr", "lift"
 FIELDS = {"value": "value", "low": "low", "lower": "low", "high": "high", "upper": "high"}
 NUMBERS = {

@@ -12,8 +12,6 @@ import numpy as np
 
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["ActionRidges"]
-
 STRENGTHS = 1.0, 4.0, 16.0  # of the regularization, in observations of features of size 1
 POOLED = 1.0  # that of the fit to all actions at once
 LEAST_NOISE = 1e-12  # a variance: of rewards that are predicted exactly
@@ -31,7 +29,9 @@ class ActionRidges:
         self.grams = np.zeros((actions, size, size))  # sum z z'
         self.targets = np.zeros((actions, size))  # sum z y
         self.weights = np.zeros((fits, size, actions))
-        self.losses = np.zeros(fits)  # sum (y - prediction)^2, each predicted by what was fitted before
+        self.losses = np.zeros(
+            fits
+        )  # sum (y - prediction)^2, each predicted by what was fitted before
         self.mean = guess
 
     def add(self, contexts: FloatArray, chosen: IntArray, rewards: FloatArray) -> None:
@@ -39,7 +39,9 @@ class ActionRidges:
         z = with_constant(contexts)
         for action in np.unique(chosen):
             rows, y = z[chosen == action], rewards[chosen == action]
-            self.losses += np.square(self.within(rows @ self.weights[:, :, action].T) - y[:, None]).sum(axis=0)
+            self.losses += np.square(
+                self.within(rows @ self.weights[:, :, action].T) - y[:, None]
+            ).sum(axis=0)
             self.grams[action] += rows.T @ rows
             self.targets[action] += rows.T @ y
 
@@ -55,7 +57,9 @@ class ActionRidges:
         centred = (self.targets - self.mean * self.grams[:, -1]) @ change
         eye = np.eye(len(change))
         common = np.linalg.solve(inner.sum(axis=0) + POOLED * eye, centred.sum(axis=0))
-        sides = np.stack([centred, centred - inner @ common], axis=-1)  # [K, size, 2]: around 0, and around what is common
+        sides = np.stack(
+            [centred, centred - inner @ common], axis=-1
+        )  # [K, size, 2]: around 0, and around what is common
         for place, lam in enumerate(STRENGTHS):
             around = np.linalg.solve(inner + lam * eye, sides)
             self.weights[2 * place] = change @ around[..., 0].T

@@ -11,8 +11,6 @@ from ensample.evaluation.logged import LoggedData, LogRows
 from ensample.evaluation.tally import RowSums, Weighed
 from ensample.registry import known
 
-__all__ = ["Segments"]
-
 CONTEXT = "context."
 HEAD = 1_000  # rows that say which fields contexts have
 MOST = 10_000  # segments
@@ -32,7 +30,11 @@ class Segments:
             raise WrongType("segments", name, "the name of a column, or of a field of the contexts")
         if name not in data.columns and name.removeprefix(CONTEXT) not in fields_of(data):
             there = [*data.columns, *fields_of(data)]
-            raise InvalidArgument("segments", name, f"a column of the log, or a field of its contexts: {known(name, there)}")
+            raise InvalidArgument(
+                "segments",
+                name,
+                f"a column of the log, or a field of its contexts: {known(name, there)}",
+            )
 
     def add(self, weighed: Weighed, rows: LogRows) -> None:
         """The rows of each segment to its own sums."""
@@ -81,4 +83,10 @@ def found_in(context: Any, path: list[str]) -> Any:
 
 
 def as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value) if isinstance(value, dict | list) else str(value)
+    return (
+        value
+        if isinstance(value, str)
+        else json.dumps(value)
+        if isinstance(value, dict | list)
+        else str(value)
+    )

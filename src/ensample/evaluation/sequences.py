@@ -23,8 +23,6 @@ import numpy as np
 
 from ensample.types import FloatArray
 
-__all__ = ["LowerBound"]
-
 RATES = 2.0 ** -np.arange(1.0, 17.0)
 """l, for numbers of size 1: a factor of 2 between two of them costs 6% of width at most, their number a logarithm."""
 
@@ -84,7 +82,9 @@ class LowerBound:
             return -math.inf
         needed = math.log(RATES.size / alarm)  # every rate has the same share, also those that left
         low = self.mean - self.widest(needed)
-        for _ in range(STEPS):  # Newton's: the growth is convex and falls, so that each step stays on the careful side
+        for _ in range(
+            STEPS
+        ):  # Newton's: the growth is convex and falls, so that each step stays on the careful side
             excess, slope = self.growth_and_slope(low)
             nearer = low + (excess - needed) / slope
             if nearer <= low:

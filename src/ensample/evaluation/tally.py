@@ -10,8 +10,6 @@ from ensample.evaluation.estimators import direct, doubly_robust, held_below
 from ensample.evaluation.sequences import LowerBound
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["WEIGHT_EDGES", "Estimate", "Interval", "RowSums", "Weighed"]
-
 Interval: TypeAlias = Literal["sequence", "normal"]
 NOTHING = math.nan
 WEIGHT_EDGES = np.concatenate(([0.0], 2.0 ** np.arange(-6.0, 11.0)))
@@ -56,7 +54,9 @@ class EstimateTrack:
         """What k may be next without harm."""
         return min(self.lower.room, self.upper.room) - 1.0
 
-    def add(self, below: FloatArray, mirrored: FloatArray, terms: FloatArray, least: FloatArray | float) -> None:
+    def add(
+        self, below: FloatArray, mirrored: FloatArray, terms: FloatArray, least: FloatArray | float
+    ) -> None:
         self.lower.add(below, least)
         self.upper.add(mirrored, least)
         self.count += terms.size
@@ -84,9 +84,16 @@ class RowSums:
         self.weights, self.squared_weights, self.largest = 0.0, 0.0, 0.0
         self.moments = np.zeros(3)  # of w^2, w^2 r, w^2 r^2
         self.unsupported = 0.0  # target mass where the log has none
-        self.counts = np.zeros(WEIGHT_EDGES.size + 1, np.int64)  # of weights below, between and above the edges
+        self.counts = np.zeros(
+            WEIGHT_EDGES.size + 1, np.int64
+        )  # of weights below, between and above the edges
         self.direct = 0.0
-        self.ips, self.snips, self.dr, self.lift = EstimateTrack(), EstimateTrack(), EstimateTrack(), EstimateTrack()
+        self.ips, self.snips, self.dr, self.lift = (
+            EstimateTrack(),
+            EstimateTrack(),
+            EstimateTrack(),
+            EstimateTrack(),
+        )
 
     def add(self, rows: Weighed) -> None:
         """Take in rows that come after those before."""
@@ -122,7 +129,9 @@ class RowSums:
         ratio = self.ips.total / self.weights if self.weights > 0.0 else NOTHING
         return {
             "ips": self.ips.between(self.ips.mean, alarm, interval, 1.0),
-            "snips": self.ratio(ratio, alarm) if interval == "normal" else self.snips.between(ratio, alarm, interval, 1.0),
+            "snips": self.ratio(ratio, alarm)
+            if interval == "normal"
+            else self.snips.between(ratio, alarm, interval, 1.0),
             "dm": Estimate(self.direct / n, NOTHING, NOTHING),
             "dr": self.dr.between(self.dr.mean, alarm, interval, 1.0),
             "lift": self.lift.between(self.lift.mean, alarm, interval, 0.0),
@@ -131,7 +140,11 @@ class RowSums:
     def ratio(self, value: float, alarm: float) -> Estimate:
         """The normal interval of SNIPS, by the delta method."""
         squares = self.moments @ np.array([value**2, -2.0 * value, 1.0])
-        half = quantile(alarm) * math.sqrt(max(float(squares), 0.0)) / self.weights if self.weights > 0.0 else NOTHING
+        half = (
+            quantile(alarm) * math.sqrt(max(float(squares), 0.0)) / self.weights
+            if self.weights > 0.0
+            else NOTHING
+        )
         return Estimate(value, value - half, value + half)
 
     @property
@@ -140,9 +153,14 @@ class RowSums:
         return self.weights**2 / self.squared_weights if self.squared_weights > 0.0 else 0.0
 
 
-def held(rows: Weighed, predicted: FloatArray, most: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def held(
+    rows: Weighed, predicted: FloatArray, most: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """DR's terms with q held below most/w, those of the rewards 1 - r, and what none of them is below: [n] each."""
-    q, other = (held_below(each, rows.target, rows.propensities, most) for each in (predicted, 1.0 - predicted))
+    q, other = (
+        held_below(each, rows.target, rows.propensities, most)
+        for each in (predicted, 1.0 - predicted)
+    )
     below = doubly_robust(rows.target, q, rows.chosen, rows.weights, rows.rewards)
     above = doubly_robust(rows.target, other, rows.chosen, rows.weights, 1.0 - rows.rewards)
     return below, above, -np.minimum(largest_weights(rows), most)

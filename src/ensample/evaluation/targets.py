@@ -13,8 +13,6 @@ from ensample.evaluation.logged import LoggedData, LogRows
 from ensample.evaluation.offering import offering
 from ensample.types import FloatArray
 
-__all__ = ["ActionTarget", "FunctionTarget", "LoggedTarget", "Target", "UniformTarget", "as_target"]
-
 EXPECTED = '"uniform", "logged", "action:NAME", a function, a recipe, a policy or an experiment'
 
 
@@ -75,7 +73,9 @@ class ActionTarget(Target):
 
     def probabilities(self, rows: LogRows) -> FloatArray:
         if self.action not in rows.names:
-            raise InvalidArgument("target", self.name, f"an action of the log: {', '.join(rows.names[:20])}")
+            raise InvalidArgument(
+                "target", self.name, f"an action of the log: {', '.join(rows.names[:20])}"
+            )
         number = rows.names.index(self.action)
         there = rows.offered[:, number]
         certain = np.zeros(rows.offered.shape)
@@ -84,15 +84,23 @@ class ActionTarget(Target):
             return certain
         if rows.propensities is None:
             missing = f"row {rows.places[np.argmin(there)]:,} does not, and there one must know the propensities of all actions"
-            raise InvalidArgument("target", self.name, f"an action that every row of the log offers: {missing}")
+            raise InvalidArgument(
+                "target", self.name, f"an action that every row of the log offers: {missing}"
+            )
         return np.where(there[:, None], certain, rows.propensities)
 
     def caution(self, data: LoggedData) -> str:
         seen = offering(data.source, self.action) if "offer" in data.columns else None
         if seen is None or not seen.without:
             return ""
-        there = "" if seen.interrupted else f", all of them before row {seen.first:,} (counted from 0)"
-        rows = f'log.filter(pl.col("offer").list.contains("{self.action}"))' if seen.interrupted else f"log[{seen.first}:]"
+        there = (
+            "" if seen.interrupted else f", all of them before row {seen.first:,} (counted from 0)"
+        )
+        rows = (
+            f'log.filter(pl.col("offer").list.contains("{self.action}"))'
+            if seen.interrupted
+            else f"log[{seen.first}:]"
+        )
         return (
             f"{self.action} was not on offer in {seen.without:,} of {seen.rows:,} rows{there}: there the target is what "
             f"was logged, and the estimates mix the two. For {self.action} alone evaluate the rows that offer it: {rows}"

@@ -16,8 +16,6 @@ from ensample.evaluation.tally import Weighed
 from ensample.evaluation.targets import LoggedTarget, Target
 from ensample.types import FloatArray
 
-__all__ = ["EvaluationWork", "pieces"]
-
 LOOK_GROWTH = 8 / 7  # of the rows between two looks, and two fits of the reward model
 FIRST_LOOK = 10
 MOST_CELLS = 1 << 20  # rows x actions held at once, some twenty numbers each
@@ -35,12 +33,20 @@ class EvaluationWork:
     ) -> None:
         self.data, self.target, self.given = data, target, reward_model
         if reward_model is not None and not callable(reward_model):
-            raise WrongType("reward_model", reward_model, "a function of (contexts, names of actions), or None")
+            raise WrongType(
+                "reward_model", reward_model, "a function of (contexts, names of actions), or None"
+            )
         size = len(data.names), len(data.contexts.names)
         self.model, self.folds = ActionRidges(*size), Folds(*size, used=reward_model is None)
-        self.least = None if least_propensity is None else number("least_propensity", least_propensity, 0.0, 1.0, above=0.0)
+        self.least = (
+            None
+            if least_propensity is None
+            else number("least_propensity", least_propensity, 0.0, 1.0, above=0.0)
+        )
         if self.least is not None and self.least > data.rarest:
-            raise InvalidArgument("least_propensity", self.least, f"at most {data.rarest:g}, a propensity of the log")
+            raise InvalidArgument(
+                "least_propensity", self.least, f"at most {data.rarest:g}, a propensity of the log"
+            )
 
     @property
     def knows_all(self) -> bool:
@@ -58,8 +64,12 @@ class EvaluationWork:
             rows = rows._replace(propensity=np.ones(len(rows.chosen)), propensities=rows.drawn)
         target = self.target.probabilities(rows)
         weights = weights_of(target, rows.chosen, rows.propensity)
-        predicted = self.model.predict(rows.contexts) if self.given is None else self.told(rows, self.given)
-        weighed = Weighed(rows.rewards, rows.chosen, weights, target, self.propensities(rows), predicted)
+        predicted = (
+            self.model.predict(rows.contexts) if self.given is None else self.told(rows, self.given)
+        )
+        weighed = Weighed(
+            rows.rewards, rows.chosen, weights, target, self.propensities(rows), predicted
+        )
         self.folds.add(rows, weighed)
         self.target.learn(rows)
         if self.given is None:
@@ -71,7 +81,11 @@ class EvaluationWork:
         """What a model of the user's expects, as a share of the range of rewards."""
         given = np.asarray(model(rows.raw_contexts(), rows.names), dtype=np.float64)
         if given.shape != rows.offered.shape or not np.isfinite(given).all():
-            raise InvalidArgument("reward_model(...)", given, f"finite numbers of shape {rows.offered.shape}: rows by actions")
+            raise InvalidArgument(
+                "reward_model(...)",
+                given,
+                f"finite numbers of shape {rows.offered.shape}: rows by actions",
+            )
         return np.clip((given - self.data.low) / (self.data.high - self.data.low), 0.0, 1.0)
 
     def propensities(self, rows: LogRows) -> FloatArray:

@@ -11,8 +11,6 @@ from ensample.experiments.features.encoder import named
 from ensample.experiments.plain import PlainDict, plain_context
 from ensample.frames import is_column
 
-__all__ = ["MOST_ACTIONS", "Actions", "as_actions"]
-
 Actions = dict[str, PlainDict | None]
 """Names, and the features of those that have any, in the order in which they came."""
 
@@ -27,11 +25,17 @@ def as_actions(argument: str, value: Any) -> Actions:
     {'small': {'price': 3}, 'large': {'0': 5.0, '1': 1.0}, 'none': None}
     """
     if isinstance(value, Mapping):
-        found = {checked_name(argument, name): own_features(f"{argument}[{name!r}]", item) for name, item in value.items()}
+        found = {
+            checked_name(argument, name): own_features(f"{argument}[{name!r}]", item)
+            for name, item in value.items()
+        }
     elif isinstance(value, Sequence | np.ndarray | set | frozenset) or is_column(value):
         if isinstance(value, str | bytes):
             raise WrongType(argument, value, EXPECTED)
-        names = [checked_name(argument, name) for name in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        names = [
+            checked_name(argument, name)
+            for name in (sorted(value) if isinstance(value, set | frozenset) else value)
+        ]
         found = dict.fromkeys(names)
         if (twice := repeated(names)) is not None:
             raise InvalidArgument(argument, twice, "names of actions, none of them twice")

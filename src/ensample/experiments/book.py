@@ -17,12 +17,13 @@ from ensample.experiments.state import merged
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["log_frames", "log_rows"]
 
 PIECE = 20_000  # rows
 
 
-def log_frames(settings: Settings, read: Callable[[], Iterable[Event]], now: int | None) -> "Iterator[polars.DataFrame]":
+def log_frames(
+    settings: Settings, read: Callable[[], Iterable[Event]], now: int | None
+) -> "Iterator[polars.DataFrame]":
     """Yield the log as of `now` as frames, at least one; `read` gives the same events each time."""
     rows: list[Row] = []
     pieces = 0
@@ -35,7 +36,9 @@ def log_frames(settings: Settings, read: Callable[[], Iterable[Event]], now: int
         yield frame_of(rows)
 
 
-def log_rows(settings: Settings, read: Callable[[], Iterable[Event]], now: int | None = None) -> Iterator[Row]:
+def log_rows(
+    settings: Settings, read: Callable[[], Iterable[Event]], now: int | None = None
+) -> Iterator[Row]:
     """Yield a row for each decision as it is at `now`; None: as the events leave it."""
     fates = Fates(settings)
     for event in read():
@@ -46,7 +49,9 @@ def log_rows(settings: Settings, read: Callable[[], Iterable[Event]], now: int |
     number = 0
     for event in read():
         if isinstance(event, Changed):
-            actions = {name: features for name, features in actions.items() if name not in event.removed} | event.added
+            actions = {
+                name: features for name, features in actions.items() if name not in event.removed
+            } | event.added
         elif isinstance(event, Decided):
             yield decided_row(settings, actions, event) | fates[number]._asdict()
             number += 1
@@ -58,7 +63,11 @@ def decided_row(settings: Settings, actions: Actions, event: Decided) -> Row:
     moment = event.features or {}
     features = {name: merged(actions.get(name), moment.get(name)) for name in names}
     held = baseline if baseline is not None and baseline[0] in names else None
-    bounds = (settings.reward.low, settings.reward.high) if settings.reward.rule == "first" else (None, None)
+    bounds = (
+        (settings.reward.low, settings.reward.high)
+        if settings.reward.rule == "first"
+        else (None, None)
+    )
     return {
         "log_version": LOG_VERSION,
         "id": event.id,
@@ -68,7 +77,9 @@ def decided_row(settings: Settings, actions: Actions, event: Decided) -> Row:
         "round": event.round,
         "context": compact(event.context),
         "offer": list(names),
-        "features": compact(features) if any(item is not None for item in features.values()) else None,
+        "features": compact(features)
+        if any(item is not None for item in features.values())
+        else None,
         "action": event.action,
         "propensity": None if known is None else known[names.index(event.action)],
         "propensities": None if known is None else list(known),

@@ -13,20 +13,6 @@ from ensample.experiments.plain import PlainDict, plain_context
 from ensample.experiments.state import State
 from ensample.types import FloatArray
 
-__all__ = [
-    "Asked",
-    "Proposal",
-    "asked",
-    "change_of",
-    "first_decided",
-    "judged_activation",
-    "judged_reward",
-    "known_answer",
-    "mixture_of",
-    "next_propensities",
-    "proposed",
-]
-
 History = Callable[[str], list[Event]]
 
 
@@ -50,18 +36,26 @@ class Proposal(NamedTuple):
 def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
     """What is on offer in which context."""
     plain = plain_context("context", context)
-    less = excluded is not None and (isinstance(excluded, str) or not hasattr(excluded, "__len__") or len(excluded) > 0)
+    less = excluded is not None and (
+        isinstance(excluded, str) or not hasattr(excluded, "__len__") or len(excluded) > 0
+    )
     if actions is None and not less:
         if not state.standing:
-            raise InvalidArgument("actions", None, "the actions on offer: the experiment has none of its own")
+            raise InvalidArgument(
+                "actions", None, "the actions on offer: the experiment has none of its own"
+            )
         return Asked(plain, state.standing, None, False)
     moment = None
     names = state.standing
     if actions is not None:
         given = as_actions("actions", actions)
-        if state.settings.actions is not None and (new := [name for name in given if name not in state.actions]):
+        if state.settings.actions is not None and (
+            new := [name for name in given if name not in state.actions]
+        ):
             known = ", ".join(state.standing)
-            raise InvalidArgument("actions", new[0], f"actions of the experiment: {known} (add() brings more)")
+            raise InvalidArgument(
+                "actions", new[0], f"actions of the experiment: {known} (add() brings more)"
+            )
         names = tuple(given)
         if state.settings.actions is None:  # else they are known
             for name in names:
@@ -70,9 +64,13 @@ def asked(state: State, context: Any, actions: Any, excluded: Any) -> Asked:
     if less:
         without = as_actions("excluded", excluded)
         if new := [name for name in without if name not in names and name not in state.actions]:
-            raise InvalidArgument("excluded", new[0], f"actions that could be on offer: {', '.join(names)}")
+            raise InvalidArgument(
+                "excluded", new[0], f"actions that could be on offer: {', '.join(names)}"
+            )
         names = tuple(name for name in names if name not in without)
-        moment = moment and {name: features for name, features in moment.items() if name not in without}
+        moment = moment and {
+            name: features for name, features in moment.items() if name not in without
+        }
     if not names:
         raise InvalidArgument("excluded", excluded, "at least one action left on offer")
     return Asked(plain, names, moment, True)
@@ -85,7 +83,9 @@ def mixture_of(state: State, names: tuple[str, ...]) -> Mixture:
     return Mixture(floor, baseline[1], names.index(baseline[0]), len(names))
 
 
-def proposed(state: State, question: Asked, id: str, time: int, active: bool, uniforms: Uniforms) -> Proposal:
+def proposed(
+    state: State, question: Asked, id: str, time: int, active: bool, uniforms: Uniforms
+) -> Proposal:
     """A decision."""
     names, round = question.names, state.round
     rows, learner = state.rows(question.context, names, question.moment, new=True)
@@ -116,7 +116,11 @@ def next_propensities(state: State, question: Asked) -> list[float] | None:
     """Return the propensities of the actions on offer in the next round; None if they have no closed form."""
     rows, learner = state.rows(question.context, question.names, question.moment, new=True)
     advice = learner.advise(state.round, rows)
-    return None if advice.weights is None else mixture_of(state, question.names).propensities(advice.weights)
+    return (
+        None
+        if advice.weights is None
+        else mixture_of(state, question.names).propensities(advice.weights)
+    )
 
 
 def same_question(event: Decided, question: Asked) -> bool:
@@ -129,11 +133,23 @@ def same_question(event: Decided, question: Asked) -> bool:
 
 
 def judged_reward(
-    state: State, history: History, id: str, value: float, action: str | None, key: str | None, time: int, told: bool = False
+    state: State,
+    history: History,
+    id: str,
+    value: float,
+    action: str | None,
+    key: str | None,
+    time: int,
+    told: bool = False,
 ) -> Rewarded:
     """What becomes of a reward; `told`: its time is not the clock's, which may be set back, but was said."""
     outcome = outcome_of_reward(state, history, id, action, key, time)
-    if told and outcome == "applied" and (decided := first_decided(history(id))) is not None and time < decided.time:
+    if (
+        told
+        and outcome == "applied"
+        and (decided := first_decided(history(id))) is not None
+        and time < decided.time
+    ):
         outcome = "not_shown"
     if outcome == "applied":
         check_total(state.open[id].total, value)
@@ -147,7 +163,9 @@ def check_total(total: float, value: float) -> None:
         raise InvalidArgument("value", value, expected)
 
 
-def outcome_of_reward(state: State, history: History, id: str, action: str | None, key: str | None, time: int) -> str:
+def outcome_of_reward(
+    state: State, history: History, id: str, action: str | None, key: str | None, time: int
+) -> str:
     waiting = state.open.get(id)
     if waiting is None:
         return outcome_of_closed(state, history(id), action, key)
@@ -160,16 +178,24 @@ def outcome_of_reward(state: State, history: History, id: str, action: str | Non
     return "duplicate" if key is not None and key in waiting.keys else "applied"
 
 
-def outcome_of_closed(state: State, history: list[Event], action: str | None, key: str | None) -> str:
+def outcome_of_closed(
+    state: State, history: list[Event], action: str | None, key: str | None
+) -> str:
     """Of a reward for a decision that waits for none."""
     decided = first_decided(history)
     if decided is None:
         return "unknown"
     if action is not None and action != decided.action:
         return "not_shown"
-    counted = [event for event in history if isinstance(event, Rewarded) and event.outcome == "applied"]
+    counted = [
+        event for event in history if isinstance(event, Rewarded) and event.outcome == "applied"
+    ]
     if state.settings.reward.rule == "sum":
-        return "duplicate" if key is not None and any(event.key == key for event in counted) else "late"
+        return (
+            "duplicate"
+            if key is not None and any(event.key == key for event in counted)
+            else "late"
+        )
     return "duplicate" if counted else "late"
 
 
@@ -183,8 +209,12 @@ def judged_activation(state: State, history: History, id: str, time: int) -> Act
     if waiting is None:
         events = history(id)
         decided = first_decided(events)
-        activated = any(isinstance(event, Activated) and event.outcome == "applied" for event in events)
-        outcome = "unknown" if decided is None else "duplicate" if decided.active or activated else "late"
+        activated = any(
+            isinstance(event, Activated) and event.outcome == "applied" for event in events
+        )
+        outcome = (
+            "unknown" if decided is None else "duplicate" if decided.active or activated else "late"
+        )
     elif waiting.active:
         outcome = "duplicate"
     else:
@@ -210,5 +240,9 @@ def known_answer(history: list[Event], id: str, question: Asked, active: bool) -
     """The decision that was already taken under this id; an error if it answered something else."""
     event = first_decided(history)
     if event is not None and (event.active != active or not same_question(event, question)):
-        raise DecisionError("id", id, "an id of its own for another question: this one was used for another context or offer")
+        raise DecisionError(
+            "id",
+            id,
+            "an id of its own for another question: this one was used for another context or offer",
+        )
     return event

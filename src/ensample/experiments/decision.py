@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 from ensample.experiments.events import Decided
 
-__all__ = ["NamedDecision", "decision_of"]
-
 
 class NamedDecision(NamedTuple):
     """An experiment's decision, as plain data: which action, and how likely it was.
@@ -45,8 +43,20 @@ class NamedDecision(NamedTuple):
 
 def decision_of(event: Decided) -> NamedDecision:
     """The answer that an event stands for."""
-    known = None if event.propensities is None else dict(zip(event.offer, event.propensities, strict=True))
+    known = (
+        None
+        if event.propensities is None
+        else dict(zip(event.offer, event.propensities, strict=True))
+    )
     chosen = None if known is None else known[event.action]
     return NamedDecision(
-        event.id, event.action, chosen, known, event.member, event.drawn, event.version, event.time, event.active
+        event.id,
+        event.action,
+        chosen,
+        known,
+        event.member,
+        event.drawn,
+        event.version,
+        event.time,
+        event.active,
     )

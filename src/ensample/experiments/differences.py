@@ -5,8 +5,6 @@ from typing import Any, NamedTuple
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["OtherSettings", "SettingDifference", "differences"]
-
 LONGEST = 60  # characters of a value
 AROUND = 2  # entries of a list that are shown on either side of a difference
 NAMES = 3  # of a dict that are shown
@@ -28,7 +26,11 @@ class OtherSettings(InvalidArgument):
     def __init__(self, found: list[SettingDifference]) -> None:
         field, given, kept, _ = found[0]
         name = field.partition(".")[0].partition("[")[0]
-        super().__init__(field, given, f"what the experiment was created with, {kept}{others(found)}. {advice_for(name)}")
+        super().__init__(
+            field,
+            given,
+            f"what the experiment was created with, {kept}{others(found)}. {advice_for(name)}",
+        )
         self.args = (found,)
 
     def __str__(self) -> str:
@@ -90,21 +92,31 @@ def compare(field: str, given: Any, kept: Any) -> Iterator[SettingDifference]:
         yield SettingDifference(field, *write_both(given, kept))
 
 
-def compare_dicts(field: str, given: dict[str, Any], kept: dict[str, Any]) -> Iterator[SettingDifference]:
+def compare_dicts(
+    field: str, given: dict[str, Any], kept: dict[str, Any]
+) -> Iterator[SettingDifference]:
     named = field.startswith("actions")  # whose names are no fields
-    if given.keys() == kept.keys() == {"own"} and not named:  # an object of the user's own, described by its repr
+    if (
+        given.keys() == kept.keys() == {"own"} and not named
+    ):  # an object of the user's own, described by its repr
         yield from compare(field, given["own"], kept["own"])
-    elif given.get("kind") != kept.get("kind") and not named:  # the fields of two classes cannot be compared
+    elif (
+        given.get("kind") != kept.get("kind") and not named
+    ):  # the fields of two classes cannot be compared
         yield SettingDifference(field, constructed(given), constructed(kept))
     else:
         if set(given) != set(kept):
             same = sum(name in kept and kept[name] == value for name, value in given.items())
             rest = f"; {same} {'other is' if same == 1 else 'others are'} the same" if same else ""
             new, missing = names_only_in(given, kept, "new"), names_only_in(kept, given, "missing")
-            yield SettingDifference(field, new if missing else new + rest, missing and missing + rest, names=True)
+            yield SettingDifference(
+                field, new if missing else new + rest, missing and missing + rest, names=True
+            )
         for name in given:
             if name in kept:
-                yield from compare(f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name])
+                yield from compare(
+                    f"{field}[{name!r}]" if named else f"{field}.{name}", given[name], kept[name]
+                )
 
 
 def names_only_in(one: dict[str, Any], other: dict[str, Any], what: str) -> str:
@@ -129,10 +141,17 @@ def constructed(description: dict[str, Any]) -> str:
 def write_both(given: Any, kept: Any) -> tuple[str, str]:
     """Write two values, each cut to what is around the first difference."""
     if isinstance(given, list) and isinstance(kept, list):
-        place = next((i for i, (a, b) in enumerate(zip(given, kept, strict=False)) if a != b), min(len(given), len(kept)))
+        place = next(
+            (i for i, (a, b) in enumerate(zip(given, kept, strict=False)) if a != b),
+            min(len(given), len(kept)),
+        )
         return around(given, place), around(kept, place)
-    texts = [constructed(value) if isinstance(value, dict) else repr(value) for value in (given, kept)]
-    place = next((i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    texts = [
+        constructed(value) if isinstance(value, dict) else repr(value) for value in (given, kept)
+    ]
+    place = next(
+        (i for i, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts))
+    )
     return shortened(texts[0], place), shortened(texts[1], place)
 
 

@@ -29,7 +29,6 @@ from ensample.files import write_whole
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["dsjson_line", "read_dsjson", "write_dsjson"]
 
 CONTEXT, ACTION, VALUES, LIST = "Context", "Action", "values", "[]"
 SHOWN = 10  # keys of a line that is something else
@@ -72,12 +71,19 @@ def dsjson_line(row: Row) -> str | None:
             "a": [place + 1 for place in order],
             "c": {
                 CONTEXT: as_namespace(json.loads(row["context"])),
-                "_multi": [{"_tag": name, ACTION: {"name": name} | worded(features.get(name) or {})} for name in names],
+                "_multi": [
+                    {"_tag": name, ACTION: {"name": name} | worded(features.get(name) or {})}
+                    for name in names
+                ],
             },
             "p": [row["propensities"][place] for place in order],
             "VWState": {"m": f"{row['experiment']}/{row['policy_version']}"},
         }
-        | ({"_lateRewards": [{"v": each["value"], "t": as_text(each["time"])} for each in late]} if late else {})
+        | (
+            {"_lateRewards": [{"v": each["value"], "t": as_text(each["time"])} for each in late]}
+            if late
+            else {}
+        )
     )
 
 
@@ -87,7 +93,13 @@ def as_text(time: datetime) -> str:
 
 def as_namespace(context: Any) -> Any:
     """VW knows objects only."""
-    return worded(context) if isinstance(context, dict) else {} if context is None else worded({VALUES: context})
+    return (
+        worded(context)
+        if isinstance(context, dict)
+        else {}
+        if context is None
+        else worded({VALUES: context})
+    )
 
 
 def worded(known: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +122,9 @@ def unworded(known: Any) -> Any:
     if not isinstance(known, dict):
         return known
     return {
-        name.removesuffix(LIST): list(value) if name.endswith(LIST) and isinstance(value, dict) else unworded(value)
+        name.removesuffix(LIST): list(value)
+        if name.endswith(LIST) and isinstance(value, dict)
+        else unworded(value)
         for name, value in known.items()
     }
 
@@ -164,10 +178,17 @@ def as_row(event: dict[str, Any]) -> Row:
     if sorted(places) != list(range(len(names))):
         raise ValueError(f"a = {event['a']}: expected the numbers 1 to {len(names)}")
     chosen = int(event.get("_label_Action", event["a"][0])) - 1
-    outcomes = [float(outcome["v"]) for outcome in event.get("o", []) if isinstance(outcome.get("v"), int | float)]
+    outcomes = [
+        float(outcome["v"])
+        for outcome in event.get("o", [])
+        if isinstance(outcome.get("v"), int | float)
+    ]
     reward = sum(outcomes) if "o" in event and outcomes else own_reward(event)
     version = str(event.get("VWState", {}).get("m", "")).rpartition("/")
-    late = [{"value": float(each["v"]), "time": microseconds(each["t"])} for each in event.get("_lateRewards", [])]
+    late = [
+        {"value": float(each["v"]), "time": microseconds(each["t"])}
+        for each in event.get("_lateRewards", [])
+    ]
     return {
         "log_version": LOG_VERSION,
         "id": str(event["EventId"]),
@@ -177,7 +198,9 @@ def as_row(event: dict[str, Any]) -> Row:
         "round": 0,
         "context": compact(context_of(event["c"])),
         "offer": names,
-        "features": compact(features) if any((features := features_of(names, actions)).values()) else None,
+        "features": compact(features)
+        if any((features := features_of(names, actions)).values())
+        else None,
         "action": names[chosen],
         "propensity": shares[chosen],
         "propensities": [shares[place] for place in range(len(names))],
@@ -215,8 +238,16 @@ def names_of(actions: list[dict[str, Any]]) -> Iterator[str]:
     for number, action in enumerate(actions, 1):
         inner: Any = action.get(ACTION)
         inner = inner if isinstance(inner, dict) else {}
-        named = (action.get("_tag"), inner.get("name"), inner.get("id"), action.get("id"), action.get("name"))
-        name = next((str(name) for name in named if isinstance(name, str | int) and name != ""), str(number))
+        named = (
+            action.get("_tag"),
+            inner.get("name"),
+            inner.get("id"),
+            action.get("id"),
+            action.get("name"),
+        )
+        name = next(
+            (str(name) for name in named if isinstance(name, str | int) and name != ""), str(number)
+        )
         name = f"{name} {number}" if name in taken else name
         taken.add(name)
         yield name
@@ -227,7 +258,11 @@ def features_of(names: list[str], actions: list[dict[str, Any]]) -> dict[str, An
     found: dict[str, Any] = {}
     for name, action in zip(names, actions, strict=True):
         plain = action[ACTION] if set(action) == {"_tag", ACTION} else action
-        known = {key: value for key, value in plain.items() if key != "_tag" and (key, value) != ("name", name)}
+        known = {
+            key: value
+            for key, value in plain.items()
+            if key != "_tag" and (key, value) != ("name", name)
+        }
         found[name] = unworded(known) or None
     return found
 
@@ -244,4 +279,6 @@ def context_of(known: dict[str, Any]) -> Any:
 def microseconds(text: str) -> int:
     """Of a time such as 2026-11-17T04:19:46.1234567Z; digits beyond the sixth are dropped."""
     time = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text))
-    return round(((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH).total_seconds() * 1_000_000)
+    return round(
+        ((time if time.tzinfo else time.replace(tzinfo=UTC)) - EPOCH).total_seconds() * 1_000_000
+    )

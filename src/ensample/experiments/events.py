@@ -9,20 +9,6 @@ from typing import Any, NamedTuple
 from ensample.errors import SnapshotError
 from ensample.experiments.plain import PlainDict
 
-__all__ = [
-    "KINDS",
-    "Activated",
-    "Changed",
-    "Created",
-    "Decided",
-    "Event",
-    "Expired",
-    "Learned",
-    "Rewarded",
-    "from_json",
-    "to_json",
-]
-
 
 class Created(NamedTuple):
     """The first event: what the experiment is."""
@@ -30,7 +16,9 @@ class Created(NamedTuple):
     time: int
     settings: dict[str, Any]
     numbers: int  # `LIVE_NUMBERS` of the recipe's family: others come to another state
-    migrated: int = 0  # the first events, which an earlier version recorded: its decisions are facts
+    migrated: int = (
+        0  # the first events, which an earlier version recorded: its decisions are facts
+    )
 
 
 class Decided(NamedTuple):
@@ -95,7 +83,8 @@ class Learned(NamedTuple):
 Event = Created | Decided | Activated | Rewarded | Expired | Changed | Learned
 
 KINDS: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind for kind in (Created, Decided, Activated, Rewarded, Expired, Changed, Learned)
+    kind.__name__.lower(): kind
+    for kind in (Created, Decided, Activated, Rewarded, Expired, Changed, Learned)
 }
 KIND = {kind: name for name, kind in KINDS.items()}
 FIELDS: dict[type[Any], tuple[str, ...]] = {kind: ("kind", *kind._fields) for kind in KIND}
@@ -118,5 +107,7 @@ def from_json(text: str | bytes) -> Event:
     try:
         event: Event = KINDS[fields.pop("kind")](**fields)
     except (KeyError, TypeError) as error:
-        raise SnapshotError(f"an event that this version does not know ({error}): update ensample") from error
+        raise SnapshotError(
+            f"an event that this version does not know ({error}): update ensample"
+        ) from error
     return event

@@ -38,10 +38,16 @@ from ensample.experiments.storage import MemoryStorage, Reading, Storage
 from ensample.experiments.taking import Taking
 from ensample.experiments.texts import as_function, as_id, as_text, random_id
 from ensample.experiments.times import Clock, Moment, microseconds_of
-from ensample.experiments.warm_start import CHUNK, check_learnable, chunks, opened, past_rows, say_features, shown
+from ensample.experiments.warm_start import (
+    CHUNK,
+    check_learnable,
+    chunks,
+    opened,
+    past_rows,
+    say_features,
+    shown,
+)
 from ensample.policies.recipe import Recipe
-
-__all__ = ["Experiment"]
 
 SNAPSHOT_EVERY = 10_000  # events
 AT_ONCE = 64  # decisions that expire on the way of another
@@ -96,16 +102,33 @@ class Experiment(Facts, Taking, Exports):
         ids: Callable[[], str] | None = None,
     ) -> None:
         settings = Settings.created(
-            name, actions, features=features, reward=reward, recipe=recipe, floor=floor, baseline=baseline, seed=seed
+            name,
+            actions,
+            features=features,
+            reward=reward,
+            recipe=recipe,
+            floor=floor,
+            baseline=baseline,
+            seed=seed,
         )
         self._begin(settings, MemoryStorage(), clock, ids)
 
-    def _begin(self, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> None:
+    def _begin(
+        self,
+        settings: Settings,
+        storage: Storage,
+        clock: Clock | None,
+        ids: Callable[[], str] | None,
+    ) -> None:
         """Of settings and a storage, which may hold events already."""
-        self._group = Group(storage, self._steady) if storage.slow else OneAtATime(storage, self._steady)
+        self._group = (
+            Group(storage, self._steady) if storage.slow else OneAtATime(storage, self._steady)
+        )
         self.settings = settings
         self._storage = storage
-        self._clock = None if clock is None else as_function("clock", clock, "the time: seconds since 1970")
+        self._clock = (
+            None if clock is None else as_function("clock", clock, "the time: seconds since 1970")
+        )
         self._ids = random_id if ids is None else as_function("ids", ids, "a new id")
         self._uniforms = Uniforms(settings.stream_seed)
         self.snapshot_every = SNAPSHOT_EVERY
@@ -113,17 +136,27 @@ class Experiment(Facts, Taking, Exports):
         self._undone = storage.rollbacks
         self._texts = TextFields()
         if storage.count == 0:
-            self._state = State(settings)  # refuses what does not fit together, before anything is kept
+            self._state = State(
+                settings
+            )  # refuses what does not fit together, before anything is kept
             with storage.batch():
                 if storage.count == 0:  # else another server was a moment earlier
-                    storage.append(Created(self._now(None), settings.described(), numbers_of(settings)))
+                    storage.append(
+                        Created(self._now(None), settings.described(), numbers_of(settings))
+                    )
             self._state.apply(next(iter(storage.read())))
         else:
             self._state = self._folded()
         self._kept = next((item.seq for item in storage.snapshots()), 0)
 
     @classmethod
-    def _of(cls, settings: Settings, storage: Storage, clock: Clock | None, ids: Callable[[], str] | None) -> "Experiment":
+    def _of(
+        cls,
+        settings: Settings,
+        storage: Storage,
+        clock: Clock | None,
+        ids: Callable[[], str] | None,
+    ) -> "Experiment":
         experiment = cls.__new__(cls)
         experiment._begin(settings, storage, clock, ids)
         return experiment
@@ -162,8 +195,12 @@ class Experiment(Facts, Taking, Exports):
 
         return self._do(answer)
 
-    def _decide(self, question: Asked, id: str, now: int, active: bool, dry_run: bool) -> NamedDecision:
-        proposal = self._look(lambda: proposed(self._state, question, id, now, active, self._uniforms))
+    def _decide(
+        self, question: Asked, id: str, now: int, active: bool, dry_run: bool
+    ) -> NamedDecision:
+        proposal = self._look(
+            lambda: proposed(self._state, question, id, now, active, self._uniforms)
+        )
         if not dry_run:
             self._take(*proposal)
             self._snapshot()
@@ -206,7 +243,16 @@ class Experiment(Facts, Taking, Exports):
         own = None if key is None else as_text("key", key)
 
         def answer() -> Outcome:
-            event = judged_reward(self._state, self._storage.history, known, y, name, own, self._now(time), time is not None)
+            event = judged_reward(
+                self._state,
+                self._storage.history,
+                known,
+                y,
+                name,
+                own,
+                self._now(time),
+                time is not None,
+            )
             self._take(event)
             return event.outcome  # type: ignore[return-value]
 
@@ -262,11 +308,15 @@ class Experiment(Facts, Taking, Exports):
 
     def add(self, action: Any, features: Any = None) -> None:
         """A new action; or several, as a list or a dict with features."""
-        self._change(as_actions("action", {action: features} if isinstance(action, str) else action), [])
+        self._change(
+            as_actions("action", {action: features} if isinstance(action, str) else action), []
+        )
 
     def remove(self, action: Any) -> None:
         """An action is no longer on offer; what was learned of it stays, and rewards for it still count."""
-        self._change({}, list(as_actions("action", [action] if isinstance(action, str) else action)))
+        self._change(
+            {}, list(as_actions("action", [action] if isinstance(action, str) else action))
+        )
 
     def change(self, added: Any, removed: Any) -> None:
         """Actions come and go at once: names or a dict with features, and names; None for none."""
@@ -291,7 +341,9 @@ class Experiment(Facts, Taking, Exports):
         known = as_id(id)
         return self._do(lambda: explained(self.settings, self._storage, known))
 
-    def replay(self, recipe: Recipe | None = None, *, features: Features | Encoder | None = None) -> "Experiment":
+    def replay(
+        self, recipe: Recipe | None = None, *, features: Features | Encoder | None = None
+    ) -> "Experiment":
         """What another recipe, or other features, would have learned from the same log: an experiment in memory.
 
         It has seen the same decisions and rewards, and goes on from there; the logged propensities stay those of the time.
@@ -317,7 +369,13 @@ class Experiment(Facts, Taking, Exports):
         return Experiment._of(settings, storage, self._clock, self._ids)
 
     def learn(
-        self, data: Any, *, context: Any = None, action: str = "action", reward: str = "reward", progress: bool = False
+        self,
+        data: Any,
+        *,
+        context: Any = None,
+        action: str = "action",
+        reward: str = "reward",
+        progress: bool = False,
     ) -> int:
         """Begin with rewards from before: a frame of pandas or polars, or a file .csv or .parquet. How many were learned.
 
@@ -335,7 +393,9 @@ class Experiment(Facts, Taking, Exports):
         frame = opened(data)
         rows = self._do(lambda: past_rows(self._state, frame, context, action, reward))
         self._do(lambda: check_learnable(self._state, rows))
-        if frame is not data and context is None:  # the columns of a frame were put together for this
+        if (
+            frame is not data and context is None
+        ):  # the columns of a frame were put together for this
             say_features(data, frame, action, reward)
         for chunk in shown(chunks(rows), -(-len(rows) // CHUNK), boolean("progress", progress)):
             self._do(lambda chunk=chunk: self._take(Learned(self._now(None), chunk)))  # type: ignore[misc]
@@ -360,7 +420,9 @@ class Experiment(Facts, Taking, Exports):
 
     def reader(self) -> Reading:
         """The events that are kept so far, for another thread to read while this experiment goes on; close it afterwards."""
-        if self._storage.slow and not self._storage.closed:  # by a connection of its own: nobody need wait for it
+        if (
+            self._storage.slow and not self._storage.closed
+        ):  # by a connection of its own: nobody need wait for it
             return self._storage.reader()
         return self._do(self._storage.reader)
 
@@ -369,7 +431,9 @@ class Experiment(Facts, Taking, Exports):
         from ensample.experiments.showing import LATEST, experiment_html
 
         try:
-            latest = self._do(lambda: list(self._storage.read(max(0, self._storage.count - LATEST))))
+            latest = self._do(
+                lambda: list(self._storage.read(max(0, self._storage.count - LATEST)))
+            )
             now = self.now()
         except (ForkError, StorageError):  # closed: what is known at once can still be seen
             latest, now = [], 0
@@ -424,7 +488,9 @@ class Experiment(Facts, Taking, Exports):
                 state.apply(event)
         elif not steady or state.seq != storage.count:
             self._state, self._coming = self._folded(), None
-            self._kept = next((item.seq for item in self._storage.snapshots()), 0)  # one of a lost batch is lost too
+            self._kept = next(
+                (item.seq for item in self._storage.snapshots()), 0
+            )  # one of a lost batch is lost too
 
     def _folded(self) -> State:
         return folded(self.settings, self._storage)

@@ -10,8 +10,6 @@ from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.experiments.storage import Reading, Storage
 
-__all__ = ["Explanation", "explained"]
-
 
 class Explanation(NamedTuple):
     """What was known when a decision was taken.
@@ -57,7 +55,9 @@ def explained(settings: Settings, storage: Storage | Reading, id: str) -> Explan
     first = creation(storage)
     if state.seq < first.migrated:
         expected = "a decision of this version: this one was taken by an earlier version, before `ensample migrate`"
-        raise DecisionError("id", id, f"{expected}, and only that version can explain it, from the old file")
+        raise DecisionError(
+            "id", id, f"{expected}, and only that version can explain it, from the old file"
+        )
     return explanation_of(state, decided)
 
 
@@ -67,10 +67,17 @@ def explanation_of(state: State, event: Decided) -> Explanation:
     mixture = mixture_of(state, names)
     advice = learner.advise(event.round, rows)
     size = learner.policy.model.size or 1
-    votes = None if advice.weights is None else {n: tidy(w * size) for n, w in zip(names, advice.weights, strict=True)}
+    votes = (
+        None
+        if advice.weights is None
+        else {n: tidy(w * size) for n, w in zip(names, advice.weights, strict=True)}
+    )
     columns = {place: name for name, place in state.featuriser.seen.columns.items()}
     features = {
-        name: {columns.get(place, f"column {place}"): float(rows[place, k]) for place in rows[:, k].nonzero()[0].tolist()}
+        name: {
+            columns.get(place, f"column {place}"): float(rows[place, k])
+            for place in rows[:, k].nonzero()[0].tolist()
+        }
         for k, name in enumerate(names)
     }
     return Explanation(
@@ -79,7 +86,9 @@ def explanation_of(state: State, event: Decided) -> Explanation:
         drawn=event.drawn,
         member=advice.member,
         version=learner.version,
-        propensities=None if event.propensities is None else dict(zip(names, event.propensities, strict=True)),
+        propensities=None
+        if event.propensities is None
+        else dict(zip(names, event.propensities, strict=True)),
         votes=votes,
         scores=dict(zip(names, learner.scores(event.round, advice.member, rows), strict=True)),
         features=features,

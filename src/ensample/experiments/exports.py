@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-__all__ = ["Exports"]
-
 
 class Exports(ABC):
     """What can be had of events that were kept."""

@@ -9,8 +9,6 @@ from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.experiments.storage import Storage
 
-__all__ = ["Facts"]
-
 
 class Facts:
     """Of its state."""
@@ -24,7 +22,8 @@ class Facts:
     def __repr__(self) -> str:
         state = self._state
         return (
-            f"Experiment({self.name!r}, {len(state.actions)} actions, {state.round} decisions, {state.learner.version} rewards)"
+            f"Experiment({self.name!r}, {len(state.actions)} actions, "
+            f"{state.round} decisions, {state.learner.version} rewards)"
         )
 
     @property

@@ -7,8 +7,6 @@ from typing import NamedTuple, TypedDict
 from ensample.experiments.events import Activated, Decided, Event, Expired, Rewarded
 from ensample.experiments.settings import Settings
 
-__all__ = ["Fate", "Fates", "LateReward"]
-
 OUTCOMES = ("waiting", "applied", "default", "expired")
 WAITING, APPLIED, DEFAULT, EXPIRED = range(4)
 COUNTED = ("duplicate", "late", "not_shown")
@@ -42,10 +40,16 @@ class Fates:
         self.numbers: dict[str, int] = {}  # of the decisions, by id
         self.active, self.outcomes, self.rewarded = bytearray(), bytearray(), bytearray()
         self.rewards, self.times = array("d"), array("q")
-        self.counts: dict[int, list[int]] = {}  # of rewards that did not count; most decisions have none
+        self.counts: dict[
+            int, list[int]
+        ] = {}  # of rewards that did not count; most decisions have none
         self.late: dict[int, list[LateReward]] = {}
-        self.keys: dict[int, set[str]] = {}  # of rewards, so that one that is sent again is kept once
-        self.due: list[tuple[int, int, int]] = []  # a heap of (deadline, round, number), as `State.due`
+        self.keys: dict[
+            int, set[str]
+        ] = {}  # of rewards, so that one that is sent again is kept once
+        self.due: list[
+            tuple[int, int, int]
+        ] = []  # a heap of (deadline, round, number), as `State.due`
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -84,7 +88,11 @@ class Fates:
     def _decided(self, event: Decided) -> None:
         number, wait = len(self.numbers), self.rules.wait_microseconds
         self.numbers[event.id] = number
-        for column, value in ((self.active, event.active), (self.outcomes, WAITING), (self.rewarded, False)):
+        for column, value in (
+            (self.active, event.active),
+            (self.outcomes, WAITING),
+            (self.rewarded, False),
+        ):
             column.append(value)
         self.rewards.append(0.0)
         self.times.append(0)
@@ -100,7 +108,11 @@ class Fates:
             if event.outcome == "late" and self._add_key(number, event.key):
                 self.late.setdefault(number, []).append({"value": event.value, "time": event.time})
             return
-        self._pay(number, self.rewards[number] + event.value if self.rewarded[number] else event.value, event.time)
+        self._pay(
+            number,
+            self.rewards[number] + event.value if self.rewarded[number] else event.value,
+            event.time,
+        )
         if self.rules.rule == "first":
             self.outcomes[number] = APPLIED
         else:
@@ -131,7 +143,9 @@ class Fates:
     def _expire(self, number: int, deadline: int) -> None:
         """Close a decision. The default counts from the deadline on, whenever it is learned."""
         if number not in self.late:
-            self.keys.pop(number, None)  # of rewards that count: one sent again is a duplicate from now on
+            self.keys.pop(
+                number, None
+            )  # of rewards that count: one sent again is a duplicate from now on
         if self.rewarded[number]:
             self.outcomes[number] = APPLIED
         elif self.rules.default is None or not self.active[number]:

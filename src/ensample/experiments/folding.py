@@ -10,8 +10,6 @@ from ensample.experiments.snapshotting import restored, state_hash
 from ensample.experiments.state import State
 from ensample.experiments.storage import Reading, Snapshot, Storage
 
-__all__ = ["creation", "folded", "nearest", "replayed", "verified"]
-
 
 def creation(storage: Storage | Reading) -> Created:
     """Return the first event."""
@@ -24,7 +22,11 @@ def creation(storage: Storage | Reading) -> Created:
 def nearest(settings: Settings, storage: Storage | Reading, round: float = math.inf) -> State:
     """The latest state before a round that is kept whole, its hash checked; that of no events where there is none."""
     for item in storage.snapshots():
-        if item.content is not None and (state := restored(settings, item)).round <= round and state.learner.is_finite():
+        if (
+            item.content is not None
+            and (state := restored(settings, item)).round <= round
+            and state.learner.is_finite()
+        ):
             return state  # of earlier releases some are not finite; `State` leaves out the reward that made them so
     return State(settings)
 
@@ -56,7 +58,9 @@ def replayed(
         if found is not None and state_hash(state) == found.hash:
             compared += 1
             is_equal_again = state.left_out > 0
-        elif found is not None and (is_equal_again or not state.left_out or was_finite(settings, found)):
+        elif found is not None and (
+            is_equal_again or not state.left_out or was_finite(settings, found)
+        ):
             raise SnapshotError(f"the state after {state.seq} events is not the one that was kept")
         progress()
     return state, compared

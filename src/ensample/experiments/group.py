@@ -18,8 +18,6 @@ from ensample.errors import ForkError, StorageError
 from ensample.experiments.storage import Storage
 from ensample.fork_safety import RefusedLock, register
 
-__all__ = ["Group", "OneAtATime"]
-
 PATIENCE = 0.0002  # seconds that a leader gives others, where there were others the last time
 PATIENT = 4  # times
 
@@ -41,8 +39,12 @@ class OneAtATime:
 
     def after_fork_in_child(self, at_rest: bool) -> None:
         if not at_rest:
-            expected = "at rest: fork while no thread uses it, or make it in the process that uses it"
-            self.lock = RefusedLock(ForkError("an experiment that another thread was changing", expected))
+            expected = (
+                "at rest: fork while no thread uses it, or make it in the process that uses it"
+            )
+            self.lock = RefusedLock(
+                ForkError("an experiment that another thread was changing", expected)
+            )
 
 
 class Ticket:
@@ -128,7 +130,9 @@ class Group:
         except BaseException:  # Ctrl-C of the leader is not the others' business
             if self.storage.count != expected:
                 with self.lock:
-                    self._queue.extendleft(ticket for ticket in reversed(asked) if ticket is not own)
+                    self._queue.extendleft(
+                        ticket for ticket in reversed(asked) if ticket is not own
+                    )
                 asked = [own]
             raise
         finally:

@@ -3,8 +3,6 @@
 from collections.abc import Container
 from typing import Any
 
-__all__ = ["TextFields"]
-
 MOST = 21  # texts, all different: more than a category may well begin with
 WATCHED = 10_000  # contexts
 
@@ -20,7 +18,9 @@ class TextFields:
     def __init__(self, most: int = MOST) -> None:
         self.most = most
         self.watched = 0
-        self._texts: dict[str, set[str] | None] = {}  # by the path of a field; None once it is decided
+        self._texts: dict[
+            str, set[str] | None
+        ] = {}  # by the path of a field; None once it is decided
 
     def find_identifier(self, context: Any, encoded: Container[str]) -> str | None:
         """Return the field whose texts are now known to be too many, once; only fields that are `encoded` count."""

@@ -16,8 +16,6 @@ from ensample.policies.recipe import Recipe
 from ensample.policies.tensor_file import Tensors
 from ensample.types import FloatArray
 
-__all__ = ["Advice", "Learner"]
-
 
 class TrustedRows(Rows):
     """Rows that need no checking."""
@@ -51,7 +49,9 @@ def started(recipe: Recipe, dim: int, seed: int) -> Policy:
         else:
             raise
         raise InvalidArgument("recipe", recipe, fit) from None
-    if isinstance(policy.model, FreshEnsemble):  # every decision says its propensity: all members are drawn
+    if isinstance(
+        policy.model, FreshEnsemble
+    ):  # every decision says its propensity: all members are drawn
         check_memory("size", policy.model.size, policy.model.numbers_drawn(policy.model.size))
     return policy
 
@@ -64,7 +64,10 @@ class Learner:
         self.policy = started(recipe, dim, seed)
         self._ledger = self.policy._ledger
         plain = type(self.policy) is Policy and isinstance(self.policy._rule, UniformMember)
-        self._counts = plain and type(self.policy.model) in (LinearEnsemble, FreshEnsemble)  # whether votes tell everything
+        self._counts = plain and type(self.policy.model) in (
+            LinearEnsemble,
+            FreshEnsemble,
+        )  # whether votes tell everything
 
     @property
     def version(self) -> int:

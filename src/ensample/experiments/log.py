@@ -23,18 +23,6 @@ from ensample.files import check_file, write_whole
 if TYPE_CHECKING:
     import polars
 
-__all__ = [
-    "LOG_VERSION",
-    "Row",
-    "compact",
-    "frame_of",
-    "log_schema",
-    "read_log",
-    "readable",
-    "write_jsonl",
-    "write_parquet",
-    "write_pieces",
-]
 
 LOG_VERSION = 2
 OLDEST = 1  # that is read: it has no late_rewards
@@ -127,16 +115,25 @@ def write_jsonl(frames: "Iterable[polars.DataFrame]", path: str | os.PathLike[st
     def write(file: BinaryIO) -> None:
         for frame in frames:
             for row in frame.iter_rows(named=True):
-                file.write(json.dumps(opened(row), separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+                file.write(
+                    json.dumps(opened(row), separators=(",", ":"), ensure_ascii=False).encode()
+                    + b"\n"
+                )
 
     write_whole(file_path("path", path), write)
 
 
 def opened(row: Row) -> Row:
     """As a line of JSON has it."""
-    found = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()}
+    found = {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
     if row["late_rewards"]:
-        found["late_rewards"] = [{"value": late["value"], "time": late["time"].isoformat()} for late in row["late_rewards"]]
+        found["late_rewards"] = [
+            {"value": late["value"], "time": late["time"].isoformat()}
+            for late in row["late_rewards"]
+        ]
     for name in ("context", "features"):
         found[name] = None if row[name] is None else json.loads(row[name])
     return found
@@ -156,7 +153,9 @@ def read_log(path: str | os.PathLike[str]) -> "polars.DataFrame":
     """
     file = file_path("path", path)
     if not file.is_file():
-        raise InvalidArgument("path", os.fspath(path), "a log that was written as Parquet or JSON lines, and is there")
+        raise InvalidArgument(
+            "path", os.fspath(path), "a log that was written as Parquet or JSON lines, and is there"
+        )
     pl = package("polars", "a log")
     with readable(path, "a log that was written as Parquet or JSON lines"):
         if file.suffix == ".jsonl":
@@ -188,7 +187,9 @@ def readable(path: object, expected: str) -> Iterator[None]:
         raise
     except (PolarsError, OSError, ValueError, TypeError, OverflowError) as error:
         said = str(error).partition("\n")[0]
-        raise InvalidArgument("path", path, f"{expected} ({type(error).__name__}: {said})") from error
+        raise InvalidArgument(
+            "path", path, f"{expected} ({type(error).__name__}: {said})"
+        ) from error
 
 
 def checked_log(path: object, frame: "polars.DataFrame") -> None:
@@ -198,10 +199,14 @@ def checked_log(path: object, frame: "polars.DataFrame") -> None:
         raise InvalidArgument("path", path, f"a log; the columns {', '.join(missing)} are missing")
     for name, kind in log_schema().items():
         if frame.schema[name] != kind:
-            raise InvalidArgument("path", path, f"a log whose column {name} is {kind}, not {frame.schema[name]}")
+            raise InvalidArgument(
+                "path", path, f"a log whose column {name} is {kind}, not {frame.schema[name]}"
+            )
     for version in frame["log_version"].unique():
         if version is None or not OLDEST <= version <= LOG_VERSION:
-            raise InvalidArgument("path", path, f"a log of version {OLDEST} to {LOG_VERSION}, not {version!r}")
+            raise InvalidArgument(
+                "path", path, f"a log of version {OLDEST} to {LOG_VERSION}, not {version!r}"
+            )
 
 
 @contextmanager
@@ -221,11 +226,15 @@ def closed(path: object, line: str) -> Row:
         for name in ("time", "reward_time"):
             found[name] = None if row[name] is None else since_epoch(row[name])
         if row["late_rewards"]:
-            found["late_rewards"] = [late | {"time": since_epoch(late["time"])} for late in row["late_rewards"]]
+            found["late_rewards"] = [
+                late | {"time": since_epoch(late["time"])} for late in row["late_rewards"]
+            ]
         for name in ("context", "features"):
             found[name] = None if row[name] is None else compact(row[name])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidArgument("path", path, f"lines of a log ({type(error).__name__}: {error} in {line[:60]!r})") from None
+        raise InvalidArgument(
+            "path", path, f"lines of a log ({type(error).__name__}: {error} in {line[:60]!r})"
+        ) from None
     return found
 
 

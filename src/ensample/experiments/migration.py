@@ -32,8 +32,6 @@ from ensample.experiments.writer_lock import WriterLock
 from ensample.files import sync
 from ensample.policies.recipe import Recipe
 
-__all__ = ["Show", "carry_over", "carry_over_file", "migrate_experiment", "sole_writer", "staged"]
-
 PIECE = 10_000  # events of a batch; a snapshot follows each
 SHOW_EVERY = 100  # events
 
@@ -75,10 +73,14 @@ def migrate_experiment(
         return carry_over_file(source, part, given)
 
 
-def carry_over_file(old: Path, new: Path, given: dict[str, Any] | None = None, show: Show = lambda done, total: None) -> int:
+def carry_over_file(
+    old: Path, new: Path, given: dict[str, Any] | None = None, show: Show = lambda done, total: None
+) -> int:
     """Carry the experiment of a file over to a file that is not there yet; return the number of rows of its log."""
     with (
-        sole_writer("old", old, "an experiment that is not in use: close it, or stop the service, first"),
+        sole_writer(
+            "old", old, "an experiment that is not in use: close it, or stop the service, first"
+        ),
         closing(SQLiteReader(old, alone=True)) as events,
         closing(SQLiteStorage(new)) as storage,
     ):
@@ -94,7 +96,9 @@ def carry_over(old: Reading, new: Storage, given: dict[str, Any] | None, show: S
     numbers = numbers_of(settings)
     if first.numbers > numbers:
         raise SnapshotError(newer_version(settings.recipe.model_family, first.numbers, numbers))
-    settings = replace(settings, stream=settings.name)  # as of new experiments: equal seeds draw independently
+    settings = replace(
+        settings, stream=settings.name
+    )  # as of new experiments: equal seeds draw independently
     created = first._replace(settings=settings.described(), numbers=numbers, migrated=old.count)
     append_events(old, new, created, State(settings), show)
     return compare_logs(settings, old, new, given, show)
@@ -126,13 +130,17 @@ def keep_snapshot(storage: Storage, state: State) -> None:
         storage.keep(snapshot)
 
 
-def compare_logs(settings: Settings, old: Reading, new: Storage, given: dict[str, Any] | None, show: Show) -> int:
+def compare_logs(
+    settings: Settings, old: Reading, new: Storage, given: dict[str, Any] | None, show: Show
+) -> int:
     """Return the number of rows of two logs, or raise unless all their rows are equal."""
     count = 0
     ours = log_rows(recorded_settings(new, given), new.read)
     for count, (row, other) in enumerate(zip_longest(log_rows(settings, old.read), ours), 1):
         if row != other:
-            raise SnapshotError(f"row {count} of the log is not what it was: {difference(row, other)}")
+            raise SnapshotError(
+                f"row {count} of the log is not what it was: {difference(row, other)}"
+            )
         if count % SHOW_EVERY == 0:
             show(old.count + count, 2 * old.count)
     return count
@@ -167,7 +175,9 @@ def staged(target: Path) -> Iterator[Path]:
         except OSError as error:
             if isinstance(error, EnsampleError):
                 raise
-            raise StorageError(error.errno, error.strerror or str(error), os.fspath(target)) from error
+            raise StorageError(
+                error.errno, error.strerror or str(error), os.fspath(target)
+            ) from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
@@ -178,7 +188,9 @@ def check_absent(target: Path) -> None:
 
 
 @contextmanager
-def sole_writer(argument: str, path: Path, expected: str, given: Path | None = None) -> Iterator[None]:
+def sole_writer(
+    argument: str, path: Path, expected: str, given: Path | None = None
+) -> Iterator[None]:
     """Hold the lock of a file or folder; the error names the path that was given."""
     try:
         lock = WriterLock(path)

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from ensample.randomness import Address, Stream
 
-__all__ = ["Mixture", "Pick", "Uniforms"]
-
 BLOCK = 1024  # uniforms drawn together: moving a generator costs more than drawing one
 
 
@@ -50,7 +48,10 @@ class Mixture(NamedTuple):
 
     def propensities(self, weights: list[float]) -> list[float]:
         """Of every action on offer."""
-        kept, least = (1.0 - self.share) * (1.0 - self.floor), (1.0 - self.share) * self.floor / self.arms
+        kept, least = (
+            (1.0 - self.share) * (1.0 - self.floor),
+            (1.0 - self.share) * self.floor / self.arms,
+        )
         found = [kept * weight + least for weight in weights]
         if self.baseline is not None:
             found[self.baseline] += self.share
@@ -58,8 +59,14 @@ class Mixture(NamedTuple):
 
     def weights(self, propensities: list[float]) -> list[float] | None:
         """The policy's own probabilities behind these; None where the policy never chooses."""
-        kept, least = (1.0 - self.share) * (1.0 - self.floor), (1.0 - self.share) * self.floor / self.arms
+        kept, least = (
+            (1.0 - self.share) * (1.0 - self.floor),
+            (1.0 - self.share) * self.floor / self.arms,
+        )
         if kept == 0.0:
             return None
         shares = [self.share if place == self.baseline else 0.0 for place in range(self.arms)]
-        return [(known - least - share) / kept for known, share in zip(propensities, shares, strict=True)]
+        return [
+            (known - least - share) / kept
+            for known, share in zip(propensities, shares, strict=True)
+        ]

@@ -19,14 +19,15 @@ from ensample.extras import package
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["read_open_bandit"]
 
 NEEDED = {"timestamp", "item_id", "position", "click", "propensity_score"}
 ITEMS = "item_context.csv"
 SLACK = 1e-6  # by which a propensity may miss 1/K
 
 
-def read_open_bandit(path: str | os.PathLike[str], *, affinities: bool = False) -> "polars.DataFrame":
+def read_open_bandit(
+    path: str | os.PathLike[str], *, affinities: bool = False
+) -> "polars.DataFrame":
     """A file of the Open Bandit Dataset as a log for `evaluate`: time, position, context, action, propensity, reward.
 
     The context has the user's features and the position; with `affinities` also the user's with each item, as numbers. Actions
@@ -46,11 +47,17 @@ def read_open_bandit(path: str | os.PathLike[str], *, affinities: bool = False) 
     boolean("affinities", affinities)
     file, pl = file_path("path", path), package("polars", "read_open_bandit")
     if not file.is_file():
-        raise InvalidArgument("path", os.fspath(path), "a file of the Open Bandit Dataset, such as random/all/all.csv")
+        raise InvalidArgument(
+            "path", os.fspath(path), "a file of the Open Bandit Dataset, such as random/all/all.csv"
+        )
     with readable(os.fspath(path), "a file of the Open Bandit Dataset"):
         frame = pl.read_csv(file, try_parse_dates=True)
         if missing := sorted(NEEDED - set(frame.columns)):
-            raise InvalidArgument("path", os.fspath(path), f"a file of the Open Bandit Dataset; missing: {', '.join(missing)}")
+            raise InvalidArgument(
+                "path",
+                os.fspath(path),
+                f"a file of the Open Bandit Dataset; missing: {', '.join(missing)}",
+            )
         return as_log(pl, frame, items_of(pl, frame, file), affinities)
 
 
@@ -61,11 +68,17 @@ def items_of(pl: Any, frame: "polars.DataFrame", file: Path) -> list[str]:
     return [str(item) for item in source["item_id"].unique().sort()]
 
 
-def as_log(pl: Any, frame: "polars.DataFrame", items: list[str], affinities: bool) -> "polars.DataFrame":
+def as_log(
+    pl: Any, frame: "polars.DataFrame", items: list[str], affinities: bool
+) -> "polars.DataFrame":
     parts = [pl.col(name) for name in frame.columns if name.startswith("user_feature_")]
     parts.append(pl.col("position").cast(pl.String))
     if affinities:
-        parts += [pl.col(name).cast(pl.Float64) for name in frame.columns if name.startswith("user-item_affinity_")]
+        parts += [
+            pl.col(name).cast(pl.Float64)
+            for name in frame.columns
+            if name.startswith("user-item_affinity_")
+        ]
     log: polars.DataFrame = frame.select(
         pl.col("timestamp").alias("time"),
         pl.col("position"),

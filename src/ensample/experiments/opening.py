@@ -18,8 +18,6 @@ from ensample.experiments.storage import Reading, Storage
 from ensample.experiments.times import Clock
 from ensample.policies.recipe import Recipe
 
-__all__ = ["begun", "newer_version", "open_experiment", "recorded_settings"]
-
 NOT_THERE = "the file of an experiment; to create one, give its actions, or at least its name"
 
 
@@ -70,7 +68,9 @@ def open_experiment(
     }
     boolean("verify", verify)
     if file.is_dir():
-        raise InvalidArgument("path", os.fspath(path), "the file of an experiment, and this is a folder")
+        raise InvalidArgument(
+            "path", os.fspath(path), "the file of an experiment, and this is a folder"
+        )
     there, silent = file.exists(), all(value is None for value in given.values())
     if silent and not there:
         raise InvalidArgument("path", os.fspath(path), NOT_THERE)
@@ -103,7 +103,9 @@ def begun(
         settings = Settings.created(told.pop("name"), told.pop("actions", None), **told)
         made = Experiment._of(settings, storage, clock, ids)
         if creation(storage).settings == settings.described():
-            return made  # else another server was a moment earlier: its settings, and its seed, count
+            return (
+                made  # else another server was a moment earlier: its settings, and its seed, count
+            )
     settings = recorded_settings(storage, said)
     return Experiment._of(settings, storage, clock, ids)
 

@@ -12,14 +12,14 @@ import numpy as np
 from ensample.checks import LARGEST, check_encodable
 from ensample.errors import InvalidArgument, WrongType
 
-__all__ = ["Plain", "PlainDict", "plain_context", "plain_text"]
-
 Plain = Any
 """None, a boolean, a number, a string, a list of numbers or strings, or a dict of these."""
 PlainDict = dict[str, Plain]
 
 DEEPEST, MOST = 8, 1_000  # levels of dicts, entries of one
-EXPECTED = "a dict of numbers, strings, booleans, lists of strings and dicts, or an array of numbers"
+EXPECTED = (
+    "a dict of numbers, strings, booleans, lists of strings and dicts, or an array of numbers"
+)
 
 
 def plain_context(argument: str, value: Any) -> "PlainDict | list[float | None]":
@@ -34,7 +34,9 @@ def plain_context(argument: str, value: Any) -> "PlainDict | list[float | None]"
         return {}
     if isinstance(value, Mapping):
         return plain_dict(argument, dict(value), 0)
-    if hasattr(value, "to_dict") and len(getattr(value, "shape", ())) == 1:  # a row of a frame of pandas
+    if (
+        hasattr(value, "to_dict") and len(getattr(value, "shape", ())) == 1
+    ):  # a row of a frame of pandas
         return plain_dict(argument, value.to_dict(), 0)
     if isinstance(value, np.ndarray | list | tuple) or hasattr(value, "to_numpy"):
         return plain_row(argument, value)
@@ -43,7 +45,9 @@ def plain_context(argument: str, value: Any) -> "PlainDict | list[float | None]"
 
 def plain_dict(path: str, values: dict[Any, Any], depth: int) -> PlainDict:
     if len(values) > MOST or depth >= DEEPEST:
-        raise InvalidArgument(path, values, f"at most {MOST} entries, at most {DEEPEST} levels deep")
+        raise InvalidArgument(
+            path, values, f"at most {MOST} entries, at most {DEEPEST} levels deep"
+        )
     found: PlainDict = {}
     for key, value in values.items():
         if type(key) is not str or not key.isascii():
@@ -52,7 +56,9 @@ def plain_dict(path: str, values: dict[Any, Any], depth: int) -> PlainDict:
         if kind is bool or value is None or (kind is str and value.isascii()):
             found[key] = value
         elif kind is float or kind is int:
-            found[key] = value if -LARGEST <= value <= LARGEST else plain_number(f"{path}.{key}", value)
+            found[key] = (
+                value if -LARGEST <= value <= LARGEST else plain_number(f"{path}.{key}", value)
+            )
         else:
             found[key] = plain_value(f"{path}.{key}", value, depth + 1)
     return found
@@ -107,7 +113,10 @@ def plain_list(path: str, value: Any) -> list[Any]:
         raise InvalidArgument(path, value, f"at most {MOST} entries")
     if all(isinstance(item, str) for item in items):
         return [plain_text(f"{path}[{place}]", str(item)) for place, item in enumerate(items)]
-    return [None if item is None else plain_entry(f"{path}[{place}]", item) for place, item in enumerate(items)]
+    return [
+        None if item is None else plain_entry(f"{path}[{place}]", item)
+        for place, item in enumerate(items)
+    ]
 
 
 def plain_entry(path: str, item: Any) -> float | None:
@@ -122,4 +131,7 @@ def plain_row(argument: str, value: Any) -> list[float | None]:
     row = np.ravel(value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value))
     if not row.size or row.dtype.kind not in "biufO" or row.size > MOST:
         raise InvalidArgument(argument, value, f"{EXPECTED}, of at most {MOST}")
-    return [None if item is None else plain_entry(f"{argument}[{i}]", item) for i, item in enumerate(row.tolist())]
+    return [
+        None if item is None else plain_entry(f"{argument}[{i}]", item)
+        for i, item in enumerate(row.tolist())
+    ]

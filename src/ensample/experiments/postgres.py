@@ -22,8 +22,6 @@ from ensample.experiments.events import Event, from_json, to_json
 from ensample.experiments.postgres_pool import PostgresPool, Session, connected, database_errors
 from ensample.experiments.storage import NameTaken, Snapshot
 
-__all__ = ["PostgresReader", "PostgresStorage", "is_address", "prepared_database", "stream_names"]
-
 CHUNK = 200  # events read together: they arrive in a fraction of `postgres_pool.ANSWER` also where contexts are large
 WHOLE_SNAPSHOTS = 2  # of which the content is kept
 ROOM = 500_000_000  # bytes of one: a field has 1 GB, and bytes that are sent as text take two signs each
@@ -48,7 +46,9 @@ SELECT head, epoch, clock_timestamp()
 FROM (SELECT head, epoch FROM ensample_streams WHERE experiment = %s FOR UPDATE) AS locked
 """  # the time is that after the wait for the lock
 READ = "SELECT event FROM ensample_events WHERE experiment = %s AND seq >= %s AND seq < %s ORDER BY seq LIMIT %s"
-HISTORY = "SELECT event FROM ensample_events WHERE experiment = %s AND id = %s AND seq < %s ORDER BY seq"
+HISTORY = (
+    "SELECT event FROM ensample_events WHERE experiment = %s AND id = %s AND seq < %s ORDER BY seq"
+)
 APPEND = """
 INSERT INTO ensample_events (experiment, seq, id, event)
 SELECT %s, %s + place - 1, id, event FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS rows (id, event, place)
@@ -74,7 +74,11 @@ def is_address(text: str) -> bool:
 
 def prepared_database(address: str) -> None:
     """Make the tables where they are not there; two servers that start together do it one after the other."""
-    with closing(connected(address)) as connection, database_errors("make tables"), connection.transaction():
+    with (
+        closing(connected(address)) as connection,
+        database_errors("make tables"),
+        connection.transaction(),
+    ):
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETTLING,))
         connection.execute(SCHEMA)
 
@@ -114,9 +118,17 @@ class Reads(ABC):
         return [from_json(text) for (text,) in found]
 
     def snapshots(self) -> Iterator[Snapshot]:
-        for seq, hash, size in self._fetch("list snapshots", SNAPSHOTS, self.experiment, self.count):
-            found = [] if size is None else self._fetch("read a snapshot", CONTENT, self.experiment, seq, size=size)
-            yield Snapshot(seq, None if not found or found[0][0] is None else bytes(found[0][0]), hash)
+        for seq, hash, size in self._fetch(
+            "list snapshots", SNAPSHOTS, self.experiment, self.count
+        ):
+            found = (
+                []
+                if size is None
+                else self._fetch("read a snapshot", CONTENT, self.experiment, seq, size=size)
+            )
+            yield Snapshot(
+                seq, None if not found or found[0][0] is None else bytes(found[0][0]), hash
+            )
 
 
 class PostgresReader(Reads):
@@ -124,7 +136,11 @@ class PostgresReader(Reads):
 
     def __init__(self, pool: PostgresPool, experiment: str) -> None:
         self._pool, self.experiment = pool, experiment
-        found = self._fetch("look for an experiment", "SELECT head FROM ensample_streams WHERE experiment = %s", experiment)
+        found = self._fetch(
+            "look for an experiment",
+            "SELECT head FROM ensample_streams WHERE experiment = %s",
+            experiment,
+        )
         self._count = int(found[0][0]) if found else 0
 
     @property
@@ -176,7 +192,9 @@ class PostgresStorage(Reads):
     def take_over(self) -> None:
         """From now on only this writer, and those that open the stream later, can add events."""
         query = "UPDATE ensample_streams SET epoch = epoch + 1 WHERE experiment = %s RETURNING head, epoch"
-        self._count, self._epoch = map(int, self._fetch("take over an experiment", query, self.experiment)[0])
+        self._count, self._epoch = map(
+            int, self._fetch("take over an experiment", query, self.experiment)[0]
+        )
 
     def _fetch(self, call: str, query: str, *values: Any, size: int = 0) -> list[Any]:
         if self._session is None:
@@ -209,7 +227,11 @@ class PostgresStorage(Reads):
         """Lock the stream, and see what others have added."""
         head, epoch, self._time = self._fetch("lock an experiment", LOCK, self.experiment)[0]
         if epoch != self._epoch:
-            raise StorageError(errno.ESTALE, f"another server took over (epoch {epoch}, here {self._epoch})", self.where)
+            raise StorageError(
+                errno.ESTALE,
+                f"another server took over (epoch {epoch}, here {self._epoch})",
+                self.where,
+            )
         self._count = self._head = int(head)
 
     def _commit(self) -> None:
@@ -218,7 +240,15 @@ class PostgresStorage(Reads):
             if start == 0:
                 self._claim_name()
             ids, texts = [list(column) for column in zip(*self._pending, strict=True)]
-            self._fetch("append events", APPEND, self.experiment, start, ids, texts, size=sum(map(len, texts)))
+            self._fetch(
+                "append events",
+                APPEND,
+                self.experiment,
+                start,
+                ids,
+                texts,
+                size=sum(map(len, texts)),
+            )
             query = "UPDATE ensample_streams SET head = %s WHERE experiment = %s"
             self._fetch("append events", query, self._count, self.experiment)
         self._fetch("commit a batch", "COMMIT")
@@ -229,7 +259,11 @@ class PostgresStorage(Reads):
         self._fetch("create an experiment", "SELECT pg_advisory_xact_lock(%s)", CREATING)
         found = self._fetch("create an experiment", SAME_NAME, self.experiment, self.experiment)
         if found:
-            raise NameTaken("name", self.experiment, f"a name that differs from {found[0][0]!r} in more than capitals")
+            raise NameTaken(
+                "name",
+                self.experiment,
+                f"a name that differs from {found[0][0]!r} in more than capitals",
+            )
 
     def _undo(self) -> None:
         """Forget the batch. Whether a commit whose answer was lost has happened is seen when the stream is locked again."""
@@ -244,7 +278,9 @@ class PostgresStorage(Reads):
     def take_back(self, count: int) -> None:
         written = self._count - len(self._pending)
         if count < written:
-            raise StorageError(errno.EINVAL, "events of another batch are there to stay", self.where)
+            raise StorageError(
+                errno.EINVAL, "events of another batch are there to stay", self.where
+            )
         del self._pending[count - written :]
         self._count = count
 
@@ -256,7 +292,9 @@ class PostgresStorage(Reads):
             yield from_json(text)
 
     def history(self, id: str) -> list[Event]:
-        return super().history(id) + [from_json(text) for own, text in self._pending if own == as_stored(id)]
+        return super().history(id) + [
+            from_json(text) for own, text in self._pending if own == as_stored(id)
+        ]
 
     def keep(self, snapshot: Snapshot) -> None:
         values = (self.experiment, snapshot.seq, snapshot.hash, snapshot.content)

@@ -26,9 +26,13 @@ from ensample.errors import ForkError, StorageError
 from ensample.extras import package
 from ensample.fork_safety import register
 
-__all__ = ["PostgresPool", "Session", "connected", "database_errors"]
-
-CONNECTION, LOCK, ANSWER, IDLE, STATEMENT = 2.0, 2.0, 2.5, 1.5, 60.0  # seconds; two in a row stay below 5
+CONNECTION, LOCK, ANSWER, IDLE, STATEMENT = (
+    2.0,
+    2.0,
+    2.5,
+    1.5,
+    60.0,
+)  # seconds; two in a row stay below 5
 BEAT, TICK = 0.3, 0.05  # seconds between two keep-alives, and between two looks of the watchdog
 PAUSE = 1.0  # seconds after a call without an answer in which no other one is tried
 SPEED = 1_000_000  # bytes a second that a database takes or gives at least
@@ -50,7 +54,9 @@ NETWORK = {
 USER = "a database of PostgreSQL"
 INHERITED: list[Any] = []  # pools of a parent process, which its child must not end
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what fails is an error of the call that needed it
+logging.getLogger("psycopg.pool").addHandler(
+    logging.NullHandler()
+)  # what fails is an error of the call that needed it
 
 
 def limited(address: str) -> str:
@@ -60,7 +66,9 @@ def limited(address: str) -> str:
         given = info.conninfo_to_dict(address)
     limits = " ".join(f"-c {name}={round(seconds * 1e3)}" for name, seconds in LIMITS.items())
     options = f"{limits} {given.pop('options', '')}".strip()
-    found: str = info.make_conninfo(**{"application_name": "ensample", **NETWORK, **given, "options": options})
+    found: str = info.make_conninfo(
+        **{"application_name": "ensample", **NETWORK, **given, "options": options}
+    )
     return found
 
 
@@ -97,7 +105,9 @@ class Session:
     def is_broken(self) -> bool:
         return bool(self.connection.broken or self.connection.closed)
 
-    def execute(self, call: str, query: str, values: tuple[Any, ...] = (), size: int = 0) -> list[Any]:
+    def execute(
+        self, call: str, query: str, values: tuple[Any, ...] = (), size: int = 0
+    ) -> list[Any]:
         """Return the rows of a statement; `call` says in an error what it was for, `size` how many bytes go either way."""
         self._pool.check_process()  # before the mutex, which a fork may have left locked
         with self._mutex:
@@ -173,7 +183,9 @@ class PostgresPool:
 
     def after_fork_in_child(self, at_rest: bool) -> None:
         """Refuse all use: connections and threads are those of the parent, so nothing is sent and nothing is freed."""
-        self._inherited = ForkError("a pool of connections to postgresql", "opened in the process that uses it")
+        self._inherited = ForkError(
+            "a pool of connections to postgresql", "opened in the process that uses it"
+        )
         INHERITED.append(self._pool)
 
     def check_process(self) -> None:
@@ -197,7 +209,9 @@ class PostgresPool:
         finally:
             self._give_back(session)
 
-    def _begun(self, call: str, query: str, values: tuple[Any, ...], size: int) -> "tuple[Session, list[Any]]":
+    def _begun(
+        self, call: str, query: str, values: tuple[Any, ...], size: int
+    ) -> "tuple[Session, list[Any]]":
         """Borrow a connection on which the first statement works: those that were closed while idle are replaced."""
         for attempt in range(self.size + 1):
             session = self._borrowed(call)

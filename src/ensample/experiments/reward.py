@@ -9,8 +9,6 @@ from typing import Literal
 from ensample.checks import LARGEST_REWARD, as_reward, number
 from ensample.errors import InvalidArgument, WrongType
 
-__all__ = ["SECOND", "Outcome", "Reward", "microseconds"]
-
 Outcome = Literal["applied", "duplicate", "late", "unknown", "not_shown"]
 """What became of a reward: it counts; the decision has its reward already; it came after the wait; no such decision; it is for
 another action than the one shown, or for one that was never activated."""
@@ -58,7 +56,9 @@ class Reward:
             raise InvalidArgument("high", high, f"a number above low = {low:g}")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        object.__setattr__(self, "wait", None if self.wait is None else microseconds("wait", self.wait) / SECOND)
+        object.__setattr__(
+            self, "wait", None if self.wait is None else microseconds("wait", self.wait) / SECOND
+        )
         if self.default is not None:
             object.__setattr__(self, "default", self.value("default", self.default))
         if self.rule not in ("first", "sum"):
@@ -94,7 +94,9 @@ def microseconds(argument: str, value: object) -> int:
         found = value / timedelta(microseconds=1)
     elif isinstance(value, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", value)
-        unit = "" if match is None else match[2] if match[2] in UNITS else match[2].removesuffix("s")
+        unit = (
+            "" if match is None else match[2] if match[2] in UNITS else match[2].removesuffix("s")
+        )
         if match is None or unit not in UNITS:
             raise InvalidArgument(argument, value, f"{expected}; units are {', '.join(UNITS)}")
         found = float(match[1]) * UNITS[unit]
@@ -103,5 +105,7 @@ def microseconds(argument: str, value: object) -> int:
     else:
         found = number(argument, value, 0.0) * SECOND
     if not (math.isfinite(found) and 0 < found < LONGEST and round(found) > 0):
-        raise InvalidArgument(argument, value, f"{expected}, longer than nothing: at least a microsecond")
+        raise InvalidArgument(
+            argument, value, f"{expected}, longer than nothing: at least a microsecond"
+        )
     return round(found)

@@ -17,8 +17,6 @@ from ensample.randomness import drawn_seed, seed_of_stream
 from ensample.registry import name_of, ours
 from ensample.version import LIVE_NUMBERS
 
-__all__ = ["Settings", "numbers_of"]
-
 PARTS = (Features, Encoder, Reward)
 
 
@@ -34,14 +32,21 @@ class Settings:
     floor: float
     baseline: tuple[str, float] | None
     seed: int
-    stream: str | None = None  # of the seed; None in logs up to release 0.2, which had one stream for all names
+    stream: str | None = (
+        None  # of the seed; None in logs up to release 0.2, which had one stream for all names
+    )
 
     @classmethod
-    def created(cls, name: Any, actions: Any = None, *, seed: object = None, **parts: Any) -> "Settings":
+    def created(
+        cls, name: Any, actions: Any = None, *, seed: object = None, **parts: Any
+    ) -> "Settings":
         """Return the settings of a new experiment: its seed is drawn unless given, its stream is that of its name."""
         seed = drawn_seed() if seed is None else seed
         settings = cls.checked(name, actions, seed=seed, stream=name, **parts)
-        for argument, label in (("name", settings.name), *(("actions", action) for action in settings.actions or ())):
+        for argument, label in (
+            ("name", settings.name),
+            *(("actions", action) for action in settings.actions or ()),
+        ):
             check_label(argument, label)  # those of earlier versions are as they are
         return settings
 
@@ -59,7 +64,9 @@ class Settings:
         stream: str | None = None,
     ) -> "Settings":
         """Check settings, each by itself and together."""
-        settings = cls.checked_each(name, actions, features, reward, recipe, floor, baseline, seed, stream)
+        settings = cls.checked_each(
+            name, actions, features, reward, recipe, floor, baseline, seed, stream
+        )
         settings.check_together()
         return settings
 
@@ -82,9 +89,15 @@ class Settings:
         if not 0 < len(name) <= 200:
             raise InvalidArgument("name", name, "a name of 1 to 200 characters")
         found = None if actions is None else as_actions("actions", actions)
-        rules = Reward() if reward is None else instance("reward", reward, Reward, "the rules of rewards, such as Reward(0, 1)")
+        rules = (
+            Reward()
+            if reward is None
+            else instance("reward", reward, Reward, "the rules of rewards, such as Reward(0, 1)")
+        )
         who = (
-            EnsembleSampling() if recipe is None else instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()")
+            EnsembleSampling()
+            if recipe is None
+            else instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling()")
         )
         return cls(
             name,
@@ -109,8 +122,14 @@ class Settings:
     def check_together(self) -> None:
         """Raise unless the settings fit together."""
         check_range(self.reward, self.recipe)
-        if self.baseline is not None and self.actions is not None and self.baseline[0] not in self.actions:
-            raise InvalidArgument("baseline", self.baseline[0], f"one of the actions {', '.join(self.actions)}")
+        if (
+            self.baseline is not None
+            and self.actions is not None
+            and self.baseline[0] not in self.actions
+        ):
+            raise InvalidArgument(
+                "baseline", self.baseline[0], f"one of the actions {', '.join(self.actions)}"
+            )
 
     def described(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -127,7 +146,9 @@ class Settings:
         }
 
     @classmethod
-    def rebuilt(cls, description: dict[str, Any], given: "dict[str, Any] | None" = None) -> "Settings":
+    def rebuilt(
+        cls, description: dict[str, Any], given: "dict[str, Any] | None" = None
+    ) -> "Settings":
         """The inverse of `described`. What is `given` must be what is described; it may be what cannot be written down."""
         given = {name: value for name, value in (given or {}).items() if value is not None}
         description = {**description, "recipe": upgraded(description["recipe"])}
@@ -136,7 +157,11 @@ class Settings:
             parts[name] = given[name] if name in given else make(description[name])
         settings = cls.checked_each(**{**parts, **given})
         mine = settings.described()
-        differ = [each for name in given for each in differences(name, wherever(mine[name]), wherever(description[name]))]
+        differ = [
+            each
+            for name in given
+            for each in differences(name, wherever(mine[name]), wherever(description[name]))
+        ]
         if differ:
             raise OtherSettings(differ)
         settings.check_together()
@@ -152,9 +177,13 @@ def check_range(reward: Reward, recipe: Recipe) -> None:
     """Raise unless the recipe's model can learn every reward that can come."""
     low, high = recipe.model.reward_range
     if not low <= reward.low <= reward.high <= high:
-        raise InvalidArgument("reward", reward, f"rewards from {low:g} to {high:g} for {recipe.model!r}")
+        raise InvalidArgument(
+            "reward", reward, f"rewards from {low:g} to {high:g} for {recipe.model!r}"
+        )
     if reward.rule == "sum" and not (low == -math.inf and high == math.inf):
-        raise InvalidArgument("reward", reward, f'rule = "first" for {recipe.model!r}: a sum may lie beyond {high:g}')
+        raise InvalidArgument(
+            "reward", reward, f'rule = "first" for {recipe.model!r}: a sum may lie beyond {high:g}'
+        )
 
 
 def checked_baseline(value: Any) -> tuple[str, float] | None:
@@ -173,7 +202,9 @@ def described(value: Any) -> Any:
     if isinstance(value, PARTS):
         if not is_dataclass(value):
             return {"own": repr(value)}
-        return {"kind": name_of(type(value))} | {item.name: described(getattr(value, item.name)) for item in fields(value)}
+        return {"kind": name_of(type(value))} | {
+            item.name: described(getattr(value, item.name)) for item in fields(value)
+        }
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -182,10 +213,14 @@ def built(description: Any) -> Any:
     if not isinstance(description, dict):
         return tuple(description) if isinstance(description, list) else description
     if "own" in description:
-        raise SnapshotError(f"the experiment uses {description['own']}, which cannot be written down: give it again")
+        raise SnapshotError(
+            f"the experiment uses {description['own']}, which cannot be written down: give it again"
+        )
     kind = ours(description["kind"])
     if not isinstance(kind, type) or not issubclass(kind, PARTS):
-        raise SnapshotError(f"the experiment uses {description['kind']}, which is not of this library: give it again")
+        raise SnapshotError(
+            f"the experiment uses {description['kind']}, which is not of this library: give it again"
+        )
     arguments = {name: built(value) for name, value in description.items() if name != "kind"}
     names = arguments.pop("names", ())  # of Columns and OneHot
     return kind(*names, **arguments)

@@ -10,8 +10,6 @@ from ensample.experiments.facts import Facts
 from ensample.experiments.fates import Fates
 from ensample.markup import and_more, bar, brief, facts, in_windows, sparkline, table
 
-__all__ = ["LATEST", "experiment_html"]
-
 LATEST = 20_000  # events that are looked at, so that a page never waits for a long log
 SHOWN = 8  # actions
 
@@ -40,7 +38,11 @@ def experiment_html(experiment: Facts, latest: Sequence[Event], now: int) -> str
         said["mean reward"] = float(rewards.mean())
         said["mean reward over time"] = sparkline(*in_windows(rewards), "mean reward over time")
     whole = experiment.events <= len(latest)
-    over = "" if whole else f"<p>Rewards and actions of the last {len(latest):,} of {experiment.events:,} events.</p>"
+    over = (
+        ""
+        if whole
+        else f"<p>Rewards and actions of the last {len(latest):,} of {experiment.events:,} events.</p>"
+    )
     return facts(said) + over + (actions_table(experiment.actions, shown) if shown else "")
 
 
@@ -54,7 +56,11 @@ def earned(experiment: Facts, latest: Iterable[Event], now: int) -> list[Earned]
         if isinstance(event, Decided):
             actions.append(event.action)
     fates.settle(now)
-    return [Earned(action, fates[number].reward) for number, action in enumerate(actions) if fates[number].active]
+    return [
+        Earned(action, fates[number].reward)
+        for number, action in enumerate(actions)
+        if fates[number].active
+    ]
 
 
 def actions_table(standing: list[str], shown: list[Earned]) -> str:

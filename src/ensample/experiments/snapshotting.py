@@ -19,8 +19,6 @@ from ensample.policies.snapshot import checksum
 from ensample.policies.tensor_file import Header, Tensors, read_tensors, storable, write_tensors
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Captured", "captured", "restored", "snapshot_of", "state_hash"]
-
 PIECE = 100  # open decisions, a third of a millisecond
 REST, RESTS = 0.002, 1.0  # seconds between two pieces, and at most between all of one kind
 T = TypeVar("T")
@@ -72,7 +70,16 @@ def open_words(items: list[Open], gently: bool) -> str:
     pieces = []
     for piece in batched(items, gently):
         rows = [
-            (item.id, item.round, item.deadline, item.action, item.active, item.total, item.rewards, item.keys)
+            (
+                item.id,
+                item.round,
+                item.deadline,
+                item.action,
+                item.active,
+                item.total,
+                item.rewards,
+                item.keys,
+            )
             for item in piece
         ]
         pieces.append(json.dumps(rows)[1:-1])
@@ -102,7 +109,9 @@ def packed(part: str, items: Sequence[Open | Observation], gently: bool) -> Tens
 
 def unpacked(part: str, tensors: Tensors) -> Sparse:
     ends = np.cumsum(tensors[f"{part}.lengths"])[:-1]
-    columns, numbers = (np.split(tensors[f"{part}.{name}"], ends) for name in ("columns", "numbers"))
+    columns, numbers = (
+        np.split(tensors[f"{part}.{name}"], ends) for name in ("columns", "numbers")
+    )
     return list(zip(columns, numbers, strict=True)) if len(tensors[f"{part}.lengths"]) else []
 
 
@@ -114,7 +123,9 @@ def state_hash(state: State) -> str:
 def snapshot_of(moment: Captured, gently: bool = False) -> Snapshot:
     words, tensors = contents(moment, gently)
     file = io.BytesIO()
-    write_tensors(file, tensors, {"content": words, "time": str(moment.time)})  # hashes stay those of releases without it
+    write_tensors(
+        file, tensors, {"content": words, "time": str(moment.time)}
+    )  # hashes stay those of releases without it
     return Snapshot(moment.words["seq"], file.getvalue(), checksum(words, tensors))
 
 
@@ -122,24 +133,40 @@ def restored(settings: Settings, snapshot: Snapshot) -> State:
     """The state that a snapshot holds; its hash is computed again."""
     words, tensors, time = opened(snapshot.content or b"")
     if checksum(words, tensors) != snapshot.hash:
-        raise SnapshotError(f"the snapshot after {snapshot.seq} events is damaged: its hash does not fit")
+        raise SnapshotError(
+            f"the snapshot after {snapshot.seq} events is damaged: its hash does not fit"
+        )
     found = plain_json("content", words)
     state = State(settings)
-    state.time, state.seq, state.round, state.grows = time, found["seq"], found["round"], found["grows"]
+    state.time, state.seq, state.round, state.grows = (
+        time,
+        found["seq"],
+        found["round"],
+        found["grows"],
+    )
     state.actions = {name: features for name, features in found["actions"]}
     state.standing = tuple(state.actions)
     state.counts = found["counts"]
     state.featuriser.seen.restore([(field, name) for field, name in found["seen"]], found["fixed"])
     state.mark = state.featuriser.mark
     state.learner = Learner(settings.recipe, found["dim"], settings.stream_seed)
-    arrays = {name.removeprefix("model."): values for name, values in tensors.items() if name.startswith("model.")}
+    arrays = {
+        name.removeprefix("model."): values
+        for name, values in tensors.items()
+        if name.startswith("model.")
+    }
     state.learner.restore(arrays, found["version"])
     rounds, ys = tensors["past.round"].tolist(), tensors["past.y"].tolist()
-    state.past = [Observation(round, *row, y) for round, row, y in zip(rounds, unpacked("past", tensors), ys, strict=True)]
+    state.past = [
+        Observation(round, *row, y)
+        for round, row, y in zip(rounds, unpacked("past", tensors), ys, strict=True)
+    ]
     for (id, round, deadline, action, active, total, rewards, keys), row in zip(
         found["open"], unpacked("open", tensors), strict=True
     ):
-        state.open[id] = Open(id, round, deadline, action, *row, active, total, rewards, tuple(keys))
+        state.open[id] = Open(
+            id, round, deadline, action, *row, active, total, rewards, tuple(keys)
+        )
         if deadline is not None:
             heapq.heappush(state.due, (deadline, round, id))
     return state
@@ -150,5 +177,7 @@ def opened(content: bytes) -> tuple[str, Tensors, int]:
     length = int.from_bytes(content[:8], "little")
     found = plain_json("the snapshot's header", content[8 : 8 + length])
     metadata = found.pop("__metadata__")
-    tensors = read_tensors(io.BytesIO(content[8 + length :]), Header({}, found, len(content) - 8 - length))
+    tensors = read_tensors(
+        io.BytesIO(content[8 + length :]), Header({}, found, len(content) - 8 - length)
+    )
     return metadata["content"], tensors, int(metadata.get("time", 0))

@@ -19,14 +19,18 @@ from typing import Any
 
 from ensample.errors import ForkError, InvalidArgument, StorageError
 from ensample.experiments.events import Event, from_json, to_json
-from ensample.experiments.sqlite_reader import CHUNK, SQLiteReader, close_inherited, inherited, refused
+from ensample.experiments.sqlite_reader import (
+    CHUNK,
+    SQLiteReader,
+    close_inherited,
+    inherited,
+    refused,
+)
 from ensample.experiments.storage import Snapshot
 from ensample.experiments.times import Moment, system_clock
 from ensample.experiments.writer_lock import WriterLock
 from ensample.extras import package
 from ensample.fork_safety import Lock, RefusedLock, register
-
-__all__ = ["SQLiteStorage"]
 
 FORMAT = "ensample experiment 1"
 SCHEMA = """
@@ -64,7 +68,9 @@ class SQLiteStorage:
         self._writer = WriterLock(path)
         try:
             self._connection = self._opened(vfs, synchronous)
-            self._pending: list[tuple[int, str | None, str]] = []  # of this batch, to be written together
+            self._pending: list[
+                tuple[int, str | None, str]
+            ] = []  # of this batch, to be written together
             self._count = self._counted()
         except BaseException:
             self._writer.release()
@@ -104,12 +110,19 @@ class SQLiteStorage:
             with connection:
                 connection.execute(SCHEMA)
                 connection.execute("INSERT INTO meta VALUES ('format', ?)", (FORMAT,))
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        tables = {
+            name
+            for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        }
         found = None
         if "meta" in tables:
             found = connection.execute("SELECT value FROM meta WHERE name = 'format'").get
         if found != FORMAT:
-            raise InvalidArgument("path", os.fspath(self.path), f"a database of an experiment ({FORMAT}), not {found!r}")
+            raise InvalidArgument(
+                "path",
+                os.fspath(self.path),
+                f"a database of an experiment ({FORMAT}), not {found!r}",
+            )
 
     def _counted(self) -> int:
         with self._errors():
@@ -128,10 +141,14 @@ class SQLiteStorage:
     @contextmanager
     def batch(self) -> Iterator[None]:
         if self.closed:
-            raise self._inherited or StorageError(errno.EBADF, "it was closed", os.fspath(self.path))
+            raise self._inherited or StorageError(
+                errno.EBADF, "it was closed", os.fspath(self.path)
+            )
         try:
             yield
-            if self._inherited is not None:  # there was a fork inside this batch, and this is the child
+            if (
+                self._inherited is not None
+            ):  # there was a fork inside this batch, and this is the child
                 raise self._inherited
             if not self.closed:
                 self._commit()
@@ -207,7 +224,9 @@ class SQLiteStorage:
 
     def history(self, id: str) -> list[Event]:
         with self._errors():
-            found = self._connection.execute("SELECT event FROM events WHERE id = ? ORDER BY seq", (id,)).fetchall()
+            found = self._connection.execute(
+                "SELECT event FROM events WHERE id = ? ORDER BY seq", (id,)
+            ).fetchall()
         texts = [text for (text,) in found]
         if self._pending:
             texts += [text for _, own, text in self._pending if own == id]
@@ -232,10 +251,14 @@ class SQLiteStorage:
 
     def snapshots(self) -> Iterator[Snapshot]:
         with self._errors():
-            rows = self._connection.execute("SELECT seq, hash FROM snapshots ORDER BY seq DESC").fetchall()
+            rows = self._connection.execute(
+                "SELECT seq, hash FROM snapshots ORDER BY seq DESC"
+            ).fetchall()
         for seq, hash in rows:  # contents are large: one at a time, for whoever looks at it
             with self._errors():
-                content = self._connection.execute("SELECT content FROM snapshots WHERE seq = ?", (seq,)).get
+                content = self._connection.execute(
+                    "SELECT content FROM snapshots WHERE seq = ?", (seq,)
+                ).get
             yield Snapshot(seq, content, hash)
 
     def reader(self) -> SQLiteReader:
@@ -245,7 +268,9 @@ class SQLiteStorage:
     def probe(self) -> None:
         """Write something and take it back: raises `StorageError` where nothing can be kept."""
         with self._errors():
-            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('probe', hex(randomblob(4000)))")
+            self._connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES ('probe', hex(randomblob(4000)))"
+            )
             self._connection.execute("DELETE FROM meta WHERE name = 'probe'")
 
     def close(self) -> None:

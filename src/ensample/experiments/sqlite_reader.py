@@ -14,8 +14,6 @@ from ensample.experiments.storage import Snapshot
 from ensample.extras import package
 from ensample.fork_safety import Lock, RefusedLock, register
 
-__all__ = ["CHUNK", "SQLiteReader", "close_inherited", "inherited", "read_only", "refused"]
-
 CHUNK = 1_000  # events read together
 
 
@@ -64,7 +62,9 @@ class SQLiteReader:
             rows = self._connection.execute(query, (self.count,)).fetchall()
         for seq, hash in rows:
             with self._errors():
-                content = self._connection.execute("SELECT content FROM snapshots WHERE seq = ?", (seq,)).get
+                content = self._connection.execute(
+                    "SELECT content FROM snapshots WHERE seq = ?", (seq,)
+                ).get
             yield Snapshot(seq, content, hash)
 
     def close(self) -> None:
@@ -86,7 +86,9 @@ def read_only(apsw: Any, path: Path, alone: bool) -> Any:
     """
     immutable = alone and not path.with_name(f"{path.name}-wal").exists()
     name = f"{path.absolute().as_uri()}?immutable=1" if immutable else os.fspath(path)
-    return apsw.Connection(name, flags=apsw.SQLITE_OPEN_READONLY | (apsw.SQLITE_OPEN_URI if immutable else 0))
+    return apsw.Connection(
+        name, flags=apsw.SQLITE_OPEN_READONLY | (apsw.SQLITE_OPEN_URI if immutable else 0)
+    )
 
 
 def inherited(path: Path) -> ForkError:
@@ -131,6 +133,10 @@ class refused:  # noqa: N801
         if error is None or not isinstance(error, self.apsw.Error):
             return
         if isinstance(error, self.apsw.NotADBError | self.apsw.CorruptError | self.apsw.SQLError):
-            raise SnapshotError(f"{self.path}: expected a database of an experiment that is whole ({error})") from error
+            raise SnapshotError(
+                f"{self.path}: expected a database of an experiment that is whole ({error})"
+            ) from error
         number = errno.ENOSPC if isinstance(error, self.apsw.FullError) else errno.EIO
-        raise StorageError(number, str(error) or os.strerror(number), os.fspath(self.path)) from error
+        raise StorageError(
+            number, str(error) or os.strerror(number), os.fspath(self.path)
+        ) from error

@@ -14,14 +14,21 @@ import numpy as np
 
 from ensample.errors import LeftOutWarning, NonFiniteError
 from ensample.experiments.actions import Actions
-from ensample.experiments.events import Activated, Changed, Created, Decided, Event, Expired, Learned, Rewarded
+from ensample.experiments.events import (
+    Activated,
+    Changed,
+    Created,
+    Decided,
+    Event,
+    Expired,
+    Learned,
+    Rewarded,
+)
 from ensample.experiments.features import Featuriser
 from ensample.experiments.features.vocabulary import size_for
 from ensample.experiments.learner import Learner
 from ensample.experiments.settings import Settings
 from ensample.types import FloatArray, IntArray
-
-__all__ = ["Open", "State", "Waiting"]
 
 SETTLED = 10_000
 """Rewards after which x grows no more: until then they are kept, and learned again where it does."""
@@ -74,12 +81,21 @@ class State:
         self.past: list[Observation] = []
         self.round = 0
         self.open: Waiting = {}
-        self.due: list[tuple[int, int, str]] = []  # a heap of (deadline, round, id); some are closed already
+        self.due: list[
+            tuple[int, int, str]
+        ] = []  # a heap of (deadline, round, id); some are closed already
         self.counts: dict[str, int] = {}
         self.left_out = 0  # rewards that were kept and that the model refuses
         self.why_left_out = ""  # which one was the first
 
-    def apply(self, event: Event, rows: FloatArray | None = None, learner: Learner | None = None, *, new: bool = False) -> None:
+    def apply(
+        self,
+        event: Event,
+        rows: FloatArray | None = None,
+        learner: Learner | None = None,
+        *,
+        new: bool = False,
+    ) -> None:
         """Take in an event; `rows` and `learner`, where they are at hand, are what this would compute again.
 
         Raise if a `new` event, one that can still be taken back, brings a reward that the model refuses.
@@ -108,7 +124,9 @@ class State:
         self.seq += 1
         self.applying = False
         if self.left_out and not before:
-            warnings.warn(f"{self.settings.name}: {self.why_left_out}", LeftOutWarning, stacklevel=2)
+            warnings.warn(
+                f"{self.settings.name}: {self.why_left_out}", LeftOutWarning, stacklevel=2
+            )
 
     @property
     def is_steady(self) -> bool:
@@ -121,7 +139,9 @@ class State:
         """Drop the columns of questions that led to no event."""
         self.featuriser.cut(self.mark)
 
-    def features_of(self, names: tuple[str, ...], moment: "dict[str, Any] | None") -> "list[Any] | None":
+    def features_of(
+        self, names: tuple[str, ...], moment: "dict[str, Any] | None"
+    ) -> "list[Any] | None":
         """The features of actions, those of the moment before the standing ones; None where none has any."""
         actions = self.actions
         if moment is None:
@@ -131,7 +151,11 @@ class State:
         return None if all(item is None for item in owned) else owned
 
     def rows(
-        self, context: Any, names: tuple[str, ...], moment: "dict[str, Any] | None", new: bool = False
+        self,
+        context: Any,
+        names: tuple[str, ...],
+        moment: "dict[str, Any] | None",
+        new: bool = False,
     ) -> tuple[FloatArray, Learner]:
         """x of the actions [d, K], and a learner with room for it; both are used by whoever applies the event.
 
@@ -171,7 +195,9 @@ class State:
         columns = x.nonzero()[0]
         wait = self.settings.reward.wait_microseconds
         deadline = None if wait is None else event.time + wait
-        self.open[event.id] = Open(event.id, event.round, deadline, event.action, columns, x[columns], event.active)
+        self.open[event.id] = Open(
+            event.id, event.round, deadline, event.action, columns, x[columns], event.active
+        )
         if deadline is not None:
             heapq.heappush(self.due, (deadline, event.round, event.id))
         self.round = event.round + 1
@@ -182,7 +208,9 @@ class State:
             if self.settings.reward.rule == "sum":
                 keys = waiting.keys if event.key is None else (*waiting.keys, event.key)
                 total = waiting.total + event.value
-                self.open[event.id] = waiting._replace(total=total, rewards=waiting.rewards + 1, keys=keys)
+                self.open[event.id] = waiting._replace(
+                    total=total, rewards=waiting.rewards + 1, keys=keys
+                )
             else:
                 self._reward(waiting, event.value, new)
         self.counts[event.outcome] = self.counts.get(event.outcome, 0) + 1
@@ -200,7 +228,13 @@ class State:
     def _expire(self, waiting: Open) -> None:
         """The wait of a decision is over: it has the sum of its rewards, the default, or none."""
         y = waiting.total if waiting.rewards else self.settings.reward.default
-        outcome = "applied" if waiting.rewards else "expired" if y is None or not waiting.active else "default"
+        outcome = (
+            "applied"
+            if waiting.rewards
+            else "expired"
+            if y is None or not waiting.active
+            else "default"
+        )
         if outcome != "applied":
             self.counts[outcome] = self.counts.get(outcome, 0) + 1
         if outcome != "expired" and y is not None:
@@ -209,7 +243,9 @@ class State:
             del self.open[waiting.id]
 
     def _changed(self, event: Changed) -> None:
-        actions = {name: features for name, features in self.actions.items() if name not in event.removed}
+        actions = {
+            name: features for name, features in self.actions.items() if name not in event.removed
+        }
         self.actions = actions | event.added
         self.standing = tuple(self.actions)
 
@@ -256,7 +292,9 @@ class State:
         return learner
 
 
-def merged(standing: "dict[str, Any] | None", moment: "dict[str, Any] | None") -> "dict[str, Any] | None":
+def merged(
+    standing: "dict[str, Any] | None", moment: "dict[str, Any] | None"
+) -> "dict[str, Any] | None":
     if standing is None or moment is None:
         return standing if moment is None else moment
     return {**standing, **moment}

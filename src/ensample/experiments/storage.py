@@ -8,8 +8,6 @@ from ensample.errors import InvalidArgument
 from ensample.experiments.events import Activated, Decided, Event, Rewarded
 from ensample.experiments.times import Moment, system_clock
 
-__all__ = ["MemoryStorage", "NameTaken", "Reading", "Snapshot", "Storage"]
-
 
 class Snapshot(NamedTuple):
     """The state after the first `seq` events, and its hash."""
@@ -143,7 +141,9 @@ class MemoryStorage:
             yield self.events[place]
 
     def history(self, id: str) -> list[Event]:
-        return [self.events[place] for place in self._places.get(id, ()) if place < len(self.events)]
+        return [
+            self.events[place] for place in self._places.get(id, ()) if place < len(self.events)
+        ]
 
     def keep(self, snapshot: Snapshot) -> None:
         pass  # what is gone with the process needs no short cut

@@ -11,15 +11,15 @@ from ensample.experiments.snapshotting import captured, snapshot_of
 from ensample.experiments.state import State
 from ensample.experiments.storage import Snapshot, Storage
 
-__all__ = ["Taking"]
-
 
 class Taking:
     """Of snapshots, so that opening takes no longer the longer an experiment runs."""
 
     settings: Settings
     snapshot_every: int  # events
-    aside: Callable[[Callable[[], Snapshot]], Future[Snapshot]] | None  # does it meanwhile, if anybody does
+    aside: (
+        Callable[[Callable[[], Snapshot]], Future[Snapshot]] | None
+    )  # does it meanwhile, if anybody does
     _state: State
     _storage: Storage
     _coming: Future[Snapshot] | None
@@ -37,13 +37,19 @@ class Taking:
             self._coming = None
             if not coming.cancelled():  # else it is being closed
                 self._keep(coming.result)
-        if self._storage.slow and self._coming is None and self._state.seq - self._kept >= self.snapshot_every:
+        if (
+            self._storage.slow
+            and self._coming is None
+            and self._state.seq - self._kept >= self.snapshot_every
+        ):
             self._kept = self._state.seq
             if self.aside is None:
                 self._keep(lambda: snapshot_of(captured(self._state)))
             else:
                 try:
-                    self._coming = self.aside(partial(snapshot_of, captured(self._state), gently=True))
+                    self._coming = self.aside(
+                        partial(snapshot_of, captured(self._state), gently=True)
+                    )
                 except Exception as error:
                     self._go_without(error)
 
@@ -56,7 +62,9 @@ class Taking:
             return
         size, room = len(snapshot.content or b""), self._storage.room
         if size > room:
-            self._go_without(SnapshotError(f"it has {size:,} bytes, and the storage takes {room:,}"))
+            self._go_without(
+                SnapshotError(f"it has {size:,} bytes, and the storage takes {room:,}")
+            )
             return
         self._failing = False
         self._storage.keep(snapshot)

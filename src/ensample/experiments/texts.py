@@ -8,8 +8,6 @@ from ensample.checks import check_label
 from ensample.errors import WrongType
 from ensample.experiments.decision import NamedDecision
 
-__all__ = ["as_function", "as_id", "as_text", "random_id"]
-
 
 def random_id() -> str:
     """Time and 64 random bits: nobody guesses one, no two are alike, and neighbours in time are neighbours in an index."""

@@ -8,8 +8,6 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument
 from ensample.experiments.reward import SECOND
 
-__all__ = ["Clock", "Moment", "microseconds_of", "system_clock"]
-
 Moment = float | datetime
 """Seconds since 1970, or a datetime; one without a time zone is UTC."""
 
@@ -34,4 +32,6 @@ def microseconds_of(argument: str, value: object) -> int:
     try:
         return round(number(argument, value, -LAST, LAST) * SECOND)
     except InvalidArgument as error:
-        raise type(error)(argument, value, "seconds since 1970 (before the year 2255), or a datetime") from None
+        raise type(error)(
+            argument, value, "seconds since 1970 (before the year 2255), or a datetime"
+        ) from None

@@ -18,8 +18,6 @@ from ensample.experiments.state import State
 from ensample.extras import package
 from ensample.frames import columns_of, is_frame
 
-__all__ = ["check_learnable", "chunks", "opened", "past_rows", "say_features", "shown"]
-
 CHUNK = 500  # rows of one event
 USUAL = 1e10  # products of two such numbers are `checks.ORDINARY`
 
@@ -34,7 +32,11 @@ def past_rows(state: State, frame: Any, context: Any, action: str, reward: str) 
         return logged_rows(state, columns)
     for name in (action, reward):
         if name not in columns:
-            raise InvalidArgument("data", frame, f"a frame with the columns {action} and {reward}, and {name} is missing")
+            raise InvalidArgument(
+                "data",
+                frame,
+                f"a frame with the columns {action} and {reward}, and {name} is missing",
+            )
     contexts = contexts_of(frame, columns, context, (action, reward))
     rows = zip(contexts, list(columns[action]), list(columns[reward]), strict=True)
     return [checked(state, *row) for row in rows if not is_missing(row[2])]
@@ -46,12 +48,18 @@ def logged_rows(state: State, columns: dict[str, Any]) -> Rows:
     for name in wanted:
         if name not in columns:
             raise InvalidArgument("data", list(columns), f"a log, and its column {name} is missing")
-    for context, features, action, reward, active in zip(*(list(columns[name]) for name in wanted), strict=True):
+    for context, features, action, reward, active in zip(
+        *(list(columns[name]) for name in wanted), strict=True
+    ):
         if is_missing(reward) or not active:
             continue
-        row = checked(state, from_json("data.context", context), checked_name("data.action", action), reward)
+        row = checked(
+            state, from_json("data.context", context), checked_name("data.action", action), reward
+        )
         own = None if features is None else from_json("data.features", features)
-        row[2] = None if not isinstance(own, dict) else own_features("data.features", own.get(action))
+        row[2] = (
+            None if not isinstance(own, dict) else own_features("data.features", own.get(action))
+        )
         found.append(row)
     return found
 
@@ -70,7 +78,10 @@ def opened(data: Any) -> Any:
     if not isinstance(data, str | os.PathLike):
         raise WrongType("data", data, "a frame of pandas or polars, or a file .csv or .parquet")
     pl = package("polars", "Experiment.learn")
-    readers = {".csv": partial(pl.read_csv, infer_schema_length=None), ".parquet": pl.read_parquet}  # types of all rows
+    readers = {
+        ".csv": partial(pl.read_csv, infer_schema_length=None),
+        ".parquet": pl.read_parquet,
+    }  # types of all rows
     suffix = os.path.splitext(os.fspath(data))[1]
     if suffix not in readers or not os.path.isfile(data):
         raise InvalidArgument("data", os.fspath(data), "a file .csv or .parquet that is there")
@@ -89,7 +100,9 @@ def say_features(file: Any, frame: Any, action: str, reward: str) -> None:
         )
 
 
-def contexts_of(frame: Any, columns: dict[str, Any], context: Any, others: tuple[str, str]) -> Iterator[Any]:
+def contexts_of(
+    frame: Any, columns: dict[str, Any], context: Any, others: tuple[str, str]
+) -> Iterator[Any]:
     """By the names of its columns; one column of dicts or JSON is a context by itself."""
     if isinstance(context, str):
         context = [context]
@@ -98,10 +111,16 @@ def contexts_of(frame: Any, columns: dict[str, Any], context: Any, others: tuple
         if name not in columns:
             raise InvalidArgument("context", name, f"one of the columns {', '.join(columns)}")
     if len(names) == 1 and holds_contexts(columns[names[0]]):
-        return (value if isinstance(value, dict) else json.loads(value) for value in list(columns[names[0]]))
+        return (
+            value if isinstance(value, dict) else json.loads(value)
+            for value in list(columns[names[0]])
+        )
     values = [list(columns[name]) for name in names]
     return (
-        ({name: item for name, item in zip(names, row, strict=True)} for row in zip(*values, strict=True))
+        (
+            {name: item for name, item in zip(names, row, strict=True)}
+            for row in zip(*values, strict=True)
+        )
         if names
         else iter([{}] * frame.shape[0])
     )
@@ -130,16 +149,28 @@ def checked(state: State, context: Any, action: Any, reward: Any) -> list[Any]:
     if not isinstance(action, str):
         raise WrongType("data.action", action, "names of actions")
     if state.settings.actions is not None and action not in state.actions:
-        raise InvalidArgument("data.action", action, f"one of the actions {', '.join(state.standing)}")
+        raise InvalidArgument(
+            "data.action", action, f"one of the actions {', '.join(state.standing)}"
+        )
     if action not in state.actions:
         check_label("data.action", action)
-    return [plain_context("data.context", context), str(action), None, state.settings.reward.value("data.reward", reward)]
+    return [
+        plain_context("data.context", context),
+        str(action),
+        None,
+        state.settings.reward.value("data.reward", reward),
+    ]
 
 
 def check_learnable(state: State, rows: Rows) -> None:
     """Raise on a row that the model refuses: a copy of the state learns them all, if any number among them is unusual."""
     own = state.settings.features.encoders
-    if all(encoder.stored for encoder in own) and is_usual(state.actions) and is_usual(rows) and not state.learner.is_careful:
+    if (
+        all(encoder.stored for encoder in own)
+        and is_usual(state.actions)
+        and is_usual(rows)
+        and not state.learner.is_careful
+    ):
         return
     copy = restored(state.settings, snapshot_of(captured(state)))
     for place, row in enumerate(rows):

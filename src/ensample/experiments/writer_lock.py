@@ -12,8 +12,6 @@ try:
 except ImportError:  # Windows: the database's own locks are all there is
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["WriterLock"]
-
 
 class WriterLock:
     """Held on `path-lock`, a file of its own: closing another handle of the database itself would drop its locks.

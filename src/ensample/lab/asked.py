@@ -14,8 +14,6 @@ from ensample.problems import Noise
 from ensample.registry import kinds, known
 from ensample.theory import Setting
 
-__all__ = ["ANYTHING", "INNER", "PARTS", "ArgumentType", "asked_of", "kind_expected"]
-
 PARTS = (InitialLaw, MemberRule, Noise, RewardModel)  # what options may be, by name
 INNER = (*PARTS, Arms, Setting)  # what they may be as tables
 
@@ -52,8 +50,12 @@ def asked_of(make: Any, name: str) -> ArgumentType:
     except Exception:  # somebody else's may say anything
         return ANYTHING
     types = get_args(hint) or (hint,)
-    parts: list[type] = [item for item in types if isinstance(item, type) and issubclass(item, INNER)]
-    return ArgumentType(tuple(item for item in parts if kinds(item)), float in types or int in types)
+    parts: list[type] = [
+        item for item in types if isinstance(item, type) and issubclass(item, INNER)
+    ]
+    return ArgumentType(
+        tuple(item for item in parts if kinds(item)), float in types or int in types
+    )
 
 
 def kind_expected(table: dict[str, Any], bases: tuple[type, ...]) -> str:
@@ -65,5 +67,8 @@ def kind_expected(table: dict[str, Any], bases: tuple[type, ...]) -> str:
     there, name = kinds(*bases), table.get("kind")
     if "kind" in table:
         return known(str(name), list(there))
-    like = next((kind for kind, make in there.items() if table.keys() <= signature(make).parameters.keys()), next(iter(there)))
+    like = next(
+        (kind for kind, make in there.items() if table.keys() <= signature(make).parameters.keys()),
+        next(iter(there)),
+    )
     return f'the kind that this table lacks, {{ kind = "{like}", ... }}: one of {", ".join(there)}'

@@ -5,8 +5,6 @@ from ensample.lab.cell import Cell
 from ensample.problems import LinearProblem, example_of, setting_of
 from ensample.theory import Guarantee
 
-__all__ = ["guarantee_of"]
-
 
 def guarantee_of(cell: Cell) -> Guarantee | None:
     """The guarantee of the theorem that the recipe follows, if its setting covers the problem and the horizon.
@@ -16,7 +14,12 @@ def guarantee_of(cell: Cell) -> Guarantee | None:
     """
     setting, problem = cell.recipe.setting, example_of(cell.family)
     forced = isinstance(problem, LinearProblem) and (len(problem.warmup) or len(problem.opening))
-    if setting is None or forced or problem.moves or not setting.covers(setting_of(cell.family, cell.horizon)):
+    if (
+        setting is None
+        or forced
+        or problem.moves
+        or not setting.covers(setting_of(cell.family, cell.horizon))
+    ):
         return None
     try:
         return cell.recipe.guarantee(setting)

@@ -6,8 +6,6 @@ from ensample.errors import InvalidArgument
 from ensample.lab.study import Study
 from ensample.registry import known
 
-__all__ = ["BUNDLED", "bundled"]
-
 BUNDLED = (
     "ensemble-size",
     "rates",

@@ -12,8 +12,6 @@ from ensample.lab.written import definition
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
 
-__all__ = ["Cell"]
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -35,12 +33,19 @@ class Cell:
     @property
     def values(self) -> list[str]:
         """The value of each axis, in few digits."""
-        return [f"{axis}={value:.6g}" if isinstance(value, float) else f"{axis}={value}" for axis, value in self.axes.items()]
+        return [
+            f"{axis}={value:.6g}" if isinstance(value, float) else f"{axis}={value}"
+            for axis, value in self.axes.items()
+        ]
 
     @property
     def definition(self) -> dict[str, Any]:
         """What decides its numbers, besides the study's seed, as plain data: whole, whatever names it was given by."""
-        return {"recipe": definition(self.recipe), "problem": definition(self.family), "horizon": self.horizon}
+        return {
+            "recipe": definition(self.recipe),
+            "problem": definition(self.family),
+            "horizon": self.horizon,
+        }
 
     @cached_property
     def key(self) -> int:
@@ -48,6 +53,8 @@ class Cell:
         noise, and a cell keeps its numbers when the grid around it changes.
         """
         defined = definition(self.family)
-        plain = isinstance(self.family, Family) and all(":" not in name for name in names_in(defined))
+        plain = isinstance(self.family, Family) and all(
+            ":" not in name for name in names_in(defined)
+        )
         text = repr(self.family) if plain else json.dumps(defined, sort_keys=True)
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")

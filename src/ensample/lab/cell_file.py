@@ -14,8 +14,6 @@ from ensample.lab.definition import DIGITS, Definition, digest
 from ensample.lab.files import is_plain, read_plain
 from ensample.lab.work import Block
 
-__all__ = ["CellFile", "as_parquet", "found_at", "name_of", "read"]
-
 NAME = re.compile(rf"([0-9a-f]{{{DIGITS}}})-([1-9][0-9]{{0,9}})-([0-9a-f]{{{DIGITS}}})\.parquet")
 
 
@@ -46,14 +44,18 @@ def as_parquet(definition: Definition, block: Block, marks: list[int]) -> bytes:
 
     columns: dict[str, Any] = {
         "run": np.arange(len(block.regret), dtype=np.uint32),
-        "regret": polars.Series(block.regret, dtype=polars.Array(polars.Float64, block.regret.shape[1])),
+        "regret": polars.Series(
+            block.regret, dtype=polars.Array(polars.Float64, block.regret.shape[1])
+        ),
     }
     if block.pulls is not None:
         counts = block.pulls.astype(np.uint32)
         columns["pulls"] = polars.Series(counts, dtype=polars.Array(polars.UInt32, counts.shape[1]))
     about = {"definition": definition, "evaluation": block.evaluation, "checkpoints": marks}
     buffer = io.BytesIO()
-    polars.DataFrame(columns).write_parquet(buffer, metadata={"ensample": json.dumps(about, sort_keys=True)})
+    polars.DataFrame(columns).write_parquet(
+        buffer, metadata={"ensample": json.dumps(about, sort_keys=True)}
+    )
     return buffer.getvalue()
 
 
@@ -66,9 +68,13 @@ def read(file: CellFile) -> tuple[Block, list[int]]:
     frame = polars.read_parquet(io.BytesIO(content))
     if (digest(about["definition"]), len(frame)) != (file.digest, file.runs):
         holds = f"{len(frame)} runs of {about['definition']}"
-        raise InvalidArgument("folder", str(file.path), f"what its name says, and the file holds {holds}")
+        raise InvalidArgument(
+            "folder", str(file.path), f"what its name says, and the file holds {holds}"
+        )
     pulls = frame["pulls"].to_numpy() if "pulls" in frame.columns else None
-    return Block(about["evaluation"], frame["regret"].to_numpy(), pulls, np.full(len(frame), np.nan)), about["checkpoints"]
+    return Block(
+        about["evaluation"], frame["regret"].to_numpy(), pulls, np.full(len(frame), np.nan)
+    ), about["checkpoints"]
 
 
 def checksum(content: bytes) -> str:

@@ -6,8 +6,6 @@ from typing import NamedTuple
 from ensample.lab.definition import differences
 from ensample.lab.study import Study
 
-__all__ = ["NOTHING", "Changes", "changes_between", "outlook"]
-
 SHOWN = 12  # rows of a kind
 
 
@@ -29,7 +27,11 @@ class Changes(NamedTuple):
             yield "name", " -> ".join(map(repr, self.name))
         if self.runs:
             yield "runs", " -> ".join(f"{count:,}" for count in self.runs)
-        for kind, cells in (("added", self.added), ("changed", self.changed), ("dropped", self.dropped)):
+        for kind, cells in (
+            ("added", self.added),
+            ("changed", self.changed),
+            ("dropped", self.dropped),
+        ):
             yield from ((kind, cell) for cell in cells[:SHOWN])
             if len(cells) > SHOWN:
                 yield kind, f"... and {len(cells) - SHOWN:,} more"
@@ -44,8 +46,16 @@ NOTHING = Changes(None, [], [], [], None)
 def changes_between(before: Study, now: Study) -> Changes:
     """Cells of one definition are the same; of the others those of one name have changed."""
     there, wanted = set(before.digests), set(now.digests)
-    old = {cell.name: cell for cell, digest in zip(before.cells, before.digests, strict=True) if digest not in wanted}
-    new = {cell.name: cell for cell, digest in zip(now.cells, now.digests, strict=True) if digest not in there}
+    old = {
+        cell.name: cell
+        for cell, digest in zip(before.cells, before.digests, strict=True)
+        if digest not in wanted
+    }
+    new = {
+        cell.name: cell
+        for cell, digest in zip(now.cells, now.digests, strict=True)
+        if digest not in there
+    }
     return Changes(
         (before.name, now.name) if before.name != now.name else None,
         [name for name in new if name not in old],

@@ -22,10 +22,10 @@ from ensample.lab.engines import Engine
 from ensample.lab.work import Block, Task, play
 from ensample.version import NUMBERS, __version__
 
-__all__ = ["Cluster"]
-
 PATIENCE = 15.0  # seconds for a scheduler to answer, and again for a first worker to come
-AHEAD = 3  # tasks under way for each thread of the cluster: the next is there before the last is done
+AHEAD = (
+    3  # tasks under way for each thread of the cluster: the next is there before the last is done
+)
 TLS = "tls://"
 LATER = "finished cells are safe, and the same command goes on from here"
 CAUTION = (
@@ -50,7 +50,9 @@ class Cluster(Engine):
         require("cryptography", "distributed", user=f"cluster={self.address!r}")
         if self.security is not None and not self.address.startswith(TLS):
             expected = (
-                "None: a local cluster makes its own keys" if self.address == "local" else "None without a tls:// address"
+                "None: a local cluster makes its own keys"
+                if self.address == "local"
+                else "None without a tls:// address"
             )
             raise InvalidArgument("cluster_security", str(self.security), expected)
         if self.address.startswith(TLS):
@@ -58,14 +60,23 @@ class Cluster(Engine):
 
     @property
     def caution(self) -> str:
-        return "" if self.address == "local" or self.address.startswith(TLS) else f"cluster = {self.address!r}: {CAUTION}"
+        return (
+            ""
+            if self.address == "local" or self.address.startswith(TLS)
+            else f"cluster = {self.address!r}: {CAUTION}"
+        )
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
         with quiet(), impatient(), self._client() as client:
             try:
                 yield from on_cluster(client, iter(tasks), self.address)
-            except (OSError, CancelledError) as error:  # distributed's own errors of this kind are among them
-                raise InvalidArgument("cluster", self.address, f"a scheduler that stays ({error}); {LATER}") from error
+            except (
+                OSError,
+                CancelledError,
+            ) as error:  # distributed's own errors of this kind are among them
+                raise InvalidArgument(
+                    "cluster", self.address, f"a scheduler that stays ({error}); {LATER}"
+                ) from error
 
     @contextmanager
     def session(self) -> Iterator[Any]:
@@ -74,7 +85,9 @@ class Cluster(Engine):
             try:
                 yield client
             except (OSError, CancelledError) as error:
-                raise InvalidArgument("cluster", self.address, f"a scheduler that stays ({error})") from error
+                raise InvalidArgument(
+                    "cluster", self.address, f"a scheduler that stays ({error})"
+                ) from error
 
     def _client(self) -> AbstractContextManager[Any]:
         if self.address == "local":
@@ -86,11 +99,20 @@ class Cluster(Engine):
         keys = self._keys()
         try:
             greet(self.address, keys)
-            client: AbstractContextManager[Any] = Client(self.address, timeout=PATIENCE, security=keys)
+            client: AbstractContextManager[Any] = Client(
+                self.address, timeout=PATIENCE, security=keys
+            )
             return client
-        except (OSError, ValueError, TypeError, ImportError) as error:  # the last of another version of distributed
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            ImportError,
+        ) as error:  # the last of another version of distributed
             said = str(error) or f"it said nothing for {PATIENCE:.0f} s"
-            raise InvalidArgument("cluster", self.address, f"'local' or a scheduler that answers ({said})") from None
+            raise InvalidArgument(
+                "cluster", self.address, f"'local' or a scheduler that answers ({said})"
+            ) from None
 
     def _keys(self) -> Any:
         """What shows who we are; None where nobody asks."""
@@ -98,7 +120,11 @@ class Cluster(Engine):
             return None
         from ensample.lab.cluster_keys import configured_keys, keys_in
 
-        return configured_keys(self.address) if self.security is None else keys_in(file_path("cluster_security", self.security))
+        return (
+            configured_keys(self.address)
+            if self.security is None
+            else keys_in(file_path("cluster_security", self.security))
+        )
 
     def __str__(self) -> str:
         return f"cluster {self.address}"
@@ -116,7 +142,9 @@ def greet(address: str, keys: Any) -> None:
         comm = await asyncio.wait_for(connect(address, timeout=PATIENCE, **options), PATIENCE)
         comm.abort()
 
-    with ThreadPoolExecutor(1) as elsewhere:  # this thread may have a loop at work, as in a notebook
+    with ThreadPoolExecutor(
+        1
+    ) as elsewhere:  # this thread may have a loop at work, as in a notebook
         elsewhere.submit(asyncio.run, call()).result()
 
 
@@ -132,7 +160,9 @@ def impatient() -> Iterator[None]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Without distributed's own logs: what goes wrong is said once, by an error."""
-    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    names = [
+        name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"
+    ]
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     try:
@@ -179,7 +209,9 @@ class Patience:
         if workers_of(self.client):
             self.last = time.monotonic()
         elif time.monotonic() - self.last > PATIENCE:
-            expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s; {LATER}"
+            expected = (
+                f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s; {LATER}"
+            )
             raise InvalidArgument("cluster", self.address, expected)
 
 
@@ -250,5 +282,7 @@ class UnpickledCall:
 def play_there(task: bytes, version: tuple[str, int]) -> Block:
     """On a worker, which must be of the same version to give the same numbers."""
     if version != (__version__, NUMBERS):
-        raise InvalidArgument("cluster", (__version__, NUMBERS), f"workers with ensample {version}, as here")
+        raise InvalidArgument(
+            "cluster", (__version__, NUMBERS), f"workers with ensample {version}, as here"
+        )
     return play(pickle.loads(task), np.zeros(1, np.int64))

@@ -15,8 +15,6 @@ from distributed import Security
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["configured_keys", "keys_in"]
-
 KEYS = ("ca", "cert", "key")
 
 
@@ -40,7 +38,9 @@ def configured_keys(address: str) -> Any:
     """The keys of distributed's own configuration, where a cluster asks for some and no file is given."""
     keys: Any = Security()
     if not keys.tls_ca_file or not keys.tls_client_cert:
-        raise InvalidArgument("cluster_security", None, f"a file with the keys for {address}: ca, cert and key")
+        raise InvalidArgument(
+            "cluster_security", None, f"a file with the keys for {address}: ca, cert and key"
+        )
     return keys
 
 
@@ -51,7 +51,9 @@ def paths_in(file: Path) -> dict[str, str]:
         raise refused(file, f"a TOML file with ca, cert and key ({error})") from None
     for key, path in table.items():
         if key not in KEYS or not isinstance(path, str):
-            raise refused(file, f"the paths ca, cert and key, and nothing else: {key} is {path!r:.100}")
+            raise refused(
+                file, f"the paths ca, cert and key, and nothing else: {key} is {path!r:.100}"
+            )
     for key in ("ca", "cert"):
         if key not in table:
             raise refused(file, f"the paths ca, cert and key, and {key} is missing")

@@ -5,9 +5,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["as_csv"]
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet takes for the beginning of one
+FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    "\n",
+)  # what a spreadsheet takes for the beginning of one
 
 
 def as_csv(frame: "polars.DataFrame") -> bytes:
@@ -29,7 +36,10 @@ def harmless(column: "polars.Series") -> "polars.Series":
 
     if column.dtype != polars.String:
         return column
-    texts = [f"'{text}" if text and text.startswith(FORMULA) and not is_number(text) else text for text in column]
+    texts = [
+        f"'{text}" if text and text.startswith(FORMULA) and not is_number(text) else text
+        for text in column
+    ]
     return polars.Series(column.name, texts, polars.String)
 
 

@@ -9,8 +9,6 @@ import hashlib
 import json
 from typing import Any
 
-__all__ = ["DIGITS", "Definition", "differences", "digest"]
-
 Definition = dict[str, Any]
 DIGITS = 20  # of a digest in hexadecimal: a million cells share one with probability 4e-13
 
@@ -52,5 +50,9 @@ def flat(definition: Definition) -> dict[str, Any]:
     """With one entry for each option of the problem and of the recipe."""
     values: dict[str, Any] = {}
     for key, value in definition.items():
-        values |= {f"{key}.{option}": inner for option, inner in value.items()} if isinstance(value, dict) else {key: value}
+        values |= (
+            {f"{key}.{option}": inner for option, inner in value.items()}
+            if isinstance(value, dict)
+            else {key: value}
+        )
     return values

@@ -10,8 +10,6 @@ from ensample.checks import whole
 from ensample.lab.work import Block, Task, play
 from ensample.simulation.threads import cores, on_threads
 
-__all__ = ["Engine", "Threads"]
-
 
 class Engine(ABC):
     """Does tasks in any order and hands over what each gave. The numbers are the same from every engine."""
@@ -42,7 +40,9 @@ class Threads(Engine):
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
         stop = np.zeros(1, np.int64)
-        yield from on_threads(lambda task: play(task, stop), tasks, self.workers, stop, self.count is not None)
+        yield from on_threads(
+            lambda task: play(task, stop), tasks, self.workers, stop, self.count is not None
+        )
 
     @property
     def workers(self) -> int:

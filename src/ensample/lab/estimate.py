@@ -15,8 +15,6 @@ from ensample.problems import example_of
 from ensample.simulation.dispatch import Evaluation
 from ensample.simulation.simulate import checkpoint_rounds
 
-__all__ = ["StudyEstimate", "estimate"]
-
 PILOT_ROUNDS = 500
 BUDGET = 10.0  # seconds for all pilots
 COPIES = 4  # of a cell's results in memory while it is written
@@ -36,14 +34,18 @@ class StudyEstimate(NamedTuple):
         return (self.seconds - self.live) / threads + self.live
 
 
-def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[int, int] | None = None) -> StudyEstimate:
+def estimate(
+    study: Study, cells: list[Cell], workers: int = 1, there: Mapping[int, int] | None = None
+) -> StudyEstimate:
     """Run the first rounds of cells from all over the grid until the budget is spent.
 
     `there` says how many runs of a cell are done, by its number.
     """
     left = {cell.number: study.runs - (there or {}).get(cell.number, 0) for cell in cells}
     rates: dict[int, float] = {}
-    ways: dict[int | str, str] = {}  # how a cell is evaluated, and a policy where it is not known of the cell
+    ways: dict[
+        int | str, str
+    ] = {}  # how a cell is evaluated, and a policy where it is not known of the cell
     start = time.perf_counter()
     for cell in spread_out(cells):
         if rates and time.perf_counter() - start > BUDGET:
@@ -54,12 +56,19 @@ def estimate(study: Study, cells: list[Cell], workers: int = 1, there: Mapping[i
     for cell in cells:
         if cell.number in rates:
             by_policy[cell.policy].append(rates[cell.number])
-    usual = {policy: float(np.mean(found or list(rates.values()))) for policy, found in by_policy.items()}
-    costs = [rates.get(cell.number, usual[cell.policy]) * cell.horizon * left[cell.number] for cell in cells]
+    usual = {
+        policy: float(np.mean(found or list(rates.values()))) for policy, found in by_policy.items()
+    }
+    costs = [
+        rates.get(cell.number, usual[cell.policy]) * cell.horizon * left[cell.number]
+        for cell in cells
+    ]
     played = [ways.get(cell.number, ways.get(cell.policy, Evaluation.EAGER)) for cell in cells]
     live = sum(cost for cost, way in zip(costs, played, strict=True) if way == Evaluation.LIVE)
     sizes = [result_bytes(study, cell) for cell in cells]
-    working = max((working_bytes(cell, way) for cell, way in zip(cells, played, strict=True)), default=0)
+    working = max(
+        (working_bytes(cell, way) for cell, way in zip(cells, played, strict=True)), default=0
+    )
     memory = COPIES * max(sizes, default=0) + workers * working
     return StudyEstimate(sum(costs), live, memory, sum(sizes), len(rates))
 
@@ -80,7 +89,9 @@ def pilot(study: Study, cell: Cell) -> tuple[float, str]:
 
 def result_bytes(study: Study, cell: Cell) -> int:
     """Regret at the checkpoints and pulls of the arms."""
-    return 8 * study.runs * (checkpoint_rounds(cell.horizon, study.checkpoints).size + arms_of(cell))
+    return (
+        8 * study.runs * (checkpoint_rounds(cell.horizon, study.checkpoints).size + arms_of(cell))
+    )
 
 
 def working_bytes(cell: Cell, evaluation: str) -> int:
@@ -89,7 +100,9 @@ def working_bytes(cell: Cell, evaluation: str) -> int:
     size = int(getattr(cell.recipe, "size", 1))
     if evaluation != "lazy":
         return 8 * (size * (dim + arms) + 2 * arms * dim)  # sums and scores of all members
-    kept = 8 * dim + 4 * arms if arms else 8 * (dim + dim * dim)  # sums and counts, or the matrix when it last acted
+    kept = (
+        8 * dim + 4 * arms if arms else 8 * (dim + dim * dim)
+    )  # sums and counts, or the matrix when it last acted
     return min(size, cell.horizon) * kept + 16 * arms * dim
 
 

@@ -6,8 +6,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["is_plain", "open_plain", "read_plain", "set_aside"]
-
 
 def open_plain(path: Path, flags: int) -> int:
     """A descriptor of the regular file at this very place: links are not followed, and nothing waits for the end of a pipe."""

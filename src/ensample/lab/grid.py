@@ -20,7 +20,6 @@ from ensample.registry import known
 if TYPE_CHECKING:
     from ensample.lab.study import Study
 
-__all__ = ["axes_of", "cells_of", "expand", "usual_label"]
 
 Table = dict[str, Any]
 ABOUT_POLICY = ("label", "problems")  # keys of a policy that are not fields of its recipe
@@ -57,7 +56,10 @@ def expand(table: Table) -> Iterator[Table]:
 
 def cells_of(study: "Study", mistakes: Mistakes) -> list[Cell]:
     """The grid, problem by problem; without the cells that cannot be, whose mistakes are noted."""
-    problems, policies = entries(study, "problem", "family", mistakes), entries(study, "policy", "recipe", mistakes)
+    problems, policies = (
+        entries(study, "problem", "family", mistakes),
+        entries(study, "policy", "recipe", mistakes),
+    )
     check_problems(study, problems, policies, mistakes)
     check_baseline(study, policies, mistakes)
     if not fits(study, problems, policies, mistakes):
@@ -69,11 +71,27 @@ def cells_of(study: "Study", mistakes: Mistakes) -> list[Cell]:
             if policy.problems is not None and place.label not in policy.problems:
                 continue
             for chosen, recipe in recipes.of(policy, place):
-                own = {axis: shown(getattr(recipe, axis, chosen[axis])) for axis in axes_of(policy.options)}
-                own = {f"policy {axis}" if axis in place.axes else axis: value for axis, value in own.items()}
-                cell = Cell(len(cells), policy.label, place.label, place.axes | own, recipe, place.family, place.horizon)
+                own = {
+                    axis: shown(getattr(recipe, axis, chosen[axis]))
+                    for axis in axes_of(policy.options)
+                }
+                own = {
+                    f"policy {axis}" if axis in place.axes else axis: value
+                    for axis, value in own.items()
+                }
+                cell = Cell(
+                    len(cells),
+                    policy.label,
+                    place.label,
+                    place.axes | own,
+                    recipe,
+                    place.family,
+                    place.horizon,
+                )
                 if cell.name in cells:
-                    mistakes.add("cell", cell.name, "cells that differ, and this one is there twice")
+                    mistakes.add(
+                        "cell", cell.name, "cells that differ, and this one is there twice"
+                    )
                 cells[cell.name] = cell
     if mistakes:
         for policy in policies:  # also those that met no problem because all of them are wrong
@@ -110,14 +128,24 @@ class Recipes:
                 self.failures[policy.where] += 1
                 build = partial(build_recipe, problem=place.family, horizon=place.horizon)
                 found = mistakes_of(build, chosen, "recipe")
-                note(self.mistakes, policy.where, (with_problem(error, place.label) for error in found))
+                note(
+                    self.mistakes,
+                    policy.where,
+                    (with_problem(error, place.label) for error in found),
+                )
             else:
                 yield chosen, recipe
 
     def look_at(self, policy: Given) -> None:
         """At one that has met no problem, on a problem of ours."""
         if policy.where not in self.seen:
-            deque(self.of(policy, Arena("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON)), maxlen=0)
+            deque(
+                self.of(
+                    policy,
+                    Arena("", {}, build_problem({"family": EXAMPLES["family"]}), EXAMPLE_HORIZON),
+                ),
+                maxlen=0,
+            )
 
 
 def with_problem(error: InvalidArgument, label: str) -> InvalidArgument:
@@ -133,7 +161,9 @@ def note(mistakes: Mistakes, where: str, errors: Iterable[InvalidArgument]) -> N
             raise error
 
 
-def check_problems(study: "Study", problems: list[Given], policies: list[Given], mistakes: Mistakes) -> None:
+def check_problems(
+    study: "Study", problems: list[Given], policies: list[Given], mistakes: Mistakes
+) -> None:
     """The labels that policies name must be those of problems; where a problem is not understood, nobody knows."""
     if len(problems) < len(tables_of(study.problem)):
         return
@@ -156,10 +186,18 @@ def fits(study: "Study", problems: list[Given], policies: list[Given], mistakes:
     """Whether the grid is small enough to be written down; it is counted, not made."""
     count = 0
     for problem in problems:
-        facing = [policy for policy in policies if policy.problems is None or problem.label in policy.problems]
-        count += combinations(with_horizon(study, problem)) * max(1, sum(combinations(policy.options) for policy in facing))
+        facing = [
+            policy
+            for policy in policies
+            if policy.problems is None or problem.label in policy.problems
+        ]
+        count += combinations(with_horizon(study, problem)) * max(
+            1, sum(combinations(policy.options) for policy in facing)
+        )
     if count > MOST_CELLS:
-        mistakes.add("cells", count, f"a grid of at most {MOST_CELLS:,} cells; this one has {count:,}")
+        mistakes.add(
+            "cells", count, f"a grid of at most {MOST_CELLS:,} cells; this one has {count:,}"
+        )
     return count <= MOST_CELLS
 
 
@@ -239,10 +277,16 @@ def entry(where: str, table: Table, key: str, needed: str, mistakes: Mistakes) -
     label = table.get("label", usual_label(name))
     if not isinstance(name, str | dict):
         example = f"a name, for example {EXAMPLES[needed]!r}; several are several [[{key}]]"
-        mistakes.add(f"{where}.{needed}", table.get(needed), f"{example}; given are {', '.join(options)}")
+        mistakes.add(
+            f"{where}.{needed}", table.get(needed), f"{example}; given are {', '.join(options)}"
+        )
     elif not isinstance(label, str) or not label:
         mistakes.add(f"{where}.label", label, "text")
-    if key == "policy" and problems is not None and (not isinstance(problems, list) or not problems):
+    if (
+        key == "policy"
+        and problems is not None
+        and (not isinstance(problems, list) or not problems)
+    ):
         mistakes.add(f"{where}.problems", problems, "a list of labels of problems")
         problems = None
     return Given(where, str(label), options, problems) if isinstance(name, str | dict) else None

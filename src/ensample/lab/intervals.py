@@ -7,8 +7,6 @@ import numpy as np
 from ensample.statistics import CONFIDENCE, half_width
 from ensample.types import FloatArray
 
-__all__ = ["mean_interval", "slope_interval"]
-
 RESAMPLES = 2000
 
 
@@ -21,7 +19,9 @@ def mean_interval(values: FloatArray) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def slope_interval(x: FloatArray, columns: list[FloatArray], paired: bool) -> tuple[float, float, float]:
+def slope_interval(
+    x: FloatArray, columns: list[FloatArray], paired: bool
+) -> tuple[float, float, float]:
     """(slope, low, high) of log mean(column) against log x, by a bootstrap over the runs.
 
     `paired` columns share their runs, which are then drawn together.

@@ -12,8 +12,6 @@ from typing import Any
 
 from ensample.lab.files import open_plain, read_plain
 
-__all__ = ["StudyJournal"]
-
 SLOWEST = 1e6  # seconds a round; beyond it a time is a mistake
 
 
@@ -36,7 +34,11 @@ class StudyJournal:
     def sessions(self) -> list[dict[str, Any]]:
         """What each session said of itself, in the fields of SESSION that it has."""
         return [
-            {key: clean(event[key]) for key, fits in SESSION.items() if key in event and fits(event[key])}
+            {
+                key: clean(event[key])
+                for key, fits in SESSION.items()
+                if key in event and fits(event[key])
+            }
             for event in self._events("session")
         ]
 
@@ -61,7 +63,10 @@ def understood(line: bytes) -> Any:
     """What a line says; None if it cannot be told."""
     try:
         return json.loads(line.decode(errors="replace"))
-    except (ValueError, RecursionError):  # no JSON, a number of too many digits, or deeper than Python can follow
+    except (
+        ValueError,
+        RecursionError,
+    ):  # no JSON, a number of too many digits, or deeper than Python can follow
         return None
 
 

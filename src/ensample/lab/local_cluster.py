@@ -16,8 +16,6 @@ from typing import Any
 from dask.system import CPU_COUNT
 from distributed import Client, Nanny, Scheduler, Security, SpecCluster, Worker
 
-__all__ = ["local_client"]
-
 HOST = "127.0.0.1"
 
 
@@ -41,11 +39,18 @@ def local_client() -> Iterator[Any]:
     keys = Security.temporary()
     with tempfile.TemporaryDirectory(prefix="ensample-") as scratch:  # only we may enter
         common = {"host": HOST, "protocol": "tls://", "security": keys}
-        worker = common | {"worker_class": PagelessWorker, "nthreads": 1, "local_directory": scratch}
+        worker = common | {
+            "worker_class": PagelessWorker,
+            "nthreads": 1,
+            "local_directory": scratch,
+        }
         worker |= {"silence_logs": logging.CRITICAL}
         with deaf_to_ctrl_c():
             cluster = SpecCluster(
-                scheduler={"cls": PagelessScheduler, "options": common | {"port": 0, "dashboard": False}},
+                scheduler={
+                    "cls": PagelessScheduler,
+                    "options": common | {"port": 0, "dashboard": False},
+                },
                 workers={number: {"cls": Nanny, "options": worker} for number in range(CPU_COUNT)},
                 security=keys,
                 silence_logs=logging.CRITICAL,

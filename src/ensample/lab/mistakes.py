@@ -7,8 +7,6 @@ from typing import Any
 
 from ensample.errors import InvalidArgument, StudyError
 
-__all__ = ["Mistakes", "mistakes_of"]
-
 MOST = 200  # that are kept; who makes more has made one of another kind
 STAND_IN = 1  # for what is needed and wrong, while the rest is looked at
 FIRST = re.compile(r"[^.\[]*")
@@ -26,7 +24,9 @@ class Mistakes:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.found: dict[str, StudyError] = {}  # by what they say: a grid has the same one in many cells
+        self.found: dict[
+            str, StudyError
+        ] = {}  # by what they say: a grid has the same one in many cells
 
     def __len__(self) -> int:
         return len(self.found)
@@ -51,7 +51,11 @@ class Mistakes:
         except StudyError as error:
             self.add_all(error)
         except InvalidArgument as error:
-            self.add(f"{where}.{error.argument}" if where else error.argument, error.value, error.expected)
+            self.add(
+                f"{where}.{error.argument}" if where else error.argument,
+                error.value,
+                error.expected,
+            )
 
     def touch(self, where: str) -> bool:
         """Whether something is wrong at a place or inside it."""
@@ -64,7 +68,9 @@ class Mistakes:
             raise StudyError.about(list(self.found.values()))
 
 
-def mistakes_of(build: Callable[[dict[str, Any]], object], table: dict[str, Any], vital: str) -> Iterator[InvalidArgument]:
+def mistakes_of(
+    build: Callable[[dict[str, Any]], object], table: dict[str, Any], vital: str
+) -> Iterator[InvalidArgument]:
     """What is wrong with each option of a table: one that is wrong is left out, and the rest is tried again.
 
     `vital` is the option without which the others mean nothing; so is "theorem", which says what they mean.

@@ -12,8 +12,6 @@ from typing import Any
 
 from ensample.registry import imported
 
-__all__ = ["code_digests", "names_in"]
-
 
 def code_digests(defined: Any) -> dict[str, str]:
     """By module, a digest of its source as it was when it was first asked for; ours are left out.
@@ -21,7 +19,11 @@ def code_digests(defined: Any) -> dict[str, str]:
     >>> code_digests({"kind": "LinUCB", "model": {"kind": "Linear"}})
     {}
     """
-    found = {name.partition(":")[0]: source_digest(name) for name in sorted(set(names_in(defined))) if ":" in name}
+    found = {
+        name.partition(":")[0]: source_digest(name)
+        for name in sorted(set(names_in(defined)))
+        if ":" in name
+    }
     return {module: digest for module, digest in found.items() if digest}
 
 

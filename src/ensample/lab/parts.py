@@ -11,11 +11,16 @@ from ensample.checks import boolean, number
 from ensample.errors import AssumptionError, EnsampleError, InvalidArgument, WrongType
 from ensample.lab.asked import ANYTHING, INNER, PARTS, ArgumentType, asked_of, kind_expected
 from ensample.policies import Recipe
-from ensample.problems import Family, Problem, check_needed, example_of, families_by_name, setting_of
+from ensample.problems import (
+    Family,
+    Problem,
+    check_needed,
+    example_of,
+    families_by_name,
+    setting_of,
+)
 from ensample.registry import is_ours, kinds, known, ours, theirs
 from ensample.theory import radius
-
-__all__ = ["Unsuitable", "build_problem", "build_recipe", "made"]
 
 MOST_NUMBERS = 500_000_000  # of the arms of a problem, or of a matrix in its dimension: 4 GB
 Units = dict[str, Callable[[], float]]  # what a number may be given in
@@ -37,7 +42,9 @@ def build_problem(table: Table) -> Problem | Family:
         if isinstance(found, Family | Problem):
             allow(options, [], f"no option: {name} is a problem already")
         else:
-            found = called("family", name, found, {key: part(key, value, {}) for key, value in options.items()})
+            found = called(
+                "family", name, found, {key: part(key, value, {}) for key, value in options.items()}
+            )
     else:
         there = families_by_name()
         if name not in there:
@@ -47,7 +54,9 @@ def build_problem(table: Table) -> Problem | Family:
         check_needed(kind, options)
         found = kind(**{key: option(kind, key, value, {}) for key, value in options.items()})
     if not isinstance(found, Family | Problem):
-        raise InvalidArgument("family", name, f"a problem or a family of them, and this is {found!r}")
+        raise InvalidArgument(
+            "family", name, f"a problem or a family of them, and this is {found!r}"
+        )
     check_size(found)
     return found
 
@@ -68,7 +77,10 @@ def build_recipe(table: Table, problem: Problem | Family, horizon: int) -> Recip
 
     With `theorem = true` the constants are those that its theorem prescribes for this problem.
     """
-    name, options = table["recipe"], {key: value for key, value in table.items() if key not in ("recipe", "theorem")}
+    name, options = (
+        table["recipe"],
+        {key: value for key, value in table.items() if key not in ("recipe", "theorem")},
+    )
     theorem = boolean("theorem", table.get("theorem", False))
     kind = recipe_named(name)
     if isinstance(kind, Recipe):
@@ -95,9 +107,13 @@ def recipe_named(name: str | Table) -> Any:
             raise InvalidArgument("recipe", name, known(name, list(there)))
         return there[name]
     found = theirs("recipe", name)
-    if isinstance(found, Recipe) or (isinstance(found, type) and issubclass(found, Recipe) and is_dataclass(found)):
+    if isinstance(found, Recipe) or (
+        isinstance(found, type) and issubclass(found, Recipe) and is_dataclass(found)
+    ):
         return found
-    raise InvalidArgument("recipe", name, f"a recipe or its class, a frozen dataclass, and this is {found!r}")
+    raise InvalidArgument(
+        "recipe", name, f"a recipe or its class, a frozen dataclass, and this is {found!r}"
+    )
 
 
 def by_fields(kind: Any, options: Table, problem: Problem | Family, horizon: int) -> Recipe:
@@ -113,11 +129,21 @@ def by_fields(kind: Any, options: Table, problem: Problem | Family, horizon: int
 
 def by_theorem(kind: Any, options: Table, problem: Problem | Family, horizon: int) -> Recipe:
     if not hasattr(kind, "from_theorem"):
-        raise InvalidArgument("theorem", True, f"false: no theorem here prescribes the constants of {kind.__name__}")
+        raise InvalidArgument(
+            "theorem", True, f"false: no theorem here prescribes the constants of {kind.__name__}"
+        )
     taken = list(inspect.signature(kind.from_theorem).parameters)[1:]
-    allow(options, ["regularization", "delta", *taken], f"what {kind.__name__}.from_theorem can be told")
+    allow(
+        options,
+        ["regularization", "delta", *taken],
+        f"what {kind.__name__}.from_theorem can be told",
+    )
     constants = {key: options[key] for key in ("regularization", "delta") if key in options}
-    chosen = {key: part(key, options[key], {}, asked_of(kind.from_theorem, key)) for key in taken if key in options}
+    chosen = {
+        key: part(key, options[key], {}, asked_of(kind.from_theorem, key))
+        for key in taken
+        if key in options
+    }
     try:
         return kind.from_theorem(setting_of(problem, horizon, **constants), **chosen)  # type: ignore[no-any-return]
     except AssumptionError as error:
@@ -139,11 +165,15 @@ def part(key: str, value: Any, units: Units, asked: ArgumentType = ANYTHING) -> 
             return AUTO
         return None if value == "none" else amount(key, value, units, asked)  # TOML has no null
     if isinstance(value, list | tuple):
-        return tuple(part(f"{key}[{place}]", item, units, asked) for place, item in enumerate(value))
+        return tuple(
+            part(f"{key}[{place}]", item, units, asked) for place, item in enumerate(value)
+        )
     return made(key, value, INNER, units, asked) if isinstance(value, dict) else value
 
 
-def made(key: str, table: Table, bases: tuple[type, ...], units: Units, asked: ArgumentType = ANYTHING) -> Any:
+def made(
+    key: str, table: Table, bases: tuple[type, ...], units: Units, asked: ArgumentType = ANYTHING
+) -> Any:
     """What a table with a `kind` and its arguments describes."""
     name = table.get("kind")
     text = name if isinstance(name, str) else ""
@@ -153,12 +183,18 @@ def made(key: str, table: Table, bases: tuple[type, ...], units: Units, asked: A
     options = {name: value for name, value in table.items() if name != "kind"}
     with within(key):
         check_arguments(kind, options)
-        return calling(kind, {name: option(kind, name, value, units) for name, value in options.items()})
+        return calling(
+            kind, {name: option(kind, name, value, units) for name, value in options.items()}
+        )
 
 
 def option(kind: Any, name: str, value: Any, units: Units) -> Any:
     """One argument of a class; text where it asks for text, by its type or by the name of a file or column."""
-    field = next((item for item in fields(kind) if item.name == name), None) if is_dataclass(kind) else None
+    field = (
+        next((item for item in fields(kind) if item.name == name), None)
+        if is_dataclass(kind)
+        else None
+    )
     asks = field is not None and (field.type in (str, "str") or field.metadata.get("text", False))
     return value if asks else part(name, value, units, asked_of(kind, name))
 
@@ -195,12 +231,20 @@ def amount(key: str, words: str, units: Units, asked: ArgumentType) -> float:
 
 def check_arguments(make: Any, options: Table, without: tuple[str, ...] = ()) -> None:
     """Raise unless these are arguments of a class or a function, and all that it needs."""
-    takes = {name: item for name, item in inspect.signature(make).parameters.items() if name not in without}
+    takes = {
+        name: item
+        for name, item in inspect.signature(make).parameters.items()
+        if name not in without
+    }
     if any(item.kind is item.VAR_KEYWORD for item in takes.values()):
         return
     allow(options, list(takes), f"a field of {make.__name__}")
     for name, item in takes.items():
-        if item.default is item.empty and item.kind is not item.VAR_POSITIONAL and name not in options:
+        if (
+            item.default is item.empty
+            and item.kind is not item.VAR_POSITIONAL
+            and name not in options
+        ):
             raise InvalidArgument(name, None, f"to be given: {make.__name__} needs it")
 
 
@@ -216,4 +260,6 @@ def within(key: str) -> Iterator[None]:
 def allow(options: Table, allowed: list[str], expected: str) -> None:
     for key, value in options.items():
         if key not in allowed:
-            raise InvalidArgument(key, value, f"{expected}: {known(key, allowed)}" if allowed else expected)
+            raise InvalidArgument(
+                key, value, f"{expected}: {known(key, allowed)}" if allowed else expected
+            )

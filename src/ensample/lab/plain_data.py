@@ -5,8 +5,6 @@ from typing import Any
 
 from ensample.errors import InvalidArgument
 
-__all__ = ["DEEPEST", "not_plain"]
-
 DEEPEST = 20  # lists and tables in one another: deeper is an accident, and Python would follow only so far
 LARGEST = 10**100  # a whole number that can be written down
 
@@ -24,7 +22,9 @@ def not_plain(table: dict[str, Any]) -> Iterator[InvalidArgument]:
             if not isinstance(item, dict | list | tuple):
                 check_single(where, item)
             elif depth > DEEPEST:
-                raise InvalidArgument(where[:100], item, f"at most {DEEPEST} lists and tables in one another")
+                raise InvalidArgument(
+                    where[:100], item, f"at most {DEEPEST} lists and tables in one another"
+                )
             else:
                 left += [(place, inner, depth + 1) for place, inner in reversed(parts(where, item))]
         except InvalidArgument as error:

@@ -17,7 +17,6 @@ from ensample.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from ensample.lab.study import Study
 
-__all__ = ["MEASURES", "Published", "check_published", "measured", "published_in"]
 
 MEASURES = {
     "regret": "final regret",
@@ -73,7 +72,9 @@ def check_published(study: "Study", mistakes: Mistakes) -> None:
 def check_given(table: dict[str, Any]) -> None:
     for key in ("policy", "problem", "value"):
         if key not in table:
-            raise InvalidArgument(f"published.{key}", None, "to be given, with policy, problem and value")
+            raise InvalidArgument(
+                f"published.{key}", None, "to be given, with policy, problem and value"
+            )
 
 
 def check_value(table: dict[str, Any]) -> None:
@@ -95,7 +96,9 @@ def check_measure(table: dict[str, Any]) -> None:
 def check_fit(study: "Study", table: dict[str, Any]) -> None:
     numbered = isinstance(example_of(cell_of(study, table).family).arms, FiniteArms)
     if table.get("measure") == "wrong" and not numbered:
-        raise InvalidArgument("published.measure", "wrong", "another one: arms here are not numbered")
+        raise InvalidArgument(
+            "published.measure", "wrong", "another one: arms here are not numbered"
+        )
 
 
 def cell_of(study: "Study", table: dict[str, Any]) -> Cell:
@@ -112,11 +115,15 @@ def cell_of(study: "Study", table: dict[str, Any]) -> Cell:
     return fitting[0]
 
 
-def measured(measure: str, horizon: int, regret: FloatArray, pulls: IntArray | None) -> tuple[float, float]:
+def measured(
+    measure: str, horizon: int, regret: FloatArray, pulls: IntArray | None
+) -> tuple[float, float]:
     """(mean, standard error) of ours, from the final regret [runs] and the pulls [runs, K], the best arm first."""
     if measure == "wrong":
         assert pulls is not None
         values = 1.0 - pulls[:, 0] / horizon
     else:
         values = regret if measure == "regret" else (regret >= horizon / 4.0).astype(np.float64)
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)) if len(
+        values
+    ) > 1 else math.nan

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
-__all__ = ["CellOutcome", "Results"]
 
 NOTEBOOK_ROWS = 20
 FRAMES = ["cells", "final", "curves", "pulls", "differences", "published", "slopes"]
@@ -43,7 +42,9 @@ class CellOutcome(NamedTuple):
     evaluation: str
     checkpoints: list[int]  # [C]
     regret: FloatArray  # [runs, C]
-    pulls: IntArray | None  # [runs, K], the arm with the largest mean first; None where arms are not numbered
+    pulls: (
+        IntArray | None
+    )  # [runs, K], the arm with the largest mean first; None where arms are not numbered
     seconds_per_round: float
 
 
@@ -61,7 +62,9 @@ class Results:
         self.sessions = self._store.journal.sessions()
 
     def __repr__(self) -> str:
-        return f"Results({str(self.folder)!r}, {len(self.outcomes)} of {len(self.study.cells)} cells)"
+        return (
+            f"Results({str(self.folder)!r}, {len(self.outcomes)} of {len(self.study.cells)} cells)"
+        )
 
     def _repr_html_(self) -> str:
         axes = [axis for axis in self.axes if axis != "horizon"]
@@ -78,8 +81,18 @@ class Results:
         more = len(self.outcomes) - len(shown)
         state = f"{len(self.outcomes):,} of {len(self.study.cells):,} cells finished"
         said = f"<p><strong>{escape(self.study.name)}</strong>: {state}, {self.study.runs:,} runs each</p>"
-        table = rows_table(["policy", "problem", "horizon", *axes, "mean regret", "95% from", "to"], shown) if shown else ""
-        return said + table + (f"<p>and {more:,} more cells: see <code>.cells</code></p>" if more else "")
+        table = (
+            rows_table(
+                ["policy", "problem", "horizon", *axes, "mean regret", "95% from", "to"], shown
+            )
+            if shown
+            else ""
+        )
+        return (
+            said
+            + table
+            + (f"<p>and {more:,} more cells: see <code>.cells</code></p>" if more else "")
+        )
 
     @property
     def version(self) -> str:
@@ -127,7 +140,9 @@ class Results:
             {**self._address(outcome.cell), "rank": rank, "share": share}
             for outcome in self.outcomes
             if outcome.pulls is not None
-            for rank, share in enumerate((outcome.pulls.mean(axis=0) / outcome.cell.horizon).tolist(), start=1)
+            for rank, share in enumerate(
+                (outcome.pulls.mean(axis=0) / outcome.cell.horizon).tolist(), start=1
+            )
         )
 
     def differences(self, baseline: str = "") -> "polars.DataFrame":
@@ -145,8 +160,19 @@ class Results:
             other = self._counterpart(outcome.cell, name)
             if other is not None and other.cell != outcome.cell:
                 mean, low, high = mean_interval(outcome.regret[:, -1] - other.regret[:, -1])
-                against = {"against": other.cell.name, "alike": self._alike(outcome.cell, other.cell)}
-                rows.append({**self._address(outcome.cell), **against, "mean": mean, "low": low, "high": high})
+                against = {
+                    "against": other.cell.name,
+                    "alike": self._alike(outcome.cell, other.cell),
+                }
+                rows.append(
+                    {
+                        **self._address(outcome.cell),
+                        **against,
+                        "mean": mean,
+                        "low": low,
+                        "high": high,
+                    }
+                )
         return self._frame(rows, ("against", "alike", "mean", "low", "high"))
 
     def published(self) -> "polars.DataFrame":
@@ -156,12 +182,27 @@ class Results:
         for figure in published_in(self.study):
             outcome = by_number.get(figure.cell.number)
             if outcome is not None:
-                ours, error = measured(figure.measure, figure.cell.horizon, outcome.regret[:, -1], outcome.pulls)
+                ours, error = measured(
+                    figure.measure, figure.cell.horizon, outcome.regret[:, -1], outcome.pulls
+                )
                 theirs = figure.standard_error
                 joint = 0.0 if theirs is None or math.isnan(error) else math.hypot(error, theirs)
                 distance = (ours - figure.value) / joint if joint else None
-                values = {"ours": ours, "our_error": error, "theirs": figure.value, "their_error": theirs, "distance": distance}
-                rows.append({**self._address(figure.cell), "measure": figure.measure, **values, "source": figure.source})
+                values = {
+                    "ours": ours,
+                    "our_error": error,
+                    "theirs": figure.value,
+                    "their_error": theirs,
+                    "distance": distance,
+                }
+                rows.append(
+                    {
+                        **self._address(figure.cell),
+                        "measure": figure.measure,
+                        **values,
+                        "source": figure.source,
+                    }
+                )
         return self._frame(rows)
 
     def slopes(self) -> "polars.DataFrame":
@@ -171,10 +212,25 @@ class Results:
             for group in self._along(axis):
                 x = np.array([float(outcome.cell.axes[axis]) for outcome in group])
                 paired = len({outcome.cell.key for outcome in group}) == 1
-                slope, low, high = slope_interval(x, [outcome.regret[:, -1] for outcome in group], paired)
+                slope, low, high = slope_interval(
+                    x, [outcome.regret[:, -1] for outcome in group], paired
+                )
                 if not math.isnan(slope):
-                    others = {name: value for name, value in self._address(group[0].cell).items() if name not in ("cell", axis)}
-                    rows.append({"axis": axis, **others, "points": len(x), "slope": slope, "low": low, "high": high})
+                    others = {
+                        name: value
+                        for name, value in self._address(group[0].cell).items()
+                        if name not in ("cell", axis)
+                    }
+                    rows.append(
+                        {
+                            "axis": axis,
+                            **others,
+                            "points": len(x),
+                            "slope": slope,
+                            "low": low,
+                            "high": high,
+                        }
+                    )
         return self._frame(rows, ("axis", "points", "slope", "low", "high"))
 
     def plot(self, *, log: bool = False) -> "Figure":
@@ -208,16 +264,31 @@ class Results:
 
     def _counterpart(self, cell: Cell, policy: str) -> CellOutcome | None:
         """The baseline's cell on the same problem and horizon: with the same values of its own axes if there is one."""
-        there = [outcome for outcome in self.outcomes if outcome.cell.policy == policy and beside(outcome.cell, cell)]
-        return next((outcome for outcome in there if agree(outcome.cell, cell)), there[0] if there else None)
+        there = [
+            outcome
+            for outcome in self.outcomes
+            if outcome.cell.policy == policy and beside(outcome.cell, cell)
+        ]
+        return next(
+            (outcome for outcome in there if agree(outcome.cell, cell)), there[0] if there else None
+        )
 
     def _alike(self, cell: Cell, other: Cell) -> bool:
         """Whether no other cell of that policy could have been compared with as well."""
-        return agree(other, cell) or sum(one.policy == other.policy and beside(one, cell) for one in self.study.cells) == 1
+        return (
+            agree(other, cell)
+            or sum(one.policy == other.policy and beside(one, cell) for one in self.study.cells)
+            == 1
+        )
 
     def _address(self, cell: Cell) -> dict[str, Any]:
         axes = {axis: cell.axes.get(axis) for axis in self.axes}
-        return {"cell": cell.number, "policy": cell.policy, "problem": cell.problem, "horizon": cell.horizon} | axes
+        return {
+            "cell": cell.number,
+            "policy": cell.policy,
+            "problem": cell.problem,
+            "horizon": cell.horizon,
+        } | axes
 
     def _summary(self, outcome: CellOutcome) -> dict[str, Any]:
         final = outcome.regret[:, -1]
@@ -241,16 +312,27 @@ class Results:
     def _curve(self, outcome: CellOutcome) -> list[dict[str, Any]]:
         error = standard_error(outcome.regret)
         low, high = np.quantile(outcome.regret, [0.1, 0.9], axis=0)
-        columns = (outcome.checkpoints, outcome.regret.mean(axis=0).tolist(), error.tolist(), low.tolist(), high.tolist())
+        columns = (
+            outcome.checkpoints,
+            outcome.regret.mean(axis=0).tolist(),
+            error.tolist(),
+            low.tolist(),
+            high.tolist(),
+        )
         names = ("round", "mean", "standard_error", "p10", "p90")
-        return [self._address(outcome.cell) | dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return [
+            self._address(outcome.cell) | dict(zip(names, row, strict=True))
+            for row in zip(*columns, strict=True)
+        ]
 
     def _frame(self, rows: Any, columns: Sequence[str] = ()) -> "polars.DataFrame":
         import polars
 
         found = list(rows)
         names = list(self._address(self.study.cells[0])) + list(columns)
-        return polars.DataFrame(found or None, schema=None if found else names, infer_schema_length=None, strict=False)
+        return polars.DataFrame(
+            found or None, schema=None if found else names, infer_schema_length=None, strict=False
+        )
 
 
 def beside(one: Cell, other: Cell) -> bool:

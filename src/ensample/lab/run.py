@@ -23,8 +23,6 @@ from ensample.lab.study import Study
 from ensample.lab.work import Block, Task, tasks_of
 from ensample.simulation.simulate import checkpoint_rounds
 
-__all__ = ["Progress", "run_study"]
-
 PACKAGES = ("ensample", "numpy", "polars")
 
 
@@ -76,7 +74,11 @@ def run_study(
 
 
 def fill(
-    study: Study, store: StudyStore, engine: Engine, held: dict[str, CellFile], progress: Callable[[Progress], None]
+    study: Study,
+    store: StudyStore,
+    engine: Engine,
+    held: dict[str, CellFile],
+    progress: Callable[[Progress], None],
 ) -> None:
     """Run and keep what is missing of the cells; one that differs from another in words only is run with it."""
     count = Count(study, {digest: min(file.runs, study.runs) for digest, file in held.items()})
@@ -85,7 +87,9 @@ def fill(
         return
     partial: dict[int, Partial] = {}
     progress(count.progress)
-    for task, block in engine.run(tasks_of(study, missing, {cell.number: count.there(cell) for cell in missing})):
+    for task, block in engine.run(
+        tasks_of(study, missing, {cell.number: count.there(cell) for cell in missing})
+    ):
         number = task.cell.number
         before = held.get(study.digests[number])
         if number not in partial:
@@ -117,7 +121,9 @@ class Count:
 
     def missing(self) -> list[Cell]:
         """The first cell of each definition that is not finished."""
-        return [cells[0] for cells in self.sharing.values() if self.there(cells[0]) < self.study.runs]
+        return [
+            cells[0] for cells in self.sharing.values() if self.there(cells[0]) < self.study.runs
+        ]
 
     def add(self, task: Task) -> None:
         """These runs are there now."""
@@ -162,10 +168,17 @@ class Partial:
 def empty_like(block: Block, runs: int) -> Block:
     """Room for all runs of a cell."""
     pulls = None if block.pulls is None else np.zeros((runs, block.pulls.shape[1]), np.int64)
-    return Block(block.evaluation, np.full((runs, block.regret.shape[1]), np.nan), pulls, np.full(runs, np.nan))
+    return Block(
+        block.evaluation,
+        np.full((runs, block.regret.shape[1]), np.nan),
+        pulls,
+        np.full(runs, np.nan),
+    )
 
 
-def engine_for(threads: int | None, cluster: str | None, security: str | Path | None = None) -> Engine:
+def engine_for(
+    threads: int | None, cluster: str | None, security: str | Path | None = None
+) -> Engine:
     if cluster is None:
         if security is not None:
             raise InvalidArgument("cluster_security", str(security), "None without a cluster")
@@ -195,7 +208,10 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )
 
 
 def installed(name: str) -> str:

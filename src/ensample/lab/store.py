@@ -30,8 +30,6 @@ from ensample.lab.study import Study
 from ensample.lab.work import Block
 from ensample.version import NUMBERS, __version__
 
-__all__ = ["StudyStore"]
-
 FORMAT = 2  # of the folder; the first one knew cells by their numbers
 MADE_BY = ("ensample", "numbers", "format", "code")  # what study.json says beside the study
 WORDS = ("question", "baseline", "published")  # of a study: they change no number
@@ -81,8 +79,15 @@ class StudyStore:
             said = f"{expected}\n{changes}\n{self.outlook(study)}"
             raise StudyError(study.source, "out", str(self.folder), said)
         if changes is None and any(self.cells.iterdir()):
-            raise StudyError(study.source, "out", str(self.folder), "a folder of this study, or a new one")
-        now = {"ensample": __version__, "numbers": NUMBERS, "format": FORMAT, "code": study.own_code} | study.describe()
+            raise StudyError(
+                study.source, "out", str(self.folder), "a folder of this study, or a new one"
+            )
+        now = {
+            "ensample": __version__,
+            "numbers": NUMBERS,
+            "format": FORMAT,
+            "code": study.own_code,
+        } | study.describe()
         self._keep("study.json", f"{json.dumps(now, indent=1)}\n")
         if study.text:
             self._keep("study.toml", study.text)
@@ -101,11 +106,21 @@ class StudyStore:
             return None
         found = self.description()
         if (found["ensample"], found["numbers"]) != (__version__, NUMBERS):
-            theirs, ours = f"{found['ensample']} (numbers {found['numbers']})", f"{__version__} (numbers {NUMBERS})"
-            expected = f"another --out: the folder has results of ensample {theirs}, and this is {ours}"
+            theirs, ours = (
+                f"{found['ensample']} (numbers {found['numbers']})",
+                f"{__version__} (numbers {NUMBERS})",
+            )
+            expected = (
+                f"another --out: the folder has results of ensample {theirs}, and this is {ours}"
+            )
             raise StudyError(study.source, "out", str(self.folder), expected)
-        same = deciding(found) == deciding(study.describe())  # the usual case, without making the other grid
-        same &= all(study.own_code.get(module, digest) == digest for module, digest in self._code(found).items())
+        same = deciding(found) == deciding(
+            study.describe()
+        )  # the usual case, without making the other grid
+        same &= all(
+            study.own_code.get(module, digest) == digest
+            for module, digest in self._code(found).items()
+        )
         return NOTHING if same else changes_between(self.study(), study)
 
     def outlook(self, study: Study) -> str:
@@ -127,21 +142,33 @@ class StudyStore:
         try:
             found = json.loads(self._study_text())
         except (OSError, ValueError, RecursionError) as error:
-            raise InvalidArgument("folder", str(self.folder), f"a folder of results, with study.json ({error})") from None
+            raise InvalidArgument(
+                "folder", str(self.folder), f"a folder of results, with study.json ({error})"
+            ) from None
         if not isinstance(found, dict) or not all(key in found for key in MADE_BY[:2]):
-            raise InvalidArgument("folder", str(self.folder), "a folder of results, with a study in study.json")
+            raise InvalidArgument(
+                "folder", str(self.folder), "a folder of results, with a study in study.json"
+            )
         if found.get("format", 1) != FORMAT:
-            expected = f"a folder of results in format {FORMAT}; the release that filled it reads this one"
+            expected = (
+                f"a folder of results in format {FORMAT}; the release that filled it reads this one"
+            )
             raise InvalidArgument("folder", str(self.folder), expected)
         return found
 
     @staticmethod
     def _code(found: dict[str, Any]) -> dict[str, str]:
         code = found.get("code")
-        return {str(module): str(digest) for module, digest in code.items()} if isinstance(code, dict) else {}
+        return (
+            {str(module): str(digest) for module, digest in code.items()}
+            if isinstance(code, dict)
+            else {}
+        )
 
     def _study_text(self) -> str:
-        if self.study_file.exists() and not self.study_file.is_file():  # to read from a pipe would be to wait
+        if (
+            self.study_file.exists() and not self.study_file.is_file()
+        ):  # to read from a pipe would be to wait
             raise OSError("study.json is not a file")
         return self.study_file.read_text(encoding="utf-8")
 
@@ -166,7 +193,9 @@ class StudyStore:
                     if repair:
                         set_aside(path)
                     continue
-                shorter, longer = sorted((file, found.get(file.digest, file)), key=lambda one: one.runs)
+                shorter, longer = sorted(
+                    (file, found.get(file.digest, file)), key=lambda one: one.runs
+                )
                 found[file.digest] = longer
                 if repair and shorter != longer:
                     shorter.path.unlink()
@@ -176,15 +205,33 @@ class StudyStore:
         """The numbers of the cells that have all their runs."""
         held = self.held()
         there = {digest for digest, file in held.items() if file.runs >= study.runs}
-        return {cell.number for cell, digest in zip(study.cells, study.digests, strict=True) if digest in there}
+        return {
+            cell.number
+            for cell, digest in zip(study.cells, study.digests, strict=True)
+            if digest in there
+        }
 
-    def write(self, study: Study, cell: Cell, block: Block, marks: list[int], before: CellFile | None = None) -> None:
+    def write(
+        self,
+        study: Study,
+        cell: Cell,
+        block: Block,
+        marks: list[int],
+        before: CellFile | None = None,
+    ) -> None:
         """Keep a finished cell, in the place of the fewer runs that there were before."""
         definition = study.definition(cell)
         content = as_parquet(definition, block, marks)
-        self.note(event="cell", cell=study.digests[cell.number], name=cell.name, seconds_per_round=cost(cell, block))
+        self.note(
+            event="cell",
+            cell=study.digests[cell.number],
+            name=cell.name,
+            seconds_per_round=cost(cell, block),
+        )
         with self._blamed():
-            write_whole(self.cells / name_of(definition, block, content), content, follow=False, tidy=False)
+            write_whole(
+                self.cells / name_of(definition, block, content), content, follow=False, tidy=False
+            )
             if before is not None:
                 before.path.unlink(missing_ok=True)
 
@@ -196,7 +243,10 @@ class StudyStore:
 
 def deciding(description: dict[str, Any]) -> str:
     """All that the numbers may depend on, as text that can be compared."""
-    return json.dumps({key: value for key, value in description.items() if key not in MADE_BY + WORDS}, sort_keys=True)
+    return json.dumps(
+        {key: value for key, value in description.items() if key not in MADE_BY + WORDS},
+        sort_keys=True,
+    )
 
 
 def cost(cell: Cell, block: Block) -> float:
@@ -211,4 +261,6 @@ def only_user(lock: int, folder: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise InvalidArgument("out", str(folder), "a folder that no other process is writing to") from None
+        raise InvalidArgument(
+            "out", str(folder), "a folder that no other process is writing to"
+        ) from None

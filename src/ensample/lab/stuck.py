@@ -4,8 +4,6 @@ import numpy as np
 
 from ensample.types import BoolArray, FloatArray
 
-__all__ = ["stuck_runs"]
-
 SHARE = 0.5  # of the rounds, the last, that are looked at
 LEAST = 4  # stretches between checkpoints that it takes to tell
 SAME = 1e-6  # rates that differ by less, relatively, are equal but for rounding

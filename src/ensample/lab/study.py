@@ -23,8 +23,6 @@ from ensample.problems import Family, Problem
 from ensample.registry import known
 from ensample.simulation.dispatch import EVALUATIONS
 
-__all__ = ["Study"]
-
 KEYS = (
     "name",
     "question",
@@ -69,16 +67,26 @@ class Study:
     seed: int = 0
     checkpoints: int = 200
     evaluation: str = "auto"
-    baseline: str = ""  # the label of the policy that others are compared with; the first unless named
+    baseline: str = (
+        ""  # the label of the policy that others are compared with; the first unless named
+    )
     question: str = ""
-    published: list[Table] = field(default_factory=list)  # figures from the literature, each for one cell
+    published: list[Table] = field(
+        default_factory=list
+    )  # figures from the literature, each for one cell
     source: str = field(default="", compare=False)  # where errors say that it comes from
     text: str = field(default="", compare=False, repr=False)  # of the file, if there is one
-    code: dict[str, str] | None = field(default=None, compare=False, repr=False)  # `own_code` of an earlier session
-    cells: tuple[Cell, ...] = field(init=False, compare=False, repr=False)  # the grid, problem by problem
+    code: dict[str, str] | None = field(
+        default=None, compare=False, repr=False
+    )  # `own_code` of an earlier session
+    cells: tuple[Cell, ...] = field(
+        init=False, compare=False, repr=False
+    )  # the grid, problem by problem
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "source", self.source or (self.name if isinstance(self.name, str) else "study"))
+        object.__setattr__(
+            self, "source", self.source or (self.name if isinstance(self.name, str) else "study")
+        )
         mistakes = Mistakes(self.source)
         with mistakes.noted():
             object.__setattr__(self, "problem", tables("problem", "family", self.problem))
@@ -95,9 +103,13 @@ class Study:
             mistakes.add(error.argument, error.value, error.expected)
         for key in NEEDED:
             if getattr(self, key) is None:
-                mistakes.add(key, None, "to be given: a study needs name, horizon, [problem] and [[policy]]")
+                mistakes.add(
+                    key, None, "to be given: a study needs name, horizon, [problem] and [[policy]]"
+                )
         for key, check in CHECKS.items():
-            values = getattr(self, key) if key == "horizon" else None  # the only one that may be an axis
+            values = (
+                getattr(self, key) if key == "horizon" else None
+            )  # the only one that may be an axis
             wrong = mistakes.touch(key)
             for value in values if isinstance(values, list) and values else [getattr(self, key)]:
                 if not wrong:
@@ -113,7 +125,9 @@ class Study:
                 raise OSError("it is no file")
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise StudyError(str(file), "file", str(file), f"a TOML file one can read ({error})") from None
+            raise StudyError(
+                str(file), "file", str(file), f"a TOML file one can read ({error})"
+            ) from None
         return cls.parse(text, str(file), scale)
 
     @classmethod
@@ -124,7 +138,9 @@ class Study:
         except ValueError as error:  # also of a number with too many digits
             raise StudyError(source, "text", text, f"valid TOML: {error}") from None
         except RecursionError:
-            raise StudyError(source, "text", text, "TOML whose lists and tables are not so deep in one another") from None
+            raise StudyError(
+                source, "text", text, "TOML whose lists and tables are not so deep in one another"
+            ) from None
         mistakes = Mistakes(source)
         scales = table.pop("scales", {})
         for key in [key for key in table if key not in KEYS]:
@@ -155,7 +171,11 @@ class Study:
         """What decides the numbers of a cell, run by run."""
         rest = {"checkpoints": self.checkpoints, "evaluation": self.evaluation, "seed": self.seed}
         now = code_digests(cell.definition)
-        code = now if self.code is None else {module: self.code.get(module, now[module]) for module in now}
+        code = (
+            now
+            if self.code is None
+            else {module: self.code.get(module, now[module]) for module in now}
+        )
         return cell.definition | rest | ({"code": code} if code else {})
 
     @property
@@ -187,7 +207,9 @@ def labelled(given: Any, needed: str) -> list[Table]:
 def fit_for_a_folder(name: str) -> bool:
     """Of the results, with room for what is added to it."""
     odd = any(letter in "/\\" or unicodedata.category(letter) == "Cc" for letter in name)
-    return bool(name) and not odd and not name.startswith(".") and len(name.encode()) <= LONGEST_NAME
+    return (
+        bool(name) and not odd and not name.startswith(".") and len(name.encode()) <= LONGEST_NAME
+    )
 
 
 def check_name(key: str, value: Any) -> None:
@@ -230,7 +252,9 @@ SCALED = ("horizon", "runs", "checkpoints")  # what a scale may change, besides 
 
 def at_scale(table: Table, scales: Any, scale: str, mistakes: Mistakes) -> Table:
     """The table with the values of [scales.SCALE]; a slip in a scale that is not asked for is a slip too."""
-    if not isinstance(scales, dict) or not all(isinstance(changes, dict) for changes in scales.values()):
+    if not isinstance(scales, dict) or not all(
+        isinstance(changes, dict) for changes in scales.values()
+    ):
         mistakes.add("scales", scales, "tables [scales.NAME] of values to replace")
         return table
     for other, changes in scales.items():
@@ -240,7 +264,9 @@ def at_scale(table: Table, scales: Any, scale: str, mistakes: Mistakes) -> Table
     if not scale:
         return table
     if scale not in scales:
-        mistakes.add("scale", scale, known(scale, list(scales)) if scales else "none: the study has but one")
+        mistakes.add(
+            "scale", scale, known(scale, list(scales)) if scales else "none: the study has but one"
+        )
         return table
     return changed(table, scales[scale])
 
@@ -257,4 +283,8 @@ def changed(table: Table, changes: Table) -> Table:
 
 def replaced(item: Any, changes: Table) -> Any:
     """A [problem] with new values for the keys that it has; what is no table is left for the grid to refuse."""
-    return item | {name: new for name, new in changes.items() if name in item} if isinstance(item, dict) else item
+    return (
+        item | {name: new for name, new in changes.items() if name in item}
+        if isinstance(item, dict)
+        else item
+    )

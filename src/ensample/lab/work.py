@@ -14,8 +14,6 @@ from ensample.simulation.replicates import Job, Workspace, replicates
 from ensample.simulation.simulate import checkpoint_rounds
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Block", "Task", "play", "tasks_of"]
-
 BLOCK_ROUNDS = 400_000  # a fraction of a second, by kernels
 
 
@@ -37,11 +35,15 @@ class Block:
 
     evaluation: str
     regret: FloatArray  # [runs, C]
-    pulls: IntArray | None  # [runs, K], the arm with the largest mean first; None where arms are not numbered
+    pulls: (
+        IntArray | None
+    )  # [runs, K], the arm with the largest mean first; None where arms are not numbered
     seconds: FloatArray  # [runs] of work
 
 
-def tasks_of(study: Study, cells: Iterable[Cell], there: Mapping[int, int] | None = None) -> Iterator[Task]:
+def tasks_of(
+    study: Study, cells: Iterable[Cell], there: Mapping[int, int] | None = None
+) -> Iterator[Task]:
     """All the work of some cells, cell by cell; `there` says how many runs of a cell are done, by its number."""
     for cell in cells:
         size = max(1, min(study.runs, BLOCK_ROUNDS // cell.horizon))
@@ -60,7 +62,9 @@ def play(task: Task, stop: IntArray) -> Block:
     way = ""
     job = Job(cell.recipe, cell.family, marks, task.evaluation, task.seed, cell.key)
     with blaming(f"{cell.policy} on {', '.join([cell.problem, *cell.values])}"):
-        for place, done in enumerate(replicates(job, range(task.first, task.last), Workspace(job, stop))):
+        for place, done in enumerate(
+            replicates(job, range(task.first, task.last), Workspace(job, stop))
+        ):
             way, regret[place], seconds[place] = done.evaluation, done.regret, done.seconds
             if done.pulls is not None:
                 pulls.append(done.pulls[best_first(done.problem)])

@@ -17,8 +17,6 @@ from ensample.problems import Family, Noise, Problem
 from ensample.registry import name_of, says_all, theirs
 from ensample.theory import Setting
 
-__all__ = ["definition", "label_of", "tables", "written"]
-
 WHOLE = (Recipe, Family, Problem)
 PARTS = (*WHOLE, InitialLaw, MemberRule, Noise, RewardModel, Setting, Arms)
 Table = dict[str, Any]
@@ -39,7 +37,9 @@ def table(where: str, needed: str, value: Any) -> Any:
     given = value.get(needed)
     if isinstance(given, str) and ":" in given:
         named = theirs(f"{where}.{needed}", given)
-        if isinstance(named, WHOLE) and "own" not in definition(named):  # its constants count, not where they are kept
+        if isinstance(named, WHOLE) and "own" not in definition(
+            named
+        ):  # its constants count, not where they are kept
             value = {"label": label_of(given)} | value | {needed: named}
     said = {key: written(f"{where}.{key}", item) for key, item in value.items()}
     if isinstance(value.get(needed), WHOLE):
@@ -80,8 +80,16 @@ def arguments_of(part: Any) -> Table | None:
     if not says_all(type(part)):
         found: Table | None = getattr(part, "parameters", None)
         return found
-    values = {item.name: (getattr(part, item.name), default_of(item)) for item in fields(part) if item.init}
-    return {name: "none" if value is None else value for name, (value, default) in values.items() if differs(value, default)}
+    values = {
+        item.name: (getattr(part, item.name), default_of(item))
+        for item in fields(part)
+        if item.init
+    }
+    return {
+        name: "none" if value is None else value
+        for name, (value, default) in values.items()
+        if differs(value, default)
+    }
 
 
 def default_of(item: Any) -> Any:

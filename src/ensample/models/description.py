@@ -21,8 +21,6 @@ from ensample.perturbations import InitialLaw, Perturbation
 from ensample.randomness import Address
 from ensample.types import Auto
 
-__all__ = ["LINEAR", "EnsemblePlan", "Linear", "RewardModel"]
-
 
 class EnsemblePlan(Protocol):
     """What a recipe says of the ensemble that it wants: fields as they were given, and what follows from them."""
@@ -114,7 +112,11 @@ class RewardModel(ABC):
     def rewards_expected(self) -> str:
         """How errors call the rewards that it can learn from; empty where any number will do."""
         low, high = self.reward_range
-        return "" if (low, high) == (-math.inf, math.inf) else f"a number from {low:g} to {high:g} for {type(self).__name__}()"
+        return (
+            ""
+            if (low, high) == (-math.inf, math.inf)
+            else f"a number from {low:g} to {high:g} for {type(self).__name__}()"
+        )
 
     def refusal(self, error: InvalidArgument) -> InvalidArgument:
         """The error of something that is no reward at all, with what this model expects."""
@@ -149,11 +151,26 @@ class Linear(RewardModel):
 
     def ensemble(self, plan: EnsemblePlan, arms: Arms, address: Address) -> LinearModel:
         if plan.draws_fresh:
-            from ensample.models.fresh import FreshEnsemble, FreshWithIntercept  # which know what is here
+            from ensample.models.fresh import (  # which know what is here
+                FreshEnsemble,
+                FreshWithIntercept,
+            )
 
-            return (FreshWithIntercept if plan.intercept else FreshEnsemble)(arms.dim, plan.prior(arms), plan, address)
-        given = arms.dim, plan.prior(arms), plan.size, plan.initial_law, plan.reward_law, address, plan.boldness
-        return EnsembleWithIntercept(*given) if plan.intercept else LinearEnsemble(*given, plan.rate)
+            return (FreshWithIntercept if plan.intercept else FreshEnsemble)(
+                arms.dim, plan.prior(arms), plan, address
+            )
+        given = (
+            arms.dim,
+            plan.prior(arms),
+            plan.size,
+            plan.initial_law,
+            plan.reward_law,
+            address,
+            plan.boldness,
+        )
+        return (
+            EnsembleWithIntercept(*given) if plan.intercept else LinearEnsemble(*given, plan.rate)
+        )
 
 
 LINEAR = Linear()

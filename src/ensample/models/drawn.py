@@ -5,8 +5,6 @@ from abc import abstractmethod
 from ensample.models.linear import LinearModel
 from ensample.types import FloatArray
 
-__all__ = ["DrawnModel"]
-
 
 class DrawnModel(LinearModel):
     """theta_t, a pure function of (seed, round) and what was learned: model number t acts in round t."""

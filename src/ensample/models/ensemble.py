@@ -13,9 +13,9 @@ from ensample.perturbations import InitialLaw, Perturbation, drawn
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["LinearEnsemble"]
-
-ROW_BLOCK = 1 << 14  # perturbations drawn together: several rounds of a small ensemble, one of a large one
+ROW_BLOCK = (
+    1 << 14
+)  # perturbations drawn together: several rounds of a small ensemble, one of a large one
 KEPT = 1 << 19  # perturbations kept at hand for rewards that come out of order
 
 
@@ -42,19 +42,26 @@ class LinearEnsemble(LinearModel):
         """Start with laws of scale 1 if the scales are unknown: then `boldness` times sigma multiplies the perturbations."""
         super().__init__(dim, prior, rate)
         self.boldness = boldness
-        self.plain = self.unknown is None and type(self).inflation is LinearEnsemble.inflation  # whether the inflation is 1
+        self.plain = (
+            self.unknown is None and type(self).inflation is LinearEnsemble.inflation
+        )  # whether the inflation is 1
         self.size = self._drawn = size
         self.initial, self.law = initial, reward
         self.address = address
         W = self._vectors(Stream.INITIAL, 0)
         zeros = np.zeros((dim, size))
         parts = (W, zeros) if self.unknown is None else (zeros, zeros, W)
-        (self.sums,) = aligned((len(parts) * dim, size))  # S^j, a column a member (cpp/ensemble.hpp) [2d or 3d, m]
+        (self.sums,) = aligned(
+            (len(parts) * dim, size)
+        )  # S^j, a column a member (cpp/ensemble.hpp) [2d or 3d, m]
         self.sums[:] = np.vstack(parts)
         self.rows_per_block = max(1, ROW_BLOCK // size)
         self._blocks: dict[int, list[FloatArray]] = {}
         self._ones = np.ones(dim)
-        self._near: tuple[int, list[FloatArray]] = 0, []  # the last block used: its first round and its rows
+        self._near: tuple[int, list[FloatArray]] = (
+            0,
+            [],
+        )  # the last block used: its first round and its rows
 
     @property
     def inflation(self) -> float:
@@ -74,7 +81,9 @@ class LinearEnsemble(LinearModel):
             arm = _core.best_arm_of_member(self.state, self.sums, 1.0, member, offer.by_coordinate)
         else:
             known = self.in_known_units(offer)
-            arm = _core.best_arm_of_member(self.state, self.sums, self.inflation, member, known.by_coordinate)
+            arm = _core.best_arm_of_member(
+                self.state, self.sums, self.inflation, member, known.by_coordinate
+            )
         return arm, offer.each[arm]
 
     def thetas(self) -> FloatArray:
@@ -118,7 +127,9 @@ class LinearEnsemble(LinearModel):
         block = round // self.rows_per_block
         rows = self._blocks.get(block)
         if rows is None:
-            rows = list(self._block(block))  # a view a round: to look one up takes a tenth of making one
+            rows = list(
+                self._block(block)
+            )  # a view a round: to look one up takes a tenth of making one
             if len(self._blocks) * self.rows_per_block * self.size >= KEPT:
                 self._blocks.clear()
             self._blocks[block] = rows
@@ -127,10 +138,18 @@ class LinearEnsemble(LinearModel):
     def _vectors(self, stream: Stream, index: int) -> FloatArray:
         """A draw of the initial law for each member, a column each: [d, m]."""
         shape = self._drawn, self.dim
-        W = drawn(self.initial, self.initial.draw_vectors(self.address.generator(stream, index), *shape), shape)
+        W = drawn(
+            self.initial,
+            self.initial.draw_vectors(self.address.generator(stream, index), *shape),
+            shape,
+        )
         return np.ascontiguousarray(W.T)
 
     def _block(self, block: int) -> FloatArray:
         """The perturbations of some rounds together, a row each: moving a generator costs more than drawing a few numbers."""
         shape = self.rows_per_block, self._drawn
-        return drawn(self.law, self.law.draw(self.address.generator(Stream.PERTURBATION, block), shape), shape)
+        return drawn(
+            self.law,
+            self.law.draw(self.address.generator(Stream.PERTURBATION, block), shape),
+            shape,
+        )

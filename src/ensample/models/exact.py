@@ -22,11 +22,12 @@ from ensample.models.streamed import Streamed, StreamEnsemble
 from ensample.randomness import Address
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Centre", "ExactEnsemble", "ExactFit", "Seen", "fitted", "inverse_of", "root_of"]
-
 TOLERANCE = 1e-10  # of the last step of Newton's method, in the norm of the Hessian
 MAX_STEPS, MAX_HALVINGS = 100, 50
-MAX_SLOPE, MIN_SLOPE = 0.1, -0.5  # of F at the end of an accepted step, over its descent at the start
+MAX_SLOPE, MIN_SLOPE = (
+    0.1,
+    -0.5,
+)  # of F at the end of an accepted step, over its descent at the start
 LEAST_EIGENVALUE = 1e-15  # of a Hessian scaled to a unit diagonal: less is rounding
 
 
@@ -48,7 +49,9 @@ class Centre(NamedTuple):
     inverse: FloatArray  # of the Hessian [d, d]
 
 
-def fitted(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, start: FloatArray) -> FloatArray:
+def fitted(
+    link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, start: FloatArray
+) -> FloatArray:
     """argmin_theta of the loss perturbed by `shift`: [d]. One that has not converged says so."""
     theta = start.copy()
     if link.code is None:
@@ -56,11 +59,17 @@ def fitted(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatA
     else:
         converged = _core.minimise(link.code, *seen, prior, shift, TOLERANCE, theta)
     if not converged:
-        warnings.warn(f"{link!r}: not converged to {TOLERANCE:g} in {MAX_STEPS} steps", ConvergenceWarning, stacklevel=2)
+        warnings.warn(
+            f"{link!r}: not converged to {TOLERANCE:g} in {MAX_STEPS} steps",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return theta
 
 
-def minimise(link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, theta: FloatArray) -> bool:
+def minimise(
+    link: GeneralizedLinear, seen: Seen, prior: FloatArray, shift: FloatArray, theta: FloatArray
+) -> bool:
     """Minimise as `_core.minimise` does (cpp/newton.hpp), for a link that the core does not know."""
     step = np.empty(theta.size)
     for _ in range(MAX_STEPS):
@@ -91,7 +100,9 @@ def share_of_step(
     low, high, share, descent = 0.0, 1.0, 1.0, length * length
     for _ in range(MAX_HALVINGS):
         means = np.asarray(link.mean(u + share * changes), float)
-        slope = at_start + share * curved + float((changes * (seen.counts * means - seen.totals)).sum())
+        slope = (
+            at_start + share * curved + float((changes * (seen.counts * means - seen.totals)).sum())
+        )
         if slope > MAX_SLOPE * descent:
             high = share
         elif share == 1.0 or slope >= MIN_SLOPE * descent:
@@ -150,7 +161,9 @@ class ExactFit(Streamed):
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         self.link.check_reward(y)
         if arm < 0 and self.history is None:
-            raise InvalidArgument("arm", x, 'the number of a standing arm where no log is kept and fit="exact"')
+            raise InvalidArgument(
+                "arm", x, 'the number of a standing arm where no log is kept and fit="exact"'
+            )
         if self.rate > 0.0:
             kept = float(exp(np.array([-self.rate]))[0])
             self.arm_counts *= kept
@@ -163,7 +176,11 @@ class ExactFit(Streamed):
         super().learn(round, arm, x, y)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        counted = {"arm_counts": self.arm_counts, "arm_totals": self.arm_totals, "other_count": self.other_count}
+        counted = {
+            "arm_counts": self.arm_counts,
+            "arm_totals": self.arm_totals,
+            "other_count": self.other_count,
+        }
         return {**super().arrays(), **counted}
 
     def fault(self) -> str | None:
@@ -194,7 +211,13 @@ class ExactFit(Streamed):
     def minimiser(self, shift: FloatArray) -> FloatArray:
         """argmin of the loss perturbed by `shift` [d]: [d]."""
         centre = self.centre
-        return fitted(self.link, centre.seen, self.parts.prior, shift, centre.theta + _core.multiply(centre.inverse, shift))
+        return fitted(
+            self.link,
+            centre.seen,
+            self.parts.prior,
+            shift,
+            centre.theta + _core.multiply(centre.inverse, shift),
+        )
 
     @property
     def mean(self) -> FloatArray:
@@ -213,7 +236,9 @@ class ExactFit(Streamed):
 class ExactEnsemble(ExactFit, StreamEnsemble):
     """theta^j = argmin of the loss perturbed by S^j, which is that of the stream fit: s_i^2 = A'' where its centre was then."""
 
-    def __init__(self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address) -> None:
+    def __init__(
+        self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address
+    ) -> None:
         super().__init__(link, plan, arms, address)
         self.count_arms(arms)
 

@@ -20,8 +20,6 @@ from ensample.perturbations.gaussian import standard_normals
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["AGED_AT", "AGE_OF_PRIOR", "FreshEnsemble", "FreshStream", "FreshWithIntercept"]
-
 AGE_OF_PRIOR, AGED_AT = 0, 1  # indices into `ages`: A and n_b of cpp/fresh.hpp
 
 
@@ -36,7 +34,9 @@ class FreshEnsemble(LinearModel):
     size: int
     round = 0
 
-    def __init__(self, dim: int, prior: float | FloatArray | Unknown, plan: EnsemblePlan, address: Address) -> None:
+    def __init__(
+        self, dim: int, prior: float | FloatArray | Unknown, plan: EnsemblePlan, address: Address
+    ) -> None:
         super().__init__(dim, prior, plan.rate)
         self.size = plan.size
         self.boldness = plan.boldness
@@ -80,7 +80,10 @@ class FreshEnsemble(LinearModel):
                 check_memory("size", members, self.numbers_drawn(members))
             shape = members, self.dim
             w = standard_normals(self.address.generator(Stream.INITIAL, self.round), shape)
-            self._drawn = w, standard_normals(self.address.generator(Stream.PERTURBATION, self.round), shape)
+            self._drawn = (
+                w,
+                standard_normals(self.address.generator(Stream.PERTURBATION, self.round), shape),
+            )
         w, g = self._drawn
         return w[:members], g[:members]
 
@@ -95,7 +98,9 @@ class FreshEnsemble(LinearModel):
     def members(self, count: int) -> FloatArray:
         """Return theta^j of the round's first members: [count, d]."""
         age = self.ages[AGE_OF_PRIOR]
-        return _core.fresh_thetas(self.state, self.root, age, *self.scales_of_draws(), *self.draws(count))
+        return _core.fresh_thetas(
+            self.state, self.root, age, *self.scales_of_draws(), *self.draws(count)
+        )
 
     def theta(self, member: int) -> FloatArray:
         theta: FloatArray = self.members(member + 1)[member]
@@ -121,20 +126,40 @@ class FreshEnsemble(LinearModel):
         known = self.unknown is not None and self.unknown.sizes is None
         sizes = self.known.sizes if known else self._ones
         age, drawn = self.ages[AGE_OF_PRIOR], self.draws(self.size)
-        return _core.vote_fresh(self.state, self.root, age, *self.scales_of_draws(), *drawn, by_coordinate, sizes)
+        return _core.vote_fresh(
+            self.state, self.root, age, *self.scales_of_draws(), *drawn, by_coordinate, sizes
+        )
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         state, root, gram_root, ages = self.state, self.root, self.gram_root, self.ages
-        _core.learn_fresh(state, root, gram_root, ages, self.ageing, x, y, self.origin, self.learning, self.link_code)
+        _core.learn_fresh(
+            state,
+            root,
+            gram_root,
+            ages,
+            self.ageing,
+            x,
+            y,
+            self.origin,
+            self.learning,
+            self.link_code,
+        )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {**super().arrays(), "root": self.root, "gram_root": self.gram_root, "ages": self.ages}
+        return {
+            **super().arrays(),
+            "root": self.root,
+            "gram_root": self.gram_root,
+            "ages": self.ages,
+        }
 
 
 class FreshWithIntercept(WithIntercept, FreshEnsemble):
     """A fresh ensemble with a constant feature that the prior leaves alone."""
 
-    def __init__(self, dim: int, prior: float | Unknown, plan: EnsemblePlan, address: Address) -> None:
+    def __init__(
+        self, dim: int, prior: float | Unknown, plan: EnsemblePlan, address: Address
+    ) -> None:
         FreshEnsemble.__init__(self, dim + 1, prior_with_constant(dim, prior), plan, address)
         self.origin = np.zeros(1)
 
@@ -142,7 +167,9 @@ class FreshWithIntercept(WithIntercept, FreshEnsemble):
 class FreshStream(Streamed, FreshEnsemble):
     """A fresh ensemble in the features sqrt(w) x of the stream fit."""
 
-    def __init__(self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address) -> None:
+    def __init__(
+        self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address
+    ) -> None:
         self.link = link
         super().__init__(arms.dim, plan.prior(arms), plan, address)
 

@@ -16,8 +16,6 @@ from ensample.models.model import Model
 from ensample.randomness import Address
 from ensample.types import Auto, FloatArray
 
-__all__ = ["FITS", "GeneralizedLinear"]
-
 FITS = ("stream", "exact")
 SHARE = 0.25  # of the arms' mean squared norm: "auto" regularization
 MIN_WEIGHT = 1e-16  # of an observation: less would only make its working response large
@@ -42,8 +40,12 @@ class GeneralizedLinear(RewardModel):
     learns_noise: ClassVar[bool] = False
     low: ClassVar[float] = -math.inf  # rewards are at least this
     high: ClassVar[float] = math.inf
-    spread: ClassVar[float] = 1.0  # the largest standard deviation of a reward, or what stands for it
-    code: ClassVar[int | None] = None  # of the link in the core (cpp/links.hpp); None if it does not know the link
+    spread: ClassVar[float] = (
+        1.0  # the largest standard deviation of a reward, or what stands for it
+    )
+    code: ClassVar[int | None] = (
+        None  # of the link in the core (cpp/links.hpp); None if it does not know the link
+    )
 
     def __post_init__(self) -> None:
         if self.fit not in FITS:
@@ -66,14 +68,20 @@ class GeneralizedLinear(RewardModel):
         return self.low, self.high
 
     def why_not_fresh(self) -> str:
-        return "" if self.fit == "stream" else f"members of {self!r} are minimisers of perturbed losses"
+        return (
+            ""
+            if self.fit == "stream"
+            else f"members of {self!r} are minimisers of perturbed losses"
+        )
 
     def member_numbers(self, dim: int) -> int:
         return 2 * dim
 
     def check(self, plan: EnsemblePlan) -> None:
         if plan.intercept:
-            raise InvalidArgument("intercept", True, f"False with {self!r}: a feature that is always 1 does it")
+            raise InvalidArgument(
+                "intercept", True, f"False with {self!r}: a feature that is always 1 does it"
+            )
 
     def needs_log(self, arms: Arms) -> bool:
         return self.fit == "exact" and arms.rows is None
@@ -85,7 +93,9 @@ class GeneralizedLinear(RewardModel):
 
         if plan.draws_fresh:
             return FreshStream(self, plan, arms, address)
-        return (StreamEnsemble if self.fit == "stream" else ExactEnsemble)(self, plan, arms, address)
+        return (StreamEnsemble if self.fit == "stream" else ExactEnsemble)(
+            self, plan, arms, address
+        )
 
     def check_reward(self, y: float) -> None:
         """Raise on a reward that the model cannot give."""

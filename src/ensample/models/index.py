@@ -9,8 +9,6 @@ from ensample.arms import blocks
 from ensample.extras import package
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Index"]
-
 CANDIDATES = 8  # arms that are found are scored exactly
 MOST_CELLS = 4096
 SAMPLE = 64  # arms that a cell is made from
@@ -44,9 +42,14 @@ class Index:
         largest = np.abs(weights).max(axis=1, keepdims=True)
         asked = (weights / np.where(largest > 0.0, largest, 1.0)).astype(np.float32)
         _, found = self.index.search(np.ascontiguousarray(asked), CANDIDATES)
-        chosen = [self.first(theta, known[known >= 0]) for theta, known in zip(thetas.T, np.sort(found, axis=1), strict=True)]
+        chosen = [
+            self.first(theta, known[known >= 0])
+            for theta, known in zip(thetas.T, np.sort(found, axis=1), strict=True)
+        ]
         arms = np.array(chosen, np.int64)
-        return arms, np.array([score(self.rows[arm], theta) for arm, theta in zip(chosen, thetas.T, strict=True)])
+        return arms, np.array(
+            [score(self.rows[arm], theta) for arm, theta in zip(chosen, thetas.T, strict=True)]
+        )
 
     def first(self, theta: FloatArray, known: IntArray) -> int:
         """Return the best of some arms, the lowest index on ties; of all arms if none is given."""

@@ -15,8 +15,6 @@ from ensample.perturbations import InitialLaw, Perturbation
 from ensample.randomness import Address
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["EnsembleWithIntercept", "WithIntercept", "prior_with_constant"]
-
 
 class WithIntercept(LinearModel):
     """An ensemble that learns from (x, 1): put before the linear ensemble that it changes.
@@ -78,7 +76,9 @@ class EnsembleWithIntercept(WithIntercept, LinearEnsemble):
         boldness: float = 1.0,
     ) -> None:
         """`dim` is that of the features, without the constant."""
-        LinearEnsemble.__init__(self, dim + 1, prior_with_constant(dim, prior), size, initial, reward, address, boldness)
+        LinearEnsemble.__init__(
+            self, dim + 1, prior_with_constant(dim, prior), size, initial, reward, address, boldness
+        )
         self.origin = np.zeros(1)
         if self.unknown is None:
             self.sums[dim] *= math.sqrt(FREE_PRIOR)  # W^j has the covariance of the prior

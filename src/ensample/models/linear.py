@@ -11,11 +11,17 @@ from ensample.arms import Offer, Rows, blocks
 from ensample.calibration import Calibration, Unknown
 from ensample.checks import are_within, has_tiny, vector, whole
 from ensample.models.model import Model
-from ensample.models.ridge import Ridge, Scales, first_prior, new_ridge, new_scales, ridge_views, scale_views
+from ensample.models.ridge import (
+    Ridge,
+    Scales,
+    first_prior,
+    new_ridge,
+    new_scales,
+    ridge_views,
+    scale_views,
+)
 from ensample.models.search import greedy_arm
 from ensample.types import FloatArray, IntArray
-
-__all__ = ["LinearModel"]
 
 VIEWS = "parts", "known", "learning"  # attributes that are views of `state` and `scales`
 
@@ -56,10 +62,17 @@ class LinearModel(Model):
         self.learning: ScaleLearning = FIXED_SCALES
         if self.unknown is not None:
             self.known: Scales = scale_views(self.scales)
-            self.learning = self.scales, self.unknown.lam, self.unknown.sizes is not None, self.unknown.intercept
+            self.learning = (
+                self.scales,
+                self.unknown.lam,
+                self.unknown.sizes is not None,
+                self.unknown.intercept,
+            )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in VIEWS}  # copies would not be views
+        return {
+            name: value for name, value in vars(self).items() if name not in VIEWS
+        }  # copies would not be views
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         vars(self).update(values)
@@ -98,19 +111,32 @@ class LinearModel(Model):
         known = self.known
         effective, count = float(known.effective[0]), int(known.calibrated_at[0])
         return Calibration(
-            self.sigma, math.sqrt(known.spread[0]) or 1.0, float(known.strength[0]), effective, count, known.sizes.copy()
+            self.sigma,
+            math.sqrt(known.spread[0]) or 1.0,
+            float(known.strength[0]),
+            effective,
+            count,
+            known.sizes.copy(),
         )
 
     def _lacks_sizes(self, unknown: Unknown) -> bool:
         """Return True if sizes of features are learned and some were never seen."""
-        return unknown.sizes is None and int(np.count_nonzero(self.known.sizes)) < self.dim  # `all()` takes four times as long
+        return (
+            unknown.sizes is None and int(np.count_nonzero(self.known.sizes)) < self.dim
+        )  # `all()` takes four times as long
 
     def in_known_units(self, offer: Offer) -> Offer:
         """The offer, with features that were never played in units of its own: of others the units are known."""
         if self.unknown is None or offer.rows is None or not self._lacks_sizes(self.unknown):
             return offer
         known, here = self.known.sizes[: offer.dim], np.sqrt(np.square(offer.rows).mean(axis=0))
-        return Rows(np.where((known > 0.0) | (here == 0.0), offer.rows, offer.rows / np.where(here > 0.0, here, 1.0)))
+        return Rows(
+            np.where(
+                (known > 0.0) | (here == 0.0),
+                offer.rows,
+                offer.rows / np.where(here > 0.0, here, 1.0),
+            )
+        )
 
     def theta(self, member: int) -> FloatArray:
         """What a member multiplies features by: [d]."""
@@ -140,7 +166,9 @@ class LinearModel(Model):
     def is_ordinary(self, x: FloatArray) -> bool:
         """Return False also for features so small that scales learned from them would overflow."""
         most = self.ordinary_feature
-        if not (x.ndim == 1 and x.dot(x) <= most) and not are_within(x, most):  # the usual case takes half as long
+        if not (x.ndim == 1 and x.dot(x) <= most) and not are_within(
+            x, most
+        ):  # the usual case takes half as long
             return False
         unknown = self.unknown
         learned = unknown is not None and unknown.sizes is None and not self._lacks_sizes(unknown)
@@ -150,7 +178,11 @@ class LinearModel(Model):
         _core.learn_ridge(self.state, x, y, self.learning, self.link_code)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {"ridge": self.state} if self.unknown is None else {"ridge": self.state, "scales": self.scales}
+        return (
+            {"ridge": self.state}
+            if self.unknown is None
+            else {"ridge": self.state, "scales": self.scales}
+        )
 
 
 def best_for(theta: FloatArray, offer: Offer) -> tuple[int | None, FloatArray]:

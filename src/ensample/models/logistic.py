@@ -8,8 +8,6 @@ import numpy as np
 from ensample import _core
 from ensample.models.generalized import GeneralizedLinear
 
-__all__ = ["LOGISTIC_LINK", "Logistic", "logistic_mean"]
-
 LOGISTIC_LINK = 0  # `Link` in cpp/links.hpp
 
 
@@ -62,11 +60,15 @@ class Logistic(GeneralizedLinear):
 
     def mean(self, u: Any) -> Any:
         predictors = np.asarray(u, float)
-        return _core.link_means(LOGISTIC_LINK, np.ascontiguousarray(predictors.ravel())).reshape(predictors.shape)
+        return _core.link_means(LOGISTIC_LINK, np.ascontiguousarray(predictors.ravel())).reshape(
+            predictors.shape
+        )
 
     def slope(self, u: Any) -> Any:
         predictors = np.asarray(u, float)
-        return _core.link_slopes(LOGISTIC_LINK, np.ascontiguousarray(predictors.ravel())).reshape(predictors.shape)
+        return _core.link_slopes(LOGISTIC_LINK, np.ascontiguousarray(predictors.ravel())).reshape(
+            predictors.shape
+        )
 
     def surplus(self, u: Any, y: Any) -> Any:
         return (1.0 - y) * self.mean(u) - y * self.mean(-u)

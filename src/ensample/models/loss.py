@@ -9,14 +9,14 @@ from ensample import _core
 from ensample.errors import InvalidArgument
 from ensample.types import FloatArray
 
-__all__ = ["LOSSES", "Loss"]
-
 
 class Loss(ABC):
     """Of an output u and a reward y that is perturbed by z."""
 
     code: ClassVar[int]  # in the core (cpp/networks/learning.hpp)
-    expected: ClassVar[str] = ""  # how errors call the rewards that it is for, where not every number is one
+    expected: ClassVar[str] = (
+        ""  # how errors call the rewards that it is for, where not every number is one
+    )
 
     def check(self, y: float) -> None:  # noqa: B027 (any finite number will do)
         """Raise on a reward that it is not for."""

@@ -13,8 +13,6 @@ from ensample.checks import LARGEST, ORDINARY, are_within
 from ensample.errors import InvalidArgument, PropensityError
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Model"]
-
 
 class Model(ABC):
     """One or many members, each of which scores the arms on offer; all of them learn from an observation.
@@ -95,20 +93,28 @@ class Model(ABC):
         scores = np.asarray(self.scores(member, rows))
         if scores.shape != (len(rows),):
             name = type(self).__name__
-            raise InvalidArgument("scores", scores, f"a number for each of {len(rows)} rows of features from {name}.scores")
+            raise InvalidArgument(
+                "scores",
+                scores,
+                f"a number for each of {len(rows)} rows of features from {name}.scores",
+            )
         return scores
 
     def _ranked(self, scores: FloatArray, best: FloatArray) -> None:
         """Raise where the best of some scores is no number: NaN is larger than all, so that looking at the best is enough."""
         if np.isnan(best).any():
-            raise InvalidArgument("scores", scores, f"numbers, and no NaN, from {type(self).__name__}.scores")
+            raise InvalidArgument(
+                "scores", scores, f"numbers, and no NaN, from {type(self).__name__}.scores"
+            )
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         """(arm, features) that a member likes best, the lowest number on ties."""
         if offer.rows is None:
             if isinstance(offer, ChangingArms):
                 offer.offer()  # says that the features of the round are missing
-            raise InvalidArgument("arms", offer, f"arms that are listed: {type(self).__name__} scores them one by one")
+            raise InvalidArgument(
+                "arms", offer, f"arms that are listed: {type(self).__name__} scores them one by one"
+            )
         scores = self._scored(member, offer.rows)
         arm = int(scores.argmax())
         if scores[arm] != scores[arm]:
@@ -118,9 +124,13 @@ class Model(ABC):
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         """Each member's greedy arm and what it promises: ([m], [m])."""
         if self.size is None:
-            raise PropensityError(f"{type(self).__name__} has no standing members: their votes cannot be counted")
+            raise PropensityError(
+                f"{type(self).__name__} has no standing members: their votes cannot be counted"
+            )
         if offer.rows is None:
-            raise PropensityError(f"votes need finitely many arms, here {offer!r}; give the features of the round")
+            raise PropensityError(
+                f"votes need finitely many arms, here {offer!r}; give the features of the round"
+            )
         scores = np.array([self._scored(member, offer.rows) for member in range(self.size)])
         promised = scores.max(axis=1)
         self._ranked(scores, promised)

@@ -18,9 +18,10 @@ from ensample.perturbations import Perturbation
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["NetworkEnsemble", "Training"]
-
-EARLY, MOST = 8, 8  # in the first rounds every place of the memory is drawn about EARLY times, in at most MOST minibatches
+EARLY, MOST = (
+    8,
+    8,
+)  # in the first rounds every place of the memory is drawn about EARLY times, in at most MOST minibatches
 
 
 class Training(NamedTuple):
@@ -34,7 +35,9 @@ class Training(NamedTuple):
     memory: int
     prior: float  # the scale of the prior networks
     pull: float | None  # lam; None: sigma^2 in units of the rewards' spread
-    boldness: float | None  # what multiplies sigma; None: perturbations are in the units of the rewards
+    boldness: (
+        float | None
+    )  # what multiplies sigma; None: perturbations are in the units of the rewards
 
 
 class CoreTraining(NamedTuple):
@@ -61,7 +64,9 @@ class NetworkState(NamedTuple):
     """Arrays that an observation changes, apart from the memory; properties are views of them."""
 
     weights: FloatArray  # [3, n] with the moments of Adam, or [1, n]
-    numbers: FloatArray  # [4 d + 4] units of features, the newest features and reward, units of rewards
+    numbers: (
+        FloatArray  # [4 d + 4] units of features, the newest features and reward, units of rewards
+    )
     counts: IntArray  # [4] observations and minibatches so far; round and place of the newest observation
 
     @property
@@ -121,14 +126,23 @@ class NetworkEnsemble(Model):
     whole: ClassVar[bool] = True
     nets: Nets
 
-    def __init__(self, nets: Nets, training: Training, law: Perturbation, address: Address, rows: FloatArray | None) -> None:
+    def __init__(
+        self,
+        nets: Nets,
+        training: Training,
+        law: Perturbation,
+        address: Address,
+        rows: FloatArray | None,
+    ) -> None:
         """`rows`: the standing arms, from which the units of features follow; None where there are none."""
         self.nets, self.training, self.address = nets, training, address
         self.size, self.standing, self.rows = nets.size, rows is not None, rows
         initial = nets.draw(address.generator(Stream.INITIAL, 0))
         weights = np.zeros((3 if training.adam else 1, nets.count))
         weights[0] = initial
-        self.state = NetworkState(weights, np.zeros(4 * nets.dim + 4), np.array([0, 0, EMPTY, EMPTY]))
+        self.state = NetworkState(
+            weights, np.zeros(4 * nets.dim + 4), np.array([0, 0, EMPTY, EMPTY])
+        )
         if rows is not None:
             self.state.features.sizes[:] = typical_sizes(rows)
         strengths = 1.0 / np.square(nets.spreads())  # times lam / n, as the loss is a mean
@@ -139,7 +153,9 @@ class NetworkEnsemble(Model):
         self._additions = MemberAdditions(nets, self.prior, law, address, self.memory)
         self._core_training = core_training(training)
         self._workspace, self._workspace_batch = np.empty(0), 0
-        self._seen_rows: FloatArray | None = None  # of the standing arms, and the outputs of prior networks for them
+        self._seen_rows: FloatArray | None = (
+            None  # of the standing arms, and the outputs of prior networks for them
+        )
         self._prior_rows: dict[int, FloatArray] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -192,7 +208,9 @@ class NetworkEnsemble(Model):
         if rows is None:
             if isinstance(offer, ChangingArms):
                 offer.offer()  # says that the features of the round are missing
-            raise PropensityError(f"votes need finitely many arms, here {offer!r}; give the features of the round")
+            raise PropensityError(
+                f"votes need finitely many arms, here {offer!r}; give the features of the round"
+            )
         scores = self.all_scores(rows)
         return scores.argmax(axis=0), scores.max(axis=0)
 
@@ -226,7 +244,9 @@ class NetworkEnsemble(Model):
         prior_outputs = self._additions.prior_outputs(x, state.features.sizes)
         self._additions.prepare(places, (place, round, x), units[0])
         if not self._train(NewObservation(x, y, round, place, prior_outputs, units, places)):
-            raise NonFiniteError("rate", training.rate, "a smaller one: the weights do not stay finite")
+            raise NonFiniteError(
+                "rate", training.rate, "a smaller one: the weights do not stay finite"
+            )
 
     def _steps(self, count: int) -> int:
         """Return the number of minibatches.
@@ -242,9 +262,13 @@ class NetworkEnsemble(Model):
         shape, batch = self.nets.shape, observation.places.shape[1]
         if batch > self._workspace_batch:  # new megabytes each round would be cleared by the system
             self._workspace_batch = min(2 * batch, max(batch, self.training.batch))
-            self._workspace = np.empty(_core.network_workspace(shape, len(self.weights), self._workspace_batch))
+            self._workspace = np.empty(
+                _core.network_workspace(shape, len(self.weights), self._workspace_batch)
+            )
         arrays = self._anchor, self.state, self.memory
-        return _core.network_learn(shape, self._core_training, *arrays, observation, self._workspace)
+        return _core.network_learn(
+            shape, self._core_training, *arrays, observation, self._workspace
+        )
 
     @property
     def calibration(self) -> Calibration | None:
@@ -252,7 +276,9 @@ class NetworkEnsemble(Model):
         if self.training.boldness is None:
             return None
         spread, sigma = self.state.rewards.spread(self.count), self.sigma
-        return Calibration(sigma, spread, (sigma / spread) ** 2, None, self.count, self.state.features.sizes.copy())
+        return Calibration(
+            sigma, spread, (sigma / spread) ** 2, None, self.count, self.state.features.sizes.copy()
+        )
 
     def fault(self) -> str | None:
         """Return what no training leaves behind.
@@ -261,11 +287,20 @@ class NetworkEnsemble(Model):
         """
         state, rounds = self.state, self.memory.rounds
         filled = min(self.count, self.memory.capacity)
-        squares = (*self.weights[2:], state.features.sizes, state.features.squares, state.features.seen)
+        squares = (
+            *self.weights[2:],
+            state.features.sizes,
+            state.features.squares,
+            state.features.seen,
+        )
         squares = (*squares, state.rewards.deviations, state.rewards.misses)
         if any((values < 0.0).any() for values in squares):
             return "sums of squares below 0"
-        if (rounds[:filled] < 0).any() or (rounds[filled:] != EMPTY).any() or len(set(rounds[:filled].tolist())) != filled:
+        if (
+            (rounds[:filled] < 0).any()
+            or (rounds[filled:] != EMPTY).any()
+            or len(set(rounds[:filled].tolist())) != filled
+        ):
             return f"a memory that does not hold {filled} observations, each once"
         round, place = state.kept.tolist()
         known = (round >= 0) == (self.count > 0) and EMPTY <= place < max(filled, 0)
@@ -282,7 +317,12 @@ class NetworkEnsemble(Model):
         parts: dict[str, NDArray[np.generic]] = {"parameters": self.weights}
         parts |= {f"features.{name}": values for name, values in state.features._asdict().items()}
         parts |= {f"rewards.{name}": values for name, values in state.rewards._asdict().items()}
-        parts |= {"observed": state.observed, "trained": state.trained, "newest": state.newest, "kept": state.kept}
+        parts |= {
+            "observed": state.observed,
+            "trained": state.trained,
+            "newest": state.newest,
+            "kept": state.kept,
+        }
         if self.nets.keeps_draws:
             parts |= {"anchor": self.anchor} | ({} if self.prior is None else {"prior": self.prior})
         parts |= {"memory.features": memory.features, "memory.rewards": memory.rewards}

@@ -13,8 +13,6 @@ from ensample import _core
 from ensample.perturbations.gaussian import standard_normals
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["ACTIVATIONS", "GradientOf", "Layer", "Nets", "Networks", "Shape"]
-
 ACTIVATIONS = {"relu": 0, "leaky": 1, "tanh": 2}
 
 GradientOf = Callable[[FloatArray], FloatArray]
@@ -27,7 +25,9 @@ class Nets(ABC):
     size: int  # m
     count: int  # n, the number of weights of all members
     gain: float = 1.0  # the standard deviation of outputs before the first observation, about
-    keeps_draws: ClassVar[bool] = False  # True if another version may draw otherwise: then snapshots hold what was drawn
+    keeps_draws: ClassVar[bool] = (
+        False  # True if another version may draw otherwise: then snapshots hold what was drawn
+    )
 
     @abstractmethod
     def draw(self, rng: Generator) -> FloatArray:
@@ -88,7 +88,10 @@ class Networks(Nets):
             middle = begin + self.size * width * after
             end = middle + self.size * after
             layers.append(
-                Layer(weights[begin:middle].reshape(self.size, width, after), weights[middle:end].reshape(self.size, after))
+                Layer(
+                    weights[begin:middle].reshape(self.size, width, after),
+                    weights[middle:end].reshape(self.size, after),
+                )
             )
             begin = end
         return layers
@@ -119,7 +122,9 @@ class Networks(Nets):
 
         def gradient_of(slopes: FloatArray) -> FloatArray:
             gradient = np.empty(self.count)
-            _core.network_gradient(self.shape, weights, rows, np.ascontiguousarray(slopes), gradient)
+            _core.network_gradient(
+                self.shape, weights, rows, np.ascontiguousarray(slopes), gradient
+            )
             return gradient
 
         return self.outputs(weights, rows), gradient_of

@@ -20,8 +20,6 @@ from ensample.randomness import Address
 from ensample.registry import known
 from ensample.types import Auto
 
-__all__ = ["Neural", "Trained"]
-
 OPTIMIZERS = ("adam", "sgd")
 WIDEST, DEEPEST = 4096, 8
 
@@ -63,12 +61,18 @@ class Trained(RewardModel):
         name = type(self).__name__
         if plan.initial is not None:
             raise InvalidArgument(
-                "initial", plan.initial, f"None with {name}: W are its initial weights, which have their own law"
+                "initial",
+                plan.initial,
+                f"None with {name}: W are its initial weights, which have their own law",
             )
         if plan.intercept:
-            raise InvalidArgument("intercept", True, f"False with {name}, whose layers have constants")
+            raise InvalidArgument(
+                "intercept", True, f"False with {name}, whose layers have constants"
+            )
         if plan.half_life is not None:
-            raise InvalidArgument("half_life", plan.half_life, f"None with {name}, which does not forget")
+            raise InvalidArgument(
+                "half_life", plan.half_life, f"None with {name}, which does not forget"
+            )
 
     @abstractmethod
     def nets(self, dim: int, size: int, address: Address) -> Nets:
@@ -81,10 +85,14 @@ class Trained(RewardModel):
         boldness = plan.boldness if plan.scale == AUTO else None
         return self._made(plan.size, self.prior, pull, boldness, plan.reward_law, arms, address)
 
-    def single(self, regularization: float | Auto, half_life: float | None, arms: Arms, address: Address) -> NetworkEnsemble:
+    def single(
+        self, regularization: float | Auto, half_life: float | None, arms: Arms, address: Address
+    ) -> NetworkEnsemble:
         """One network, trained on the rewards as they are: what `Greedy` and `EpsilonGreedy` act on."""
         if half_life is not None:
-            raise InvalidArgument("half_life", half_life, f"None with {type(self).__name__}, which does not forget")
+            raise InvalidArgument(
+                "half_life", half_life, f"None with {type(self).__name__}, which does not forget"
+            )
         pull = None if regularization == AUTO else regularization
         return self._made(1, 0.0, pull, 0.0, GAUSSIAN, arms, address)
 
@@ -154,7 +162,10 @@ class Neural(Trained):
     learns_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        widths = tuple(whole("hidden", width, 1, WIDEST) for width in sequence("hidden", self.hidden, "widths of layers"))
+        widths = tuple(
+            whole("hidden", width, 1, WIDEST)
+            for width in sequence("hidden", self.hidden, "widths of layers")
+        )
         if not 1 <= len(widths) <= DEEPEST:
             raise InvalidArgument("hidden", self.hidden, f"the widths of 1 to {DEEPEST} layers")
         object.__setattr__(self, "hidden", widths)
@@ -163,7 +174,9 @@ class Neural(Trained):
 
     def member_numbers(self, dim: int) -> int:
         weights = sum((width + 1) * after for width, after in pairwise((dim, *self.hidden, 1)))
-        return (4 if self.optimizer == "adam" else 2) * weights  # beside them where they began, and the optimiser's moments
+        return (
+            4 if self.optimizer == "adam" else 2
+        ) * weights  # beside them where they began, and the optimiser's moments
 
     def nets(self, dim: int, size: int, address: Address) -> Networks:
         return Networks(dim, self.hidden, self.activation, size)

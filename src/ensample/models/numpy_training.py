@@ -14,8 +14,6 @@ from ensample.models.network_ensemble import NetworkEnsemble, NewObservation
 from ensample.models.units import RewardUnits, in_units
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["NumpyTrainedEnsemble"]
-
 LARGEST_GRADIENT = 1e150  # beyond it squares may not be finite
 TINY = 1e-8  # keeps Adam's quotient finite where a weight has no gradient
 
@@ -33,7 +31,9 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         chosen, promised = super().votes(offer)
         assert offer.rows is not None
-        return np.array([first_equal(offer.rows, offer.rows[arm]) for arm in chosen.tolist()], np.int64), promised
+        return np.array(
+            [first_equal(offer.rows, offer.rows[arm]) for arm in chosen.tolist()], np.int64
+        ), promised
 
     def _train(self, observation: NewObservation) -> bool:
         state, count = self.state, self.count + 1
@@ -47,11 +47,17 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
             if step == 0:
                 expected = self._with_prior(outputs[:, first], observation.prior_outputs)
                 mean, spread = float(units.mean[0]), units.spread(count - 1)
-                miss = observation.y - float(self.training.loss.rewards(expected, mean, spread).mean())
+                miss = observation.y - float(
+                    self.training.loss.rewards(expected, mean, spread).mean()
+                )
                 units = units.after(observation.y, count, miss)
             combined = self._with_prior(outputs[:, others], self.memory.prior_outputs[places].T)
             slopes = np.zeros(outputs.shape)
-            np.add.at(slopes.T, others, self._slopes(combined, y, self.memory.perturbations[places].T, units, count).T)
+            np.add.at(
+                slopes.T,
+                others,
+                self._slopes(combined, y, self.memory.perturbations[places].T, units, count).T,
+            )
             gradient = np.asarray(gradient_of(slopes), np.float64)
             if not (np.abs(gradient) < LARGEST_GRADIENT).all():
                 return False
@@ -59,17 +65,23 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
         self._commit(observation, weights, units)
         return True
 
-    def _drawn(self, observation: NewObservation, places: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _drawn(
+        self, observation: NewObservation, places: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Return features in units and rewards of a minibatch, the newest observation taken to be in its place."""
         is_newest = places == observation.place
         features = np.where(is_newest[:, None], observation.x, self.memory.features[places])
-        return in_units(features, observation.feature_units[0]), np.where(is_newest, observation.y, self.memory.rewards[places])
+        return in_units(features, observation.feature_units[0]), np.where(
+            is_newest, observation.y, self.memory.rewards[places]
+        )
 
     def _with_prior(self, outputs: FloatArray, prior_outputs: FloatArray) -> FloatArray:
         """Return the outputs of members [m, ...] plus those of their prior networks, scaled."""
         return outputs if self.prior is None else outputs + self.training.prior * prior_outputs
 
-    def _slopes(self, outputs: FloatArray, y: FloatArray, z: FloatArray, units: RewardUnits, count: int) -> FloatArray:
+    def _slopes(
+        self, outputs: FloatArray, y: FloatArray, z: FloatArray, units: RewardUnits, count: int
+    ) -> FloatArray:
         """Return the derivatives of the mean loss by outputs.
 
         They are [m, B], as outputs and perturbations z are.
@@ -83,12 +95,18 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
         noise = scale * np.sqrt(mean * (1.0 - mean))
         return (training.loss.rewards(outputs, 0.0, 1.0) - y - noise * z) / y.size
 
-    def _descend(self, weights: FloatArray, gradient: FloatArray, units: RewardUnits, count: int, number: int) -> None:
+    def _descend(
+        self, weights: FloatArray, gradient: FloatArray, units: RewardUnits, count: int, number: int
+    ) -> None:
         """Take step `number` of Adam or gradient descent, in place."""
         training, anchor = self.training, self._anchor
         pull = training.pull
         if pull is None:
-            pull = (units.sigma(count) / units.spread(count)) ** 2 if isinstance(training.loss, SquaredLoss) else 1.0
+            pull = (
+                (units.sigma(count) / units.spread(count)) ** 2
+                if isinstance(training.loss, SquaredLoss)
+                else 1.0
+            )
         strengths = pull / count * np.repeat(anchor.strengths, np.diff(anchor.ends, prepend=0))
         g = gradient + strengths * (weights[0] - anchor.weights)
         if not training.adam:
@@ -97,7 +115,13 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
         root = math.sqrt(1.0 - 0.999**number)
         weights[1] = 0.1 * g + 0.9 * weights[1]
         weights[2] = 0.001 * g**2 + 0.999 * weights[2]
-        weights[0] -= training.rate * root / (1.0 - 0.9**number) * weights[1] / (np.sqrt(weights[2]) + TINY * root)
+        weights[0] -= (
+            training.rate
+            * root
+            / (1.0 - 0.9**number)
+            * weights[1]
+            / (np.sqrt(weights[2]) + TINY * root)
+        )
 
     def _commit(self, observation: NewObservation, weights: FloatArray, units: RewardUnits) -> None:
         """Write the new state. The number of observations changes last, as `Model` asks."""
@@ -107,12 +131,16 @@ class NumpyTrainedEnsemble(NetworkEnsemble):
         state.newest[:] = np.append(observation.x, observation.y)
         state.numbers[-3:] = np.concatenate(units)
         if observation.place >= 0:
-            memory.features[observation.place], memory.rewards[observation.place], memory.rounds[observation.place] = (
-                observation.x,
-                observation.y,
-                observation.round,
-            )
-        state.counts[1:] = state.counts[1] + len(observation.places), observation.round, observation.place
+            (
+                memory.features[observation.place],
+                memory.rewards[observation.place],
+                memory.rounds[observation.place],
+            ) = (observation.x, observation.y, observation.round)
+        state.counts[1:] = (
+            state.counts[1] + len(observation.places),
+            observation.round,
+            observation.place,
+        )
         state.counts[0] += 1
 
 

@@ -10,9 +10,9 @@ from ensample.perturbations import Perturbation, drawn
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["EMPTY", "MemberAdditions", "Memory", "drawn_places", "new_memory", "reservoir_place"]
-
-EMPTY = -1  # the round of a place that holds nothing, and the place of an observation that is not kept
+EMPTY = (
+    -1
+)  # the round of a place that holds nothing, and the place of an observation that is not kept
 KEPT = 1024  # rows whose prior outputs are kept beside those of the memory
 
 
@@ -37,7 +37,12 @@ class Memory(NamedTuple):
 def new_memory(capacity: int, dim: int, size: int, has_prior: bool) -> Memory:
     """Return an empty memory for the observations of `size` members."""
     additions = np.empty((capacity, size)), np.empty((capacity, size if has_prior else 0))
-    return Memory(np.zeros((capacity, dim)), np.zeros(capacity), np.full(capacity, EMPTY, np.int64), *additions)
+    return Memory(
+        np.zeros((capacity, dim)),
+        np.zeros(capacity),
+        np.full(capacity, EMPTY, np.int64),
+        *additions,
+    )
 
 
 def reservoir_place(address: Address, round: int, count: int, capacity: int) -> int:
@@ -66,13 +71,30 @@ def drawn_places(address: Address, round: int, steps: int, batch: int, filled: i
 class MemberAdditions:
     """Cache of perturbations and prior outputs for the observations in a memory."""
 
-    def __init__(self, nets: Nets, prior: FloatArray | None, law: Perturbation, address: Address, memory: Memory) -> None:
-        self.nets, self.prior, self.law, self.address, self.memory = nets, prior, law, address, memory
-        self._rounds = np.full(memory.capacity, EMPTY, np.int64)  # of the observation whose values are in each place
+    def __init__(
+        self,
+        nets: Nets,
+        prior: FloatArray | None,
+        law: Perturbation,
+        address: Address,
+        memory: Memory,
+    ) -> None:
+        self.nets, self.prior, self.law, self.address, self.memory = (
+            nets,
+            prior,
+            law,
+            address,
+            memory,
+        )
+        self._rounds = np.full(
+            memory.capacity, EMPTY, np.int64
+        )  # of the observation whose values are in each place
         self._sizes = np.zeros(nets.dim)  # the units that prior outputs were computed in
         self._by_row: dict[bytes, FloatArray] = {}  # a cache: standing arms come again and again
 
-    def prepare(self, places: IntArray, newest: tuple[int, int, FloatArray], sizes: FloatArray) -> None:
+    def prepare(
+        self, places: IntArray, newest: tuple[int, int, FloatArray], sizes: FloatArray
+    ) -> None:
         """Compute what is missing in these places.
 
         `newest` is (place, round, x) of the new observation.

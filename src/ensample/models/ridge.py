@@ -10,26 +10,15 @@ import numpy as np
 
 from ensample.types import FloatArray
 
-__all__ = [
-    "FREE_PRIOR",
-    "GROWTH",
-    "MAX_STRENGTH",
-    "MIN_STRENGTH",
-    "Ridge",
-    "Scales",
-    "effective_count",
-    "first_prior",
-    "new_ridge",
-    "new_scales",
-    "next_calibration",
-    "ridge_views",
-    "scale_views",
-]
-
-FREE_PRIOR = 1e-15  # of an intercept, in observations: next to none, and V can be inverted before the first
+FREE_PRIOR = (
+    1e-15  # of an intercept, in observations: next to none, and V can be inverted before the first
+)
 GROWTH = 1.25  # of the number of observations between two calibrations
 MIN_STRENGTH, MAX_STRENGTH = 1e-6, 1e6  # of lam where it is learned, for features of size 1
-VECTORS, FADING_VECTORS = 9, 2  # rows of a ridge regression's state beside its three matrices; more where the past fades
+VECTORS, FADING_VECTORS = (
+    9,
+    2,
+)  # rows of a ridge regression's state beside its three matrices; more where the past fades
 SCALES = 6  # rows of `Scales`
 
 

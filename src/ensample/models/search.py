@@ -12,8 +12,6 @@ from ensample.arms import ApproximateArms, FiniteArms, Offer
 from ensample.models.index import Index
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["greedy_arm", "greedy_arms", "recall"]
-
 
 class Search(Protocol):
     """Argmax over the arms of a large set."""
@@ -73,14 +71,23 @@ class Screen:
     def encoded(self) -> tuple[FloatArray, Any]:
         """Return the table of features and the codes of all arms, as `encode_arms` writes them."""
         if self._encoded is None:
-            table, codes = np.zeros((4, self.rows.shape[1])), np.zeros(_core.size_of_codes(self.rows), np.uint8)
-            if self.rows.shape[1] <= _core.MAX_SEARCH_DIM:  # else bounds overflow 16 bits, and all arms are scored
+            table, codes = (
+                np.zeros((4, self.rows.shape[1])),
+                np.zeros(_core.size_of_codes(self.rows), np.uint8),
+            )
+            if (
+                self.rows.shape[1] <= _core.MAX_SEARCH_DIM
+            ):  # else bounds overflow 16 bits, and all arms are scored
                 _core.encode_arms(self.rows, table, codes)
             self._encoded = table, codes
         return self._encoded
 
     def best(self, theta: FloatArray) -> int:
-        return _core.find_best_arm(self.rows, *self.encoded(), theta) if self.standing else _core.scan_arms(self.rows, theta)
+        return (
+            _core.find_best_arm(self.rows, *self.encoded(), theta)
+            if self.standing
+            else _core.scan_arms(self.rows, theta)
+        )
 
     def votes(self, thetas: FloatArray) -> tuple[IntArray, FloatArray]:
         chosen, scores = np.empty(thetas.shape[1], np.int64), np.empty(thetas.shape[1])

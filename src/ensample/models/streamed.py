@@ -14,8 +14,6 @@ from ensample.perturbations import Gaussian
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["StreamEnsemble", "Streamed"]
-
 
 class Streamed(LinearModel):
     """A linear model that learns by the stream fit: put before the linear model that it changes.
@@ -24,7 +22,9 @@ class Streamed(LinearModel):
     """
 
     weighted = True
-    ordinary_feature = 1e6  # beyond these, rounding of theta_hat comes back in working responses, and grows
+    ordinary_feature = (
+        1e6  # beyond these, rounding of theta_hat comes back in working responses, and grows
+    )
     ordinary_state = 1e20
     link: GeneralizedLinear
 
@@ -51,11 +51,17 @@ class StreamEnsemble(Streamed, LinearEnsemble):
     sqrt(w) x.
     """
 
-    def __init__(self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address) -> None:
+    def __init__(
+        self, link: GeneralizedLinear, plan: EnsemblePlan, arms: Arms, address: Address
+    ) -> None:
         self.link = link
-        self.whitened = plan.initial is None  # whether W is still to be multiplied by the root of the prior
+        self.whitened = (
+            plan.initial is None
+        )  # whether W is still to be multiplied by the root of the prior
         initial = plan.initial or Gaussian(plan.unit_scale)
-        super().__init__(arms.dim, plan.prior(arms), plan.size, initial, plan.reward_law, address, rate=plan.rate)
+        super().__init__(
+            arms.dim, plan.prior(arms), plan.size, initial, plan.reward_law, address, rate=plan.rate
+        )
 
     def _vectors(self, stream: Stream, index: int) -> FloatArray:
         W = super()._vectors(stream, index)

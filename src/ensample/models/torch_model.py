@@ -11,8 +11,6 @@ from ensample.models.neural import Trained
 from ensample.models.numpy_training import NumpyTrainedEnsemble
 from ensample.randomness import Address, Stream
 
-__all__ = ["TorchModel"]
-
 
 @dataclass(frozen=True)
 class TorchModel(Trained):
@@ -45,7 +43,11 @@ class TorchModel(Trained):
 
     def __post_init__(self) -> None:
         if not callable(self.module_factory):
-            raise WrongType("module_factory", self.module_factory, "a function of the number of features that makes a module")
+            raise WrongType(
+                "module_factory",
+                self.module_factory,
+                "a function of the number of features that makes a module",
+            )
         self.check_training()
 
     def nets(self, dim: int, size: int, address: Address) -> Nets:

@@ -17,10 +17,13 @@ from ensample.errors import InvalidArgument
 from ensample.models.networks import GradientOf, Nets
 from ensample.types import FloatArray
 
-__all__ = ["TorchNets"]
-
-EXPECTED = "a function of the number of features d that makes a torch.nn.Module, [B, d] -> [B] or [B, 1]"
-EXAMPLES, ROWS = 16, 64  # modules, and rows of features, from which the typical sizes of parameters and outputs are taken
+EXPECTED = (
+    "a function of the number of features d that makes a torch.nn.Module, [B, d] -> [B] or [B, 1]"
+)
+EXAMPLES, ROWS = (
+    16,
+    64,
+)  # modules, and rows of features, from which the typical sizes of parameters and outputs are taken
 
 
 class ParameterPlace(NamedTuple):
@@ -44,11 +47,17 @@ class TorchNets(Nets):
         self.parts: list[ParameterPlace] = []
         for name, parameter in self.module.named_parameters():
             begin = self.parts[-1].end if self.parts else 0
-            self.parts.append(ParameterPlace(name, tuple(parameter.shape), begin, begin + size * parameter.numel()))
+            self.parts.append(
+                ParameterPlace(
+                    name, tuple(parameter.shape), begin, begin + size * parameter.numel()
+                )
+            )
         if not self.parts:
             raise InvalidArgument("module_factory", factory, f"{EXPECTED}, with parameters")
         self.count = self.parts[-1].end
-        self._spreads = np.concatenate([np.full(part.end - part.begin, spread(part.name, examples)) for part in self.parts])
+        self._spreads = np.concatenate(
+            [np.full(part.end - part.begin, spread(part.name, examples)) for part in self.parts]
+        )
         self.gain = self._gain(examples, rng)
 
     def _made(self, count: int, rng: Generator) -> list[Any]:
@@ -58,7 +67,11 @@ class TorchNets(Nets):
             modules = [self.factory(self.dim) for _ in range(count)]
         for module in modules:
             if not isinstance(module, torch.nn.Module):
-                raise InvalidArgument("module_factory", self.factory, f"{EXPECTED}, and it made {type(module).__name__}")
+                raise InvalidArgument(
+                    "module_factory",
+                    self.factory,
+                    f"{EXPECTED}, and it made {type(module).__name__}",
+                )
             if any(True for _ in module.buffers()):
                 expected = "a module without buffers, such as those of batch normalisation: members are their parameters"
                 raise InvalidArgument("module_factory", self.factory, expected)
@@ -72,7 +85,9 @@ class TorchNets(Nets):
             try:
                 outputs = [flat(module(rows), ROWS) for module in examples]
             except (RuntimeError, ValueError, TypeError) as error:
-                raise InvalidArgument("module_factory", self.factory, f"{EXPECTED} ({error})") from error
+                raise InvalidArgument(
+                    "module_factory", self.factory, f"{EXPECTED} ({error})"
+                ) from error
         found = float(torch.stack(outputs).std())
         return found if math.isfinite(found) and found > 0.0 else 1.0
 
@@ -80,7 +95,9 @@ class TorchNets(Nets):
         parameters = [dict(module.named_parameters()) for module in self._made(self.size, rng)]
         found = np.empty(self.count)
         for part in self.parts:
-            found[part.begin : part.end] = torch.stack([one[part.name] for one in parameters]).detach().numpy().ravel()
+            found[part.begin : part.end] = (
+                torch.stack([one[part.name] for one in parameters]).detach().numpy().ravel()
+            )
         return found
 
     def spreads(self) -> FloatArray:
@@ -88,7 +105,10 @@ class TorchNets(Nets):
 
     def stacked(self, weights: FloatArray) -> dict[str, torch.Tensor]:
         """Views of a vector [n]: the parameters of all members, [m, ...] each."""
-        return {part.name: torch.from_numpy(weights[part.begin : part.end]).view(self.size, *part.shape) for part in self.parts}
+        return {
+            part.name: torch.from_numpy(weights[part.begin : part.end]).view(self.size, *part.shape)
+            for part in self.parts
+        }
 
     def member(self, weights: FloatArray, member: int, rows: FloatArray) -> FloatArray:
         mine = {name: values[member] for name, values in self.stacked(weights).items()}
@@ -103,14 +123,18 @@ class TorchNets(Nets):
 
         def gradient_of(slopes: FloatArray) -> FloatArray:
             by = torch.from_numpy(slopes)
-            found = torch.autograd.grad(outputs, parameters, by, allow_unused=True, materialize_grads=True)
+            found = torch.autograd.grad(
+                outputs, parameters, by, allow_unused=True, materialize_grads=True
+            )
             return np.concatenate([values.numpy().ravel() for values in found])
 
         return np.ascontiguousarray(outputs.detach().numpy()), gradient_of
 
     def outputs(self, weights: FloatArray, rows: FloatArray) -> FloatArray:
         with torch.no_grad():
-            outputs = vmap(self._applied, in_dims=(0, None))(self.stacked(weights), torch.from_numpy(rows))
+            outputs = vmap(self._applied, in_dims=(0, None))(
+                self.stacked(weights), torch.from_numpy(rows)
+            )
         return np.ascontiguousarray(outputs.numpy())
 
     def _applied(self, parameters: dict[str, torch.Tensor], rows: torch.Tensor) -> torch.Tensor:

@@ -13,9 +13,9 @@ import numpy as np
 from ensample import _core
 from ensample.types import FloatArray
 
-__all__ = ["FeatureUnits", "RewardUnits", "in_units", "typical_sizes"]
-
-RECENT = 4.0  # weight of the newest of n squared misses, times n: the older half of them counts 1/16
+RECENT = (
+    4.0  # weight of the newest of n squared misses, times n: the older half of them counts 1/16
+)
 
 
 class FeatureUnits(NamedTuple):
@@ -57,7 +57,9 @@ class RewardUnits(NamedTuple):
 
 def typical_sizes(rows: FloatArray) -> FloatArray:
     """Return the root mean square of each column's entries that are not 0, and 0 where all are: [d]."""
-    return np.asarray(np.sqrt(np.square(rows).sum(axis=0) / np.maximum((rows != 0.0).sum(axis=0), 1)))
+    return np.asarray(
+        np.sqrt(np.square(rows).sum(axis=0) / np.maximum((rows != 0.0).sum(axis=0), 1))
+    )
 
 
 def in_units(rows: FloatArray, sizes: FloatArray) -> FloatArray:

@@ -9,8 +9,6 @@ from ensample.checks import whole
 from ensample.perturbations.law import Perturbation, centred, whole_counts
 from ensample.types import ArrayLike, FloatArray, Shape
 
-__all__ = ["CenteredBinomial"]
-
 
 @dataclass(frozen=True)
 class CenteredBinomial(Perturbation):
@@ -32,7 +30,9 @@ class CenteredBinomial(Perturbation):
         return self.scale
 
     def draw(self, rng: Generator, shape: Shape) -> FloatArray:
-        return centred(rng.binomial(self.trials, 0.5, shape), self.trials, self.scale / math.sqrt(self.trials))
+        return centred(
+            rng.binomial(self.trials, 0.5, shape), self.trials, self.scale / math.sqrt(self.trials)
+        )
 
     def draw_sum(self, rng: Generator, counts: ArrayLike | int) -> FloatArray:
         trials = self.trials * whole_counts(counts)

@@ -10,8 +10,6 @@ from ensample import _core
 from ensample.perturbations.law import Perturbation, whole_counts
 from ensample.types import ArrayLike, FloatArray, Shape
 
-__all__ = ["GAUSSIAN", "P_N", "Gaussian", "standard_normals"]
-
 P_N = 0.15865525393145705  # to the last bit; 0.5 erfc(sqrt(0.5)) in doubles is not
 """P(N(0, 1) >= 1) = 0.1586..., the anti-concentration of a Gaussian (Fact 1)."""
 

@@ -13,8 +13,6 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.registry import is_ours
 from ensample.types import ArrayLike, FloatArray, IntArray, Shape
 
-__all__ = ["InitialLaw", "Perturbation", "centred", "drawn", "whole_counts"]
-
 CHUNK = 1 << 16  # draws held at once when a sum has to be drawn term by term
 
 
@@ -102,6 +100,8 @@ def drawn(law: InitialLaw, values: object, shape: tuple[int, ...]) -> FloatArray
         return values
     if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != np.float64:
         raise InvalidArgument(f"draws of {law!r}", values, f"an array of doubles of shape {shape}")
-    if values.size and not (values.min() >= -LARGEST and values.max() <= LARGEST):  # false for NaN too
+    if values.size and not (
+        values.min() >= -LARGEST and values.max() <= LARGEST
+    ):  # false for NaN too
         raise InvalidArgument(f"draws of {law!r}", values, f"finite numbers of at most {LARGEST:g}")
     return values.copy()

@@ -8,8 +8,6 @@ from numpy.random import Generator
 from ensample.perturbations.law import Perturbation, centred, whole_counts
 from ensample.types import ArrayLike, FloatArray, Shape
 
-__all__ = ["Rademacher"]
-
 
 @dataclass(frozen=True)
 class Rademacher(Perturbation):

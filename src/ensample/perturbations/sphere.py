@@ -10,8 +10,6 @@ from ensample.perturbations.gaussian import standard_normals
 from ensample.perturbations.law import InitialLaw
 from ensample.types import FloatArray
 
-__all__ = ["Sphere"]
-
 
 @dataclass(frozen=True)
 class Sphere(InitialLaw):

@@ -8,8 +8,6 @@ from numpy.random import Generator
 from ensample.perturbations.law import Perturbation
 from ensample.types import FloatArray, Shape
 
-__all__ = ["Uniform"]
-
 
 @dataclass(frozen=True)
 class Uniform(Perturbation):

@@ -20,7 +20,6 @@ from ensample.types import FloatArray
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["Certificate", "certify", "round_bounds"]
 
 CERTIFICATE = "a certificate"
 Width = Callable[[LinearModel, "Policy", FloatArray], float]
@@ -99,13 +98,21 @@ def certifiable(policy: "Policy") -> tuple[EnsembleSampling | LinUCB, Setting]:
     """The recipe and its setting, or `AssumptionError` where nothing is proved of them."""
     recipe, setting = policy.recipe, policy.recipe.setting
     if setting is None or not isinstance(recipe, EnsembleSampling | LinUCB):
-        raise AssumptionError(CERTIFICATE, "EnsembleSampling.from_theorem or LinUCB.from_theorem", f"{recipe!r}")
+        raise AssumptionError(
+            CERTIFICATE, "EnsembleSampling.from_theorem or LinUCB.from_theorem", f"{recipe!r}"
+        )
     recipe.guarantee(setting)
     if isinstance(policy.arms, ChangingArms):
-        raise AssumptionError(CERTIFICATE, "one set of arms, which the log can be compared with", f"arms = {policy.arms!r}")
+        raise AssumptionError(
+            CERTIFICATE,
+            "one set of arms, which the log can be compared with",
+            f"arms = {policy.arms!r}",
+        )
     rounds = len(policy._ledger.log().round)
     if isinstance(recipe, EnsembleSampling) and rounds > setting.horizon:
-        raise AssumptionError(CERTIFICATE, f"at most the {setting.horizon} rounds of its setting", f"{rounds} rounds")
+        raise AssumptionError(
+            CERTIFICATE, f"at most the {setting.horizon} rounds of its setting", f"{rounds} rounds"
+        )
     return recipe, setting
 
 
@@ -135,7 +142,12 @@ def width_of(recipe: EnsembleSampling | LinUCB, setting: Setting) -> tuple[Width
     if isinstance(recipe, LinUCB):
         return lambda model, policy, x: linucb_width(setting, model, x), 1
     if recipe.member == OptimisticMember():
-        return lambda model, policy, x: member_radius(recipe, setting, recipe.size, model) * length(model, x), 3
+        return (
+            lambda model, policy, x: (
+                member_radius(recipe, setting, recipe.size, model) * length(model, x)
+            ),
+            3,
+        )
     share = sharp_share(setting, recipe.size, recipe.reward_law)
     return lambda model, policy, x: uniform_width(recipe, setting, share, model, policy, x), 3
 
@@ -147,14 +159,21 @@ def linucb_width(setting: Setting, model: LinearModel, x: FloatArray) -> float:
 
 
 def uniform_width(
-    recipe: EnsembleSampling, setting: Setting, share: float, model: LinearModel, policy: "Policy", x: FloatArray
+    recipe: EnsembleSampling,
+    setting: Setting,
+    share: float,
+    model: LinearModel,
+    policy: "Policy",
+    x: FloatArray,
 ) -> float:
     """c |X_t| + (2c/p) mean_j |x^j|."""
     assert isinstance(model, LinearEnsemble) and policy.arms.rows is not None
     c = member_radius(recipe, setting, setting.horizon, model)
     votes, _ = policy._votes(policy.round, policy.arms)
     counts = np.bincount(votes, minlength=len(policy.arms.rows))
-    mean = sum(n * length(model, policy.arms.rows[k]) for k, n in enumerate(counts) if n) / model.size
+    mean = (
+        sum(n * length(model, policy.arms.rows[k]) for k, n in enumerate(counts) if n) / model.size
+    )
     return c * length(model, x) + 2.0 * c / share * float(mean)
 
 
@@ -162,7 +181,9 @@ def member_radius(recipe: EnsembleSampling, setting: Setting, n: int, model: Lin
     """b + g(n): how far a member is from theta*, in determinant form."""
     known, law = max(0.0, model.information), recipe.reward_law
     log_failure = math.log(setting.delta) - math.log(2.0 * n)
-    return determinant_radius(setting, known) + perturbation_scale(setting, law) * spread(setting, log_failure, law, known)
+    return determinant_radius(setting, known) + perturbation_scale(setting, law) * spread(
+        setting, log_failure, law, known
+    )
 
 
 def length(model: LinearModel, x: FloatArray) -> float:

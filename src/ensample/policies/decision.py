@@ -12,7 +12,6 @@ from ensample.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["LAST_ROUND", "UNNUMBERED", "Decision", "Log"]
 
 LAST_ROUND = 1 << 62
 UNNUMBERED = -1  # in the log: features that are not a standing arm's, or arms that have no numbers
@@ -29,7 +28,9 @@ class Log(NamedTuple):
     features: FloatArray  # [n, d]
     reward: FloatArray  # [n]
     arm: IntArray  # [n] the standing arm that was decided, -1 where it was none
-    propensity: FloatArray  # [n] the probability of what was decided, NaN where it was not asked for
+    propensity: (
+        FloatArray  # [n] the probability of what was decided, NaN where it was not asked for
+    )
 
     def to_pandas(self) -> "pandas.DataFrame":
         """As a frame of pandas, with features as one column of lists; `recipe.replay` takes it as it takes the log.
@@ -60,7 +61,16 @@ class Decision:
     True
     """
 
-    __slots__ = ("_arm", "_features", "_member", "_origin", "_propensity", "_round", "_standing", "_version")
+    __slots__ = (
+        "_arm",
+        "_features",
+        "_member",
+        "_origin",
+        "_propensity",
+        "_round",
+        "_standing",
+        "_version",
+    )
 
     def __init__(
         self,
@@ -144,7 +154,9 @@ class Decision:
         instance("values", values, dict, "a dict of Decision.to_dict")
         missing = [name[1:] for name in cls.__slots__ if name[1:] not in values]
         if missing:
-            raise InvalidArgument("values", values, f"the keys of Decision.to_dict; missing: {', '.join(missing)}")
+            raise InvalidArgument(
+                "values", values, f"the keys of Decision.to_dict; missing: {', '.join(missing)}"
+            )
         arm, propensity = values["arm"], values["propensity"]
         features = vector("features", values["features"])
         features.setflags(write=False)
@@ -166,7 +178,10 @@ class Decision:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Decision):
             return NotImplemented
-        mine, theirs = (self._round, self._member, self._arm), (other._round, other._member, other._arm)
+        mine, theirs = (
+            (self._round, self._member, self._arm),
+            (other._round, other._member, other._arm),
+        )
         return mine == theirs and np.array_equal(self._features, other._features)
 
     def __hash__(self) -> int:
@@ -174,7 +189,10 @@ class Decision:
 
     def stands_for(self, other: "Decision") -> bool:
         """Whether both are the same decision of the same policy, one of them perhaps read from elsewhere."""
-        mine, theirs = (self._version, self._standing, self._origin), (other._version, other._standing, other._origin)
+        mine, theirs = (
+            (self._version, self._standing, self._origin),
+            (other._version, other._standing, other._origin),
+        )
         return self is other or (mine == theirs and self == other)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -13,8 +13,6 @@ from ensample.policies.recipe import Recipe
 from ensample.registry import imported, is_ours, name_of, ours, says_all
 from ensample.theory import Setting
 
-__all__ = ["describe", "rebuild", "upgraded", "wherever"]
-
 PARTS = (Recipe, RewardModel, InitialLaw, MemberRule, Setting)
 REMOVED = {"EnsembleSampling": ("bold",)}
 """Fields, by class, that earlier versions wrote and that count for nothing now."""
@@ -27,7 +25,9 @@ def describe(value: object) -> Any:
     rebuilt and is told apart by its name (and fields, if shown).
     """
     if isinstance(value, float) and not math.isfinite(value):
-        return {"own": repr(value)}  # JSON has no word for it; no part of this library has one either
+        return {
+            "own": repr(value)
+        }  # JSON has no word for it; no part of this library has one either
     if value is None or isinstance(value, int | float | str):
         return value
     if isinstance(value, tuple):
@@ -36,12 +36,22 @@ def describe(value: object) -> Any:
         described = {item.name: describe(getattr(value, item.name)) for item in fields(value)}
         if is_ours(type(value)) or not any(is_own(item) for item in described.values()):
             return {"kind": name_of(type(value))} | described
-    return {"own": repr(value) if is_dataclass(value) else name_of(value if hasattr(value, "__qualname__") else type(value))}
+    return {
+        "own": repr(value)
+        if is_dataclass(value)
+        else name_of(value if hasattr(value, "__qualname__") else type(value))
+    }
 
 
 def is_own(description: Any) -> bool:
     """Whether something in it cannot be rebuilt."""
-    inner = description.values() if isinstance(description, dict) else description if isinstance(description, list) else ()
+    inner = (
+        description.values()
+        if isinstance(description, dict)
+        else description
+        if isinstance(description, list)
+        else ()
+    )
     return (isinstance(description, dict) and "own" in description) or any(map(is_own, inner))
 
 
@@ -103,27 +113,46 @@ def rebuild(description: Any, part: str = "recipe") -> Any:
     name = kind.__name__
     expected = {item.name for item in fields(kind)}
     if set(description) != {"kind", *expected}:
-        raise SnapshotError.about(part, sorted(description), f"the fields of {name}: {', '.join(sorted(expected))}")
-    arguments = {field: rebuild(description[field], f"{part}.{field}") for field in sorted(expected)}
+        raise SnapshotError.about(
+            part, sorted(description), f"the fields of {name}: {', '.join(sorted(expected))}"
+        )
+    arguments = {
+        field: rebuild(description[field], f"{part}.{field}") for field in sorted(expected)
+    }
     try:
         built = kind(**arguments)
     except EnsampleError as error:
         raise SnapshotError(f"{part}: {error}") from error
     except Exception as error:  # of a class of the user's own
-        raise SnapshotError.about(part, description, f"fields that {name} accepts ({type(error).__name__})") from error
+        raise SnapshotError.about(
+            part, description, f"fields that {name} accepts ({type(error).__name__})"
+        ) from error
     if describe(built) != description:
-        raise SnapshotError.about(part, description, f"what {name} keeps as it is, as in {describe(built)}")
+        raise SnapshotError.about(
+            part, description, f"what {name} keeps as it is, as in {describe(built)}"
+        )
     return built
 
 
 def class_named(name: object, part: str) -> type[Any]:
     """The class of a recipe or of a part of one."""
     kind = class_of(name)
-    if isinstance(kind, type) and issubclass(kind, PARTS) and says_all(kind) and name_of(kind) == name:
+    if (
+        isinstance(kind, type)
+        and issubclass(kind, PARTS)
+        and says_all(kind)
+        and name_of(kind) == name
+    ):
         return kind
     text = name if isinstance(name, str) else ""
     module, colon, _ = text.partition(":")
-    expected = "a recipe or part of this library" if not colon else "a recipe or part of one, a frozen dataclass"
+    expected = (
+        "a recipe or part of this library"
+        if not colon
+        else "a recipe or part of one, a frozen dataclass"
+    )
     if colon and module not in sys.modules:
         expected += f", in a module that is imported: import {module} first if you trust the file"
-    raise SnapshotError.about(f"{part}.kind", name, f"{expected}; hand your own to load(path, recipe=...)")
+    raise SnapshotError.about(
+        f"{part}.kind", name, f"{expected}; hand your own to load(path, recipe=...)"
+    )

@@ -16,8 +16,6 @@ from ensample.types import ArrayLike, BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["Diagnostics", "diagnose"]
-
 
 @dataclass(frozen=True)
 class Diagnostics:
@@ -32,15 +30,21 @@ class Diagnostics:
 
     round: int
     perturbation_norms: FloatArray | None  # |theta~^j|_V of each member [m]
-    disagreement: float | None  # entropy of the members' votes in nats; None where there are none to count
+    disagreement: (
+        float | None
+    )  # entropy of the members' votes in nats; None where there are none to count
     condition: float | None  # of V
     ridge_error: float | None = None  # |theta_hat - theta*|_V
     e_hat: bool | None = None  # E^: ridge_error <= beta_t
     e_1: BoolArray | None = None  # E~1, were j drawn: |theta~^j|_V <= gamma~ [m]
-    optimism_share: float | None = None  # I_t: share of members with x*'theta~^j >= beta_t |x*|_{V^-1} and E~1
+    optimism_share: float | None = (
+        None  # I_t: share of members with x*'theta~^j >= beta_t |x*|_{V^-1} and E~1
+    )
 
 
-def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | None) -> Diagnostics:
+def diagnose(
+    policy: "Policy", theta_star: ArrayLike | None, setting: Setting | None
+) -> Diagnostics:
     """Measure a policy; see `Diagnostics`."""
     if setting is not None:
         instance("setting", setting, Setting, "a Setting")
@@ -48,7 +52,11 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
             raise InvalidArgument("setting", setting, f"a Setting of dim {policy.arms.dim}")
     if not has_parameter(policy):
         if theta_star is not None:
-            raise InvalidArgument("theta_star", theta_star, f"None: {policy.recipe.model!r} has no parameter to compare with")
+            raise InvalidArgument(
+                "theta_star",
+                theta_star,
+                f"None: {policy.recipe.model!r} has no parameter to compare with",
+            )
         return Diagnostics(policy.round, None, vote_entropy(policy.votes()), None)
     V, theta_hat = policy.gram, policy.mean
     truth = None if theta_star is None else vector("theta_star", theta_star, theta_hat.size)
@@ -64,11 +72,15 @@ def diagnose(policy: "Policy", theta_star: ArrayLike | None, setting: Setting | 
     if truth is None:
         return plain
     if isinstance(policy.arms, ChangingArms):
-        raise InvalidArgument("theta_star", truth, "None: without standing arms there is no best arm to compare with")
+        raise InvalidArgument(
+            "theta_star", truth, "None: without standing arms there is no best arm to compare with"
+        )
     beta, gamma = radii(policy, setting)
     error = math.sqrt((theta_hat - truth) @ V @ (theta_hat - truth))
     _, best = policy.arms.best(truth[: policy.arms.dim])
-    best = np.append(best, np.ones(truth.size - best.size))  # the constant, where there is an intercept
+    best = np.append(
+        best, np.ones(truth.size - best.size)
+    )  # the constant, where there is an intercept
     width = math.sqrt(max(0.0, float(best @ policy.model.inverse @ best)))
     concentrated = norms <= gamma
     return replace(
@@ -97,7 +109,9 @@ def radii(policy: "Policy", setting: Setting | None) -> tuple[float, float]:
     own = Setting(policy.arms.dim, None, max(1, policy.round), 0.0, 0.0, recipe.lam)
     log_failure = math.log(own.delta) - math.log(2.0 * own.horizon)
     inflated = policy.inflation * recipe.reward_law.scale
-    return policy.inflation * recipe.unit_scale, inflated * spread(own, log_failure, recipe.reward_law)
+    return policy.inflation * recipe.unit_scale, inflated * spread(
+        own, log_failure, recipe.reward_law
+    )
 
 
 def vote_entropy(votes: IntArray | None) -> float | None:

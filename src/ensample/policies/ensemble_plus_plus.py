@@ -16,8 +16,6 @@ from ensample.policies.recipe import LARGEST_SIZE, Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["DirectionsModel", "EnsemblePlusPlus"]
-
 
 @dataclass(frozen=True)
 class EnsemblePlusPlus(Recipe):
@@ -49,7 +47,9 @@ class EnsemblePlusPlus(Recipe):
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole("size", self.size, 1, LARGEST_SIZE))
         object.__setattr__(self, "scale", number("scale", self.scale, 0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
+        )
 
     def least_numbers(self, arms: Arms) -> int:
         return 2 * self.size * arms.dim
@@ -68,10 +68,14 @@ class DirectionsModel(DrawnModel):
         self.unit = Sphere(1.0 / math.sqrt(recipe.size))  # of radius 1 in R^M
         rows = self.unit.draw_vectors(address.generator(Stream.INITIAL, 0), dim, recipe.size)
         start = math.sqrt(recipe.lam) * rows.T
-        self.directions = np.vstack((start, np.zeros(start.shape)))  # S': older terms and newer [2M, d]
+        self.directions = np.vstack(
+            (start, np.zeros(start.shape))
+        )  # S': older terms and newer [2M, d]
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
-        z = self.unit.draw_vectors(self.address.generator(Stream.PERTURBATION, round), 1, self.recipe.size)[0]
+        z = self.unit.draw_vectors(
+            self.address.generator(Stream.PERTURBATION, round), 1, self.recipe.size
+        )[0]
         _core.learn_directions(self.state, self.directions, x, y, z)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

@@ -22,8 +22,6 @@ from ensample.theory.assumptions import require_optimistic, require_theorem
 from ensample.theory.guarantee import COROLLARY, OPTIMISTIC_RULE, SHARP_THEOREM, THEOREM_ONE
 from ensample.types import Auto
 
-__all__ = ["EnsembleSampling"]
-
 
 @dataclass(frozen=True)
 class EnsembleSampling(EnsembleRecipe):
@@ -92,7 +90,9 @@ class EnsembleSampling(EnsembleRecipe):
         if boolean("intercept", self.intercept) and self.setting is not None:
             raise AssumptionError("from_theorem", "features as they are", "intercept = True")
         if self.intercept and self.half_life is not None:
-            raise InvalidArgument("half_life", self.half_life, "None with an intercept, which does not fade")
+            raise InvalidArgument(
+                "half_life", self.half_life, "None with an intercept, which does not fade"
+            )
         self.check_model()
         self.model.check(self)
         self.check_fresh_members()
@@ -112,7 +112,9 @@ class EnsembleSampling(EnsembleRecipe):
             stored = "stored members do not age: give fresh=True"
             why = obstacle.replace("members that are drawn anew", "these")
             alone = f"only members that are drawn anew (fresh=True) age, and {why}"
-            raise InvalidArgument("ageing", self.ageing, f"0 or None: {alone if obstacle else stored}")
+            raise InvalidArgument(
+                "ageing", self.ageing, f"0 or None: {alone if obstacle else stored}"
+            )
 
     def why_not_fresh(self) -> str:
         """Return why its ensemble cannot be drawn anew each round; empty if it can."""
@@ -144,7 +146,11 @@ class EnsembleSampling(EnsembleRecipe):
     def model_family(self) -> str:
         """The family "calibrated" if the scale is learned, where the default rule may change."""
         family = super().model_family
-        return "calibrated" if family == "linear" and self.learns_scale and not self.rule.looks else family
+        return (
+            "calibrated"
+            if family == "linear" and self.learns_scale and not self.rule.looks
+            else family
+        )
 
     def least_numbers(self, arms: Arms) -> int:
         return 0 if self.draws_fresh else super().least_numbers(arms)
@@ -174,10 +180,16 @@ class EnsembleSampling(EnsembleRecipe):
         instance("perturbation", perturbation, Perturbation, "a perturbation such as Gaussian()")
         if member == UNIFORM_MEMBER:
             require_theorem(setting, perturbation)
-            size = theory.sharp_size(setting, None, perturbation) if sharp else theory.ensemble_size(setting, perturbation)
+            size = (
+                theory.sharp_size(setting, None, perturbation)
+                if sharp
+                else theory.ensemble_size(setting, perturbation)
+            )
         elif member == OptimisticMember():
             require_optimistic(setting, perturbation)
-            size = theory.sharp_optimistic_size(setting) if sharp else theory.optimistic_size(setting)
+            size = (
+                theory.sharp_optimistic_size(setting) if sharp else theory.optimistic_size(setting)
+            )
         else:
             raise AssumptionError(
                 "from_theorem",
@@ -203,11 +215,17 @@ class EnsembleSampling(EnsembleRecipe):
         >>> round(found.bound), found.probability, found.theorem
         (6347334, 0.8, 'Theorem 1 with the sharper size')
         """
-        if type(self) is not EnsembleSampling or self.intercept or not isinstance(self.model, Linear):
+        if (
+            type(self) is not EnsembleSampling
+            or self.intercept
+            or not isinstance(self.model, Linear)
+        ):
             return super().guarantee(setting)
         if self.draws_fresh:
             return self._guarantee_of_fresh_members(setting)
-        prescribed = EnsembleSampling.from_theorem(setting, self.reward_law, as_member_rule(self.member))
+        prescribed = EnsembleSampling.from_theorem(
+            setting, self.reward_law, as_member_rule(self.member)
+        )
         if prescribed.member == OptimisticMember():
             return self._guarantee_of_the_optimistic_rule(setting, prescribed)
         theorem = THEOREM_ONE if self.size >= prescribed.size else SHARP_THEOREM
@@ -219,14 +237,18 @@ class EnsembleSampling(EnsembleRecipe):
     def _guarantee_of_fresh_members(self, setting: Setting) -> Guarantee:
         self.require_laws(COROLLARY, PerturbedHistory.from_theorem(setting, self.reward_law))
         if self.ageing_rate > 0.0:
-            raise AssumptionError(COROLLARY.name, "perturbations of one size", f"ageing = {self.ageing:g}")
+            raise AssumptionError(
+                COROLLARY.name, "perturbations of one size", f"ageing = {self.ageing:g}"
+            )
         return COROLLARY.guarantee(setting, theory.phe_bound(setting, self.reward_law))
 
     def _guarantee_of_the_optimistic_rule(self, setting: Setting, prescribed: Self) -> Guarantee:
         self.require_laws(OPTIMISTIC_RULE, prescribed)
         least = theory.sharp_optimistic_size(setting)
         if self.size < least:
-            raise AssumptionError(OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {self.size:,}")
+            raise AssumptionError(
+                OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {self.size:,}"
+            )
         return OPTIMISTIC_RULE.guarantee(setting, theory.optimistic_bound(setting, self.size))
 
 

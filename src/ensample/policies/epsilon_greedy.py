@@ -14,8 +14,6 @@ from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["EpsilonGreedy", "EpsilonGreedyPolicy"]
-
 
 class EpsilonGreedyPolicy(Policy):
     """Epsilon-greedy at work."""
@@ -71,13 +69,19 @@ class EpsilonGreedy(Recipe):
         object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, 0.0, 1.0))
         if self.decay is not None:
             object.__setattr__(self, "decay", number("decay", self.decay, above=0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
+        )
         self.check_model(Linear, GeneralizedLinear, Trained)
 
     def check(self, arms: Arms) -> None:
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms):
-            raise InvalidArgument("arms", arms, "FiniteArms or ChangingArms: EpsilonGreedy needs arms it can enumerate")
+            raise InvalidArgument(
+                "arms",
+                arms,
+                "FiniteArms or ChangingArms: EpsilonGreedy needs arms it can enumerate",
+            )
 
     def chance(self, t: int) -> float:
         """Return eps_t, the probability that round t explores."""

@@ -11,8 +11,6 @@ from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
 from ensample.types import Auto
 
-__all__ = ["EVILL"]
-
 
 @dataclass(frozen=True)
 class EVILL(Recipe):
@@ -46,7 +44,11 @@ class EVILL(Recipe):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
-        object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self,
+            "regularization",
+            number_or_auto("regularization", self.regularization, 1e-12, 1e50),
+        )
         self.check_model(GeneralizedLinear)
         if isinstance(self.model, GeneralizedLinear) and self.model.fit != EXACT:
             raise InvalidArgument("model", self.model, 'fit="exact": EVILL minimises')

@@ -21,20 +21,6 @@ from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = [
-    "EXACT",
-    "ExactCentre",
-    "ExactDraw",
-    "FollowedLeader",
-    "Laplace",
-    "LinearlyPerturbed",
-    "PseudoClicks",
-    "StreamCentre",
-    "StreamLeader",
-    "StreamPosterior",
-    "link_of",
-]
-
 EXACT = "exact"
 
 
@@ -125,7 +111,9 @@ class ExactDraw(ExactFit, DrawnModel):
     def shift(self, rng: Generator) -> FloatArray:
         """A draw of N(0, scale^2 H), H = R'R the Hessian at the centre: [d]."""
         total = np.zeros(self.dim)
-        _core.add_rows(total, root_of(self.centre.hessian), self.scale * standard_normals(rng, self.dim))
+        _core.add_rows(
+            total, root_of(self.centre.hessian), self.scale * standard_normals(rng, self.dim)
+        )
         return total
 
 
@@ -157,7 +145,9 @@ class FollowedLeader(ExactDraw):
 class PseudoClicks(ExactDraw):
     """The fit to rewards with pseudo-rewards among them, a for each: logistic PHE."""
 
-    def __init__(self, recipe: Recipe, arms: Arms, address: Address, a: float, basis: IntArray) -> None:
+    def __init__(
+        self, recipe: Recipe, arms: Arms, address: Address, a: float, basis: IntArray
+    ) -> None:
         super().__init__(recipe, arms, address)
         self.a, self.basis = a, basis
 

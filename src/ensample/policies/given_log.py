@@ -14,15 +14,15 @@ from ensample.policies.ledger import LogEntry
 from ensample.policies.log_frame import log_of
 from ensample.types import FloatArray
 
-__all__ = ["logged"]
-
 
 def logged(log: object, arms: Arms, model: RewardModel) -> list[LogEntry]:
     """Its entries: of a `Log`, of its first three columns, or of a frame with columns of these names."""
     if is_frame(log):
         log = log_of(log, arms)
     if not isinstance(log, tuple) or len(log) not in (3, 5):
-        raise WrongType("log", log, "a Log of (round, features, reward, arm, propensity), or a frame")
+        raise WrongType(
+            "log", log, "a Log of (round, features, reward, arm, propensity), or a frame"
+        )
     rounds = each("log.round", sequence("log.round", log[0], "whole numbers"), whole, 0, LAST_ROUND)
     rewards = as_rewards("log.reward", log[2], model.as_reward)
     dim, count = arms.dim, len(rewards)
@@ -38,8 +38,12 @@ def logged(log: object, arms: Arms, model: RewardModel) -> list[LogEntry]:
     check_once(rounds)
     if arms.rows is not None:
         numbers = np.array(chosen, np.int64)
-        for place in np.flatnonzero((numbers != UNNUMBERED) & (arms.rows[numbers] != features).any(axis=1)):
-            raise InvalidArgument(f"log.features[{place}]", features[place], f"the features of arm {chosen[place]}")
+        for place in np.flatnonzero(
+            (numbers != UNNUMBERED) & (arms.rows[numbers] != features).any(axis=1)
+        ):
+            raise InvalidArgument(
+                f"log.features[{place}]", features[place], f"the features of arm {chosen[place]}"
+            )
     return list(map(LogEntry, rounds, chosen, features, rewards, propensities))
 
 
@@ -54,7 +58,11 @@ def features_of(rows: object, dim: int) -> FloatArray:
 def wrong_row(rows: object, dim: int) -> InvalidArgument | None:
     """What is wrong with the first row that is no vector of features; None where no row is one."""
     wrong, right = None, False
-    for place, x in enumerate(rows if isinstance(rows, list | tuple) or (isinstance(rows, np.ndarray) and rows.ndim) else ()):
+    for place, x in enumerate(
+        rows
+        if isinstance(rows, list | tuple) or (isinstance(rows, np.ndarray) and rows.ndim)
+        else ()
+    ):
         try:
             vector(f"log.features[{place}]", x, dim)
             right = True

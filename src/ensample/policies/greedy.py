@@ -11,8 +11,6 @@ from ensample.policies.recipe import Recipe, number_or_auto
 from ensample.randomness import Address
 from ensample.types import Auto
 
-__all__ = ["Greedy", "centre_of"]
-
 
 @dataclass(frozen=True)
 class Greedy(Recipe):
@@ -45,7 +43,11 @@ class Greedy(Recipe):
     scale = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self,
+            "regularization",
+            number_or_auto("regularization", self.regularization, 1e-12, 1e50),
+        )
         self.check_half_life()
         self.check_model(Linear, GeneralizedLinear, Trained)
 

@@ -15,8 +15,6 @@ from ensample.policies.policy import Policy, listed
 from ensample.policies.recipe import EnsembleRecipe
 from ensample.types import Auto, FloatArray
 
-__all__ = ["InformationDirected", "InformationDirectedPolicy"]
-
 Pair = tuple[int, int, float]  # two arms, and the probability of the first
 
 
@@ -100,4 +98,6 @@ class InformationDirected(EnsembleRecipe):
     def check(self, arms: Arms) -> None:
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms):
-            raise InvalidArgument("arms", arms, "FiniteArms or ChangingArms for InformationDirected")
+            raise InvalidArgument(
+                "arms", arms, "FiniteArms or ChangingArms for InformationDirected"
+            )

@@ -16,8 +16,6 @@ from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["KvetonPHE", "PseudoRewardModel", "independent_rows"]
-
 INDEPENDENT = 1e-9  # the part of a row that the rows before it must leave over
 
 
@@ -60,7 +58,9 @@ class KvetonPHE(Recipe):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "a", number("a", self.a, most=1e6, above=0.0))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
+        )
         self.check_model(Linear, GeneralizedLinear)
 
     @property
@@ -98,7 +98,9 @@ class PseudoRewardModel(DrawnModel):
 
     def draw(self, round: int) -> FloatArray:
         rng = self.address.generator(Stream.PERTURBATION, round)
-        return _core.theta_of_pseudo_rewards(self.state, self.rows, self.pulls, self.a, self.lam, rng)
+        return _core.theta_of_pseudo_rewards(
+            self.state, self.rows, self.pulls, self.a, self.lam, rng
+        )
 
 
 def independent_rows(features: FloatArray) -> IntArray:

@@ -35,8 +35,6 @@ from ensample.models.model import Model
 from ensample.policies.decision import UNNUMBERED, Decision, Log
 from ensample.types import FloatArray
 
-__all__ = ["Ledger", "LogEntry", "LogSink", "Observation", "checked_sink"]
-
 
 class LogEntry(NamedTuple):
     """One observation."""
@@ -60,7 +58,9 @@ class Bundle(NamedTuple):
 
     version: int  # what the model's count was before them
     entries: Sequence[Observation]
-    backup: dict[str, NDArray[np.generic]] | None  # the model's arrays before them; None where one call learns them
+    backup: (
+        dict[str, NDArray[np.generic]] | None
+    )  # the model's arrays before them; None where one call learns them
 
 
 HANDING = Bundle(0, (), None)
@@ -70,7 +70,13 @@ HANDING = Bundle(0, (), None)
 class Ledger:
     """The books of one model. See the module."""
 
-    def __init__(self, model: Model, standing: FloatArray | None, dim: int, log: "LogSink | bool | None" = True) -> None:
+    def __init__(
+        self,
+        model: Model,
+        standing: FloatArray | None,
+        dim: int,
+        log: "LogSink | bool | None" = True,
+    ) -> None:
         self.lock: threading.RLock | RefusedLock = threading.RLock()
         register(self)
         self.model = model
@@ -87,10 +93,18 @@ class Ledger:
         self.others = array("d")  # features of unnumbered arms, one after the other
         self.rewards = array("d")
         self.propensities = array("d")
-        self._pending: Observation | Bundle | None = None  # one alone needs no backup: a call has learned it or has not
-        self._checked = finite_arrays(model)  # a model of the user's own may have infinities from the beginning
+        self._pending: Observation | Bundle | None = (
+            None  # one alone needs no backup: a call has learned it or has not
+        )
+        self._checked = finite_arrays(
+            model
+        )  # a model of the user's own may have infinities from the beginning
         if model.is_bounded() and len(self._checked) < len(model.arrays()):
-            raise InvalidArgument("arms", standing, "features whose squares, and the inverses of these, do not overflow")
+            raise InvalidArgument(
+                "arms",
+                standing,
+                "features whose squares, and the inverses of these, do not overflow",
+            )
         self._ordinary_arms = standing is None or model.is_ordinary(standing)
         self.update_checks()
 
@@ -104,13 +118,19 @@ class Ledger:
 
     def after_fork_in_child(self, at_rest: bool) -> None:
         if not at_rest:
-            expected = "at rest: fork while no thread uses it, or start it in the process that uses it"
-            self.lock = RefusedLock(ForkError("a policy that another thread was changing", expected))
+            expected = (
+                "at rest: fork while no thread uses it, or start it in the process that uses it"
+            )
+            self.lock = RefusedLock(
+                ForkError("a policy that another thread was changing", expected)
+            )
 
     def update_checks(self) -> None:
         """Note if the model, whose arrays may have changed, needs a check after each observation."""
         model = self.model
-        self.checks_each = not (self._ordinary_arms and model.is_bounded() and has_ordinary_state(model))
+        self.checks_each = not (
+            self._ordinary_arms and model.is_bounded() and has_ordinary_state(model)
+        )
         self.is_fast = model.whole and not self.checks_each
 
     def is_finite(self) -> bool:
@@ -122,7 +142,11 @@ class Ledger:
         """Take in one observation."""
         model = self.model
         round, arm, x, y, _ = observation
-        if not (self.is_fast and -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or model.is_ordinary(x))):
+        if not (
+            self.is_fast
+            and -ORDINARY_REWARD <= y <= ORDINARY_REWARD
+            and (arm >= 0 or model.is_ordinary(x))
+        ):
             return self.learn_all((observation,))
         self._pending = observation
         try:
@@ -174,7 +198,9 @@ class Ledger:
     def _check_unless_ordinary(self, entries: Sequence[Observation]) -> None:
         """Check after each observation, until the next `update_checks`, unless all of these are ordinary."""
         for _, arm, x, y, _ in entries:
-            if not (-ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or self.model.is_ordinary(x))):
+            if not (
+                -ORDINARY_REWARD <= y <= ORDINARY_REWARD and (arm >= 0 or self.model.is_ordinary(x))
+            ):
                 self.checks_each, self.is_fast = True, False
                 return
 
@@ -183,20 +209,28 @@ class Ledger:
         if not self.is_finite():
             _, _, x, y, _ = entry
             expected = "one with which all that is learned stays finite: squares and products of it and of features"
-            raise NonFiniteError("reward", y, f"{expected} from {x.min():g} to {x.max():g} overflow")
+            raise NonFiniteError(
+                "reward", y, f"{expected} from {x.min():g} to {x.max():g} overflow"
+            )
 
     def _check_count(self, expected: int) -> None:
         """Raise unless the model, which may be the user's own, has counted what it learned."""
         count = self.model.count
         if count != expected:
-            raise InvalidArgument("count", count, f"{expected}, one more for each observation, in {type(self.model).__name__}")
+            raise InvalidArgument(
+                "count",
+                count,
+                f"{expected}, one more for each observation, in {type(self.model).__name__}",
+            )
 
     def settle(self) -> None:
         """Bring an update that was cut short to its end, or undo it. Costs nothing where there is none."""
         if self._pending is None:
             return
         self._finish()
-        with suppress(Exception):  # what the sink refuses now it is given again by the next update, which says so
+        with suppress(
+            Exception
+        ):  # what the sink refuses now it is given again by the next update, which says so
             self.hand_over()
 
     def make_way(self) -> None:
@@ -262,7 +296,9 @@ class Ledger:
         round, arm, x, y, propensity = observation
         if self.keeps_log:
             if arm == UNNUMBERED:
-                self.others.frombytes(np.asarray(x, np.float64).tobytes())  # extend would make an object of each number
+                self.others.frombytes(
+                    np.asarray(x, np.float64).tobytes()
+                )  # extend would make an object of each number
             self.arms.append(arm)
             self.rewards.append(y)
             self.propensities.append(propensity)
@@ -292,7 +328,10 @@ class Ledger:
         if self.standing is not None:
             features[:] = self.standing[arms]  # rows of UNNUMBERED are overwritten next
         features[arms == UNNUMBERED] = self.other_features()
-        rounds, rewards = np.array(self.rounds, dtype=np.int64), np.array(self.rewards, dtype=np.float64)
+        rounds, rewards = (
+            np.array(self.rounds, dtype=np.int64),
+            np.array(self.rewards, dtype=np.float64),
+        )
         return Log(rounds, features, rewards, arms, np.array(self.propensities, dtype=np.float64))
 
     def history(self) -> tuple[FloatArray, FloatArray]:
@@ -327,12 +366,18 @@ def finite_arrays(model: Model) -> list[str]:
 def has_ordinary_state(model: Model) -> bool:
     """Return True if all numbers are so small that ordinary observations come to no overflow."""
     most = model.ordinary_state
-    return all(are_within(values.astype(np.float64, copy=False), most) for values in model.arrays().values() if values.size)
+    return all(
+        are_within(values.astype(np.float64, copy=False), most)
+        for values in model.arrays().values()
+        if values.size
+    )
 
 
 def checked_sink(log: object) -> LogSink | None:
     if log is None or log is True:
         return None
     if not callable(log):
-        raise WrongType("log", log, "True (keep it), None (keep none) or a function of each observation")
+        raise WrongType(
+            "log", log, "True (keep it), None (keep none) or a function of each observation"
+        )
     return log

@@ -25,8 +25,6 @@ from ensample.theory import Guarantee, Setting, radius, ucb_bound
 from ensample.theory.guarantee import LINUCB_THEOREM
 from ensample.types import Auto, FloatArray, IntArray
 
-__all__ = ["LinUCB", "LinUCBPolicy", "OptimisticModel", "farthest_point"]
-
 FORMS = ("constant", "closed", "determinant")
 STEPS = 100  # of Newton's method; it needs about five
 RADIUS = 2.0  # "auto" over sigma, at first
@@ -124,8 +122,14 @@ class LinUCB(Recipe):
         """
         instance("setting", setting, Setting, "a Setting")
         ucb_bound(setting)
-        constants: dict[str, Any] = {"noise": setting.noise, "norm": setting.norm, "delta": setting.delta}
-        return cls(regularization=setting.regularization, form="closed", setting=setting, **constants)
+        constants: dict[str, Any] = {
+            "noise": setting.noise,
+            "norm": setting.norm,
+            "delta": setting.delta,
+        }
+        return cls(
+            regularization=setting.regularization, form="closed", setting=setting, **constants
+        )
 
     @property
     def calibrates(self) -> bool:
@@ -142,9 +146,16 @@ class LinUCB(Recipe):
             return super().guarantee(setting)
         self.require_memory(LINUCB_THEOREM.name)
         LINUCB_THEOREM.require_confidence(setting)
-        names = ("regularization", "radius") if self.form == "constant" else ("regularization", "noise", "norm", "delta")
+        names = (
+            ("regularization", "radius")
+            if self.form == "constant"
+            else ("regularization", "noise", "norm", "delta")
+        )
         constants = {**asdict(setting), "radius": radius(setting)}
-        own, asked = {name: getattr(self, name) for name in names}, {name: constants[name] for name in names}
+        own, asked = (
+            {name: getattr(self, name) for name in names},
+            {name: constants[name] for name in names},
+        )
         if not self.calibrates:
             own["regularization"] = self.lam
         if own != asked:
@@ -157,7 +168,9 @@ class LinUCB(Recipe):
         super().check(arms)
         if arms.rows is None and not isinstance(arms, ChangingArms | UnitBall):
             kinds = "FiniteArms, ChangingArms or UnitBall"
-            raise InvalidArgument("arms", arms, f"{kinds}: LinUCB needs arms it can enumerate, or the ball")
+            raise InvalidArgument(
+                "arms", arms, f"{kinds}: LinUCB needs arms it can enumerate, or the ball"
+            )
 
     def build(self, arms: Arms, address: Address) -> "OptimisticModel":
         if isinstance(self.model, GeneralizedLinear):
@@ -190,7 +203,11 @@ class OptimisticModel(LinearModel):
     def beta(self) -> float:
         """beta_t, the radius of the confidence ellipsoid."""
         base, width, tail, determinant, learned, growth = self.recipe.factor
-        count = math.expm1(-self.rate * self.count) / math.expm1(-self.rate) if self.rate else self.count
+        count = (
+            math.expm1(-self.rate * self.count) / math.expm1(-self.rate)
+            if self.rate
+            else self.count
+        )
         if learned:
             return math.sqrt(base * base + growth * math.log1p(count / GROWS_FROM)) * self.sigma
         if self.recipe.form == "constant":
@@ -212,7 +229,9 @@ class OptimisticModel(LinearModel):
 
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is not None:
-            arm = _core.optimistic_arm(self.inverse, self.mean, self.in_known_units(offer).by_coordinate, self.beta)
+            arm = _core.optimistic_arm(
+                self.inverse, self.mean, self.in_known_units(offer).by_coordinate, self.beta
+            )
             return arm, offer.rows[arm]
         theta = self.mean
         if isinstance(offer, UnitBall):  # max_x x'y = |y|: look for the longest y of the ellipsoid
@@ -221,7 +240,9 @@ class OptimisticModel(LinearModel):
 
     def votes(self, offer: Offer) -> tuple[IntArray, FloatArray]:
         arm, x = self.best(0, offer)
-        promise = float(x @ self.mean) + self.beta * math.sqrt(max(0.0, float(x @ self.inverse @ x)))
+        promise = float(x @ self.mean) + self.beta * math.sqrt(
+            max(0.0, float(x @ self.inverse @ x))
+        )
         return np.array([arm], np.int64), np.array([promise])
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
@@ -249,7 +270,9 @@ class ExactOptimist(ExactFit, StreamOptimist):
     def best(self, member: int, offer: Offer) -> tuple[int | None, FloatArray]:
         if offer.rows is None:
             return super().best(member, offer)
-        widths = np.sqrt(np.maximum(0.0, np.einsum("ki,ij,kj->k", offer.rows, self.inverse, offer.rows)))
+        widths = np.sqrt(
+            np.maximum(0.0, np.einsum("ki,ij,kj->k", offer.rows, self.inverse, offer.rows))
+        )
         arm = int(np.argmax(np.einsum("ki,i->k", offer.rows, self.mean) + self.beta * widths))
         return arm, offer.rows[arm]
 
@@ -275,7 +298,11 @@ def farthest_point(centre: FloatArray, V: FloatArray, radius: float, least: floa
     for _ in range(STEPS):
         shares = divide(reach, s + gaps)
         total = float(shares @ shares)
-        step = total * (math.sqrt(total) - 1.0) / float(divide(shares**2, s + gaps).sum()) if total > 1.0 else 0.0
+        step = (
+            total * (math.sqrt(total) - 1.0) / float(divide(shares**2, s + gaps).sum())
+            if total > 1.0
+            else 0.0
+        )
         if not s + step > s:
             break
         s += step

@@ -25,8 +25,6 @@ from ensample.policies.soundness import LATEST_ROUND, check_log, check_open
 from ensample.policies.tensor_file import Tensors
 from ensample.registry import is_ours, name_of, ours
 
-__all__ = ["load"]
-
 FLOAT, WHOLE, FLAG = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
 Layout = dict[str, tuple[np.dtype[Any], tuple[int | None, ...]]]
@@ -103,7 +101,9 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
     for name, values in ledger.model.arrays().items():
         values[...] = tensors[f"state.{name}"]
     for name, column in ledger.columns().items() if log else ():
-        values = np.minimum(log[name], 1.0) if name == "propensities" else log[name]  # as those of open decisions
+        values = (
+            np.minimum(log[name], 1.0) if name == "propensities" else log[name]
+        )  # as those of open decisions
         column.frombytes(values.tobytes())
     ledger.round, ledger.version = round, version
     check_state(policy)
@@ -116,14 +116,29 @@ def restored(content: Any, tensors: Tensors, recipe: Recipe | None, arms: Arms |
 
 def checked_content(content: Any) -> tuple[dict[str, Any], int, int, int]:
     """(description of the arms, seed, round, version)."""
-    if not isinstance(content, dict) or set(content) != {"recipe", "arms", "seed", "round", "version"}:
+    if not isinstance(content, dict) or set(content) != {
+        "recipe",
+        "arms",
+        "seed",
+        "round",
+        "version",
+    }:
         raise SnapshotError.about("content", content, "recipe, arms, seed, round and version")
     arms, seed, round = content["arms"], content["seed"], content["round"]
-    if not isinstance(arms, dict) or set(arms) != {"kind", "dim"} or not isinstance(arms["kind"], str):
+    if (
+        not isinstance(arms, dict)
+        or set(arms) != {"kind", "dim"}
+        or not isinstance(arms["kind"], str)
+    ):
         raise SnapshotError.about("content.arms", arms, "kind and dim")
     whole_number("content.arms.dim", arms["dim"], 1)
     whole_number("content.round", round, 0, LATEST_ROUND)
-    return arms, whole_number("content.seed", seed, 0), round, whole_number("content.version", content["version"], 0, round)
+    return (
+        arms,
+        whole_number("content.seed", seed, 0),
+        round,
+        whole_number("content.version", content["version"], 0, round),
+    )
 
 
 def whole_number(part: str, value: object, least: int, most: int | None = None) -> int:
@@ -136,7 +151,9 @@ def whole_number(part: str, value: object, least: int, most: int | None = None) 
 def restored_recipe(description: Any, given: Recipe | None) -> Recipe:
     description = upgraded(description)
     if given is not None:
-        if wherever(describe(instance("recipe", given, Recipe, "a recipe"))) != wherever(description):
+        if wherever(describe(instance("recipe", given, Recipe, "a recipe"))) != wherever(
+            description
+        ):
             raise InvalidArgument("recipe", given, f"the saved recipe, {description}")
         return given
     built = rebuild(description)
@@ -149,7 +166,12 @@ def with_stored_members(description: Any, recipe: Recipe) -> Recipe:
     """Return the recipe that goes on with the members of a snapshot; those of releases without `fresh` were all stored."""
     if not isinstance(recipe, EnsembleSampling) or "fresh" in description:
         return recipe
-    if description.get("bold") and recipe.learns_scale and isinstance(recipe.model, Linear) and not recipe.rule.looks:
+    if (
+        description.get("bold")
+        and recipe.learns_scale
+        and isinstance(recipe.model, Linear)
+        and not recipe.rule.looks
+    ):
         warnings.warn(
             "an earlier release saved this policy and boosted some of its rounds, which this one does not: what it learned is "
             "kept, but it decides otherwise from now on",
@@ -165,16 +187,23 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
         instance("arms", given, Arms, "arms")
         same = name_of(type(given)) == name and given.dim == dim
         parameters = given.parameters or {}
-        if not same or not all(part in parameters and np.array_equal(stored[part], parameters[part]) for part in stored):
+        if not same or not all(
+            part in parameters and np.array_equal(stored[part], parameters[part]) for part in stored
+        ):
             raise InvalidArgument("arms", given, f"the saved arms, {name} of dim {dim}")
         return given
     kind = ours(name)
-    if not (isinstance(kind, type) and issubclass(kind, Arms)) or kind.parameters is Arms.parameters:
+    if (
+        not (isinstance(kind, type) and issubclass(kind, Arms))
+        or kind.parameters is Arms.parameters
+    ):
         raise SnapshotError(f"{name} cannot be stored: hand them to load(path, arms=...)")
     expected = set(signature(kind).parameters)
     arguments = {"dim": dim} if expected == {"dim"} else stored
     if set(arguments) != expected:
-        raise SnapshotError.about("arms", sorted(stored), f"the arrays of {name}: {', '.join(sorted(expected))}")
+        raise SnapshotError.about(
+            "arms", sorted(stored), f"the arrays of {name}: {', '.join(sorted(expected))}"
+        )
     try:
         built: Arms = kind(**arguments)
     except EnsampleError as error:
@@ -192,17 +221,30 @@ def check_size_of_file(recipe: Recipe, arms: Arms, tensors: Tensors) -> None:
     least = arms.dim * max(arms.dim, members)
     found = max((values.size for values in part_of(tensors, "state").values()), default=0)
     if found < least:
-        raise SnapshotError.about("state", f"arrays of at most {found} numbers", f"one of at least {least} for {recipe!r}")
+        raise SnapshotError.about(
+            "state", f"arrays of at most {found} numbers", f"one of at least {least} for {recipe!r}"
+        )
 
 
 def layout_of(policy: Policy) -> Layout:
     """What a snapshot of a policy has, as `snapshot.save` writes it."""
-    stored = {name: values for name, values in (policy.arms.parameters or {}).items() if isinstance(values, np.ndarray)}
-    layout: Layout = {f"arms.{name}": (values.dtype, values.shape) for name, values in stored.items()}
-    layout |= {f"state.{name}": (values.dtype, values.shape) for name, values in policy.model.arrays().items()}
+    stored = {
+        name: values
+        for name, values in (policy.arms.parameters or {}).items()
+        if isinstance(values, np.ndarray)
+    }
+    layout: Layout = {
+        f"arms.{name}": (values.dtype, values.shape) for name, values in stored.items()
+    }
+    layout |= {
+        f"state.{name}": (values.dtype, values.shape)
+        for name, values in policy.model.arrays().items()
+    }
     if policy._ledger.keeps_log:
         columns = policy._ledger.columns()
-        layout |= {f"log.{name}": (np.dtype(column.typecode), (None,)) for name, column in columns.items()}
+        layout |= {
+            f"log.{name}": (np.dtype(column.typecode), (None,)) for name, column in columns.items()
+        }
     layout |= {f"open.{name}": (WHOLE, (None,)) for name in ("round", "version", "member", "arm")}
     layout |= {"open.standing": (FLAG, (None,)), "open.propensity": (FLOAT, (None,))}
     return layout | {"open.features": (FLOAT, (None, policy.arms.dim))}
@@ -214,14 +256,22 @@ def check_layout(layout: Layout, tensors: Tensors) -> None:
         raise SnapshotError(f"arrays: {strange} are not of this policy, {missing} are missing")
     for name, (dtype, shape) in layout.items():
         found = tensors[name]
-        fits = len(found.shape) == len(shape) and all(n is None or n == m for n, m in zip(shape, found.shape, strict=True))
+        fits = len(found.shape) == len(shape) and all(
+            n is None or n == m for n, m in zip(shape, found.shape, strict=True)
+        )
         if found.dtype != dtype or not fits:
             expected = ", ".join("n" if n is None else str(n) for n in shape)
-            raise SnapshotError(f"{name}: {found.dtype} of shape {found.shape}, expected {dtype} of shape ({expected})")
+            raise SnapshotError(
+                f"{name}: {found.dtype} of shape {found.shape}, expected {dtype} of shape ({expected})"
+            )
 
 
 def part_of(tensors: Tensors, part: str) -> Tensors:
-    return {name.removeprefix(f"{part}."): values for name, values in tensors.items() if name.startswith(f"{part}.")}
+    return {
+        name.removeprefix(f"{part}."): values
+        for name, values in tensors.items()
+        if name.startswith(f"{part}.")
+    }
 
 
 def open_decision(waiting: Tensors, row: int, origin: str) -> Decision:
@@ -235,7 +285,9 @@ def open_decision(waiting: Tensors, row: int, origin: str) -> Decision:
         features=features,
         member=int(waiting["member"][row]),
         version=int(waiting["version"][row]),
-        propensity=None if np.isnan(propensity) else min(propensity, 1.0),  # earlier releases let rounding exceed it
+        propensity=None
+        if np.isnan(propensity)
+        else min(propensity, 1.0),  # earlier releases let rounding exceed it
         standing=bool(waiting["standing"][row]),
         origin=origin,
     )

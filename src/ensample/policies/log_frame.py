@@ -11,8 +11,6 @@ from ensample.errors import InvalidArgument
 from ensample.frames import column_array, columns_of
 from ensample.policies.decision import UNNUMBERED, Log
 
-__all__ = ["log_of"]
-
 OTHERS = {"round", "features", "reward", "arm", "propensity"}
 
 
@@ -21,12 +19,18 @@ def log_of(frame: Any, arms: Arms) -> Log:
     columns = dict(columns_of(frame))
     for name in ("round", "reward"):
         if name not in columns:
-            raise InvalidArgument("log", frame, f"a frame with the columns round and reward, and {name} is missing")
+            raise InvalidArgument(
+                "log", frame, f"a frame with the columns round and reward, and {name} is missing"
+            )
     count = frame.shape[0]
     chosen = with_missing(columns.get("arm", np.full(count, UNNUMBERED)), UNNUMBERED)
     known = with_missing(columns.get("propensity", np.full(count, math.nan)), math.nan)
-    numbers: Any = [int(arm) if isinstance(arm, float) and arm.is_integer() else arm for arm in chosen]
-    return Log(columns["round"], features_of(frame, columns, arms), columns["reward"], numbers, known)
+    numbers: Any = [
+        int(arm) if isinstance(arm, float) and arm.is_integer() else arm for arm in chosen
+    ]
+    return Log(
+        columns["round"], features_of(frame, columns, arms), columns["reward"], numbers, known
+    )
 
 
 def features_of(frame: Any, columns: dict[str, Any], arms: Arms) -> Any:
@@ -38,9 +42,15 @@ def features_of(frame: Any, columns: dict[str, Any], arms: Arms) -> Any:
         expected = f"{arms.dim} columns of features, besides {', '.join(sorted(OTHERS))}"
         if len(named) != arms.dim:
             raise InvalidArgument("log", frame, f"{expected}, not {len(named)}")
-        return np.column_stack([column_array("log.features", column, expected, name) for name, column in named])
+        return np.column_stack(
+            [column_array("log.features", column, expected, name) for name, column in named]
+        )
     if arms.rows is None or "arm" not in columns:
-        raise InvalidArgument("log", frame, "features: a column of lists, columns of numbers, or the numbers of standing arms")
+        raise InvalidArgument(
+            "log",
+            frame,
+            "features: a column of lists, columns of numbers, or the numbers of standing arms",
+        )
     last = len(arms.rows) - 1
     numbers = each("log.arm", sequence("log.arm", columns["arm"], "whole numbers"), whole, 0, last)
     return arms.rows[numbers]

@@ -20,8 +20,6 @@ from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["MultiplierBootstrap", "MultiplierPolicy", "ReweighedModel"]
-
 
 class MultiplierPolicy(Policy):
     """Plays a basis of arms first."""
@@ -77,7 +75,9 @@ class MultiplierBootstrap(Recipe):
         object.__setattr__(self, "size", whole("size", self.size, 1, 1 << 20))
         object.__setattr__(self, "spread", number("spread", self.spread, 0.0, 1e6))
         object.__setattr__(self, "pseudo", number("pseudo", self.pseudo, 0.0, 1e6))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
+        )
 
     @property
     def scale(self) -> float:  # type: ignore[override]
@@ -118,7 +118,9 @@ class ReweighedModel(LinearModel):
 
     def theta(self, member: int) -> FloatArray:
         theta = np.empty(self.dim)
-        _core.solve_replicates(self.grams[member : member + 1], self.targets[member : member + 1], theta[None])
+        _core.solve_replicates(
+            self.grams[member : member + 1], self.targets[member : member + 1], theta[None]
+        )
         return theta
 
     def estimates(self, round: int) -> FloatArray:
@@ -131,7 +133,13 @@ class ReweighedModel(LinearModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         weights = self.weights(round)
-        _core.learn_replicates(self.state, self.grams, self.targets, self.pulls, weights, self.pseudo, arm, x, y)
+        _core.learn_replicates(
+            self.state, self.grams, self.targets, self.pulls, weights, self.pseudo, arm, x, y
+        )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return super().arrays() | {"grams": self.grams, "targets": self.targets, "pulls": self.pulls}
+        return super().arrays() | {
+            "grams": self.grams,
+            "targets": self.targets,
+            "pulls": self.pulls,
+        }

@@ -25,8 +25,6 @@ from ensample.theory.assumptions import require_corollary
 from ensample.theory.guarantee import COROLLARY
 from ensample.types import Auto, FloatArray
 
-__all__ = ["HistoryModel", "PerturbedHistory"]
-
 
 @dataclass(frozen=True)
 class PerturbedHistory(PerturbationRecipe):
@@ -77,7 +75,11 @@ class PerturbedHistory(PerturbationRecipe):
         self.check_fields()
         self.check_model(Linear, GeneralizedLinear)
         if not isinstance(self.model, Linear) and (self.initial or self.reward) is not None:
-            raise InvalidArgument("reward", self.initial or self.reward, f"None with {self.model!r}: laws are Gaussian")
+            raise InvalidArgument(
+                "reward",
+                self.initial or self.reward,
+                f"None with {self.model!r}: laws are Gaussian",
+            )
         if self.half_life is not None and not isinstance(self.reward_law, Gaussian):
             expected = f"None with {self.reward_law!r}: only Gaussian perturbations have sums that can fade"
             raise InvalidArgument("half_life", self.half_life, expected)
@@ -105,15 +107,21 @@ class PerturbedHistory(PerturbationRecipe):
 
     def build(self, arms: Arms, address: Address) -> DrawnModel:
         if isinstance(self.model, GeneralizedLinear):
-            return (FollowedLeader if self.model.fit == EXACT else StreamLeader)(self, arms, address)
+            return (FollowedLeader if self.model.fit == EXACT else StreamLeader)(
+                self, arms, address
+            )
         return HistoryModel(self, arms, self.initial_law, self.reward_law, address)
 
     def check_log(self, arms: Arms, log: LogSink | bool | None) -> None:
         super().check_log(arms, log)
         if log is not True and not isinstance(self.reward_law, Gaussian):
-            raise InvalidArgument("log", log, f"True: {self.reward_law!r} perturbs what is in the log")
+            raise InvalidArgument(
+                "log", log, f"True: {self.reward_law!r} perturbs what is in the log"
+            )
 
-    def start(self, arms: Arms, seed: int | None = None, *, log: LogSink | bool | None = True) -> Policy:
+    def start(
+        self, arms: Arms, seed: int | None = None, *, log: LogSink | bool | None = True
+    ) -> Policy:
         policy = super().start(arms, seed, log=log)
         model = policy.model
         if isinstance(model, HistoryModel):
@@ -124,15 +132,26 @@ class PerturbedHistory(PerturbationRecipe):
 class HistoryModel(DrawnModel):
     """Perturbs all rewards at once, by whatever has the law of their sums."""
 
-    def __init__(self, recipe: Recipe, arms: Arms, initial: InitialLaw, reward: Perturbation, address: Address) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        arms: Arms,
+        initial: InitialLaw,
+        reward: Perturbation,
+        address: Address,
+    ) -> None:
         super().__init__(arms.dim, recipe.prior(arms), recipe.rate)
         self.address = address
         self.boldness = recipe.boldness
         self.initial, self.law = initial, reward
         self.rows = arms.rows
         self.root = np.zeros((arms.dim, arms.dim))  # R with R'R = sum X_i X_i', which may fade
-        self.pulls = np.zeros(0 if arms.rows is None else len(arms.rows), np.int64)  # of standing arms
-        self.other_features: Callable[[], FloatArray]  # of observations that are no standing arm's; the policy says
+        self.pulls = np.zeros(
+            0 if arms.rows is None else len(arms.rows), np.int64
+        )  # of standing arms
+        self.other_features: Callable[
+            [], FloatArray
+        ]  # of observations that are no standing arm's; the policy says
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_history(self.state, self.root, self.pulls, arm, x, y, self.learning)
@@ -146,7 +165,9 @@ class HistoryModel(DrawnModel):
         if self.unknown is not None:
             total *= np.sqrt(self.parts.prior)
         self._perturb(total, rng)
-        return _core.shift_mean(self.state, total if self.unknown is None else self.inflation * total)
+        return _core.shift_mean(
+            self.state, total if self.unknown is None else self.inflation * total
+        )
 
     @property
     def inflation(self) -> float:
@@ -162,4 +183,6 @@ class HistoryModel(DrawnModel):
             _core.add_rows(total, self.rows, sums)
         others = self.other_features()
         if len(others):
-            _core.add_rows(total, others, drawn(self.law, self.law.draw(rng, len(others)), (len(others),)))
+            _core.add_rows(
+                total, others, drawn(self.law, self.law.draw(rng, len(others)), (len(others),))
+            )

@@ -6,8 +6,6 @@ from typing import Any, NoReturn
 
 from ensample.errors import SnapshotError
 
-__all__ = ["plain_json"]
-
 DEEPEST = 32  # levels; a snapshot has four
 
 
@@ -15,9 +13,13 @@ def plain_json(part: str, content: str | bytes) -> Any:
     """What a JSON text says: no name twice in an object, no NaN or infinity, nothing nested beyond use."""
     try:
         text = content if isinstance(content, str) else content.decode()
-        found = json.loads(text, object_pairs_hook=distinct, parse_constant=no_number, parse_float=finite)
+        found = json.loads(
+            text, object_pairs_hook=distinct, parse_constant=no_number, parse_float=finite
+        )
     except (ValueError, RecursionError) as error:
-        raise SnapshotError.about(part, content[:60], f"JSON ({type(error).__name__}: {error})") from None
+        raise SnapshotError.about(
+            part, content[:60], f"JSON ({type(error).__name__}: {error})"
+        ) from None
     level = [found]
     for _ in range(DEEPEST):
         level = [item for value in level for item in members_of(value)]

@@ -11,7 +11,13 @@ import numpy as np
 from ensample.arms import ApproximateArms, Arms, Offer
 from ensample.calibration import Calibration
 from ensample.checks import as_reward, as_rewards, boolean, instance, sequence, vector, whole
-from ensample.errors import AssumptionError, DecisionError, InvalidArgument, PropensityError, WrongType
+from ensample.errors import (
+    AssumptionError,
+    DecisionError,
+    InvalidArgument,
+    PropensityError,
+    WrongType,
+)
 from ensample.frames import is_column, is_frame
 from ensample.members import MemberRule, Promises, UniformMember, no_promises
 from ensample.models.model import Model
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
     from ensample.policies.certificate import Certificate
     from ensample.policies.recipe import Recipe
 
-__all__ = ["Policy"]
 
 NOT_KNOWN = float("nan")  # a propensity that was not asked for
 
@@ -133,7 +138,9 @@ class Policy:
             round = ledger.round
             member, arm, x = self._choose(round, offer)
             known = float(self._shares(round, offer)[arm]) if asked else None
-            decision = Decision(round, arm, x, member, ledger.version, known, features is None, self._origin)
+            decision = Decision(
+                round, arm, x, member, ledger.version, known, features is None, self._origin
+            )
             if features is not None:
                 self._offers[round] = offer
             # In this order: a round that was begun and has no decision does no harm, one that is used twice does.
@@ -142,7 +149,11 @@ class Policy:
         return decision
 
     def update(
-        self, decision: "Decision | int | ArrayLike | None" = None, reward: Any = None, *, round: int | None = None
+        self,
+        decision: "Decision | int | ArrayLike | None" = None,
+        reward: Any = None,
+        *,
+        round: int | None = None,
     ) -> None:
         """Learn the reward of a decision, of the decision of a `round`, or of an arm.
 
@@ -159,14 +170,18 @@ class Policy:
                 ledger.make_way()
             if round is not None:
                 if decision is not None:
-                    raise InvalidArgument("round", round, "None where a decision or an arm is given")
+                    raise InvalidArgument(
+                        "round", round, "None where a decision or an arm is given"
+                    )
                 decision = self._decided(round)
             observation = self._observation(decision, y, ledger.round, ())
             if self._offers:
                 self._offers.clear()
             ledger.learn(observation)
 
-    def update_many(self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike) -> None:
+    def update_many(
+        self, decisions: "Sequence[Decision | int | ArrayLike]", rewards: ArrayLike
+    ) -> None:
         """Learn several rewards in the order given: all of them or, on any error, none."""
         items = sequence("decisions", decisions, "a sequence of decisions or arms")
         ys = as_rewards("rewards", rewards, self.recipe.model.as_reward)
@@ -195,13 +210,19 @@ class Policy:
             known = self._known(decision, ())
             del self._ledger.open[known.round]
 
-    def propensities(self, features: ArrayLike | None = None, *, round: int | None = None) -> FloatArray:
+    def propensities(
+        self, features: ArrayLike | None = None, *, round: int | None = None
+    ) -> FloatArray:
         """The exact probability of each arm in the next round, or in any `round` were it now: [K]."""
         offer = self.arms if features is None else self._offer(features)
         with self._ledger.lock:
-            return self._shares(self.round if round is None else whole("round", round, 0, LAST_ROUND), offer)
+            return self._shares(
+                self.round if round is None else whole("round", round, 0, LAST_ROUND), offer
+            )
 
-    def sampled_propensities(self, members: int, features: ArrayLike | None = None) -> SampledPropensities:
+    def sampled_propensities(
+        self, members: int, features: ArrayLike | None = None
+    ) -> SampledPropensities:
         """The probability of each arm in the next round, from the votes of some members: see `SampledPropensities`."""
         offer = self.arms if features is None else self._offer(features)
         with self._ledger.lock:
@@ -267,7 +288,9 @@ class Policy:
             self._require_log("certificate()")
             return certify(self)
 
-    def diagnostics(self, theta_star: ArrayLike | None = None, setting: Setting | None = None) -> Diagnostics:
+    def diagnostics(
+        self, theta_star: ArrayLike | None = None, setting: Setting | None = None
+    ) -> Diagnostics:
         """What the analysis watches; with the true parameter also the paper's events. See `Diagnostics`."""
         with self._ledger.lock:
             return diagnose(self, theta_star, setting)
@@ -300,11 +323,18 @@ class Policy:
         if size is None:
             member = round
         elif type(rule) is UniformMember:
-            member = 0 if model.is_fresh else int(self._address.uniform(round) * size)  # as it chooses: the usual case, at once
+            member = (
+                0 if model.is_fresh else int(self._address.uniform(round) * size)
+            )  # as it chooses: the usual case, at once
         elif rule is None:
             member = 0
         else:
-            member = rule.choose(round, size, self._address, self._promises(round, offer) if rule.looks else no_promises)
+            member = rule.choose(
+                round,
+                size,
+                self._address,
+                self._promises(round, offer) if rule.looks else no_promises,
+            )
             if type(member) is not int or not 0 <= member < size:  # a rule may be the user's own
                 member = whole("member", member, 0, size - 1)
         arm, x = model.at(round).best(member, offer)
@@ -319,15 +349,23 @@ class Policy:
         size = self._ledger.model.size
         if size is None:
             name = type(self.recipe).__name__
-            raise PropensityError(f"the propensities of {name} have no closed form: EnsembleSampling's are exact")
+            raise PropensityError(
+                f"the propensities of {name} have no closed form: EnsembleSampling's are exact"
+            )
         rows = listed(offer)
-        if self._rule is None or self._ledger.model.is_fresh:  # of fresh members there may be more than fit in memory
+        if (
+            self._rule is None or self._ledger.model.is_fresh
+        ):  # of fresh members there may be more than fit in memory
             return np.bincount(self._votes(round, offer)[0], minlength=len(rows)) / size
         weights = self._member_weights(self._rule, round, size, self._promises(round, offer))
-        shares: FloatArray = np.bincount(self._votes(round, offer)[0], weights, len(rows)) / weights.sum()
+        shares: FloatArray = (
+            np.bincount(self._votes(round, offer)[0], weights, len(rows)) / weights.sum()
+        )
         return shares
 
-    def _member_weights(self, rule: MemberRule, round: int, size: int, promises: Promises) -> FloatArray:
+    def _member_weights(
+        self, rule: MemberRule, round: int, size: int, promises: Promises
+    ) -> FloatArray:
         """Proportional to the probability of each member in a round: [m]. A rule may be the user's own."""
         weights = vector("weights", rule.weights(round, size, promises), size)
         if weights.min() < 0.0 or weights.sum() == 0.0:
@@ -356,7 +394,9 @@ class Policy:
             return self.arms.offer(features)
         if not recipe.theorem_lets_arms_change:
             raise AssumptionError(
-                f"{type(recipe).__name__}.from_theorem", "one set of arms for all rounds", "decide was given features"
+                f"{type(recipe).__name__}.from_theorem",
+                "one set of arms for all rounds",
+                "decide was given features",
             )
         offer = self.arms.offer(features)
         recipe.check_norm(longest(offer))
@@ -374,17 +414,27 @@ class Policy:
         """This policy's own open decision that is equal to one from elsewhere: a snapshot, a file, another process."""
         known = self._steady().open.get(decision._round)
         if known is None or not known.stands_for(decision) or known._round in taken:
-            raise DecisionError("decision", decision, "an open decision of this policy, rewarded once")
+            raise DecisionError(
+                "decision", decision, "an open decision of this policy, rewarded once"
+            )
         return known
 
-    def _observation(self, decision: object, y: float, fresh: int, taken: Collection[int]) -> Observation:
+    def _observation(
+        self, decision: object, y: float, fresh: int, taken: Collection[int]
+    ) -> Observation:
         """What a reward makes of a decision; `fresh` is the next free round, `taken` are rounds already claimed."""
         if isinstance(decision, Decision):
             if taken or self._ledger.open.get(decision._round) is not decision:
                 decision = self._known(decision, taken)
             arm, known = decision._arm, decision._propensity
             number = arm if arm is not None and decision._standing else UNNUMBERED
-            return decision._round, number, decision._features, y, NOT_KNOWN if known is None else known
+            return (
+                decision._round,
+                number,
+                decision._features,
+                y,
+                NOT_KNOWN if known is None else known,
+            )
         rows = self.arms.rows
         if isinstance(decision, int | np.integer) and rows is not None:
             arm = whole("arm", decision, 0, len(rows) - 1)
@@ -394,7 +444,11 @@ class Policy:
             return fresh, arm, rows[arm], y, NOT_KNOWN
         if is_listed(decision):
             if self.recipe.standing_only:
-                raise InvalidArgument("arm", decision, f"a decision or the number of an arm for {self.recipe.standing_rule}")
+                raise InvalidArgument(
+                    "arm",
+                    decision,
+                    f"a decision or the number of an arm for {self.recipe.standing_rule}",
+                )
             x = vector("arm", decision, self.arms.dim)
             x.setflags(write=False)  # as those of arms and decisions are
             return fresh, UNNUMBERED, x, y, NOT_KNOWN
@@ -409,7 +463,9 @@ class Policy:
 def fingerprint(recipe: "Recipe", seed: int) -> str:
     """Of a recipe and a seed, the same in every process: addresses of a user's own functions do not count."""
     words = f"{type(recipe).__name__} {recipe!r} {seed}"
-    return hashlib.blake2b(re.sub(r" at 0x[0-9a-f]+", "", words).encode(), digest_size=8).hexdigest()
+    return hashlib.blake2b(
+        re.sub(r" at 0x[0-9a-f]+", "", words).encode(), digest_size=8
+    ).hexdigest()
 
 
 def is_listed(value: object) -> bool:
@@ -427,5 +483,7 @@ def longest(offer: Offer) -> float | None:
 def listed(offer: Offer) -> FloatArray:
     """The rows of an offer that has them."""
     if offer.rows is None:
-        raise PropensityError(f"propensities need finitely many arms, here {offer!r}; give the features of the round")
+        raise PropensityError(
+            f"propensities need finitely many arms, here {offer!r}; give the features of the round"
+        )
     return offer.rows

@@ -25,8 +25,6 @@ from ensample.theory import Guarantee, Setting, perturbation_scale, radius
 from ensample.theory.guarantee import Theorem
 from ensample.types import Auto, Table
 
-__all__ = ["EnsembleRecipe", "PerturbationRecipe", "Recipe"]
-
 LARGEST_SIZE = 1 << 40
 FASTEST = 1e3  # at which nothing is left of the last observation
 
@@ -38,13 +36,23 @@ class Recipe(ABC):
     scale: float | Auto  # of its randomness; 0 for algorithms without
     boldness: ClassVar[float] = 1.0  # what multiplies sigma where that is learned
     intercept: bool = False  # whether a constant is added to the features
-    setting: Setting | None = None  # the setting of the theorem that the recipe follows, if it follows one
-    half_life: float | None = None  # observations after which one counts half as much; None: nothing is forgotten
+    setting: Setting | None = (
+        None  # the setting of the theorem that the recipe follows, if it follows one
+    )
+    half_life: float | None = (
+        None  # observations after which one counts half as much; None: nothing is forgotten
+    )
     model: RewardModel = LINEAR  # how a reward depends on features
     policy_type: ClassVar[type[Policy]] = Policy
-    standing_only: ClassVar[bool] = False  # whether it knows observations by the numbers of standing arms, and takes no others
-    theorem_counts_arms: ClassVar[bool] = False  # whether that theorem depends on the number of arms
-    theorem_lets_arms_change: ClassVar[bool] = False  # whether it holds for sets of arms that change, predictably
+    standing_only: ClassVar[bool] = (
+        False  # whether it knows observations by the numbers of standing arms, and takes no others
+    )
+    theorem_counts_arms: ClassVar[bool] = (
+        False  # whether that theorem depends on the number of arms
+    )
+    theorem_lets_arms_change: ClassVar[bool] = (
+        False  # whether it holds for sets of arms that change, predictably
+    )
 
     @property
     def calibrates(self) -> bool:
@@ -73,14 +81,20 @@ class Recipe(ABC):
         instance("model", self.model, RewardModel, "a model such as Linear()")
         if kinds and not isinstance(self.model, kinds):
             known = " or ".join(kind.__name__ for kind in kinds)
-            raise InvalidArgument("model", self.model, f"a model of kind {known} for {type(self).__name__}")
+            raise InvalidArgument(
+                "model", self.model, f"a model of kind {known} for {type(self).__name__}"
+            )
         if self.setting is not None and not isinstance(self.model, Linear):
-            raise AssumptionError(f"{type(self).__name__}.from_theorem", "Linear()", f"model = {self.model!r}")
+            raise AssumptionError(
+                f"{type(self).__name__}.from_theorem", "Linear()", f"model = {self.model!r}"
+            )
 
     def require_memory(self, theorem: str) -> None:
         """Raise unless nothing is forgotten: theorems are about sums over the whole past."""
         if self.half_life is not None:
-            raise AssumptionError(theorem, "that nothing is forgotten", f"half_life = {self.half_life:g}")
+            raise AssumptionError(
+                theorem, "that nothing is forgotten", f"half_life = {self.half_life:g}"
+            )
 
     @property
     def lam(self) -> float:
@@ -103,7 +117,9 @@ class Recipe(ABC):
         """The regularization, or what is to be learned of the scales on these arms."""
         if not self.calibrates:
             return self.model.strength(self.regularization, arms)
-        sizes, lam = (arms.sizes, 0.0) if self.regularization == AUTO else (np.ones(arms.dim), self.lam)
+        sizes, lam = (
+            (arms.sizes, 0.0) if self.regularization == AUTO else (np.ones(arms.dim), self.lam)
+        )
         if self.intercept and sizes is not None:
             sizes = np.append(sizes, 1.0)
         return Unknown(sizes, lam, self.intercept)
@@ -123,7 +139,9 @@ class Recipe(ABC):
         """Which member of the model acts; None where it has one, or one for each round."""
         return None
 
-    def start(self, arms: Arms, seed: int | None = None, *, log: LogSink | bool | None = True) -> Policy:
+    def start(
+        self, arms: Arms, seed: int | None = None, *, log: LogSink | bool | None = True
+    ) -> Policy:
         """A live policy on these arms.
 
         `seed`: of everything that it draws. None draws one from the operating system, and `policy.seed` is it.
@@ -154,7 +172,11 @@ class Recipe(ABC):
         if not isinstance(model, Model):
             raise WrongType("build", model, f"a Model from {name}.build")
         if model.size == 1 and getattr(self, "size", 1) != 1:
-            raise InvalidArgument("size", 1, f"the number of members in {type(model).__name__}.size, as {self!r} has several")
+            raise InvalidArgument(
+                "size",
+                1,
+                f"the number of members in {type(model).__name__}.size, as {self!r} has several",
+            )
         alone = self.rule is None and self.policy_type._choose is Policy._choose
         if alone and model.size is not None and model.size > 1:
             expected = f"a rule such as UniformMember() to choose among the {model.size} members of {type(model).__name__}"
@@ -182,7 +204,9 @@ class Recipe(ABC):
         entries = logged(log, arms, self.model)
         for place, entry in enumerate(entries if self.standing_only else ()):
             if entry.arm == UNNUMBERED:
-                raise InvalidArgument(f"log.arm[{place}]", UNNUMBERED, f"standing arms for {self.standing_rule}")
+                raise InvalidArgument(
+                    f"log.arm[{place}]", UNNUMBERED, f"standing arms for {self.standing_rule}"
+                )
         ledger.learn_all(entries, "log.reward")
         if round is not None:
             ledger.round = whole("round", round, ledger.round, LAST_ROUND)
@@ -201,9 +225,13 @@ class Recipe(ABC):
         if isinstance(arms, ChangingArms) and not self.theorem_lets_arms_change:
             raise AssumptionError(theorem, "one set of arms for all rounds", f"arms = {arms!r}")
         if arms.dim != setting.dim:
-            raise AssumptionError(theorem, f"arms of dim {setting.dim}, as in its setting", f"dim = {arms.dim}")
+            raise AssumptionError(
+                theorem, f"arms of dim {setting.dim}, as in its setting", f"dim = {arms.dim}"
+            )
         if self.theorem_counts_arms and (arms.rows is None or len(arms.rows) > (setting.arms or 0)):
-            raise AssumptionError(theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}")
+            raise AssumptionError(
+                theorem, f"at most {setting.arms} arms, as in its setting", f"arms = {arms!r}"
+            )
         self.check_norm(arms.largest_norm)
 
     def least_numbers(self, arms: Arms) -> int:
@@ -218,13 +246,17 @@ class Recipe(ABC):
     def check_log(self, arms: Arms, log: LogSink | bool | None) -> None:
         """Raise where the log is to be left out and the recipe looks at it."""
         if log is not True and self.model.needs_log(arms):
-            raise InvalidArgument("log", log, f"True on arms without numbers: {self.model!r} looks at all of it")
+            raise InvalidArgument(
+                "log", log, f"True on arms without numbers: {self.model!r} looks at all of it"
+            )
 
     def check_norm(self, largest: float | None) -> None:
         """Raise where the longest arm is too long for the theorem that the recipe follows."""
         if self.setting is not None and largest is not None and largest > 1.0 + 1e-12:
             theorem = f"{type(self).__name__}.from_theorem"
-            raise AssumptionError(theorem, "arms of norm <= 1", f"the largest norm is {largest:.6g}")
+            raise AssumptionError(
+                theorem, "arms of norm <= 1", f"the largest norm is {largest:.6g}"
+            )
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """What is proved of its regret on a problem with the constants of `setting`, on one set of arms of norm <= 1.
@@ -234,7 +266,11 @@ class Recipe(ABC):
         `AssumptionError` where nothing is, or its constants are not those of the theorem.
         """
         instance("setting", setting, Setting, "a Setting")
-        raise AssumptionError("a guarantee", "a bound that is proved with its constants", f"none is known for {self!r}")
+        raise AssumptionError(
+            "a guarantee",
+            "a bound that is proved with its constants",
+            f"none is known for {self!r}",
+        )
 
 
 class PerturbationRecipe(Recipe):
@@ -258,14 +294,32 @@ class PerturbationRecipe(Recipe):
     @property
     def reward_law(self) -> Perturbation:
         """P_R, the law of Z."""
-        return (self.reward or GAUSSIAN).rescaled(1.0) if self.calibrates else self.reward or Gaussian(self.unit_scale)
+        return (
+            (self.reward or GAUSSIAN).rescaled(1.0)
+            if self.calibrates
+            else self.reward or Gaussian(self.unit_scale)
+        )
 
     def check_fields(self) -> None:
         """Raise on a field that cannot be used."""
         object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
-        object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
-        instance("initial", self.initial, InitialLaw | None, "an initial law such as Gaussian(1.0), or None")
-        instance("reward", self.reward, Perturbation | None, "a perturbation such as Gaussian(1.0), or None")
+        object.__setattr__(
+            self,
+            "regularization",
+            number_or_auto("regularization", self.regularization, 1e-12, 1e50),
+        )
+        instance(
+            "initial",
+            self.initial,
+            InitialLaw | None,
+            "an initial law such as Gaussian(1.0), or None",
+        )
+        instance(
+            "reward",
+            self.reward,
+            Perturbation | None,
+            "a perturbation such as Gaussian(1.0), or None",
+        )
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         self.check_half_life()
 
@@ -273,7 +327,9 @@ class PerturbationRecipe(Recipe):
         """Raise unless regularization and laws are those that a theorem prescribes."""
         self.require_memory(theorem.name)
         if self.calibrates:
-            raise AssumptionError(theorem.name, "a scale that is given", 'scale = "auto", of which nothing is proved')
+            raise AssumptionError(
+                theorem.name, "a scale that is given", 'scale = "auto", of which nothing is proved'
+            )
         own, theirs = ((item.lam, item.initial_law, item.reward_law) for item in (self, prescribed))
         if own[0] != theirs[0] or not (same_law(own[1], theirs[1]) and same_law(own[2], theirs[2])):
             words = "regularization {}, W ~ {} and Z ~ {}"
@@ -341,4 +397,6 @@ def number_or_auto(name: str, value: object, least: float, most: float) -> float
 
 def same_law(law: InitialLaw, other: InitialLaw) -> bool:
     """Whether they are of one kind and of one scale, rounding aside."""
-    return law.rescaled(1.0) == other.rescaled(1.0) and math.isclose(law.scale, other.scale, rel_tol=1e-12)
+    return law.rescaled(1.0) == other.rescaled(1.0) and math.isclose(
+        law.scale, other.scale, rel_tol=1e-12
+    )

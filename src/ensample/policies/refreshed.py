@@ -15,8 +15,6 @@ from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address, Stream
 from ensample.types import FloatArray
 
-__all__ = ["RefreshedEnsemble", "RefreshedEnsembleSampling", "RefreshedPolicy"]
-
 SLACK = 1e-9  # so that rounding does not decide where det V doubles exactly, as it does for unit arms and lam = 1
 
 

@@ -14,8 +14,6 @@ from ensample.types import FloatArray
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["SampledPropensities", "sampled"]
-
 
 class SampledPropensities(NamedTuple):
     """The probability of each arm, estimated from the votes of `members` members that are drawn as the policy draws them.
@@ -48,14 +46,21 @@ def sampled(policy: "Policy", offer: Offer, members: int) -> SampledPropensities
         return SampledPropensities(shares, np.zeros(len(shares)), size or members)
     rows = listed(offer)
     if type(policy)._weights is not Policy._weights or rule.looks:
-        raise PropensityError(f"the propensities of {policy.recipe!r} are not those of members drawn without looking")
+        raise PropensityError(
+            f"the propensities of {policy.recipe!r} are not those of members drawn without looking"
+        )
     if model.is_fresh:  # members are exchangeable: the first will do
         assert isinstance(model, FreshEnsemble)
         check_memory("members", members, model.numbers_drawn(members))
-        shares = np.bincount(model.at(round).first(members).votes(offer)[0], minlength=len(rows)) / members
+        shares = (
+            np.bincount(model.at(round).first(members).votes(offer)[0], minlength=len(rows))
+            / members
+        )
         return SampledPropensities(shares, np.sqrt(shares * (1.0 - shares) / members), members)
     weights = policy._member_weights(rule, round, size, policy._promises(round, offer))
-    drawn = policy._address.generator(Stream.SAMPLE, round).choice(size, members, p=weights / weights.sum())
+    drawn = policy._address.generator(Stream.SAMPLE, round).choice(
+        size, members, p=weights / weights.sum()
+    )
     asked, counts = np.unique(drawn, return_counts=True)
     acting = model.at(round)
     votes = np.array([acting.best(int(member), offer)[0] for member in asked])

@@ -13,8 +13,6 @@ from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address
 from ensample.theory import Setting
 
-__all__ = ["SharpEnsemble", "SharpEnsembleSampling"]
-
 THEOREM = "SharpEnsembleSampling.from_theorem"
 LEAST_REGULARIZATION = 80.0
 THEOREM_GAMMA = 40.0
@@ -76,7 +74,9 @@ class SharpEnsembleSampling(EnsembleRecipe):
         instance("setting", setting, Setting, "a Setting")
         require_sharp(setting)
         return cls(
-            size=math.ceil(MEMBERS * setting.dim * (math.log(setting.horizon) - math.log(setting.delta))),
+            size=math.ceil(
+                MEMBERS * setting.dim * (math.log(setting.horizon) - math.log(setting.delta))
+            ),
             gamma=THEOREM_GAMMA,
             noise=setting.noise,
             norm=setting.norm,
@@ -89,7 +89,9 @@ class SharpEnsembleSampling(EnsembleRecipe):
     def factor(self) -> Inflation:
         """Return gamma beta as kernels take it."""
         base = self.gamma * math.sqrt(self.lam) * self.norm
-        return Inflation(base, self.gamma * self.noise, -2.0 * math.log(self.delta), determinant=True)
+        return Inflation(
+            base, self.gamma * self.noise, -2.0 * math.log(self.delta), determinant=True
+        )
 
     def build(self, arms: Arms, address: Address) -> "SharpEnsemble":
         return SharpEnsemble(self, arms.dim, address)
@@ -100,7 +102,10 @@ def require_sharp(setting: Setting) -> None:
     least = max(2, setting.dim)
     asked = {
         "delta < 1/4": (setting.delta < 0.25, f"delta = {setting.delta:g}"),
-        f"horizon >= max(2, dim) = {least}": (setting.horizon >= least, f"horizon = {setting.horizon}"),
+        f"horizon >= max(2, dim) = {least}": (
+            setting.horizon >= least,
+            f"horizon = {setting.horizon}",
+        ),
         f"regularization >= {LEAST_REGULARIZATION:g}": (
             setting.regularization >= LEAST_REGULARIZATION,
             f"regularization = {setting.regularization:g}",

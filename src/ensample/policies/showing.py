@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from ensample.policies.policy import Policy
     from ensample.policies.recipe import Recipe
 
-__all__ = ["policy_html", "recipe_html"]
 
 SHOWN = 5  # arms
 LIVELY = 5_000_000  # products that a page may wait for: members x arms x features of all votes
@@ -26,7 +25,10 @@ def recipe_html(recipe: "Recipe") -> str:
     if not is_dataclass(recipe):
         return f"<p>{code(recipe)}</p>"
     own = [field for field in fields(recipe) if field.repr]
-    rows = [[field.name, code(getattr(recipe, field.name)), "" if usual(recipe, field) else "given"] for field in own]
+    rows = [
+        [field.name, code(getattr(recipe, field.name)), "" if usual(recipe, field) else "given"]
+        for field in own
+    ]
     return title + table(["field", "value", ""], rows) if rows else title
 
 

@@ -12,13 +12,19 @@ from ensample.errors import SnapshotError
 from ensample.files import write_whole
 from ensample.policies.describe import describe
 from ensample.policies.plain_json import plain_json
-from ensample.policies.tensor_file import Tensors, opened, read_header, read_tensors, storable, write_tensors
+from ensample.policies.tensor_file import (
+    Tensors,
+    opened,
+    read_header,
+    read_tensors,
+    storable,
+    write_tensors,
+)
 from ensample.registry import name_of
 
 if TYPE_CHECKING:
     from ensample.policies.policy import Policy
 
-__all__ = ["NO_ARM", "VERSION", "read", "save"]
 
 FORMAT = "ensample policy"
 VERSION = 2
@@ -32,15 +38,23 @@ def save(policy: "Policy", path: str | os.PathLike[str], log: bool = True) -> No
     tensors: Tensors = {f"state.{name}": values for name, values in policy.model.arrays().items()}
     if log:
         policy._require_log("save(log=True)")
-        tensors |= {f"log.{name}": np.array(column) for name, column in policy._ledger.columns().items()}
+        tensors |= {
+            f"log.{name}": np.array(column) for name, column in policy._ledger.columns().items()
+        }
     tensors |= {
         "open.round": np.array([decision.round for decision in waiting], np.int64),
         "open.version": np.array([decision.version for decision in waiting], np.int64),
         "open.member": np.array([decision.member for decision in waiting], np.int64),
-        "open.arm": np.array([NO_ARM if decision.arm is None else decision.arm for decision in waiting], np.int64),
+        "open.arm": np.array(
+            [NO_ARM if decision.arm is None else decision.arm for decision in waiting], np.int64
+        ),
         "open.standing": np.array([decision.standing for decision in waiting], np.bool_),
-        "open.features": np.array([decision.features for decision in waiting]).reshape(-1, policy.arms.dim),
-        "open.propensity": np.array([np.nan if d.propensity is None else d.propensity for d in waiting], np.float64),
+        "open.features": np.array([decision.features for decision in waiting]).reshape(
+            -1, policy.arms.dim
+        ),
+        "open.propensity": np.array(
+            [np.nan if d.propensity is None else d.propensity for d in waiting], np.float64
+        ),
     }
     arms: dict[str, Any] = {"kind": name_of(type(policy.arms)), "dim": policy.arms.dim}
     for name, value in (policy.arms.parameters or {}).items():
@@ -57,7 +71,12 @@ def save(policy: "Policy", path: str | os.PathLike[str], log: bool = True) -> No
         sort_keys=True,
     )
     tensors = {name: storable(name, values) for name, values in tensors.items()}
-    metadata = {"format": FORMAT, "version": str(VERSION), "content": content, "checksum": checksum(content, tensors)}
+    metadata = {
+        "format": FORMAT,
+        "version": str(VERSION),
+        "content": content,
+        "checksum": checksum(content, tensors),
+    }
     write_whole(file, lambda opened: write_tensors(opened, tensors, metadata))
 
 
@@ -70,7 +89,11 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, Tensors]:
             raise SnapshotError("a safetensors file, but not a snapshot of a policy")
         check_version(metadata.get("version", ""))
         if set(metadata) != {"format", "version", "content", "checksum"}:
-            raise SnapshotError.about("the header's __metadata__", sorted(metadata), "format, version, content and checksum")
+            raise SnapshotError.about(
+                "the header's __metadata__",
+                sorted(metadata),
+                "format, version, content and checksum",
+            )
         tensors = read_tensors(file, header)
     if metadata["checksum"] != checksum(metadata["content"], tensors):
         raise SnapshotError("damaged, its checksum does not fit its content")

@@ -42,9 +42,9 @@ from ensample.policies.thompson_sampling import ThompsonModel
 from ensample.registry import is_ours
 from ensample.types import BoolArray, FloatArray
 
-__all__ = ["LARGEST_STATE", "LAST_DIGIT", "LEAST", "SEVERAL", "STIFF", "checks_of"]
-
-LARGEST_STATE = 1e307  # what sums of products and squares of `checks.LARGEST` and `LARGEST_REWARD` come to
+LARGEST_STATE = (
+    1e307  # what sums of products and squares of `checks.LARGEST` and `LARGEST_REWARD` come to
+)
 STIFF = 1e10  # while V is less than this times its prior, V^-1 is known to several digits however it was computed
 SEVERAL = 1e-3  # what is asked of them
 LAST_DIGIT = 1e-15  # of a double
@@ -59,7 +59,11 @@ Check = Callable[[Policy, NDArray[Any]], Findings]
 
 def checks_of(model: Model) -> dict[str, Check]:
     """What is known of a model's arrays, by name: of those that its class brings, and of those that it inherits."""
-    return {name: check for kind in reversed(type(model).__mro__) for name, check in CHECKS.get(kind, {}).items()}
+    return {
+        name: check
+        for kind in reversed(type(model).__mro__)
+        for name, check in CHECKS.get(kind, {}).items()
+    }
 
 
 def elsewhere(policy: Policy, values: NDArray[Any]) -> Findings:
@@ -103,12 +107,18 @@ def check_mirrored(policy: Policy, sums: NDArray[Any]) -> Findings:
     """SymmetrizedEnsemble: every member twice."""
     yield from check_sums(policy, sums)
     half = sums.shape[1] // 2
-    yield sums == -np.hstack((sums[:, half:], sums[:, :half])), "the second half of the members the first with a minus"
+    yield (
+        sums == -np.hstack((sums[:, half:], sums[:, :half])),
+        "the second half of the members the first with a minus",
+    )
 
 
 def check_directions(policy: Policy, directions: NDArray[Any]) -> Findings:
     """Ensemble++: S', draws of length at most 1 for each observation."""
-    yield np.abs(directions) <= FARTHEST * lengths(policy), f"a sum of draws: within {FARTHEST:g} standard deviations"
+    yield (
+        np.abs(directions) <= FARTHEST * lengths(policy),
+        f"a sum of draws: within {FARTHEST:g} standard deviations",
+    )
 
 
 def check_pulls(policy: Policy, pulls: NDArray[Any]) -> Findings:
@@ -142,14 +152,26 @@ def check_fresh_root(policy: Policy, root: NDArray[Any]) -> Findings:
     yield (root == 0.0) | np.triu(np.ones(root.shape, np.bool_)), "0 below the diagonal"
     model = linear(policy)
     assert isinstance(model, FreshEnsemble)
-    gram, squared = model.parts.gram - np.diag(model.parts.prior), np.einsum("ki,kj->ij", root, root)
-    slack, oldest = ROUNDING * np.outer(lengths(policy), lengths(policy)) + LEAST, largest_age(model)
+    gram, squared = (
+        model.parts.gram - np.diag(model.parts.prior),
+        np.einsum("ki,kj->ij", root, root),
+    )
+    slack, oldest = (
+        ROUNDING * np.outer(lengths(policy), lengths(policy)) + LEAST,
+        largest_age(model),
+    )
     if model.ageing == 0.0 or (policy._ledger.keeps_log and not model.weighted):
         aged = gram if model.ageing == 0.0 else aged_gram_of_log(policy, model.ageing)
-        yield np.abs(squared - aged) <= (1.0 + oldest) * slack, "a root of the sum of x x', of which old terms are larger"
+        yield (
+            np.abs(squared - aged) <= (1.0 + oldest) * slack,
+            "a root of the sum of x x', of which old terms are larger",
+        )
     low, high, squares = np.diag(gram), (1.0 + oldest) * np.diag(gram), np.diag(squared)
     good = (squares >= low - np.diag(slack)) & (squares <= high + np.diag(slack))
-    yield np.broadcast_to(good, root.shape), "a root of the sum of x x', of which old terms are larger"
+    yield (
+        np.broadcast_to(good, root.shape),
+        "a root of the sum of x x', of which old terms are larger",
+    )
 
 
 def largest_age(model: FreshEnsemble) -> float:
@@ -157,16 +179,24 @@ def largest_age(model: FreshEnsemble) -> float:
     aged, count = max(model.ages[AGE_OF_PRIOR], 0.0), max(model.ages[AGED_AT], 0.0)
     if model.rate == 0.0:
         return float(aged)
-    return float(count) * model.ageing * math.log2(2.25)  # in `add_observed` a step is at most 1.25 n_eff
+    return (
+        float(count) * model.ageing * math.log2(2.25)
+    )  # in `add_observed` a step is at most 1.25 n_eff
 
 
 def check_gram_root(policy: Policy, root: NDArray[Any]) -> Findings:
     """FreshEnsemble: L with L'L = G, if observations age."""
-    yield (root == 0.0) | np.triu(np.ones(root.shape, np.bool_), 0)[: len(root)], "0 below the diagonal"
+    yield (
+        (root == 0.0) | np.triu(np.ones(root.shape, np.bool_), 0)[: len(root)],
+        "0 below the diagonal",
+    )
     if len(root):
         gram = linear(policy).parts.gram - np.diag(linear(policy).parts.prior)
         slack = ROUNDING * np.outer(lengths(policy), lengths(policy)) + LEAST
-        yield np.abs(np.einsum("ki,kj->ij", root, root) - gram) <= slack, "a root of the sum of x x'"
+        yield (
+            np.abs(np.einsum("ki,kj->ij", root, root) - gram) <= slack,
+            "a root of the sum of x x'",
+        )
 
 
 def check_ages(policy: Policy, ages: NDArray[Any]) -> Findings:
@@ -175,10 +205,16 @@ def check_ages(policy: Policy, ages: NDArray[Any]) -> Findings:
     assert isinstance(model, FreshEnsemble)
     aged, count = ages
     known = (
-        0.0 <= count <= policy.version and count == np.floor(count) and (count > 0.0) == (policy.version * model.ageing > 0.0)
+        0.0 <= count <= policy.version
+        and count == np.floor(count)
+        and (count > 0.0) == (policy.version * model.ageing > 0.0)
     )
     most = model.ageing * math.log2(max(count, 1.0))
-    total = 0.0 <= aged <= most + SEVERAL if model.rate > 0.0 else abs(aged - most) <= SEVERAL * (1.0 + most)
+    total = (
+        0.0 <= aged <= most + SEVERAL
+        if model.rate > 0.0
+        else abs(aged - most) <= SEVERAL * (1.0 + most)
+    )
     yield np.array([total, known]), "the ageing of the prior by the number of observations"
 
 
@@ -186,22 +222,42 @@ def check_rewards(policy: Policy, moments: NDArray[Any]) -> Findings:
     """ThompsonSampling: number, mean and sum of squared deviations."""
     count, mean, squares = moments
     rewards = np.array(policy._ledger.rewards)
-    largest = np.abs(rewards).max(initial=0.0) * (1.0 + ROUNDING) if policy._ledger.keeps_log else LARGEST_REWARD
-    good = (count == policy.version, abs(mean) <= largest, 0.0 <= squares <= 4.0 * policy.version * largest**2)
+    largest = (
+        np.abs(rewards).max(initial=0.0) * (1.0 + ROUNDING)
+        if policy._ledger.keeps_log
+        else LARGEST_REWARD
+    )
+    good = (
+        count == policy.version,
+        abs(mean) <= largest,
+        0.0 <= squares <= 4.0 * policy.version * largest**2,
+    )
     yield np.array(good), "the number, mean and spread of the rewards in the log"
     if rewards.size and largest > 0.0:
         own = rewards / largest
         spread = float(np.square(own - own.mean()).sum())
-        close = (abs(mean / largest - own.mean()), abs(squares / largest / largest - spread) / (1.0 + spread))
-        yield np.array([True, close[0] <= ROUNDING, close[1] <= ROUNDING]), "the mean and spread of the rewards in the log"
+        close = (
+            abs(mean / largest - own.mean()),
+            abs(squares / largest / largest - spread) / (1.0 + spread),
+        )
+        yield (
+            np.array([True, close[0] <= ROUNDING, close[1] <= ROUNDING]),
+            "the mean and spread of the rewards in the log",
+        )
 
 
 def check_largest(policy: Policy, largest: NDArray[Any]) -> Findings:
     """LinUCB: the largest |theta_hat| so far. Of one prior |y| / (2 sqrt(lam)) is a bound; another makes theta_hat anew."""
     model = linear(policy)
-    yield (largest >= 0.0) & ((largest == 0.0) | (policy.version > 0)), "a norm, 0 before the first reward"
+    yield (
+        (largest >= 0.0) & ((largest == 0.0) | (policy.version > 0)),
+        "a norm, 0 before the first reward",
+    )
     if model.unknown is None:
-        yield largest >= float(np.linalg.norm(model.parts.mean)) * (1.0 - ROUNDING), "at least the norm of theta_hat"
+        yield (
+            largest >= float(np.linalg.norm(model.parts.mean)) * (1.0 - ROUNDING),
+            "at least the norm of theta_hat",
+        )
     if model.unknown is None and not model.weighted and model.rate == 0.0:
         most = 0.5 * reward_length(policy) / math.sqrt(float(model.parts.prior.min()))
         yield largest <= most * (1.0 + SEVERAL), "a norm that theta_hat can have had"
@@ -221,7 +277,11 @@ def check_last(policy: Policy, last: NDArray[Any]) -> Findings:
     model = linear(policy)
     assert isinstance(model, RefreshedEnsemble)
     reached = model.information * (1.0 + ROUNDING) + ROUNDING
-    possible = number == np.floor(number) and (number > 0.0) == (known != 0.0) and number * model.threshold <= known + ROUNDING
+    possible = (
+        number == np.floor(number)
+        and (number > 0.0) == (known != 0.0)
+        and number * model.threshold <= known + ROUNDING
+    )
     good = (-ROUNDING <= known <= reached, 0.0 <= number <= policy.version and possible)
     yield np.array(good), "a refresh that can have been: (log(det V / lam^d), number)"
 
@@ -233,13 +293,21 @@ def check_arm_counts(policy: Policy, counts: NDArray[Any]) -> Findings:
     yield counts >= 0.0, "how often the arm was seen"
     if policy._ledger.keeps_log:
         known = counts_of_log(policy)
-        yield np.abs(counts - known) <= (ROUNDING * known if model.rate else 0.0), "how often the arm is in the log"
+        yield (
+            np.abs(counts - known) <= (ROUNDING * known if model.rate else 0.0),
+            "how often the arm is in the log",
+        )
     elif model.rate == 0.0:
-        whole = (counts == np.floor(counts)) & (counts.sum() + model.other_count[0] == policy.version)
+        whole = (counts == np.floor(counts)) & (
+            counts.sum() + model.other_count[0] == policy.version
+        )
         yield whole, f"whole numbers, with those of others {policy.version} in all"
     else:
         most = -math.expm1(-model.rate * policy.version) / -math.expm1(-model.rate)
-        yield np.full(counts.shape, counts.sum() <= most * (1.0 + ROUNDING)), f"at most {most:.6g} in all"
+        yield (
+            np.full(counts.shape, counts.sum() <= most * (1.0 + ROUNDING)),
+            f"at most {most:.6g} in all",
+        )
 
 
 def check_arm_totals(policy: Policy, totals: NDArray[Any]) -> Findings:
@@ -248,17 +316,27 @@ def check_arm_totals(policy: Policy, totals: NDArray[Any]) -> Findings:
     assert isinstance(model, ExactFit)
     counts, (low, high) = model.arm_counts, model.link.reward_range
     slack = ROUNDING * counts
-    within = np.where(counts > 0.0, (totals >= low * counts - slack) & (totals <= high * counts + slack), totals == 0.0)
+    within = np.where(
+        counts > 0.0,
+        (totals >= low * counts - slack) & (totals <= high * counts + slack),
+        totals == 0.0,
+    )
     yield within, "a sum of possible rewards"
     if policy._ledger.keeps_log:
         known = totals_of_log(policy)
         size = np.abs(np.array(policy._ledger.rewards)).max(initial=0.0)
-        yield np.abs(totals - known) <= ROUNDING * counts * size, "the sum of the arm's rewards in the log"
+        yield (
+            np.abs(totals - known) <= ROUNDING * counts * size,
+            "the sum of the arm's rewards in the log",
+        )
 
 
 def check_other_count(policy: Policy, count: NDArray[Any]) -> Findings:
     """The exact fit: how many observations were no standing arm's."""
-    yield (count >= 0.0) & (count <= policy.version) & (count == np.floor(count)), f"a number from 0 to {policy.version}"
+    yield (
+        (count >= 0.0) & (count <= policy.version) & (count == np.floor(count)),
+        f"a number from 0 to {policy.version}",
+    )
     if policy._ledger.keeps_log:
         yield count == others_of_log(policy), "how many are in the log"
 
@@ -268,9 +346,15 @@ def check_grams(policy: Policy, grams: NDArray[Any], most: FloatArray) -> Findin
     lam, diagonals = policy.recipe.lam, np.einsum("sii->si", grams)
     yield np.abs(grams - grams.transpose(0, 2, 1)) <= ROUNDING * np.abs(grams), "symmetric matrices"
     good = (diagonals >= lam * (1.0 - ROUNDING)) & (diagonals <= most * (1.0 + ROUNDING))
-    yield np.broadcast_to(good[:, :, None], grams.shape), "diagonals from the prior's to what was seen"
+    yield (
+        np.broadcast_to(good[:, :, None], grams.shape),
+        "diagonals from the prior's to what was seen",
+    )
     width = np.sqrt(np.abs(diagonals))
-    yield np.abs(grams) <= (1.0 + ROUNDING) * width[:, :, None] * width[:, None, :], "positive definite matrices"
+    yield (
+        np.abs(grams) <= (1.0 + ROUNDING) * width[:, :, None] * width[:, None, :],
+        "positive definite matrices",
+    )
 
 
 def check_stages(policy: Policy, grams: NDArray[Any]) -> Findings:
@@ -279,7 +363,10 @@ def check_stages(policy: Policy, grams: NDArray[Any]) -> Findings:
     yield from check_grams(policy, grams, seen)
     together = (np.einsum("sii->si", grams) - lam).sum(axis=0)
     good = together <= seen - lam + ROUNDING * len(grams) * seen
-    yield np.broadcast_to(good[:, None], grams.shape), "stages that have not learned more than there was"
+    yield (
+        np.broadcast_to(good[:, None], grams.shape),
+        "stages that have not learned more than there was",
+    )
 
 
 def check_inverses(policy: Policy, inverses: NDArray[Any]) -> Findings:
@@ -288,7 +375,10 @@ def check_inverses(policy: Policy, inverses: NDArray[Any]) -> Findings:
     assert isinstance(model, StagedModel)
     diagonals = np.einsum("sii->si", inverses)
     positive = (diagonals > 0.0) & (diagonals <= (1.0 + ROUNDING) / policy.recipe.lam)
-    yield np.broadcast_to(positive[:, :, None], inverses.shape), "diagonals above 0, and at most the prior's"
+    yield (
+        np.broadcast_to(positive[:, :, None], inverses.shape),
+        "diagonals above 0, and at most the prior's",
+    )
     for s, gram in enumerate(model.grams):
         if np.diag(gram).sum() > STIFF * policy.recipe.lam:
             continue
@@ -302,8 +392,13 @@ def check_targets(policy: Policy, targets: NDArray[Any]) -> Findings:
     """SupLinUCB: b of each stage; |sum x y| <= |x| |y|."""
     model = linear(policy)
     assert isinstance(model, StagedModel)
-    own = np.sqrt(np.maximum(0.0, np.einsum("sii->si", model.grams) - policy.recipe.lam)) + ROUNDING * lengths(policy)
-    yield np.abs(targets) <= own * reward_length(policy) * (1.0 + ROUNDING), "a sum x y of observations that were learned"
+    own = np.sqrt(
+        np.maximum(0.0, np.einsum("sii->si", model.grams) - policy.recipe.lam)
+    ) + ROUNDING * lengths(policy)
+    yield (
+        np.abs(targets) <= own * reward_length(policy) * (1.0 + ROUNDING),
+        "a sum x y of observations that were learned",
+    )
 
 
 def check_means(policy: Policy, means: NDArray[Any]) -> Findings:
@@ -320,7 +415,9 @@ def check_weighed_grams(policy: Policy, grams: NDArray[Any]) -> Findings:
     model, lam = linear(policy), policy.recipe.lam
     assert isinstance(model, ReweighedModel)
     weight = (1.0 + 2.0 * model.pseudo) * (1.0 + FARTHEST * model.spread)
-    yield from check_grams(policy, grams, lam + weight * (lengths(policy) ** 2 - lam) + ROUNDING * lam)
+    yield from check_grams(
+        policy, grams, lam + weight * (lengths(policy) ** 2 - lam) + ROUNDING * lam
+    )
 
 
 def check_weighed_targets(policy: Policy, targets: NDArray[Any]) -> Findings:
@@ -338,7 +435,11 @@ CHECKS: dict[type[Any], dict[str, Check]] = {
     SymmetrizedEnsemble: {"sums": check_mirrored},
     FreshEnsemble: {"root": check_fresh_root, "gram_root": check_gram_root, "ages": check_ages},
     WithIntercept: {"origin": check_origin},
-    ExactFit: {"arm_counts": check_arm_counts, "arm_totals": check_arm_totals, "other_count": check_other_count},
+    ExactFit: {
+        "arm_counts": check_arm_counts,
+        "arm_totals": check_arm_totals,
+        "other_count": check_other_count,
+    },
     HistoryModel: {"root": check_root, "pulls": check_pulls},
     ThompsonModel: {"root": check_root, "rewards": check_rewards},
     Rooted: {"root": check_root},
@@ -346,8 +447,17 @@ CHECKS: dict[type[Any], dict[str, Check]] = {
     PseudoRewardModel: {"pulls": check_pulls},
     OptimisticModel: {"largest": check_largest},
     DirectionsModel: {"directions": check_directions},
-    StagedModel: {"grams": check_stages, "inverses": check_inverses, "targets": check_targets, "means": check_means},
-    ReweighedModel: {"grams": check_weighed_grams, "targets": check_weighed_targets, "pulls": check_pulls},
+    StagedModel: {
+        "grams": check_stages,
+        "inverses": check_inverses,
+        "targets": check_targets,
+        "means": check_means,
+    },
+    ReweighedModel: {
+        "grams": check_weighed_grams,
+        "targets": check_weighed_targets,
+        "pulls": check_pulls,
+    },
     NetworkEnsemble: NETWORK_CHECKS,
 }
 """Of the class that brings an array."""

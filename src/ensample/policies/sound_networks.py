@@ -12,8 +12,6 @@ from ensample.policies.policy import Policy
 from ensample.policies.soundness import ROUNDING, standing_features
 from ensample.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["NETWORK_CHECKS"]
-
 LEAST = 1e-300  # below it digits are lost
 
 Findings = Iterator[tuple[BoolArray, str]]
@@ -28,7 +26,10 @@ def check_weights(policy: Policy, weights: NDArray[Any]) -> Findings:
     """Weights, and the optimiser's two moments of their gradients: the second is a mean of squares."""
     yield np.vstack([np.ones(weights[:2].shape, np.bool_), weights[2:] >= 0.0]), "a mean of squares"
     if policy.version == 0:
-        yield np.vstack([np.ones(weights[:1].shape, np.bool_), weights[1:] == 0.0]), "0 before the first observation"
+        yield (
+            np.vstack([np.ones(weights[:1].shape, np.bool_), weights[1:] == 0.0]),
+            "0 before the first observation",
+        )
 
 
 def check_sizes(policy: Policy, sizes: NDArray[Any]) -> Findings:
@@ -36,11 +37,16 @@ def check_sizes(policy: Policy, sizes: NDArray[Any]) -> Findings:
     if networks(policy).standing:
         yield sizes == typical_sizes(standing_features(policy)), "the standing arms'"
         return
-    yield (sizes > 0.0) == (networks(policy).state.features.seen > 0.0), "0 while the feature was always 0"
+    yield (
+        (sizes > 0.0) == (networks(policy).state.features.seen > 0.0),
+        "0 while the feature was always 0",
+    )
     if policy._ledger.keeps_log and policy.version:
         played = np.abs(policy._ledger.log().features)
         least = np.where(played > 0.0, played, np.inf).min(axis=0)
-        good = (sizes >= least * (1.0 - ROUNDING)) & (sizes <= played.max(axis=0) * (1.0 + ROUNDING))
+        good = (sizes >= least * (1.0 - ROUNDING)) & (
+            sizes <= played.max(axis=0) * (1.0 + ROUNDING)
+        )
         yield good | (sizes == 0.0), "a size between those in the log"
 
 
@@ -56,11 +62,17 @@ def check_squares(policy: Policy, squares: NDArray[Any]) -> Findings:
 
 def check_seen(policy: Policy, seen: NDArray[Any]) -> Findings:
     """How often a feature was not 0."""
-    yield (seen >= 0.0) & (seen <= policy.version) & (seen == np.floor(seen)), f"a number from 0 to {policy.version}"
+    yield (
+        (seen >= 0.0) & (seen <= policy.version) & (seen == np.floor(seen)),
+        f"a number from 0 to {policy.version}",
+    )
     if networks(policy).standing:
         yield seen == 0.0, "0 where arms stand"
     elif policy._ledger.keeps_log:
-        yield seen == (policy._ledger.log().features != 0.0).sum(axis=0), "how often it is not 0 in the log"
+        yield (
+            seen == (policy._ledger.log().features != 0.0).sum(axis=0),
+            "how often it is not 0 in the log",
+        )
 
 
 def logged_rewards(policy: Policy) -> FloatArray:
@@ -76,7 +88,10 @@ def reward_size(rewards: FloatArray) -> float:
 def check_mean(policy: Policy, mean: NDArray[Any]) -> Findings:
     rewards = np.array(policy._ledger.rewards, np.float64)
     if rewards.size:
-        yield np.abs(mean - rewards.mean()) <= ROUNDING * reward_size(rewards), "the mean of the rewards in the log"
+        yield (
+            np.abs(mean - rewards.mean()) <= ROUNDING * reward_size(rewards),
+            "the mean of the rewards in the log",
+        )
     if policy.version == 0:
         yield mean == 0.0, "0 before the first reward"
 
@@ -85,14 +100,20 @@ def check_deviations(policy: Policy, deviations: NDArray[Any]) -> Findings:
     yield deviations >= 0.0, "a sum of squares"
     rewards = logged_rewards(policy)
     if rewards.size:
-        size, spread = reward_size(np.array(policy._ledger.rewards)), np.square(rewards - rewards.mean()).sum()
+        size, spread = (
+            reward_size(np.array(policy._ledger.rewards)),
+            np.square(rewards - rewards.mean()).sum(),
+        )
         good = np.abs(deviations / size / size - spread) <= ROUNDING * (1.0 + spread)
         yield good, "the squared deviations of the rewards in the log"
 
 
 def check_misses(policy: Policy, misses: NDArray[Any]) -> Findings:
     """A mean of squared misses, the recent ones counting more."""
-    yield (misses >= 0.0) & ((misses == 0.0) | (policy.version > 0)), "a mean of squares, 0 before the first reward"
+    yield (
+        (misses >= 0.0) & ((misses == 0.0) | (policy.version > 0)),
+        "a mean of squares, 0 before the first reward",
+    )
 
 
 def check_observed(policy: Policy, observed: NDArray[Any]) -> Findings:
@@ -113,13 +134,19 @@ def check_newest(policy: Policy, newest: NDArray[Any]) -> Findings:
         yield newest == 0.0, "0 before the first observation"
     elif policy._ledger.keeps_log:
         log = policy._ledger.log()
-        yield newest == np.append(log.features[-1], log.reward[-1]), "the last observation of the log"
+        yield (
+            newest == np.append(log.features[-1], log.reward[-1]),
+            "the last observation of the log",
+        )
 
 
 def check_kept(policy: Policy, kept: NDArray[Any]) -> Findings:
     """Its round, and its place in memory, which `fault` compares with what is there."""
     if policy._ledger.keeps_log and policy.version:
-        yield np.array([kept[0] == policy._ledger.rounds[-1], True]), "the round of the last observation"
+        yield (
+            np.array([kept[0] == policy._ledger.rounds[-1], True]),
+            "the round of the last observation",
+        )
 
 
 def filled(policy: Policy) -> tuple[IntArray, IntArray]:
@@ -146,7 +173,10 @@ def check_memory_rewards(policy: Policy, rewards: NDArray[Any]) -> Findings:
     model = networks(policy)
     units, holds = model.state.rewards, model.memory.rounds >= 0
     most = np.sqrt(units.deviations) * (1.0 + ROUNDING) + ROUNDING * np.abs(units.mean)
-    yield ~holds | (np.abs(rewards - units.mean) <= most), "a reward that the spread of all leaves room for"
+    yield (
+        ~holds | (np.abs(rewards - units.mean) <= most),
+        "a reward that the spread of all leaves room for",
+    )
     yield from remembered(policy, rewards, policy._ledger.log().reward)
 
 

@@ -13,8 +13,6 @@ from ensample.policies.describe import describe
 from ensample.policies.ledger import Observation
 from ensample.policies.policy import Policy
 
-__all__ = ["check_bits", "is_short", "take_replayed"]
-
 SECONDS_A_ROUND = 1e-5  # to learn an observation, whatever the model
 SECONDS_A_NUMBER = 1e-9  # and for each number that was learned
 SECONDS_A_WEIGHT = 1e-8  # of networks, which go through a batch
@@ -48,7 +46,11 @@ def is_all_ours(description: Any) -> bool:
         return all(map(is_all_ours, description))
     if not isinstance(description, dict):
         return True
-    return "own" not in description and ":" not in description["kind"] and all(map(is_all_ours, description.values()))
+    return (
+        "own" not in description
+        and ":" not in description["kind"]
+        and all(map(is_all_ours, description.values()))
+    )
 
 
 def check_bits(policy: Policy) -> None:
@@ -65,7 +67,9 @@ def take_replayed(policy: Policy) -> None:
         policy.model.arrays()[name][...] = expected
 
 
-def compare(policy: Policy, alike: Callable[[Arrays, Arrays], bool], advice: str) -> dict[str, Arrays]:
+def compare(
+    policy: Policy, alike: Callable[[Arrays, Arrays], bool], advice: str
+) -> dict[str, Arrays]:
     """What replaying the log gives, by name. Raise where it is not what was saved, and not alike either."""
     again = policy.recipe.start(policy.arms, policy.seed)
     try:
@@ -76,7 +80,9 @@ def compare(policy: Policy, alike: Callable[[Arrays, Arrays], bool], advice: str
     for name, values in policy.model.arrays().items():
         expected = arrays[name]
         if values.tobytes() != expected.tobytes() and not alike(values, expected):
-            raise SnapshotError.about(f"state.{name}", values, f"what replaying the log gives, {show(expected)}{advice}")
+            raise SnapshotError.about(
+                f"state.{name}", values, f"what replaying the log gives, {show(expected)}{advice}"
+            )
     return arrays
 
 
@@ -84,7 +90,16 @@ def observations(policy: Policy) -> list[Observation]:
     """The log, which `soundness` has looked at."""
     rounds, features, rewards, arms, propensities = policy.log()
     features.setflags(write=False)  # as those of arms and decisions are
-    return list(zip(rounds.tolist(), arms.tolist(), features, rewards.tolist(), propensities.tolist(), strict=True))
+    return list(
+        zip(
+            rounds.tolist(),
+            arms.tolist(),
+            features,
+            rewards.tolist(),
+            propensities.tolist(),
+            strict=True,
+        )
+    )
 
 
 def are_close(values: Arrays, expected: Arrays) -> bool:

@@ -10,18 +10,6 @@ from ensample.policies.policy import Policy
 from ensample.policies.soundness import standing_features
 from ensample.types import FloatArray
 
-__all__ = [
-    "aged_gram_of_log",
-    "counts_of_log",
-    "gram_of_log",
-    "learned_rewards",
-    "others_of_log",
-    "pulls_of_log",
-    "shares_of_log",
-    "target_of_log",
-    "totals_of_log",
-]
-
 
 def gram_of_log(policy: Policy) -> FloatArray:
     """sum x x': [d, d]. By einsum, because threads of a matrix product wait for busy processors, for seconds."""
@@ -63,7 +51,9 @@ def learned_features(policy: Policy) -> tuple[FloatArray, FloatArray]:
     features, others = standing_features(policy), policy._ledger.other_features()
     if not policy.recipe.intercept:
         return features, others
-    return np.hstack([features, np.ones((len(features), 1))]), np.hstack([others, np.ones((len(others), 1))])
+    return np.hstack([features, np.ones((len(features), 1))]), np.hstack(
+        [others, np.ones((len(others), 1))]
+    )
 
 
 def learned_rewards(policy: Policy) -> FloatArray:
@@ -101,4 +91,6 @@ def by_arm(policy: Policy, values: FloatArray) -> FloatArray:
     """Sums of something of each observation in the log, by standing arm: [K]."""
     arms = np.array(policy._ledger.arms, np.int64)
     numbered = arms != UNNUMBERED
-    return np.asarray(np.bincount(arms[numbered], values[numbered], len(standing_features(policy))), np.float64)
+    return np.asarray(
+        np.bincount(arms[numbered], values[numbered], len(standing_features(policy))), np.float64
+    )

@@ -19,8 +19,6 @@ from ensample.theory.assumptions import require_finite
 from ensample.theory.guarantee import Theorem
 from ensample.types import FloatArray
 
-__all__ = ["StagedModel", "SupLinUCB"]
-
 THEOREM = "SupLinUCB.from_theorem"
 
 
@@ -64,7 +62,9 @@ class SupLinUCB(Recipe):
     def __post_init__(self) -> None:
         object.__setattr__(self, "horizon", whole("horizon", self.horizon, 1, LAST_ROUND))
         object.__setattr__(self, "radius", number("radius", self.radius, 0.0, 1e50))
-        object.__setattr__(self, "regularization", number("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self, "regularization", number("regularization", self.regularization, 1e-12, 1e50)
+        )
         instance("setting", self.setting, Setting | None, "a Setting, or None")
 
     @classmethod
@@ -79,8 +79,15 @@ class SupLinUCB(Recipe):
         require_finite(THEOREM, setting)
         Theorem(THEOREM, failures=1).require_confidence(setting)
         assert setting.arms is not None
-        chance = 2.0 * (math.log(2.0) + math.log(setting.horizon) + math.log(setting.arms) - math.log(setting.delta))
-        radius = setting.noise * math.sqrt(chance) + math.sqrt(setting.regularization) * setting.norm
+        chance = 2.0 * (
+            math.log(2.0)
+            + math.log(setting.horizon)
+            + math.log(setting.arms)
+            - math.log(setting.delta)
+        )
+        radius = (
+            setting.noise * math.sqrt(chance) + math.sqrt(setting.regularization) * setting.norm
+        )
         return cls(setting.horizon, radius, setting.regularization, setting=setting)
 
     @property
@@ -109,7 +116,9 @@ class StagedModel(LinearModel):
 
         A stage that knows all arms well does not learn.
         """
-        return _core.staged_arm(self.inverses, self.means, self.by_coordinate, self.radius, self.floor)
+        return _core.staged_arm(
+            self.inverses, self.means, self.by_coordinate, self.radius, self.floor
+        )
 
     def theta(self, member: int) -> FloatArray:
         """Return what the stage of the coming round promises of its arm.
@@ -129,7 +138,9 @@ class StagedModel(LinearModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         stages = self.grams, self.inverses, self.targets, self.means
-        _core.learn_staged(self.state, *stages, self.by_coordinate, arm, x, y, self.radius, self.floor)
+        _core.learn_staged(
+            self.state, *stages, self.by_coordinate, arm, x, y, self.radius, self.floor
+        )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         names = ("grams", "inverses", "targets", "means")

@@ -10,8 +10,6 @@ from ensample.policies.recipe import EnsembleRecipe
 from ensample.randomness import Address
 from ensample.types import FloatArray
 
-__all__ = ["SymmetrizedEnsemble", "SymmetrizedEnsembleSampling"]
-
 
 @dataclass(frozen=True)
 class SymmetrizedEnsembleSampling(EnsembleRecipe):

@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from ensample.errors import SnapshotError, WrongType
 from ensample.policies.plain_json import plain_json
 
-__all__ = ["Header", "Tensors", "opened", "read_header", "read_tensors", "storable", "write_tensors"]
-
 Tensors = dict[str, NDArray[Any]]
 
 KINDS = {
@@ -77,39 +75,54 @@ def read_header(file: BinaryIO) -> Header:
     size = os.fstat(file.fileno()).st_size - 8
     start = file.read(8)
     if len(start) < 8:
-        raise SnapshotError.about("the file's length", len(start), "8 bytes or more: not a snapshot, or cut short")
+        raise SnapshotError.about(
+            "the file's length", len(start), "8 bytes or more: not a snapshot, or cut short"
+        )
     length = struct.unpack("<Q", start)[0]
     if length > min(size, LONGEST_HEADER):
         raise SnapshotError.about(
-            "the header's length", length, f"at most {min(size, LONGEST_HEADER)} bytes: not a snapshot, or cut short"
+            "the header's length",
+            length,
+            f"at most {min(size, LONGEST_HEADER)} bytes: not a snapshot, or cut short",
         )
     found = plain_json("the header", file.read(length))
     if not isinstance(found, dict):
         raise SnapshotError.about("the header", found, "an object")
     metadata = found.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+    if not isinstance(metadata, dict) or not all(
+        isinstance(text, str) for text in metadata.values()
+    ):
         raise SnapshotError.about("the header's __metadata__", metadata, "an object of texts")
     return Header(metadata, found, size - length)
 
 
 def read_tensors(file: BinaryIO, header: Header) -> Tensors:
     """All arrays, once it is sure that they fill the file without gaps; read-only."""
-    extents = sorted((extent(name, entry) for name, entry in header.arrays.items()), key=lambda one: (one.begin, one.end))
+    extents = sorted(
+        (extent(name, entry) for name, entry in header.arrays.items()),
+        key=lambda one: (one.begin, one.end),
+    )
     reached = 0
     for one in extents:
         if one.begin != reached:
-            raise SnapshotError.about(f"{one.name}: data_offsets", (one.begin, one.end), f"to begin at {reached}")
+            raise SnapshotError.about(
+                f"{one.name}: data_offsets", (one.begin, one.end), f"to begin at {reached}"
+            )
         reached = one.end
     if reached != header.size:
         raise SnapshotError.about(
-            "the data's length", header.size, f"{reached} bytes, as the header says: damaged or cut short"
+            "the data's length",
+            header.size,
+            f"{reached} bytes, as the header says: damaged or cut short",
         )
     try:
         data = file.read(reached + 1)
     except MemoryError:
         raise SnapshotError.about("the data's length", reached, "what fits in memory") from None
     if len(data) != reached:
-        raise SnapshotError.about("the data's length", len(data), f"{reached} bytes: the file was changed meanwhile")
+        raise SnapshotError.about(
+            "the data's length", len(data), f"{reached} bytes: the file was changed meanwhile"
+        )
     return {one.name: array_at(one, data) for one in extents}
 
 
@@ -121,7 +134,9 @@ def extent(name: str, entry: Any) -> Extent:
     if not isinstance(kind, str) or kind not in KINDS:
         raise SnapshotError.about(f"{name}: dtype", kind, f"one of {', '.join(KINDS)}")
     if not whole_numbers(shape) or len(shape) > MOST_DIMENSIONS:
-        raise SnapshotError.about(f"{name}: shape", shape, f"at most {MOST_DIMENSIONS} whole numbers >= 0")
+        raise SnapshotError.about(
+            f"{name}: shape", shape, f"at most {MOST_DIMENSIONS} whole numbers >= 0"
+        )
     if not whole_numbers(offsets) or len(offsets) != 2:
         raise SnapshotError.about(f"{name}: data_offsets", offsets, "two whole numbers >= 0")
     dtype = KINDS[kind]
@@ -129,7 +144,9 @@ def extent(name: str, entry: Any) -> Extent:
         raise SnapshotError.about(f"{name}: shape", shape, "an array of a possible size")
     begin, end = offsets
     if end - begin != math.prod(shape) * dtype.itemsize:
-        raise SnapshotError.about(f"{name}: data_offsets", offsets, f"the bytes of a {kind} array of shape {shape}")
+        raise SnapshotError.about(
+            f"{name}: data_offsets", offsets, f"the bytes of a {kind} array of shape {shape}"
+        )
     return Extent(name, dtype, tuple(shape), begin, end)
 
 
@@ -151,7 +168,11 @@ def write_tensors(file: BinaryIO, arrays: Tensors, metadata: dict[str, str]) -> 
     end = 0
     for name in names:
         begin, end = end, end + arrays[name].nbytes
-        header[name] = {"dtype": NAMES[arrays[name].dtype], "shape": arrays[name].shape, "data_offsets": (begin, end)}
+        header[name] = {
+            "dtype": NAMES[arrays[name].dtype],
+            "shape": arrays[name].shape,
+            "data_offsets": (begin, end),
+        }
     content = json.dumps(header).encode()
     content += b" " * (-len(content) % 8)
     file.write(struct.pack("<Q", len(content)) + content)

@@ -25,8 +25,6 @@ from ensample.theory.assumptions import require_regularization
 from ensample.theory.guarantee import Theorem
 from ensample.types import Auto, FloatArray
 
-__all__ = ["ThompsonModel", "ThompsonSampling"]
-
 
 @dataclass(frozen=True)
 class ThompsonSampling(Recipe):
@@ -72,19 +70,33 @@ class ThompsonSampling(Recipe):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", number_or_auto("scale", self.scale, 0.0, 1e50))
-        object.__setattr__(self, "regularization", number_or_auto("regularization", self.regularization, 1e-12, 1e50))
+        object.__setattr__(
+            self,
+            "regularization",
+            number_or_auto("regularization", self.regularization, 1e-12, 1e50),
+        )
         object.__setattr__(self, "adaptive", boolean("adaptive", self.adaptive))
         instance("setting", self.setting, Setting | None, "a Setting, or None")
         self.check_half_life()
         self.check_model(Linear, GeneralizedLinear)
         if self.adaptive and not isinstance(self.model, Linear):
-            raise InvalidArgument("adaptive", True, f"False with {self.model!r}, whose noise is known")
+            raise InvalidArgument(
+                "adaptive", True, f"False with {self.model!r}, whose noise is known"
+            )
         if self.half_life is not None and self.adaptive:
-            raise InvalidArgument("half_life", self.half_life, "None with adaptive=True, which looks at all rewards")
+            raise InvalidArgument(
+                "half_life", self.half_life, "None with adaptive=True, which looks at all rewards"
+            )
         if self.setting is not None and self.adaptive:
-            raise InvalidArgument("adaptive", True, "False with a setting, whose theorem decides the scale")
+            raise InvalidArgument(
+                "adaptive", True, "False with a setting, whose theorem decides the scale"
+            )
         if self.setting is not None and self.setting.regularization != self.lam:
-            raise InvalidArgument("regularization", self.regularization, f"{self.setting.regularization:g}, as in the setting")
+            raise InvalidArgument(
+                "regularization",
+                self.regularization,
+                f"{self.setting.regularization:g}, as in the setting",
+            )
 
     @classmethod
     def from_theorem(cls, setting: Setting) -> Self:
@@ -107,19 +119,25 @@ class ThompsonSampling(Recipe):
     @property
     def reward_law(self) -> Gaussian:
         """The law to judge its randomness by: of the last round's scale where a theorem decides it."""
-        return Gaussian(self.unit_scale if self.setting is None else self.scale_after(self.setting.horizon))
+        return Gaussian(
+            self.unit_scale if self.setting is None else self.scale_after(self.setting.horizon)
+        )
 
     def scale_after(self, count: int) -> float:
         """scale_t after `count` rewards; of an adaptive recipe, what multiplies their standard deviation."""
         setting = self.setting
         if setting is None:
             return self.unit_scale
-        return self.unit_scale * radius(replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count)
+        return self.unit_scale * radius(
+            replace(setting, delta=setting.delta / (4.0 * setting.horizon)), count
+        )
 
     def build(self, arms: Arms, address: Address) -> DrawnModel:
         if isinstance(self.model, GeneralizedLinear):
             return (Laplace if self.model.fit == EXACT else StreamPosterior)(self, arms, address)
-        if self.calibrates:  # V changes with its prior: theta_hat + sigma V^-1 (sqrt(prior) w + R'g), R'R = sum x x'
+        if (
+            self.calibrates
+        ):  # V changes with its prior: theta_hat + sigma V^-1 (sqrt(prior) w + R'g), R'R = sum x x'
             return HistoryModel(self, arms, GAUSSIAN, GAUSSIAN, address)
         if self.half_life is not None:  # N(0, scale^2 V) as scale times N(0, lam I) + N(0, R'R)
             laws = Gaussian(math.sqrt(self.lam) * self.unit_scale), Gaussian(self.unit_scale)
@@ -136,7 +154,9 @@ class ThompsonSampling(Recipe):
             return Inflation(self.unit_scale)
         tail = 2.0 * math.log(4.0 * setting.horizon / setting.delta)
         return Inflation(
-            self.unit_scale * math.sqrt(setting.regularization) * setting.norm, self.unit_scale * setting.noise, tail
+            self.unit_scale * math.sqrt(setting.regularization) * setting.norm,
+            self.unit_scale * setting.noise,
+            tail,
         )
 
 

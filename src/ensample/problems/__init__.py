@@ -3,7 +3,13 @@
 from ensample.problems.family import Family, check_needed, families_by_name, problem
 from ensample.problems.linear import ContextualLinearProblem, LinearProblem, Problem
 from ensample.problems.moving import MovingProblem
-from ensample.problems.noise import BernoulliNoise, GaussianNoise, HeteroscedasticNoise, Noise, RademacherNoise
+from ensample.problems.noise import (
+    BernoulliNoise,
+    GaussianNoise,
+    HeteroscedasticNoise,
+    Noise,
+    RademacherNoise,
+)
 from ensample.problems.settings import constants_of, example_of, setting_of
 
 __all__ = [

@@ -7,8 +7,6 @@ import numpy as np
 from ensample.memory import aligned
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["ContextualProblem", "FiniteProblem", "with_constant"]
-
 
 class FiniteProblem(NamedTuple):
     """Problem with finitely many arms.

@@ -12,8 +12,6 @@ from ensample.problems.family import Family
 from ensample.problems.linear import LinearProblem
 from ensample.problems.noise import BernoulliNoise
 
-__all__ = ["BernoulliArms"]
-
 
 @dataclass(frozen=True)
 class BernoulliArms(Family):
@@ -38,4 +36,6 @@ class BernoulliArms(Family):
         return LinearProblem(FiniteArms(np.eye(self.arms)), means, BernoulliNoise())
 
     def example(self) -> LinearProblem:
-        return LinearProblem(FiniteArms(np.eye(self.arms)), np.full(self.arms, self.high), BernoulliNoise())
+        return LinearProblem(
+            FiniteArms(np.eye(self.arms)), np.full(self.arms, self.high), BernoulliNoise()
+        )

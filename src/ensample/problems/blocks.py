@@ -4,8 +4,6 @@ import numpy as np
 
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["blocks", "chosen_block"]
-
 
 def blocks(context: FloatArray, actions: int) -> FloatArray:
     """Row k has (context, 1) in its k-th block and zeros elsewhere: [K, K (d + 1)].

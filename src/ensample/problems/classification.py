@@ -16,13 +16,18 @@ from ensample.problems.nonlinear import NonlinearProblem
 from ensample.problems.tables import column_named, is_table, numbers_of, table_of
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Classification"]
-
 
 class ClassificationProblem(NonlinearProblem):
     """Rows of a data set in an order of their own; round t shows row t, and again from the first after the last."""
 
-    def __init__(self, data: FloatArray, labels: IntArray, order: IntArray, noise: Noise | float, row: int = 0) -> None:
+    def __init__(
+        self,
+        data: FloatArray,
+        labels: IntArray,
+        order: IntArray,
+        noise: Noise | float,
+        row: int = 0,
+    ) -> None:
         self.classes = int(labels.max()) + 1
         super().__init__(ChangingArms(self.classes * (data.shape[1] + 1)), noise)
         self.data, self.labels, self.order, self.row = data, labels, order, row
@@ -79,7 +84,9 @@ class Classification(Family):
             raise InvalidArgument("y", self.y, "at least two classes")
         as_noise(self.noise)
         used = (rows != 0.0).any(axis=0)
-        object.__setattr__(self, "_rows", np.ascontiguousarray(rows[:, used] if used.any() else rows[:, :1]))
+        object.__setattr__(
+            self, "_rows", np.ascontiguousarray(rows[:, used] if used.any() else rows[:, :1])
+        )
         object.__setattr__(self, "_labels", numbers)
         object.__setattr__(self, "classes", names.tolist())
 
@@ -90,15 +97,21 @@ class Classification(Family):
             return numbers_of("data", table), self.y
         labels = column_named("y", table, self.y)
         if None in labels:
-            raise InvalidArgument("y", self.y, f"a column without missing values; {labels.count(None)} are")
-        return numbers_of("data", {name: values for name, values in table.items() if name != self.y}), labels
+            raise InvalidArgument(
+                "y", self.y, f"a column without missing values; {labels.count(None)} are"
+            )
+        return numbers_of(
+            "data", {name: values for name, values in table.items() if name != self.y}
+        ), labels
 
     @property
     def dim(self) -> int:  # type: ignore[override]
         return len(self.classes) * (int(self._rows.shape[1]) + 1)
 
     def draw(self, rng: Generator) -> ClassificationProblem:
-        return ClassificationProblem(self._rows, self._labels, rng.permutation(len(self._rows)), self.noise)
+        return ClassificationProblem(
+            self._rows, self._labels, rng.permutation(len(self._rows)), self.noise
+        )
 
     classes: ClassVar[list[object]]
     _rows: ClassVar[FloatArray]

@@ -16,10 +16,11 @@ from ensample.problems.family import Family
 from ensample.problems.logistic import ContextualLogisticProblem, LogisticProblem
 from ensample.types import FloatArray
 
-__all__ = ["Clicks", "EvillInstances", "LogisticBandit"]
-
 FEATURES = ("uniform", "sphere")
-VALUES = {"high": 1.5, "low": 4.0}  # the largest linear predictor of the instance, by the variance of its best arm
+VALUES = {
+    "high": 1.5,
+    "low": 4.0,
+}  # the largest linear predictor of the instance, by the variance of its best arm
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class LogisticBandit(Family):
 
     def __post_init__(self) -> None:
         if self.features not in FEATURES:
-            raise InvalidArgument("features", self.features, f"one of {', '.join(map(repr, FEATURES))}")
+            raise InvalidArgument(
+                "features", self.features, f"one of {', '.join(map(repr, FEATURES))}"
+            )
         whole("dim", self.dim, 2 if self.features == "sphere" else 1)
         whole("arms", self.arms, self.dim if self.features == "sphere" else 1)
 
@@ -75,7 +78,9 @@ class EvillInstances(Family):
 
     def __post_init__(self) -> None:
         if self.variance not in VALUES:
-            raise InvalidArgument("variance", self.variance, f"one of {', '.join(map(repr, VALUES))}")
+            raise InvalidArgument(
+                "variance", self.variance, f"one of {', '.join(map(repr, VALUES))}"
+            )
 
     def draw(self, rng: Generator) -> LogisticProblem:
         rows = np.zeros((self.arms, self.dim))
@@ -117,4 +122,6 @@ class Clicks(Family):
 
     def draw(self, rng: Generator) -> ContextualLogisticProblem:
         slopes = self.norm * unit_rows(rng, 1, self.dim - 1)[0]
-        return ContextualLogisticProblem(self.arms, np.append(slopes, math.log(self.rate / (1.0 - self.rate))))
+        return ContextualLogisticProblem(
+            self.arms, np.append(slopes, math.log(self.rate / (1.0 - self.rate)))
+        )

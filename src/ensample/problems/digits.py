@@ -6,8 +6,6 @@ import numpy as np
 
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["digits"]
-
 DARKEST = 16.0
 
 
@@ -18,5 +16,8 @@ def digits() -> tuple[FloatArray, IntArray]:
     >>> images.shape, images.max(), labels[:5].tolist()
     ((1797, 64), np.float64(1.0), [0, 1, 2, 3, 4])
     """
-    with as_file(files("ensample.problems").joinpath("data/digits.npz")) as path, np.load(path, allow_pickle=False) as file:
+    with (
+        as_file(files("ensample.problems").joinpath("data/digits.npz")) as path,
+        np.load(path, allow_pickle=False) as file,
+    ):
         return file["images"] / DARKEST, file["labels"].astype(np.int64)

@@ -12,8 +12,6 @@ from ensample.problems.family import Family
 from ensample.problems.moving import MovingProblem
 from ensample.problems.noise import Noise, as_noise
 
-__all__ = ["Drift"]
-
 
 @dataclass(frozen=True)
 class Drift(Family):
@@ -32,5 +30,10 @@ class Drift(Family):
         number("step", self.step, 0.0)
 
     def draw(self, rng: Generator) -> MovingProblem:
-        arms, theta = FiniteArms(unit_rows(rng, self.arms, self.dim)), unit_rows(rng, 1, self.dim)[0]
-        return MovingProblem(arms, theta, self.noise, step=self.step, seed=int(rng.integers(1 << 62)))
+        arms, theta = (
+            FiniteArms(unit_rows(rng, self.arms, self.dim)),
+            unit_rows(rng, 1, self.dim)[0],
+        )
+        return MovingProblem(
+            arms, theta, self.noise, step=self.step, seed=int(rng.integers(1 << 62))
+        )

@@ -13,18 +13,6 @@ from ensample.problems.linear import ContextualLinearProblem, LinearProblem
 from ensample.problems.noise import BernoulliNoise, Noise, as_noise
 from ensample.types import FloatArray
 
-__all__ = [
-    "AdversarialDuplicates",
-    "Ball",
-    "Contextual",
-    "Kveton",
-    "LinReBoot",
-    "RandomSphere",
-    "Trap",
-    "TwoArms",
-    "unit_rows",
-]
-
 
 def unit_rows(rng: Generator, count: int, dim: int) -> FloatArray:
     """Unit vectors in random directions: [count, dim]."""
@@ -48,7 +36,11 @@ class RandomSphere(Family):
         as_noise(self.noise)
 
     def draw(self, rng: Generator) -> LinearProblem:
-        return LinearProblem(FiniteArms(unit_rows(rng, self.arms, self.dim)), unit_rows(rng, 1, self.dim)[0], self.noise)
+        return LinearProblem(
+            FiniteArms(unit_rows(rng, self.arms, self.dim)),
+            unit_rows(rng, 1, self.dim)[0],
+            self.noise,
+        )
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,9 @@ class Trap(Family):
         arm = np.append(-1.0, np.full(d, d**-0.5)) / 2**0.5
         basis = np.eye(d + 1)
         arms = FiniteArms(np.vstack([np.zeros(d + 1), arm]))
-        seen = len(arms) + np.append(np.zeros(200, np.int64), np.arange(1, d + 1))  # rows of the basis
+        seen = len(arms) + np.append(
+            np.zeros(200, np.int64), np.arange(1, d + 1)
+        )  # rows of the basis
         return LinearProblem(arms, theta, self.noise, warmup=seen, others=basis)
 
 
@@ -190,7 +184,9 @@ class AdversarialDuplicates(Family):
 
     def draw(self, rng: Generator) -> LinearProblem:
         centres = unit_rows(rng, self.centres, self.dim)
-        features = centres[np.arange(self.arms) % self.centres] + self.spread * rng.standard_normal((self.arms, self.dim))
+        features = centres[np.arange(self.arms) % self.centres] + self.spread * rng.standard_normal(
+            (self.arms, self.dim)
+        )
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         return LinearProblem(FiniteArms(features), unit_rows(rng, 1, self.dim)[0], self.noise)
 

@@ -12,8 +12,6 @@ from ensample.errors import InvalidArgument
 from ensample.problems.linear import Problem
 from ensample.registry import kinds, known
 
-__all__ = ["Family", "check_needed", "families_by_name", "problem"]
-
 
 class Family(ABC):
     """A law of problems; each replicate of a simulation draws its own. One of your own is a frozen dataclass with `draw`."""
@@ -48,13 +46,16 @@ def problem(name: str, **options: Any) -> Family:
     allowed = [item.name for item in fields(kind)]  # type: ignore[arg-type]
     for option in options:
         if option not in allowed:
-            raise InvalidArgument(option, options[option], f"an option of {name!r}: {known(option, allowed)}")
+            raise InvalidArgument(
+                option, options[option], f"an option of {name!r}: {known(option, allowed)}"
+            )
     check_needed(kind, options)
     return kind(**options)
 
 
 def check_needed(kind: type[Family], options: Mapping[str, Any]) -> None:
     """Raise unless all that has no default is given."""
-    needed = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]  # type: ignore[arg-type]
+    own = [item for item in fields(kind) if item.default is MISSING]  # type: ignore[arg-type]
+    needed = [item.name for item in own if item.default_factory is MISSING]
     if missing := [option for option in needed if option not in options]:
         raise InvalidArgument(missing[0], None, f"what {kind.name!r} needs: {', '.join(needed)}")

@@ -16,8 +16,6 @@ from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.problems.noise import KernelNoise, Noise, as_noise, known_to_kernels
 from ensample.types import ArrayLike, FloatArray, IntArray
 
-__all__ = ["ContextualLinearProblem", "LinearProblem", "Problem"]
-
 ASKED = ("at", "offer", "mean", "best_mean", "reward")  # of a problem by a run
 
 
@@ -99,7 +97,9 @@ class LinearProblem(Problem):
         if others is None and np.ndim(np.asarray(warmup, object)) == 2:
             others = matrix("warmup", warmup, arms.dim)
             warmup = np.arange(standing, standing + len(others))
-        self.others = np.zeros((0, arms.dim)) if others is None else matrix("others", others, arms.dim)
+        self.others = (
+            np.zeros((0, arms.dim)) if others is None else matrix("others", others, arms.dim)
+        )
         self.warmup = numbered("warmup", warmup, standing + len(self.others))
         self.opening = numbered("opening", opening, standing)
         self._judge()
@@ -107,9 +107,13 @@ class LinearProblem(Problem):
     def _judge(self) -> None:
         """Find the best mean, and raise if there are means that cannot have this noise."""
         self._best_mean = self.mean(self.arms.best(self.theta)[1])
-        if self.arms.rows is None or getattr(self.noise.check, "__func__", None) is not Noise.check:  # which takes every mean
+        if (
+            self.arms.rows is None or getattr(self.noise.check, "__func__", None) is not Noise.check
+        ):  # which takes every mean
             worst_mean = self.mean(self.arms.best(-self.theta)[1])
-            self.noise.check(np.array([self._best_mean, worst_mean, *self.means(self.warmup_features)]))
+            self.noise.check(
+                np.array([self._best_mean, worst_mean, *self.means(self.warmup_features)])
+            )
 
     def moved(self, theta: FloatArray) -> Self:
         """The same problem with another truth: all else was checked when it was made."""
@@ -133,7 +137,9 @@ class LinearProblem(Problem):
         if isinstance(self.arms, FiniteArms):
             return self._arrays(self.arms, self.noise)
         plain = not len(self.warmup) and isinstance(self.arms, UnitBall)
-        return ContextualProblem(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
+        return (
+            ContextualProblem(self.theta, 0, self.noise.kind, *self.noise.range) if plain else None
+        )
 
     def means(self, rows: FloatArray) -> FloatArray:
         """E[Y | x] of each row: [n]."""
@@ -173,7 +179,9 @@ class LinearProblem(Problem):
         """Features of the standing arms and of what else the warm-up sees: [K + W, d]."""
         if not isinstance(self.arms, FiniteArms):
             return self.others
-        return np.vstack([self.arms.features, self.others]) if len(self.others) else self.arms.features
+        return (
+            np.vstack([self.arms.features, self.others]) if len(self.others) else self.arms.features
+        )
 
     @property
     def parameters(self) -> dict[str, Any] | None:
@@ -232,4 +240,6 @@ def numbered(argument: str, arms: ArrayLike, count: int) -> IntArray:
 def answers_as(problem: Problem, kind: type[Problem]) -> bool:
     """Whether it leaves all that a run asks of it to `kind`: a subclass with answers of its own is another problem."""
     given = type(problem)
-    return given is kind or all(getattr(given, question) is getattr(kind, question) for question in ASKED)
+    return given is kind or all(
+        getattr(given, question) is getattr(kind, question) for question in ASKED
+    )

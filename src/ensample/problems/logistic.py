@@ -14,8 +14,6 @@ from ensample.problems.linear import LinearProblem, Problem, answers_as
 from ensample.problems.noise import BernoulliNoise
 from ensample.types import ArrayLike, FloatArray
 
-__all__ = ["ContextualLogisticProblem", "LogisticProblem"]
-
 
 class LogisticProblem(LinearProblem):
     """One set of arms for all rounds; `warmup`, `others` and `opening` as in `LinearProblem`.
@@ -34,7 +32,9 @@ class LogisticProblem(LinearProblem):
         others: ArrayLike | None = None,
         opening: ArrayLike = (),
     ) -> None:
-        super().__init__(arms, theta, BernoulliNoise(), warmup=warmup, others=others, opening=opening)
+        super().__init__(
+            arms, theta, BernoulliNoise(), warmup=warmup, others=others, opening=opening
+        )
 
     def __repr__(self) -> str:
         return f"LogisticProblem({self.arms!r})"
@@ -52,7 +52,11 @@ class LogisticProblem(LinearProblem):
         if isinstance(self.arms, FiniteArms):
             return self._arrays(self.arms, noise)
         plain = not len(self.warmup) and isinstance(self.arms, UnitBall)
-        return ContextualProblem(self.theta, 0, noise.kind, *noise.range, link=LOGISTIC_LINK) if plain else None
+        return (
+            ContextualProblem(self.theta, 0, noise.kind, *noise.range, link=LOGISTIC_LINK)
+            if plain
+            else None
+        )
 
     @property
     def parameters(self) -> dict[str, Any] | None:
@@ -67,7 +71,9 @@ class ContextualLogisticProblem(Problem):
     def __init__(self, count: int, theta: ArrayLike) -> None:
         dim = vector("theta", theta).size
         if dim < 2:
-            raise InvalidArgument("theta", theta, "at least two numbers, the last for the feature that is always 1")
+            raise InvalidArgument(
+                "theta", theta, "at least two numbers, the last for the feature that is always 1"
+            )
         super().__init__(ChangingArms(dim), theta, BernoulliNoise())
         self.count = whole("count", count, 1)
 
@@ -92,7 +98,9 @@ class ContextualLogisticProblem(Problem):
         if not answers_as(self, ContextualLogisticProblem):
             return None
         noise = BernoulliNoise()
-        return ContextualProblem(self.theta, self.count, noise.kind, *noise.range, link=LOGISTIC_LINK, constant=True)
+        return ContextualProblem(
+            self.theta, self.count, noise.kind, *noise.range, link=LOGISTIC_LINK, constant=True
+        )
 
     @property
     def parameters(self) -> dict[str, Any] | None:

@@ -15,7 +15,6 @@ from ensample.extras import package
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["read_movielens"]
 
 FILES = ("ratings.csv", "ratings.dat", "u.data")
 NAMES = ["user", "item", "rating", "time"]
@@ -39,7 +38,11 @@ def read_movielens(path: str | os.PathLike[str]) -> "polars.DataFrame":
         said = str(error).partition("\n")[0]
         raise InvalidArgument("path", os.fspath(path), f"ratings of MovieLens ({said})") from error
     if frame.is_empty() or any(frame[name].null_count() for name in NAMES[:3]):
-        raise InvalidArgument("path", os.fspath(path), "ratings of MovieLens: user, item, rating and time in every row")
+        raise InvalidArgument(
+            "path",
+            os.fspath(path),
+            "ratings of MovieLens: user, item, rating and time in every row",
+        )
     return frame  # type: ignore[no-any-return]
 
 
@@ -47,18 +50,29 @@ def ratings_file(path: Path) -> Path:
     """The file of ratings that a path leads to."""
     found = next((path / name for name in FILES if (path / name).is_file()), path)
     if not found.is_file():
-        raise InvalidArgument("path", os.fspath(path), f"a file of ratings, or a folder with {', '.join(FILES)}")
+        raise InvalidArgument(
+            "path", os.fspath(path), f"a file of ratings, or a folder with {', '.join(FILES)}"
+        )
     return found
 
 
 def named(polars: Any, file: Path) -> Any:
     """With our names and types; `::` between two fields leaves an empty one to a reader that knows one sign."""
     if file.suffix == ".csv":
-        frame = polars.read_csv(file).rename({"userId": "user", "movieId": "item", "timestamp": "time"}, strict=False)
+        frame = polars.read_csv(file).rename(
+            {"userId": "user", "movieId": "item", "timestamp": "time"}, strict=False
+        )
     elif file.suffix == ".dat":
-        frame = polars.read_csv(file, has_header=False, separator=":").select(polars.nth(0, 2, 4, 6).name.keep())
+        frame = polars.read_csv(file, has_header=False, separator=":").select(
+            polars.nth(0, 2, 4, 6).name.keep()
+        )
         frame.columns = NAMES
     else:
         frame = polars.read_csv(file, has_header=False, separator="\t", new_columns=NAMES)
-    kinds = {"user": polars.Int64, "item": polars.Int64, "rating": polars.Float64, "time": polars.Int64}
+    kinds = {
+        "user": polars.Int64,
+        "item": polars.Int64,
+        "rating": polars.Float64,
+        "time": polars.Int64,
+    }
     return frame.select(polars.col(name).cast(kind) for name, kind in kinds.items())

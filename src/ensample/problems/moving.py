@@ -15,8 +15,6 @@ from ensample.problems.linear import LinearProblem, Problem
 from ensample.problems.noise import Noise, known_to_kernels
 from ensample.types import ArrayLike, FloatArray
 
-__all__ = ["MovingProblem"]
-
 MOST_MEANS = 50_000_000  # that a run in kernels is laid out with: 400 MB
 
 
@@ -33,7 +31,14 @@ class MovingProblem(Problem):
     """
 
     def __init__(
-        self, arms: Arms, theta: ArrayLike, noise: Noise | float, *, every: int = 1, step: float | None, seed: int = 0
+        self,
+        arms: Arms,
+        theta: ArrayLike,
+        noise: Noise | float,
+        *,
+        every: int = 1,
+        step: float | None,
+        seed: int = 0,
     ) -> None:
         super().__init__(arms, theta, noise)
         if isinstance(arms, ChangingArms):
@@ -54,9 +59,17 @@ class MovingProblem(Problem):
     def path(self, count: int) -> FloatArray:
         """The first `count` values of theta, at least: [P, d]."""
         known = self._path
-        if len(known) < count:  # what is there already comes out the same, also where threads do this together
-            rng, d, size = np.random.default_rng(self.seed), self.arms.dim, float(np.linalg.norm(self.theta))
-            known = np.empty((max(count, 2 * len(known)), d))  # all that a kernel asks for; or, round by round, twice as many
+        if (
+            len(known) < count
+        ):  # what is there already comes out the same, also where threads do this together
+            rng, d, size = (
+                np.random.default_rng(self.seed),
+                self.arms.dim,
+                float(np.linalg.norm(self.theta)),
+            )
+            known = np.empty(
+                (max(count, 2 * len(known)), d)
+            )  # all that a kernel asks for; or, round by round, twice as many
             known[0] = self.theta
             drawn = rng.standard_normal((len(known) - 1, d))
             steps = drawn if self.step is None else size * self.step / d**0.5 * drawn
@@ -85,7 +98,9 @@ class MovingProblem(Problem):
         """Kernels know noises that are the same everywhere, and runs that are not too long to be laid out."""
         count = -(-rounds // self.every)
         plain = type(self) is MovingProblem and known_to_kernels(self.noise)
-        if not (plain and isinstance(self.arms, FiniteArms) and count * len(self.arms) <= MOST_MEANS):
+        if not (
+            plain and isinstance(self.arms, FiniteArms) and count * len(self.arms) <= MOST_MEANS
+        ):
             return None
         if self.noise.range[0] != self.noise.range[1]:  # type: ignore[attr-defined]
             return None
@@ -93,7 +108,9 @@ class MovingProblem(Problem):
         assert isinstance(first, FiniteProblem)
         means = np.einsum("pi,ki->pk", self.path(count)[:count], self.arms.features)
         self.noise.check(means)
-        return first._replace(mean_path=means, best_means=means.max(axis=1, initial=-np.inf), period=self.every)
+        return first._replace(
+            mean_path=means, best_means=means.max(axis=1, initial=-np.inf), period=self.every
+        )
 
     @property
     def parameters(self) -> dict[str, Any] | None:

@@ -13,15 +13,15 @@ from ensample.problems.noise import Noise, as_noise
 from ensample.problems.nonlinear import NonlinearProblem
 from ensample.types import FloatArray
 
-__all__ = ["NetworkRewards"]
-
 SLOPE = 0.01  # of a leaky unit, below zero
 
 
 class NetworkProblem(NonlinearProblem):
     """mean = w'phi(W x) with phi(u) = max(u, 0.01 u)."""
 
-    def __init__(self, features: FloatArray, inner: FloatArray, outer: FloatArray, noise: Noise | float) -> None:
+    def __init__(
+        self, features: FloatArray, inner: FloatArray, outer: FloatArray, noise: Noise | float
+    ) -> None:
         super().__init__(FiniteArms(features), noise)
         self.inner, self.outer = inner, outer  # [h, d], [h]
 
@@ -58,7 +58,10 @@ class NetworkRewards(Family):
         as_noise(self.noise)
 
     def draw(self, rng: Generator) -> NetworkProblem:
-        inner, outer = rng.standard_normal((self.hidden, self.dim)), rng.standard_normal(self.hidden)
+        inner, outer = (
+            rng.standard_normal((self.hidden, self.dim)),
+            rng.standard_normal(self.hidden),
+        )
         features = np.ones((self.arms, self.dim))
         features[:, :-1] = rng.uniform(-1.0, 1.0, (self.arms, self.dim - 1))
         return NetworkProblem(features, inner, outer, self.noise)

@@ -11,19 +11,6 @@ from ensample.checks import number
 from ensample.errors import InvalidArgument, WrongType
 from ensample.types import FloatArray
 
-__all__ = [
-    "BernoulliNoise",
-    "GaussianNoise",
-    "HeteroscedasticNoise",
-    "KernelNoise",
-    "Noise",
-    "RademacherNoise",
-    "as_noise",
-    "known_to_kernels",
-    "noisy_reward",
-    "spread_at",
-]
-
 NORMAL_NOISE, BERNOULLI_NOISE, SIGN_NOISE, STUDENT_NOISE, SALE_NOISE = range(5)
 """Kinds of noise, as cpp/simulate/state.hpp numbers them."""
 
@@ -41,7 +28,9 @@ def noisy_reward(kind: int, mean: float, spread: float, rng: Generator) -> float
         chance = mean * mean / (mean * mean + spread * spread) if mean != 0.0 else 0.0
         return mean / chance if rng.random() < chance else 0.0
     if kind == STUDENT_NOISE:  # three degrees of freedom, whose variance is 3
-        length = rng.standard_normal() ** 2 + rng.standard_normal() ** 2 + rng.standard_normal() ** 2
+        length = (
+            rng.standard_normal() ** 2 + rng.standard_normal() ** 2 + rng.standard_normal() ** 2
+        )
         return float(mean + spread * rng.standard_normal() / np.sqrt(length))
     return mean + spread * rng.standard_normal()
 

@@ -12,8 +12,6 @@ from ensample.problems.linear import Problem
 from ensample.problems.noise import Noise, as_noise
 from ensample.types import FloatArray
 
-__all__ = ["NonlinearProblem"]
-
 
 class NonlinearProblem(Problem):
     """Rewards with mean f(x) and noise. It has no theta, and no theorem here is about it: live policies play it."""

@@ -14,8 +14,6 @@ from ensample.problems.linear import LinearProblem, answers_as
 from ensample.problems.noise import SALE_NOISE, KernelNoise
 from ensample.types import ArrayLike, FloatArray
 
-__all__ = ["Pricing", "PricingProblem"]
-
 
 @dataclass(frozen=True)
 class SaleNoise(KernelNoise):
@@ -49,7 +47,9 @@ class PricingProblem(LinearProblem):
             number("demand", chance, 0.0, 1.0)
         self.spreads = self.prices * np.sqrt(self.demand * (1.0 - self.demand))
         largest = float(self.prices.max())
-        super().__init__(FiniteArms(np.eye(self.prices.size)), self.prices * self.demand, SaleNoise(largest))
+        super().__init__(
+            FiniteArms(np.eye(self.prices.size)), self.prices * self.demand, SaleNoise(largest)
+        )
 
     def reward(self, x: FloatArray, rng: Generator) -> float:
         return self.noise.draw(self.mean(x), float(x @ self.spreads), rng)
@@ -57,11 +57,17 @@ class PricingProblem(LinearProblem):
     def place(self, rounds: int = 0) -> FiniteProblem | None:
         if not (answers_as(self, PricingProblem) and isinstance(self.arms, FiniteArms)):
             return None
-        return self._arrays(self.arms, SaleNoise(float(self.prices.max())))._replace(spreads=self.spreads)
+        return self._arrays(self.arms, SaleNoise(float(self.prices.max())))._replace(
+            spreads=self.spreads
+        )
 
     @property
     def parameters(self) -> dict[str, Any] | None:
-        return {"prices": self.prices, "demand": self.demand} if type(self).__init__ is PricingProblem.__init__ else None
+        return (
+            {"prices": self.prices, "demand": self.demand}
+            if type(self).__init__ is PricingProblem.__init__
+            else None
+        )
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ from ensample.problems.noise import Noise, as_noise
 from ensample.problems.nonlinear import NonlinearProblem
 from ensample.types import FloatArray
 
-__all__ = ["Quadratic"]
-
 
 class QuadraticProblem(NonlinearProblem):
     """mean = height (x'theta)^2 on unit vectors, `count` new ones each round."""
 
-    def __init__(self, direction: FloatArray, count: int, height: float, noise: Noise | float) -> None:
+    def __init__(
+        self, direction: FloatArray, count: int, height: float, noise: Noise | float
+    ) -> None:
         super().__init__(ChangingArms(direction.size), noise)
         self.direction, self.count, self.height = direction, count, height
 

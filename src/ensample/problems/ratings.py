@@ -18,8 +18,6 @@ from ensample.problems.nonlinear import NonlinearProblem
 from ensample.problems.tables import table_of
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Ratings", "RatingsProblem"]
-
 OTHERS = 300  # items that say what a user is like, the more often rated first
 NAMES = {
     "user": ("user", "user_id", "userId"),
@@ -48,7 +46,9 @@ class RatingsProblem(NonlinearProblem):
         return f"RatingsProblem({len(self.order):,} users, {len(self.users.items)} items, noise={self.noise!r})"
 
     def at(self, t: int) -> "RatingsProblem":
-        return RatingsProblem(self.users, self.order, self.noise, int(self.order[t % len(self.order)]))
+        return RatingsProblem(
+            self.users, self.order, self.noise, int(self.order[t % len(self.order)])
+        )
 
     def offer(self, rng: Generator) -> FloatArray:
         rated = ~np.isnan(self.users.ratings[self.user])
@@ -57,7 +57,9 @@ class RatingsProblem(NonlinearProblem):
 
     def means(self, rows: FloatArray) -> FloatArray:
         """The ratings of the user who is there."""
-        ratings: FloatArray = self.users.ratings[self.user, chosen_block(rows, len(self.users.items))[0]]
+        ratings: FloatArray = self.users.ratings[
+            self.user, chosen_block(rows, len(self.users.items))[0]
+        ]
         return ratings
 
 
@@ -112,26 +114,44 @@ def triples(data: Any) -> tuple[list[Any], list[Any], FloatArray]:
     for name, others in NAMES.items():
         there = next((other for other in others if other in table), None)
         if there is None:
-            raise InvalidArgument("data", list(table), f"the columns user, item and rating; {name} is missing")
+            raise InvalidArgument(
+                "data", list(table), f"the columns user, item and rating; {name} is missing"
+            )
         found.append(table[there])
     users, items, given = found
     try:
         ratings = np.array(given, np.float64)
     except (TypeError, ValueError):
         raise InvalidArgument("data.rating", given, "numbers") from None
-    if None in users or None in items or not np.isfinite(ratings).all() or not len(ratings) or np.ptp(ratings) == 0.0:
-        raise InvalidArgument("data", data, "a user, an item and a finite rating in every row, not all ratings the same")
+    if (
+        None in users
+        or None in items
+        or not np.isfinite(ratings).all()
+        or not len(ratings)
+        or np.ptp(ratings) == 0.0
+    ):
+        raise InvalidArgument(
+            "data",
+            data,
+            "a user, an item and a finite rating in every row, not all ratings the same",
+        )
     return users, items, (ratings - ratings.min()) / np.ptp(ratings)
 
 
-def users_of(users: list[Any], items: list[Any], ratings: FloatArray, arms: int, factors: int) -> Users:
+def users_of(
+    users: list[Any], items: list[Any], ratings: FloatArray, arms: int, factors: int
+) -> Users:
     """Those who have rated at least two of the arms; of two ratings of the same the later row counts."""
     rated: dict[Any, int] = {}
     for item in items:
         rated[item] = rated.get(item, 0) + 1
-    ranked = sorted(rated, key=lambda item: -rated[item])  # the first seen first where they are level
+    ranked = sorted(
+        rated, key=lambda item: -rated[item]
+    )  # the first seen first where they are level
     if len(ranked) < arms + factors:
-        raise InvalidArgument("arms", arms, f"arms + factors, {arms + factors}, to be at most the {len(ranked)} items")
+        raise InvalidArgument(
+            "arms", arms, f"arms + factors, {arms + factors}, to be at most the {len(ranked)} items"
+        )
     columns = {item: place for place, item in enumerate(ranked[: arms + OTHERS])}
     rows: dict[Any, int] = {}
     for user in users:
@@ -142,7 +162,11 @@ def users_of(users: list[Any], items: list[Any], ratings: FloatArray, arms: int,
             table[rows[user], columns[item]] = rating
     kept = table[(~np.isnan(table[:, :arms])).sum(axis=1) >= 2]
     if not len(kept):
-        raise InvalidArgument("data", len(rows), f"users who have rated at least two of the {arms} items that were rated most")
+        raise InvalidArgument(
+            "data",
+            len(rows),
+            f"users who have rated at least two of the {arms} items that were rated most",
+        )
     return Users(directions(kept[:, arms:], factors), kept[:, :arms], ranked[:arms])
 
 
@@ -157,5 +181,7 @@ def directions(table: FloatArray, factors: int) -> FloatArray:
     scale = np.sqrt(np.mean(np.square(found), axis=0))
     # Of its own a direction has no sign: its largest entry is positive.
     signs = np.sign(found[np.abs(found).argmax(axis=0), np.arange(factors)])
-    scaled: FloatArray = np.divide(found * signs, scale, out=np.zeros_like(found), where=scale > 0.0)
+    scaled: FloatArray = np.divide(
+        found * signs, scale, out=np.zeros_like(found), where=scale > 0.0
+    )
     return scaled

@@ -14,8 +14,6 @@ from ensample.problems.linear import LinearProblem
 from ensample.problems.shifted import ShiftedProblem
 from ensample.types import FloatArray
 
-__all__ = ["Rescaled"]
-
 
 @dataclass(frozen=True)
 class Rescaled(Family):
@@ -51,9 +49,15 @@ class Rescaled(Family):
 
     def example(self) -> LinearProblem:
         """With the largest |theta|: all of it in the smallest feature."""
-        return self._problem(unit_rows(np.random.default_rng(0), self.arms, self.dim), np.eye(self.dim)[0])
+        return self._problem(
+            unit_rows(np.random.default_rng(0), self.arms, self.dim), np.eye(self.dim)[0]
+        )
 
     def _problem(self, rows: FloatArray, theta: FloatArray) -> LinearProblem:
         arms, theta = FiniteArms(rows * self.stretches), self.unit * theta / self.stretches
         noise = self.unit * self.noise
-        return ShiftedProblem(arms, theta, noise, self.shift) if self.shift else LinearProblem(arms, theta, noise)
+        return (
+            ShiftedProblem(arms, theta, noise, self.shift)
+            if self.shift
+            else LinearProblem(arms, theta, noise)
+        )

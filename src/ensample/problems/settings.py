@@ -10,12 +10,12 @@ from ensample.problems.family import Family
 from ensample.problems.linear import Problem
 from ensample.theory import Setting
 
-__all__ = ["constants_of", "example_of", "setting_of"]
-
 DIGITS = 12  # of |theta|, which rounding leaves at 1 - 1e-16 where it is 1
 
 
-def setting_of(problem: Problem | Family, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
+def setting_of(
+    problem: Problem | Family, horizon: int, regularization: float = 1.0, delta: float = 0.05
+) -> Setting:
     """The constants of a problem, or of all problems of a family, over `horizon` rounds; `AssumptionError` if it has none.
 
     >>> import ensample as es
@@ -24,13 +24,19 @@ def setting_of(problem: Problem | Family, horizon: int, regularization: float = 
     """
     example = example_of(problem)
     if not example.linear:
-        raise AssumptionError("a setting", "rewards that are linear in the features", f"{example!r}")
+        raise AssumptionError(
+            "a setting", "rewards that are linear in the features", f"{example!r}"
+        )
     if example.noise.subgaussian == np.inf:
-        raise AssumptionError("a setting", "subGaussian noise (Assumption 2)", f"noise = {example.noise!r}")
+        raise AssumptionError(
+            "a setting", "subGaussian noise (Assumption 2)", f"noise = {example.noise!r}"
+        )
     return constants_of(problem, horizon, regularization, delta)
 
 
-def constants_of(problem: Problem | Family, horizon: int, regularization: float = 1.0, delta: float = 0.05) -> Setting:
+def constants_of(
+    problem: Problem | Family, horizon: int, regularization: float = 1.0, delta: float = 0.05
+) -> Setting:
     """Return what `setting_of` does, also for problems that no theorem is about.
 
     Those with rewards that are not linear have norm 1. Noise that is not subGaussian has its standard deviation for sigma.
@@ -41,7 +47,9 @@ def constants_of(problem: Problem | Family, horizon: int, regularization: float 
     """
     example = example_of(problem)
     if example.noise.size == np.inf:
-        raise AssumptionError("a race", "noise with a constant or a standard deviation", f"noise = {example.noise!r}")
+        raise AssumptionError(
+            "a race", "noise with a constant or a standard deviation", f"noise = {example.noise!r}"
+        )
     arms = len(example.arms) if isinstance(example.arms, FiniteArms) else None
     norm = round(float(np.linalg.norm(example.theta)), DIGITS) if example.linear else 1.0
     return Setting(example.arms.dim, arms, horizon, example.noise.size, norm, regularization, delta)

@@ -9,8 +9,6 @@ from ensample.problems.linear import LinearProblem, answers_as
 from ensample.problems.noise import Noise, known_to_kernels
 from ensample.types import ArrayLike, FloatArray
 
-__all__ = ["ShiftedProblem"]
-
 
 class ShiftedProblem(LinearProblem):
     """Rewards with mean shift + x'theta: not linear in the features, unless one of them is constant.
@@ -28,11 +26,17 @@ class ShiftedProblem(LinearProblem):
         return float(x @ self.theta) + self.shift
 
     def place(self, rounds: int = 0) -> FiniteProblem | None:
-        if not (known_to_kernels(self.noise) and answers_as(self, ShiftedProblem) and isinstance(self.arms, FiniteArms)):
+        if not (
+            known_to_kernels(self.noise)
+            and answers_as(self, ShiftedProblem)
+            and isinstance(self.arms, FiniteArms)
+        ):
             return None
         arrays = self._arrays(self.arms, self.noise)
         means = arrays.means + self.shift
-        return arrays._replace(means=means, spreads=self.noise.spreads(means), best=float(means.max()))
+        return arrays._replace(
+            means=means, spreads=self.noise.spreads(means), best=float(means.max())
+        )
 
     @property
     def parameters(self) -> dict[str, Any] | None:

@@ -6,8 +6,6 @@ import numpy as np
 
 from ensample.problems.noise import STUDENT_NOISE, ScaledNoise
 
-__all__ = ["StudentNoise"]
-
 
 @dataclass(frozen=True)
 class StudentNoise(ScaledNoise):

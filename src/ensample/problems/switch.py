@@ -12,8 +12,6 @@ from ensample.problems.family import Family
 from ensample.problems.moving import MovingProblem
 from ensample.problems.noise import Noise, as_noise
 
-__all__ = ["Switch"]
-
 
 @dataclass(frozen=True)
 class Switch(Family):
@@ -32,5 +30,10 @@ class Switch(Family):
         whole("every", self.every, 1)
 
     def draw(self, rng: Generator) -> MovingProblem:
-        arms, theta = FiniteArms(unit_rows(rng, self.arms, self.dim)), unit_rows(rng, 1, self.dim)[0]
-        return MovingProblem(arms, theta, self.noise, every=self.every, step=None, seed=int(rng.integers(1 << 62)))
+        arms, theta = (
+            FiniteArms(unit_rows(rng, self.arms, self.dim)),
+            unit_rows(rng, 1, self.dim)[0],
+        )
+        return MovingProblem(
+            arms, theta, self.noise, every=self.every, step=None, seed=int(rng.integers(1 << 62))
+        )

@@ -10,8 +10,6 @@ from ensample.extras import package
 from ensample.frames import columns_of, is_frame
 from ensample.types import FloatArray
 
-__all__ = ["column_named", "is_table", "numbers_of", "table_of"]
-
 MOST_WORDS = 32  # of a column that are told apart, the more frequent first
 EXPECTED = "a frame of pandas or polars, or a file .csv, .parquet or .jsonl"
 
@@ -34,7 +32,11 @@ def read_frame(argument: str, path: Any) -> Any:
     if not isinstance(path, str | os.PathLike):
         raise WrongType(argument, path, EXPECTED)
     polars = package("polars", "a problem of data")
-    readers = {".csv": polars.read_csv, ".parquet": polars.read_parquet, ".jsonl": polars.read_ndjson}
+    readers = {
+        ".csv": polars.read_csv,
+        ".parquet": polars.read_parquet,
+        ".jsonl": polars.read_ndjson,
+    }
     reader = readers.get(os.path.splitext(os.fspath(path))[1].lower())
     if reader is None or not os.path.isfile(path):
         raise InvalidArgument(argument, os.fspath(path), f"{EXPECTED} that is there")
@@ -42,7 +44,9 @@ def read_frame(argument: str, path: Any) -> Any:
         return reader(path)
     except (polars.exceptions.PolarsError, OSError, ValueError) as error:
         said = str(error).partition("\n")[0]
-        raise InvalidArgument(argument, os.fspath(path), f"{EXPECTED} that can be read ({said})") from error
+        raise InvalidArgument(
+            argument, os.fspath(path), f"{EXPECTED} that can be read ({said})"
+        ) from error
 
 
 def plain(value: Any) -> Any:
@@ -75,7 +79,9 @@ def numbers_of(argument: str, table: Table) -> FloatArray:
         elif all(isinstance(value, bool | np.bool_ | int | float | np.number) for value in known):
             columns.append(np.array([0.0 if value is None else float(value) for value in values]))
         else:
-            raise WrongType(f"{argument}.{name}", next(iter(known)), "a column of numbers, booleans or words")
+            raise WrongType(
+                f"{argument}.{name}", next(iter(known)), "a column of numbers, booleans or words"
+            )
         if len(known) < len(values):
             columns.append(indicator(values, None))
     if not columns:

@@ -15,8 +15,6 @@ from ensample.problems.noise import Noise, as_noise
 from ensample.problems.nonlinear import NonlinearProblem
 from ensample.types import FloatArray
 
-__all__ = ["Wheel"]
-
 ACTIONS = 5
 SAFE, PLAIN, LARGE = 1.2, 1.0, 50.0
 
@@ -35,11 +33,21 @@ class WheelProblem(NonlinearProblem):
         radius, angle = rng.random(2)
         radius, angle = math.sqrt(radius), 2.0 * math.pi * angle
         context = radius * np.array([math.cos(angle), math.sin(angle)])
-        return blocks(context, ACTIONS) if self.blocks else np.hstack([np.tile(context, (ACTIONS, 1)), np.eye(ACTIONS)])
+        return (
+            blocks(context, ACTIONS)
+            if self.blocks
+            else np.hstack([np.tile(context, (ACTIONS, 1)), np.eye(ACTIONS)])
+        )
 
     def means(self, rows: FloatArray) -> FloatArray:
-        chosen, contexts = chosen_block(rows, ACTIONS) if self.blocks else (rows[:, 2:].argmax(axis=1), rows[:, :2])
-        quarter = 1 + 2 * (contexts[:, 0] <= 0.0) + (contexts[:, 1] <= 0.0)  # the action that pays there, outside
+        chosen, contexts = (
+            chosen_block(rows, ACTIONS)
+            if self.blocks
+            else (rows[:, 2:].argmax(axis=1), rows[:, :2])
+        )
+        quarter = (
+            1 + 2 * (contexts[:, 0] <= 0.0) + (contexts[:, 1] <= 0.0)
+        )  # the action that pays there, outside
         lucky = (np.hypot(*contexts.T) > self.delta) & (chosen == quarter)
         return np.where(lucky, LARGE, np.where(chosen == 0, SAFE, PLAIN))
 

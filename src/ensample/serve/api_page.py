@@ -5,8 +5,6 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["ShownRoute", "shown_routes"]
-
 PARTS = {"experiment": "shop", "id": "q1", "key": "shop", "name": "style.css"}
 """Example values of the parts of a path."""
 
@@ -20,7 +18,9 @@ class ShownRoute(NamedTuple):
     summary: str
     curl: str
     takes: dict[str, Any]  # schemas by content type
-    answers: dict[str, tuple[str, dict[str, Any]]]  # by status: its description, schemas by content type
+    answers: dict[
+        str, tuple[str, dict[str, Any]]
+    ]  # by status: its description, schemas by content type
 
 
 def shown_routes(document: dict[str, Any], address: str, has_keys: bool) -> Iterator[ShownRoute]:
@@ -29,18 +29,28 @@ def shown_routes(document: dict[str, Any], address: str, has_keys: bool) -> Iter
     for path, methods in document["paths"].items():
         for method, route in methods.items():
             answers = {
-                status: (answer["description"], contents(answer, schemas) if int(status) < 300 else {})
+                status: (
+                    answer["description"],
+                    contents(answer, schemas) if int(status) < 300 else {},
+                )
                 for status, answer in route["responses"].items()
             }
             summary = f"{route['summary']} {route.get('description', 'No key is asked for.')}"
-            curl = curl_line(method.upper(), address + path, route, has_keys and "security" in route)
+            curl = curl_line(
+                method.upper(), address + path, route, has_keys and "security" in route
+            )
             takes = contents(route.get("requestBody", {}), schemas)
-            yield ShownRoute(route["operationId"], method.upper(), path, summary, curl, takes, answers)
+            yield ShownRoute(
+                route["operationId"], method.upper(), path, summary, curl, takes, answers
+            )
 
 
 def contents(described: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the schemas of a body by content type."""
-    return {kind: resolved(media.get("schema", {}), schemas) for kind, media in described.get("content", {}).items()}
+    return {
+        kind: resolved(media.get("schema", {}), schemas)
+        for kind, media in described.get("content", {}).items()
+    }
 
 
 def resolved(schema: Any, schemas: dict[str, Any]) -> Any:

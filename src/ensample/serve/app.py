@@ -20,8 +20,6 @@ from ensample.serve.refusals import Refusal
 from ensample.serve.routes import ROUTES
 from ensample.serve.service import Service
 
-__all__ = ["application"]
-
 
 def application(service: Service) -> Router:
     """It opens the service when it starts and closes it when it stops."""
@@ -34,7 +32,10 @@ def application(service: Service) -> Router:
         finally:
             await service.stop()
 
-    routes = [OwnRoute(route.path, Endpoint(route, service), methods=[route.method], name=route.title) for route in ROUTES]
+    routes = [
+        OwnRoute(route.path, Endpoint(route, service), methods=[route.method], name=route.title)
+        for route in ROUTES
+    ]
     return Router(routes, lifespan=lifespan, middleware=middleware(service), default=nowhere)
 
 
@@ -43,9 +44,21 @@ def middleware(service: Service) -> list[Middleware]:
     slashes = Middleware(OneSlash)
     if not service.settings.cors:
         return [slashes]
-    headers = ["authorization", "content-type", "x-api-key", "ocp-apim-subscription-key", "if-none-match", "traceparent"]
+    headers = [
+        "authorization",
+        "content-type",
+        "x-api-key",
+        "ocp-apim-subscription-key",
+        "if-none-match",
+        "traceparent",
+    ]
     origins = list(service.settings.cors)
-    cors = Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST", "PUT"], allow_headers=headers)
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=origins,
+        allow_methods=["GET", "POST", "PUT"],
+        allow_headers=headers,
+    )
     return [slashes, cors]
 
 
@@ -68,14 +81,21 @@ class OwnRoute(StarletteRoute):
         if scope["method"] in (self.methods or ()):
             await self.app(scope, receive, send)
             return
-        refusal = Refusal(405, "expected another method at this address", Allow=", ".join(sorted(self.methods or ())))
+        refusal = Refusal(
+            405,
+            "expected another method at this address",
+            Allow=", ".join(sorted(self.methods or ())),
+        )
         await json_response(refusal.body(), refusal.status, refusal.headers)(scope, receive, send)
 
 
 async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
     """An address that there is not; to Personalizer's clients in their words."""
     if scope["path"].startswith("/personalizer/"):
-        absent = Refusal(404, "of Personalizer only rank, reward and activate of v1.0 are here: no multi-slot ranking")
+        absent = Refusal(
+            404,
+            "of Personalizer only rank, reward and activate of v1.0 are here: no multi-slot ranking",
+        )
         await json_response(refusal_body(absent), absent.status)(scope, receive, send)
         return
     refusal = Refusal(404, "expected an address of this service: see /openapi.json")

@@ -10,8 +10,6 @@ from ensample.extras import package
 from ensample.files import check_file, write_whole
 from ensample.serve.store import FILE, experiments_in
 
-__all__ = ["backed_up"]
-
 
 def backed_up(data: Path, file: Path) -> list[str]:
     """The names of the experiments that the tar file has. Keys are in it too, as hashes."""
@@ -21,7 +19,10 @@ def backed_up(data: Path, file: Path) -> list[str]:
     sources = [*found.values(), *([data / FILE] if (data / FILE).is_file() else [])]
 
     def write(target: BinaryIO) -> None:
-        with tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder, tarfile.open(fileobj=target, mode="w") as tar:
+        with (
+            tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder,
+            tarfile.open(fileobj=target, mode="w") as tar,
+        ):
             for source in sources:
                 copy = Path(folder, source.name)
                 copied(apsw, source, copy)

@@ -17,8 +17,6 @@ from ensample.serve.fields import check_fields
 from ensample.serve.refusals import Refusal
 from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["decoded", "whole_body"]
-
 TYPES = ("application/json", "application/x-www-form-urlencoded", "")  # `curl -d` sends the second
 SMALL = 4_096  # bytes, of which nothing can take long
 NAMED = 65_536  # bytes: in a longer body a repeated key is refused without naming it
@@ -70,7 +68,9 @@ def decoded(headers: Mapping[str, str], body: bytes, takes: Any, settings: Servi
         raise Refusal(400, "expected JSON that is less deeply nested") from None
     except msgspec.DecodeError:
         if HALF_OF_PAIR.search(body.replace(b"\\\\", b"")):
-            raise Refusal(400, "expected text without half of a surrogate pair (\\ud800 to \\udfff)") from None
+            raise Refusal(
+                400, "expected text without half of a surrogate pair (\\ud800 to \\udfff)"
+            ) from None
         raise
     try:
         return msgspec.convert(found, takes)
@@ -148,7 +148,11 @@ def check_keys(body: bytes, found: Any) -> None:
     """
     encoded = msgspec.json.encode(found)
     # Without escapes all colons of strings are kept as well, so that they need not be told from those of keys.
-    differ = shape(body).keys != shape(encoded).keys if b"\\" in body else body.count(b":") != encoded.count(b":")
+    differ = (
+        shape(body).keys != shape(encoded).keys
+        if b"\\" in body
+        else body.count(b":") != encoded.count(b":")
+    )
     if differ:
         raise Refusal(400, f"expected each key once in an object{repeated_key(body)}")
 

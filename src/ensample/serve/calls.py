@@ -16,8 +16,6 @@ from ensample.serve.keys import Key, Role
 from ensample.serve.refusals import Refusal, refusal_of
 from ensample.serve.service import Service
 
-__all__ = ["Answer", "Call", "Dialect", "Each", "Endpoint", "Handler", "Query", "Route", "json_response"]
-
 API_HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -29,7 +27,10 @@ PAGE_POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 PAGE_HEADERS = {**API_HEADERS, "content-security-policy": PAGE_POLICY}
-JSON_HEADERS = [(name.encode(), value.encode()) for name, value in {"content-type": "application/json", **API_HEADERS}.items()]
+JSON_HEADERS = [
+    (name.encode(), value.encode())
+    for name, value in {"content-type": "application/json", **API_HEADERS}.items()
+]
 
 
 class Call:
@@ -39,7 +40,10 @@ class Call:
 
     def __init__(self, service: Service, scope: Scope) -> None:
         self.service, self.scope = service, scope
-        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        self.headers = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in reversed(scope["headers"])
+        }
         self.parts: dict[str, str] = scope["path_params"]
         self.key: Key | None = None
         self.body: Any = None
@@ -129,7 +133,9 @@ class Endpoint:
         start = time.perf_counter()
         route, service, call = self.route, self.service, Call(self.service, scope)
         try:
-            call.key = service.gate.admit(scope["method"], call.headers, route.role, route.page, subject(route, call))
+            call.key = service.gate.admit(
+                scope["method"], call.headers, route.role, route.page, subject(route, call)
+            )
             call.body = await self._body(call, receive)
             response = as_response(await route.handler(call), route)
         except Exception as error:
@@ -180,7 +186,9 @@ class JSONAnswer(Response):
         self.raw_headers = [(b"content-length", b"%d" % len(self.body)), *JSON_HEADERS]
 
 
-def json_response(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> JSONAnswer:
+def json_response(
+    content: Any, status: int = 200, headers: dict[str, str] | None = None
+) -> JSONAnswer:
     response = JSONAnswer(content, status)
     if headers:
         response.headers.update(headers)
@@ -196,7 +204,9 @@ def refused(error: Exception, call: Call, route: Route) -> Response:
     dialect = route.dialect
     if dialect is None:
         return json_response(refusal.body(), refusal.status, refusal.headers)
-    return json_response(dialect.body(refusal, call), dialect.status(refusal.status), refusal.headers)
+    return json_response(
+        dialect.body(refusal, call), dialect.status(refusal.status), refusal.headers
+    )
 
 
 def told(call: Call, route: Route, status: int, seconds: float) -> None:

@@ -15,8 +15,6 @@ from ensample.serve.service_settings import ServiceSettings
 from ensample.serve.store import Keeping
 from ensample.serve.worker import Batch, Crowd, Worker
 
-__all__ = ["Catalog", "Hosted"]
-
 Watch = Callable[[str, Batch], None]
 Aside = Callable[[Callable[[], Snapshot]], Future[Snapshot]]
 """Who makes snapshots while others are answered."""
@@ -34,8 +32,16 @@ class Unmade(Exception):
 class Hosted:
     """An experiment with its worker."""
 
-    def __init__(self, name: str, experiment: Experiment, storage: Storage, worker: Worker, store: Keeping) -> None:
-        self.name, self.experiment, self.storage, self.worker, self._store = name, experiment, storage, worker, store
+    def __init__(
+        self, name: str, experiment: Experiment, storage: Storage, worker: Worker, store: Keeping
+    ) -> None:
+        self.name, self.experiment, self.storage, self.worker, self._store = (
+            name,
+            experiment,
+            storage,
+            worker,
+            store,
+        )
 
     @property
     def paused(self) -> bool:
@@ -45,12 +51,22 @@ class Hosted:
 class Catalog:
     """All of them."""
 
-    def __init__(self, settings: ServiceSettings, store: Keeping, place: Place, watch: Watch, aside: Aside, warn: Warn) -> None:
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        store: Keeping,
+        place: Place,
+        watch: Watch,
+        aside: Aside,
+        warn: Warn,
+    ) -> None:
         self.settings, self.store, self.place = settings, store, place
         self.watch, self.aside, self.warn = watch, aside, warn
         self._crowd = Crowd()
         self.hosted: dict[str, Hosted] = {}
-        self.broken: dict[str, str] = {}  # why an experiment cannot be opened, or kept at the moment
+        self.broken: dict[
+            str, str
+        ] = {}  # why an experiment cannot be opened, or kept at the moment
 
     def open_all(self) -> None:
         """Those that cannot be opened are known as broken, and the others work."""
@@ -80,15 +96,26 @@ class Catalog:
     def create(self, name: str, given: dict[str, Any]) -> tuple[Hosted, bool]:
         """The experiment, and whether it is new; 409 if there is another one of this name. One call at a time."""
         if not is_name(name):
-            raise InvalidArgument("name", name, "letters, digits, '.', '_' and '-', 100 at most, a letter or digit first")
+            raise InvalidArgument(
+                "name",
+                name,
+                "letters, digits, '.', '_' and '-', 100 at most, a letter or digit first",
+            )
         if name in self.hosted or name in self.broken:
             found = self[name]
             check_same(found.experiment, given)
             return found, False
         if len(self.hosted) + len(self.broken) >= self.settings.experiments:
-            raise Refusal(409, f"there are {self.settings.experiments} experiments already", code="too_many_experiments")
+            raise Refusal(
+                409,
+                f"there are {self.settings.experiments} experiments already",
+                code="too_many_experiments",
+            )
         there = self.place.names()
-        if any(other != name and other.lower() == name.lower() for other in (*self.hosted, *self.broken, *there)):
+        if any(
+            other != name and other.lower() == name.lower()
+            for other in (*self.hosted, *self.broken, *there)
+        ):
             raise Refusal(409, CAPITALS)
         if name in there:  # of another server, it may be
             with contextlib.suppress(Unmade):
@@ -112,14 +139,27 @@ class Catalog:
             storage.close()
             raise
         experiment.snapshot_every, experiment.aside = self.settings.snapshot_every, self.aside
-        here = not self.place.shared  # where it is, another server's commit may have to be waited for
-        worker = Worker(experiment, self.settings.queue, lambda batch: self._observe(name, batch), self._crowd, here)
+        here = (
+            not self.place.shared
+        )  # where it is, another server's commit may have to be waited for
+        worker = Worker(
+            experiment,
+            self.settings.queue,
+            lambda batch: self._observe(name, batch),
+            self._crowd,
+            here,
+        )
         self.hosted[name] = Hosted(name, experiment, storage, worker, self.store)
         return self.hosted[name]
 
     def _observe(self, name: str, batch: Batch) -> None:
         if batch.error is not None:
-            self._break(name, str(batch.error) if isinstance(batch.error, EnsampleError) else type(batch.error).__name__)
+            self._break(
+                name,
+                str(batch.error)
+                if isinstance(batch.error, EnsampleError)
+                else type(batch.error).__name__,
+            )
         elif batch.events:
             self.broken.pop(name, None)
         self.watch(name, batch)
@@ -147,4 +187,6 @@ def check_same(experiment: Experiment, given: dict[str, Any]) -> None:
     try:
         Settings.rebuilt(experiment.settings.described(), given)
     except InvalidArgument as error:
-        raise Refusal(409, f"the experiment is there, and is another: {error}", argument=error.argument) from None
+        raise Refusal(
+            409, f"the experiment is there, and is another: {error}", argument=error.argument
+        ) from None

@@ -11,8 +11,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ensample.serve.journal import Journal
 from ensample.serve.wire import OneWriteProtocol
 
-__all__ = ["Connections", "RefusalLog", "connection_limits"]
-
 FILES = 512  # descriptors that are left to experiments
 MOST_FILES = 65_536  # descriptors that are asked for
 PAUSE = 1.0  # seconds between two lines about refused connections
@@ -42,7 +40,9 @@ class Connections:
         self.most, self.seconds = most, seconds
         self.refused = RefusalLog(journal)
         self._open: dict[Address, asyncio.Transport] = {}
-        self._waiting: dict[Address, float] = {}  # deadlines of those that ask nothing, the earliest first
+        self._waiting: dict[
+            Address, float
+        ] = {}  # deadlines of those that ask nothing, the earliest first
         self._calls: Counter[Address] = Counter()  # under way
         self._timer: asyncio.TimerHandle | None = None
 

@@ -11,8 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Visitors", "play"]
-
 EXPERIMENT = {
     "actions": ["sport", "politics", "culture", "weather"],
     "reward": {"low": 0, "high": 1, "wait": "5 s", "default": 0},
@@ -20,7 +18,12 @@ EXPERIMENT = {
     "floor": 0.05,
 }
 ONE = "/v1/experiments/news"
-LIKES = {"sport": (0.5, -0.3), "politics": (0.2, 0.3), "culture": (0.15, 0.1), "weather": (0.3, 0.0)}  # at 20, and more at 80
+LIKES = {
+    "sport": (0.5, -0.3),
+    "politics": (0.2, 0.3),
+    "culture": (0.15, 0.1),
+    "weather": (0.3, 0.0),
+}  # at 20, and more at 80
 
 
 class Visitors:
@@ -45,7 +48,9 @@ class Visitors:
 
     def visit(self) -> None:
         age, device = self._rng.randint(18, 80), self._rng.choice(["phone", "tablet", "desk"])
-        decision = self.call("POST", f"{ONE}/decide", {"context": {"age": age / 80, "device": device}})
+        decision = self.call(
+            "POST", f"{ONE}/decide", {"context": {"age": age / 80, "device": device}}
+        )
         first, more = LIKES[decision["action"]]
         self.visits += 1
         if self._rng.random() < first + more * (age - 18) / 62:
@@ -55,7 +60,12 @@ class Visitors:
             self.call("POST", f"{ONE}/decisions/{decision['id']}/reward", {"value": 0})
 
 
-def play(visitors: Visitors, seconds: float, shown: Callable[[float], object] = lambda _: None, pause: float = 0.01) -> None:
+def play(
+    visitors: Visitors,
+    seconds: float,
+    shown: Callable[[float], object] = lambda _: None,
+    pause: float = 0.01,
+) -> None:
     """For a while; `shown` is told the share that is over."""
     visitors.begin()
     start = time.monotonic()
@@ -89,7 +99,18 @@ def main(
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    command = [sys.executable, "-m", "ensample", "serve", "--data", data, "--port", str(port), "--log-level", "warning"]
+    command = [
+        sys.executable,
+        "-m",
+        "ensample",
+        "serve",
+        "--data",
+        data,
+        "--port",
+        str(port),
+        "--log-level",
+        "warning",
+    ]
     server = subprocess.Popen(command)
     try:
         visitors = Visitors("127.0.0.1", port)
@@ -97,7 +118,9 @@ def main(
         with Progress(console=console) as bars:
             task = bars.add_task("visitors", total=1.0)
             play(visitors, seconds, lambda share: bars.update(task, completed=share))
-        typer.echo(f"{visitors.visits} visitors, {visitors.clicks} read on: http://127.0.0.1:{port}/")
+        typer.echo(
+            f"{visitors.visits} visitors, {visitors.clicks} read on: http://127.0.0.1:{port}/"
+        )
         if stays:
             typer.echo("Ctrl-C stops it")
             server.wait()

@@ -15,7 +15,6 @@ from ensample.experiments.log import Row, opened, read_log, write_pieces
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FORMATS", "Format", "learned_from", "pieces"]
 
 LINES, BYTES = 500, 1 << 18  # of one piece
 
@@ -42,7 +41,9 @@ def pieces(experiment: Experiment, format: str, now: int | None) -> Iterator[byt
             yield from lines(frames, jsonl_line if format == "jsonl" else dsjson_line)
 
 
-def lines(frames: "Iterator[polars.DataFrame]", line: Callable[[Row], str | None]) -> Iterator[bytes]:
+def lines(
+    frames: "Iterator[polars.DataFrame]", line: Callable[[Row], str | None]
+) -> Iterator[bytes]:
     for frame in frames:
         for piece in frame.iter_slices(LINES):
             texts = [text for row in piece.iter_rows(named=True) if (text := line(row)) is not None]

@@ -8,8 +8,6 @@ from msgspec import inspect
 from ensample.registry import known
 from ensample.serve.refusals import Refusal
 
-__all__ = ["LONGEST", "check_fields"]
-
 LONGEST = 60  # characters of a name in a message
 
 
@@ -40,7 +38,9 @@ def unknown_fields(value: Any, kind: inspect.Type, path: str) -> Iterator[Unknow
                 yield from unknown_fields(value, each, path)
         case inspect.ListType() if isinstance(value, list):
             for place, item in enumerate(value):
-                yield from unknown_fields(item, kind.item_type, f"{path.removesuffix('.')}[{place}].")
+                yield from unknown_fields(
+                    item, kind.item_type, f"{path.removesuffix('.')}[{place}]."
+                )
         case inspect.StructType() if isinstance(value, dict) and kind.forbid_unknown_fields:
             types = {field.encode_name: field.type for field in kind.fields}
             for name, item in value.items():

@@ -12,8 +12,6 @@ from ensample.serve.refusals import Refusal
 from ensample.serve.service_settings import ServiceSettings, is_loopback
 from ensample.serve.store import Keeping
 
-__all__ = ["Gate", "presented"]
-
 Headers = Mapping[str, str]
 """By names in small letters."""
 MET = 64  # hosts that are remembered
@@ -32,7 +30,12 @@ class Gate:
         self._anywhere = settings.host in ("0.0.0.0", "::")
 
     def admit(
-        self, method: str, headers: Headers, role: str | None, page: bool = False, experiment: str | None = None
+        self,
+        method: str,
+        headers: Headers,
+        role: str | None,
+        page: bool = False,
+        experiment: str | None = None,
     ) -> Key | None:
         """The key of the caller; None where none is asked for. Raises unless it may call this route."""
         self._check_host(headers.get("host", ""))
@@ -68,7 +71,11 @@ class Gate:
             if len(self._met) < MET:
                 self._met.add(host)
             return
-        raise Refusal(400, "expected a Host that is allowed: give its name in the setting `hosts`", code="wrong_host")
+        raise Refusal(
+            400,
+            "expected a Host that is allowed: give its name in the setting `hosts`",
+            code="wrong_host",
+        )
 
     def _is_ours(self, name: str) -> bool:
         if name in self._names or "*" in self._names:
@@ -87,7 +94,11 @@ class Gate:
                 raise Refusal(403, "pages of others may not call", code="wrong_origin")
             return
         if origin not in self.origins and place_of(origin) != headers.get("host"):
-            raise Refusal(403, "pages of this origin may not call: give it in the setting `cors`", code="wrong_origin")
+            raise Refusal(
+                403,
+                "pages of this origin may not call: give it in the setting `cors`",
+                code="wrong_origin",
+            )
 
 
 def place_of(origin: str) -> str:
@@ -107,7 +118,10 @@ def unaccepted(given: str, page: bool) -> Refusal:
     if given:
         message, code = "what was given is not a key of this service", "key_unknown"
     else:
-        message, code = "no key was given: expected Authorization: Bearer KEY, or X-API-Key: KEY", "key_missing"
+        message, code = (
+            "no key was given: expected Authorization: Bearer KEY, or X-API-Key: KEY",
+            "key_missing",
+        )
     return Refusal(401, message, code=code, WWW_Authenticate=asking(page))
 
 

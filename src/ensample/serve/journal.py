@@ -12,8 +12,6 @@ from typing import Any, TextIO
 
 import msgspec
 
-__all__ = ["Journal", "traceparent"]
-
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 PARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -25,7 +23,9 @@ class Journal:
     {"time":"noon","level":"info","event":"ready","address":"http://127.0.0.1:8000"}
     """
 
-    def __init__(self, level: str = "info", stream: TextIO | None = None, clock: Any = None) -> None:
+    def __init__(
+        self, level: str = "info", stream: TextIO | None = None, clock: Any = None
+    ) -> None:
         self._least = LEVELS[level]
         self._stream = sys.stderr if stream is None else stream
         self._clock = now if clock is None else clock
@@ -46,14 +46,21 @@ class Journal:
 
     def error(self, event: str, error: BaseException, **more: Any) -> None:
         """Where it happened; what was said only at level debug, as it may repeat what was sent."""
-        where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(error.__traceback__)]
+        where = [
+            f"{frame.filename}:{frame.lineno} {frame.name}"
+            for frame in traceback.extract_tb(error.__traceback__)
+        ]
         said = {"message": str(error)} if self.debugs else {}
-        self._say("error", event, {**more, "type": type(error).__name__, "where": where[-8:], **said})
+        self._say(
+            "error", event, {**more, "type": type(error).__name__, "where": where[-8:], **said}
+        )
 
     def _say(self, level: str, event: str, more: dict[str, Any]) -> None:
         if LEVELS[level] >= self._least:
             known = {name: value for name, value in more.items() if value is not None}
-            line = msgspec.json.encode({"time": self._clock(), "level": level, "event": event, **known})
+            line = msgspec.json.encode(
+                {"time": self._clock(), "level": level, "event": event, **known}
+            )
             self._write(line.decode() + "\n")
 
     def _write(self, line: str) -> None:

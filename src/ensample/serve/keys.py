@@ -13,8 +13,6 @@ from typing import Literal, NamedTuple, get_args
 from ensample.checks import check_label
 from ensample.errors import InvalidArgument
 
-__all__ = ["GRANTS", "ROLES", "Key", "Role", "accepted", "new_key"]
-
 Role = Literal["decide", "read", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 GRANTS: dict[str, frozenset[str]] = {

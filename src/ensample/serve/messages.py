@@ -9,34 +9,6 @@ from ensample.experiments.decision import NamedDecision
 from ensample.experiments.explaining import Explanation
 from ensample.experiments.reward import Outcome
 
-__all__ = [
-    "VALUED",
-    "ActionsChange",
-    "Activation",
-    "Context",
-    "DecideCall",
-    "Decision",
-    "EvaluateCall",
-    "Evaluated",
-    "EventCall",
-    "EventOutcome",
-    "ExperimentCall",
-    "ExperimentView",
-    "Explained",
-    "Imported",
-    "Listed",
-    "Mistake",
-    "OutcomeAnswer",
-    "PauseCall",
-    "Refused",
-    "RewardCall",
-    "RewardItem",
-    "RewardRules",
-    "Status",
-    "decision_answer",
-    "explained_answer",
-]
-
 Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
 Context = dict[str, Any] | list[float | None]
 """Numbers, strings, booleans, lists of these and objects; or an array of numbers."""

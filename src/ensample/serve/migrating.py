@@ -15,8 +15,6 @@ from ensample.serve.backups import copied
 from ensample.serve.places import Files
 from ensample.serve.store import FILE, experiments_in
 
-__all__ = ["ShowExperiment", "migrate"]
-
 ShowExperiment = Callable[[str, int, int], object]
 """A callback that gets (name of the experiment, steps done, steps in all)."""
 
@@ -25,7 +23,9 @@ def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
     """Carry over an experiment's file, a service's folder or a PostgreSQL; return the rows of each log by name."""
     if is_address(old) or is_address(new):
         if not (is_address(old) and is_address(new)):
-            raise InvalidArgument("new", "postgresql", "two addresses postgresql://..., or two paths")
+            raise InvalidArgument(
+                "new", "postgresql", "two addresses postgresql://..., or two paths"
+            )
         from ensample.serve.migrating_postgres import migrate_database
 
         return migrate_database(old, new, show)
@@ -33,7 +33,9 @@ def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
     if source.is_dir():
         return migrate_folder(source, target, show)
     if not source.is_file():
-        raise InvalidArgument("old", old, "the file of an experiment or the folder of a service: there is none")
+        raise InvalidArgument(
+            "old", old, "the file of an experiment or the folder of a service: there is none"
+        )
     with staged(target) as part:
         rows = carry_over_file(source, part, show=partial(show, source.stem))
         return {name_in(part): rows}

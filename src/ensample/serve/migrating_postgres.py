@@ -7,12 +7,15 @@ from typing import Any
 
 from ensample.errors import InvalidArgument
 from ensample.experiments.migration import carry_over
-from ensample.experiments.postgres import PostgresReader, PostgresStorage, prepared_database, stream_names
+from ensample.experiments.postgres import (
+    PostgresReader,
+    PostgresStorage,
+    prepared_database,
+    stream_names,
+)
 from ensample.experiments.postgres_pool import PostgresPool, connected, database_errors
 from ensample.extras import package
 from ensample.serve.postgres_store import PostgresStore
-
-__all__ = ["migrate_database"]
 
 STAGING = "ensample_migrating"
 """The schema in which all tables are written before they are moved in one transaction."""
@@ -29,17 +32,23 @@ def migrate_database(old: str, new: str, show: Any) -> dict[str, int]:
         with closing(PostgresPool(old, 1)) as source, closing(PostgresPool(address, 1)) as target:
             for name in heads:
                 storage = PostgresStorage(target, name)
-                rows[name] = carry_over(PostgresReader(source, name), storage, None, partial(show, name))
+                rows[name] = carry_over(
+                    PostgresReader(source, name), storage, None, partial(show, name)
+                )
         copy_keys(old, address)
         if heads_of(old) != heads:
-            raise InvalidArgument("old", "postgresql", "a database to which no server writes: stop them first")
+            raise InvalidArgument(
+                "old", "postgresql", "a database to which no server writes: stop them first"
+            )
     return rows
 
 
 def has_experiments(address: str) -> bool:
     """Return True if a database has the tables of a service."""
     with closing(connected(address)) as connection, database_errors("look for tables"):
-        return connection.execute("SELECT to_regclass('ensample_streams')").fetchone()[0] is not None
+        return (
+            connection.execute("SELECT to_regclass('ensample_streams')").fetchone()[0] is not None
+        )
 
 
 def heads_of(address: str) -> dict[str, int]:
@@ -50,7 +59,10 @@ def heads_of(address: str) -> dict[str, int]:
 
 def copy_keys(old: str, new: str) -> None:
     """Copy keys, and which experiments are paused."""
-    with closing(PostgresStore(PostgresPool(old, 1))) as source, closing(PostgresStore(PostgresPool(new, 1))) as target:
+    with (
+        closing(PostgresStore(PostgresPool(old, 1))) as source,
+        closing(PostgresStore(PostgresPool(new, 1))) as target,
+    ):
         for key in source.known().values():
             target.add(key)
         for name in source.paused():
@@ -63,7 +75,9 @@ def staged_database(address: str) -> Iterator[str]:
     connection = connected(address)
     with closing(connection), database_errors("migrate"):
         if not connection.execute("SELECT pg_try_advisory_lock(%s)", (MIGRATING,)).fetchone()[0]:
-            raise InvalidArgument("new", "postgresql", "a database to which nobody else is migrating")
+            raise InvalidArgument(
+                "new", "postgresql", "a database to which nobody else is migrating"
+            )
         check_empty(connection)
         connection.execute(f"DROP SCHEMA IF EXISTS {STAGING} CASCADE; CREATE SCHEMA {STAGING}")
         try:
@@ -91,7 +105,9 @@ def check_empty(connection: Any) -> None:
     for table in ("ensample_streams", "ensample_keys"):
         there = connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()[0]
         if there and connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]:
-            raise InvalidArgument("new", "postgresql", "a database without experiments and keys, such as a new one")
+            raise InvalidArgument(
+                "new", "postgresql", "a database without experiments and keys, such as a new one"
+            )
 
 
 def lock_replaced(connection: Any) -> list[str]:
@@ -99,7 +115,11 @@ def lock_replaced(connection: Any) -> list[str]:
     query = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
     schema = connection.execute("SELECT quote_ident(current_schema())").fetchone()[0]
     names = [f"{schema}.{table}" for (table,) in connection.execute(query, (STAGING,)).fetchall()]
-    there = [name for name in names if connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()[0]]
+    there = [
+        name
+        for name in names
+        if connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()[0]
+    ]
     if there:
         connection.execute(f"LOCK TABLE {', '.join(there)} IN ACCESS EXCLUSIVE MODE")
     return there

@@ -9,8 +9,6 @@ from ensample.serve.calls import Each, Route
 from ensample.serve.messages import Refused
 from ensample.version import __version__
 
-__all__ = ["openapi_document"]
-
 REF = "#/components/schemas/{name}"
 PART = re.compile(r"\{(\w+)(?::\w+)?\}")
 MEANING = {
@@ -31,7 +29,12 @@ MEANING = {
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
     """By path and method; everything may be refused as `Refused` says."""
-    named = (of(kind) for route in routes for kind in (route.takes, route.gives, refusal_type(route)) if is_type(kind))
+    named = (
+        of(kind)
+        for route in routes
+        for kind in (route.takes, route.gives, refusal_type(route))
+        if is_type(kind)
+    )
     types = list({repr(kind): kind for kind in (Refused, *named)}.values())
     schemas, components = msgspec.json.schema_components(types, ref_template=REF)
     known = dict(zip(map(repr, types), schemas, strict=True))
@@ -41,7 +44,11 @@ def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
         place[route.method.lower()] = operation(route, known)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "ensample", "version": __version__, "description": "Decisions that learn from their rewards."},
+        "info": {
+            "title": "ensample",
+            "version": __version__,
+            "description": "Decisions that learn from their rewards.",
+        },
         "paths": paths,
         "components": {"schemas": components, "securitySchemes": SCHEMES},
     }
@@ -67,7 +74,9 @@ def refusal_type(route: Route) -> Any:
 
 def operation(route: Route, known: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"summary": route.says, "operationId": operation_id(route)}
-    found["parameters"] = [in_path(name) for name in PART.findall(route.path)] + [in_query(query) for query in route.query]
+    found["parameters"] = [in_path(name) for name in PART.findall(route.path)] + [
+        in_query(query) for query in route.query
+    ]
     if route.role is not None:
         found["security"] = [{"bearer": []}, {"header": []}]
         found["description"] = f"Role: {route.role}."
@@ -83,12 +92,23 @@ def operation_id(route: Route) -> str:
 
 
 def in_path(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "schema": {"type": "string", "minLength": 1},
+    }
 
 
 def in_query(query: Any) -> dict[str, Any]:
     schema = {"type": "string", "enum": list(query.allowed), "default": query.allowed[0]}
-    return {"name": query.name, "in": "query", "required": False, "description": query.says, "schema": schema}
+    return {
+        "name": query.name,
+        "in": "query",
+        "required": False,
+        "description": query.says,
+        "schema": schema,
+    }
 
 
 def taken(route: Route, known: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +144,9 @@ def responses(route: Route, known: dict[str, Any]) -> dict[str, Any]:
     if route.path == "/readyz":
         bad -= {503}
         found["503"] = {"description": MEANING[503], "content": content(route.gives, known)}
-    return found | {str(status): refused | {"description": MEANING[status]} for status in sorted(bad)}
+    return found | {
+        str(status): refused | {"description": MEANING[status]} for status in sorted(bad)
+    }
 
 
 def done(route: Route, status: int, known: dict[str, Any]) -> dict[str, Any]:

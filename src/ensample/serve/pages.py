@@ -9,9 +9,11 @@ from starlette.responses import Response
 from ensample.extras import package
 from ensample.palette import sheet
 
-__all__ = ["page", "shortened", "static"]
-
-TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 
 
 @cache
@@ -19,7 +21,9 @@ def environment() -> Any:
     """Everything is escaped, and a name that is not there is an error."""
     jinja2 = package("jinja2", "the dashboard")
     loader = jinja2.PackageLoader("ensample.serve")
-    found = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    found = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
     found.filters["shortened"] = shortened
     return found
 
@@ -34,14 +38,20 @@ def shortened(name: str, most: int = 60) -> str:
 
 def page(template: str, status: int = 200, **given: Any) -> Response:
     """A template filled in."""
-    return Response(environment().get_template(template).render(**given), status, media_type="text/html; charset=utf-8")
+    return Response(
+        environment().get_template(template).render(**given),
+        status,
+        media_type="text/html; charset=utf-8",
+    )
 
 
 @cache
 def known() -> dict[str, bytes]:
     """By name: nothing that is asked for becomes a path."""
     folder = files("ensample.serve") / "static"
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()} | {"colours.css": sheet().encode()}
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()} | {
+        "colours.css": sheet().encode()
+    }
 
 
 def static(name: str) -> Response | None:

@@ -12,8 +12,6 @@ from ensample.experiments.sqlite import SQLiteStorage
 from ensample.experiments.storage import Storage
 from ensample.experiments.writer_lock import WriterLock
 
-__all__ = ["Database", "Files", "Place", "experiment_files", "is_name", "sole"]
-
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 FOLDER, SUFFIX = "experiments", ".db"
 LOCKED = "service"  # what a lock of the folder is called after
@@ -27,7 +25,11 @@ def is_name(name: str) -> bool:
 def experiment_files(data: Path) -> dict[str, Path]:
     """The file of each experiment, by name."""
     found = sorted((data / FOLDER).glob(f"*{SUFFIX}"))
-    return {path.name.removesuffix(SUFFIX): path for path in found if is_name(path.name.removesuffix(SUFFIX))}
+    return {
+        path.name.removesuffix(SUFFIX): path
+        for path in found
+        if is_name(path.name.removesuffix(SUFFIX))
+    }
 
 
 def sole(data: Path) -> WriterLock:
@@ -35,7 +37,9 @@ def sole(data: Path) -> WriterLock:
     try:
         return WriterLock(data / LOCKED)
     except InvalidArgument:
-        raise InvalidArgument("data", str(data), "a folder of its own: another service has this folder") from None
+        raise InvalidArgument(
+            "data", str(data), "a folder of its own: another service has this folder"
+        ) from None
 
 
 class Place(Protocol):

@@ -10,8 +10,6 @@ from ensample.errors import StorageError
 from ensample.experiments.postgres_pool import PostgresPool
 from ensample.serve.keys import Key
 
-__all__ = ["PostgresStore"]
-
 READ_EVERY = 0.2  # seconds between two reads of all keys and pauses
 STALE = 3.0  # seconds after which the last read is not relied on: a key may have been revoked
 SETTLING = 8_615_103
@@ -58,7 +56,9 @@ class PostgresStore:
     def _check_fresh(self) -> None:
         age = time.monotonic() - self._read_at
         if age > STALE:
-            raise StorageError(errno.EIO, f"keys were read {age:.1f} s ago ({self.pool.failure})", "postgresql")
+            raise StorageError(
+                errno.EIO, f"keys were read {age:.1f} s ago ({self.pool.failure})", "postgresql"
+            )
 
     def _follow(self) -> None:
         while not self._closed.wait(READ_EVERY):
@@ -76,14 +76,25 @@ class PostgresStore:
 
     def add(self, key: Key) -> None:
         again = "ON CONFLICT (id) DO UPDATE SET hash = excluded.hash"  # the same: ids are random
-        self._change("add a key", f"INSERT INTO ensample_keys VALUES (%s, %s, %s, %s, %s, %s) {again}", *key)
+        self._change(
+            "add a key", f"INSERT INTO ensample_keys VALUES (%s, %s, %s, %s, %s, %s) {again}", *key
+        )
 
     def revoke(self, id: str, time: int) -> None:
-        self._change("revoke a key", "UPDATE ensample_keys SET revoked = %s WHERE id = %s AND revoked IS NULL", time, id)
+        self._change(
+            "revoke a key",
+            "UPDATE ensample_keys SET revoked = %s WHERE id = %s AND revoked IS NULL",
+            time,
+            id,
+        )
 
     def pause(self, experiment: str, paused: bool) -> None:
         added = "INSERT INTO ensample_paused VALUES (%s) ON CONFLICT DO NOTHING"
-        self._change("pause", added if paused else "DELETE FROM ensample_paused WHERE experiment = %s", experiment)
+        self._change(
+            "pause",
+            added if paused else "DELETE FROM ensample_paused WHERE experiment = %s",
+            experiment,
+        )
 
     def _change(self, call: str, statement: str, *values: Any) -> None:
         """Run a statement, which may be sent twice, and read its effect at once."""

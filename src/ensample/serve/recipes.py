@@ -13,15 +13,15 @@ from ensample.serve.fields import LONGEST
 from ensample.serve.messages import ExperimentCall
 from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["given_of", "made"]
-
 
 def given_of(call: ExperimentCall, settings: ServiceSettings) -> dict[str, Any]:
     """What `begun` is given."""
     rules = call.reward
     found: dict[str, Any] = {
         "actions": call.actions,
-        "reward": None if rules is None else es.Reward(rules.low, rules.high, rules.wait, rules.default, rules.rule),
+        "reward": None
+        if rules is None
+        else es.Reward(rules.low, rules.high, rules.wait, rules.default, rules.rule),
         "features": None if call.features is None else made("features", call.features, settings),
         "recipe": None if call.recipe is None else made("recipe", call.recipe, settings),
         "floor": call.floor,
@@ -35,7 +35,9 @@ def made(argument: str, description: Any, settings: ServiceSettings) -> Any:
     """A part of this library of what JSON says: {"kind": "EnsembleSampling", "size": 30}. Nothing else is looked up."""
     if isinstance(description, list):
         check_size(argument, len(description), settings)
-        return tuple(made(f"{argument}[{place}]", item, settings) for place, item in enumerate(description))
+        return tuple(
+            made(f"{argument}[{place}]", item, settings) for place, item in enumerate(description)
+        )
     if not isinstance(description, dict):
         check_size(argument, description, settings)
         return description
@@ -43,11 +45,15 @@ def made(argument: str, description: Any, settings: ServiceSettings) -> Any:
     known_kinds = {name: kind for name, kind in kinds(*bases).items() if is_dataclass(kind)}
     name = description.get("kind")
     if not isinstance(name, str) or name not in known_kinds:
-        raise InvalidArgument(f"{argument}.kind", name, known(str(name)[:LONGEST], list(known_kinds)))
+        raise InvalidArgument(
+            f"{argument}.kind", name, known(str(name)[:LONGEST], list(known_kinds))
+        )
     return built(argument, known_kinds[name], description, settings)
 
 
-def built(argument: str, kind: type[Any], description: dict[str, Any], settings: ServiceSettings) -> Any:
+def built(
+    argument: str, kind: type[Any], description: dict[str, Any], settings: ServiceSettings
+) -> Any:
     allowed = {item.name for item in fields(kind) if item.init or item.name == "names"}
     arguments = {}
     for field, value in description.items():
@@ -66,7 +72,9 @@ def built(argument: str, kind: type[Any], description: dict[str, Any], settings:
     except EnsampleError as error:
         raise InvalidArgument(argument, description, str(error)) from None
     except Exception as error:  # a field that is missing, or of a type that nobody expected
-        raise InvalidArgument(argument, description, f"fields that {kind.__name__} accepts ({type(error).__name__})") from None
+        raise InvalidArgument(
+            argument, description, f"fields that {kind.__name__} accepts ({type(error).__name__})"
+        ) from None
 
 
 def check_size(argument: str, value: Any, settings: ServiceSettings) -> None:

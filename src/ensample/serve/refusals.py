@@ -4,10 +4,14 @@ from typing import Any
 
 import msgspec
 
-from ensample.errors import DecisionError, EnsampleError, InvalidArgument, SnapshotError, StorageError
+from ensample.errors import (
+    DecisionError,
+    EnsampleError,
+    InvalidArgument,
+    SnapshotError,
+    StorageError,
+)
 from ensample.serve.messages import Mistake, Refused
-
-__all__ = ["Refusal", "refusal_of"]
 
 CODES = {
     400: "malformed",
@@ -29,7 +33,13 @@ class Refusal(Exception):
     """Raised by whoever refuses; `code` is what a program looks at."""
 
     def __init__(
-        self, status: int, message: str, *, code: str | None = None, argument: str | None = None, **headers: str
+        self,
+        status: int,
+        message: str,
+        *,
+        code: str | None = None,
+        argument: str | None = None,
+        **headers: str,
     ) -> None:
         super().__init__(status, message)
         self.status, self.message, self.argument = status, message, argument

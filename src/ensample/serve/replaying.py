@@ -16,8 +16,6 @@ from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.storage import Reading
 from ensample.serve.store import experiments_in
 
-__all__ = ["Replayed", "replayed_events", "replayed_experiments"]
-
 
 class Replayed(NamedTuple):
     events: int
@@ -45,10 +43,14 @@ def readers(data: Path | str) -> Iterator[dict[str, Callable[[], Reading]]]:
         with closing(PostgresPool(data, 1)) as pool:
             yield {name: partial(PostgresReader, pool, name) for name in stream_names(pool)}
     else:
-        yield {name: partial(SQLiteReader, path) for name, path in experiments_in(Path(data)).items()}
+        yield {
+            name: partial(SQLiteReader, path) for name, path in experiments_in(Path(data)).items()
+        }
 
 
-def replayed_events(events: Reading, verify: bool, progress: Callable[[], object] = lambda: None) -> Replayed:
+def replayed_events(
+    events: Reading, verify: bool, progress: Callable[[], object] = lambda: None
+) -> Replayed:
     settings = recorded_settings(events)
     if not verify:
         return Replayed(events.count, 0, state_hash(folded(settings, events)))

@@ -5,7 +5,16 @@ from typing import Annotated
 from ensample.serve.calls import Each, Query, Route
 from ensample.serve.dialects.ofrep import OFREP, BulkEvaluated, EvaluationCall, FlagEvaluated
 from ensample.serve.dialects.personalizer import PERSONALIZER, RankCall, Ranked, RewardValue
-from ensample.serve.handlers import dashboard, decisions, documentation, experiments, logs, ofrep, operations, personalizer
+from ensample.serve.handlers import (
+    dashboard,
+    decisions,
+    documentation,
+    experiments,
+    logs,
+    ofrep,
+    operations,
+    personalizer,
+)
 from ensample.serve.messages import (
     VALUED,
     ActionsChange,
@@ -27,8 +36,6 @@ from ensample.serve.messages import (
     RewardItem,
     Status,
 )
-
-__all__ = ["ROUTES"]
 
 ONE = "/v1/experiments/{experiment}"
 FORMAT = Query("format", logs.WORDS, "jsonl, parquet or dsjson")
@@ -173,7 +180,15 @@ ROUTES: tuple[Route, ...] = (
         gives=ExperimentView,
         others=(404,),
     ),
-    Route("GET", "/v1/experiments", "read", experiments.experiments, "Names of experiments.", gives=Listed, bound=True),
+    Route(
+        "GET",
+        "/v1/experiments",
+        "read",
+        experiments.experiments,
+        "Names of experiments.",
+        gives=Listed,
+        bound=True,
+    ),
     Route(
         "POST",
         f"{ONE}/log",
@@ -219,7 +234,11 @@ ROUTES: tuple[Route, ...] = (
         personalizer.rank,
         "As Azure's Personalizer: choose an action. The key says of which experiment; one that is bound to none has its own.",
         takes=RankCall,
-        example={"eventId": "q1", "actions": [{"id": "a", "features": [{"price": 3}]}], "contextFeatures": [{"age": 31}]},
+        example={
+            "eventId": "q1",
+            "actions": [{"id": "a", "features": [{"price": 3}]}],
+            "contextFeatures": [{"age": 31}],
+        },
         gives=Ranked,
         status=201,
         others=(404, 409),
@@ -251,7 +270,14 @@ ROUTES: tuple[Route, ...] = (
         dialect=PERSONALIZER,
     ),
     Route(
-        "GET", "/", "read", dashboard.experiments_page, "All experiments, for people.", gives="text/html", page=True, bound=True
+        "GET",
+        "/",
+        "read",
+        dashboard.experiments_page,
+        "All experiments, for people.",
+        gives="text/html",
+        page=True,
+        bound=True,
     ),
     Route(
         "GET",
@@ -263,8 +289,25 @@ ROUTES: tuple[Route, ...] = (
         others=(404,),
         page=True,
     ),
-    Route("GET", "/docs", "read", documentation.docs, "This document as a page.", gives="text/html", page=True, bound=True),
-    Route("GET", "/openapi.json", "read", documentation.openapi, "This document.", gives=dict, bound=True),
+    Route(
+        "GET",
+        "/docs",
+        "read",
+        documentation.docs,
+        "This document as a page.",
+        gives="text/html",
+        page=True,
+        bound=True,
+    ),
+    Route(
+        "GET",
+        "/openapi.json",
+        "read",
+        documentation.openapi,
+        "This document.",
+        gives=dict,
+        bound=True,
+    ),
     Route(
         "GET",
         "/static/{name}",
@@ -277,8 +320,22 @@ ROUTES: tuple[Route, ...] = (
         bound=True,
     ),
     Route(
-        "GET", "/readyz", None, operations.readyz, "Whether everything can be kept at the moment.", gives=Status, others=(503,)
+        "GET",
+        "/readyz",
+        None,
+        operations.readyz,
+        "Whether everything can be kept at the moment.",
+        gives=Status,
+        others=(503,),
     ),
     Route("GET", "/healthz", None, operations.healthz, "Whether the service lives.", gives=Status),
-    Route("GET", "/metrics", "read", operations.metrics, "Numbers for Prometheus.", gives="text/plain", bound=True),
+    Route(
+        "GET",
+        "/metrics",
+        "read",
+        operations.metrics,
+        "Numbers for Prometheus.",
+        gives="text/plain",
+        bound=True,
+    ),
 )

@@ -22,11 +22,17 @@ from ensample.serve.service import Service
 from ensample.serve.service_settings import ServiceSettings, is_loopback
 from ensample.serve.store import is_begun, store_of
 
-__all__ = ["check_safe", "listening", "run", "server_of"]
-
 SWITCH = 0.0005  # seconds that a thread may keep the interpreter from another: the loop and the workers wait for each other
-THRESHOLDS = 10_000, 20, 50  # looking for what refers to itself takes 100 ms where 100,000 decisions are open: seldom, then
-BACKLOG, CALLS, GRACE = 2_048, 2_000, 30  # connections that wait, calls at once, seconds for those under way when it stops
+THRESHOLDS = (
+    10_000,
+    20,
+    50,
+)  # looking for what refers to itself takes 100 ms where 100,000 decisions are open: seldom, then
+BACKLOG, CALLS, GRACE = (
+    2_048,
+    2_000,
+    30,
+)  # connections that wait, calls at once, seconds for those under way when it stops
 
 
 def check_safe(settings: ServiceSettings) -> None:
@@ -36,7 +42,9 @@ def check_safe(settings: ServiceSettings) -> None:
     if not has_key(settings):
         where = "--database ..." if settings.database else f"--data {settings.data}"
         command = f"ensample key new --role admin {where}"
-        raise InvalidArgument("host", settings.host, f"127.0.0.1 as long as there is no key: {command}")
+        raise InvalidArgument(
+            "host", settings.host, f"127.0.0.1 as long as there is no key: {command}"
+        )
 
 
 def has_key(settings: ServiceSettings) -> bool:
@@ -89,7 +97,9 @@ def run(
 ) -> None:
     """Until it is told to stop: then calls under way are answered, and the files closed. `ready` is told when it answers."""
     journal = Journal(settings.log_level)
-    service = Service(settings, journal, storage_of)  # which says at once that another one has the folder
+    service = Service(
+        settings, journal, storage_of
+    )  # which says at once that another one has the folder
     sys.setswitchinterval(SWITCH)
     tell_warnings(journal)
 
@@ -127,7 +137,9 @@ def server_of(service: Service, ready: Callable[[], None]) -> "AnnouncedServer":
 class AnnouncedServer(uvicorn.Server):
     """A server that says when it is ready, and counts the connections it refuses."""
 
-    def __init__(self, config: uvicorn.Config, refused: RefusalLog, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, refused: RefusalLog, ready: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._refused, self._ready = refused, ready
 

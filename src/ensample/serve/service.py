@@ -24,8 +24,6 @@ from ensample.serve.refusals import Refusal
 from ensample.serve.service_settings import ServiceSettings
 from ensample.serve.store import Keeping, Store
 
-__all__ = ["Service"]
-
 T = TypeVar("T")
 ASIDE = 2  # threads for what takes long
 PROBE = 1.0  # seconds between two looks whether a storage works again
@@ -49,7 +47,9 @@ class Service:
         self.gate = Gate(settings, self.store)
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._snapshots = ThreadPoolExecutor(1, "snapshots")
-        self.catalog = Catalog(settings, self.store, place, self.metrics.batch, self._snapshots.submit, self._warn)
+        self.catalog = Catalog(
+            settings, self.store, place, self.metrics.batch, self._snapshots.submit, self._warn
+        )
         self.creating, self.evaluating = asyncio.Lock(), asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -86,7 +86,9 @@ class Service:
         await self.aside(self.catalog.open_all)
         self.metrics.ready.set_function(lambda: self.is_ready)
         self._tasks = [asyncio.create_task(self._probe()), asyncio.create_task(self._count())]
-        self.journal.info("open", experiments=len(self.catalog.hosted), broken=list(self.catalog.broken) or None)
+        self.journal.info(
+            "open", experiments=len(self.catalog.hosted), broken=list(self.catalog.broken) or None
+        )
 
     async def stop(self) -> None:
         """Everything that waits is answered first; who reads a file lets go of it before it is closed."""
@@ -113,8 +115,12 @@ class Service:
         while True:
             await asyncio.sleep(PROBE)
             try:
-                await self.aside(count_along, [found.experiment for found in self.catalog.hosted.values()])
-            except Exception as error:  # a page that is slower is no reason to stop, nor to keep quiet
+                await self.aside(
+                    count_along, [found.experiment for found in self.catalog.hosted.values()]
+                )
+            except (
+                Exception
+            ) as error:  # a page that is slower is no reason to stop, nor to keep quiet
                 self.journal.error("not counted", error)
 
     async def _probe(self) -> None:

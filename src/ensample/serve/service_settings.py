@@ -13,8 +13,6 @@ from ensample.errors import InvalidArgument
 from ensample.experiments.postgres import is_address
 from ensample.experiments.reward import microseconds
 
-__all__ = ["FILE", "ServiceSettings", "is_loopback", "read_settings"]
-
 FILE = Path("ensample.toml")
 TABLE = "serve"
 LEVELS = ("debug", "info", "warning", "error")
@@ -66,7 +64,9 @@ class ServiceSettings:
                 object.__setattr__(self, item.name, names(item.name, getattr(self, item.name)))
         if not isinstance(self.host, str) or not self.host:
             raise InvalidArgument("host", self.host, "a name or an address of this machine")
-        if not isinstance(self.database, str) or not (self.database == "" or is_address(self.database)):
+        if not isinstance(self.database, str) or not (
+            self.database == "" or is_address(self.database)
+        ):
             raise InvalidArgument("database", "...", "postgresql://user:password@host/name")
         if self.log_level not in LEVELS:
             raise InvalidArgument("log_level", self.log_level, f"one of {', '.join(LEVELS)}")
@@ -79,7 +79,9 @@ class ServiceSettings:
 
 
 def names(argument: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) and item for item in value):
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(item, str) and item for item in value
+    ):
         raise InvalidArgument(argument, value, "a list of names")
     return tuple(value)
 
@@ -110,7 +112,9 @@ def in_file(file: Path | None) -> dict[str, Any]:
     known = {item.name for item in fields(ServiceSettings)}
     for name in table if isinstance(table, dict) else [TABLE]:
         if name not in known:
-            raise InvalidArgument(f"{path}: {TABLE}.{name}", table, f"one of {', '.join(sorted(known))}")
+            raise InvalidArgument(
+                f"{path}: {TABLE}.{name}", table, f"one of {', '.join(sorted(known))}"
+            )
     return dict(table)
 
 
@@ -129,7 +133,11 @@ def worded(name: str, text: str, kind: Any) -> Any:
         if not text.isdecimal():
             raise InvalidArgument(name, text, "a whole number")
         return int(text)
-    return [part.strip() for part in text.split(",") if part.strip()] if kind == tuple[str, ...] else text
+    return (
+        [part.strip() for part in text.split(",") if part.strip()]
+        if kind == tuple[str, ...]
+        else text
+    )
 
 
 def is_loopback(host: str) -> bool:

@@ -6,8 +6,6 @@ from ensample.errors import InvalidArgument
 from ensample.serve.messages import Actions, Context
 from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["check_actions", "check_batch", "check_names", "check_offer"]
-
 CHARACTERS = 100  # of the name and the text of a feature, on average: names are made and hashed for each action
 
 
@@ -43,7 +41,9 @@ def check_actions(actions: Actions | None, settings: ServiceSettings) -> Size:
     )
 
 
-def check_offer(context: Context | None, actions: Actions | None, standing: int, settings: ServiceSettings) -> None:
+def check_offer(
+    context: Context | None, actions: Actions | None, standing: int, settings: ServiceSettings
+) -> None:
     """Raise if one decision has too many features."""
     own, shared = check_actions(actions, settings), check_features("context", context, settings)
     count = standing if actions is None else len(actions)

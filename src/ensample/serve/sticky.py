@@ -13,8 +13,6 @@ from typing import Any
 from ensample.checks import check_label
 from ensample.experiments import Experiment, NamedDecision
 
-__all__ = ["latest", "sticky_decision", "sticky_id"]
-
 TRIES = 4
 LOOK_BACK = 32  # windows
 
@@ -28,7 +26,9 @@ def sticky_id(experiment: str, key: str, window: int, attempt: int = 0) -> str:
     return f"sticky-{hashlib.sha256(words.encode()).hexdigest()[:40]}"
 
 
-def sticky_decision(experiment: Experiment, key: str, stays: int, now: int | None = None, **question: Any) -> NamedDecision:
+def sticky_decision(
+    experiment: Experiment, key: str, stays: int, now: int | None = None, **question: Any
+) -> NamedDecision:
     """The decision of this key, or a new one; within a question to the experiment, so that nothing comes between."""
     check_label("targetingKey", key)
     time = experiment.now() if now is None else now
@@ -49,7 +49,9 @@ def tried(experiment: Experiment, key: str, window: int) -> Iterator[NamedDecisi
         yield found
 
 
-def latest(experiment: Experiment, key: str, stays: int, now: int | None = None) -> NamedDecision | None:
+def latest(
+    experiment: Experiment, key: str, stays: int, now: int | None = None
+) -> NamedDecision | None:
     """The last decision of a key whose reward may still come."""
     check_label("targetingKey", key)
     time = experiment.now() if now is None else now

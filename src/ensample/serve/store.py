@@ -20,8 +20,6 @@ from ensample.serve.keys import Key
 from ensample.serve.places import experiment_files
 from ensample.serve.service_settings import ServiceSettings
 
-__all__ = ["Keeping", "Store", "experiments_in", "is_begun", "store_of"]
-
 FILE = "service.db"
 LOOK = 0.01  # seconds
 SCHEMA = """
@@ -107,7 +105,12 @@ class Store:
                     "SELECT id, role, hash, experiment, created, revoked FROM keys ORDER BY created"
                 )
                 self._keys = {row[0]: Key(*row) for row in rows.fetchall()}
-                self._paused = {name for (name,) in self._connection.execute("SELECT experiment FROM paused").fetchall()}
+                self._paused = {
+                    name
+                    for (name,) in self._connection.execute(
+                        "SELECT experiment FROM paused"
+                    ).fetchall()
+                }
                 self._seen = version
         return self._keys
 
@@ -122,7 +125,11 @@ class Store:
         return self._paused
 
     def pause(self, experiment: str, paused: bool) -> None:
-        change = "INSERT OR IGNORE INTO paused VALUES (?)" if paused else "DELETE FROM paused WHERE experiment = ?"
+        change = (
+            "INSERT OR IGNORE INTO paused VALUES (?)"
+            if paused
+            else "DELETE FROM paused WHERE experiment = ?"
+        )
         self._change(change, (experiment,))
 
     def _change(self, statement: str, values: tuple[Any, ...]) -> None:
@@ -141,4 +148,6 @@ class Store:
             number = errno.ENOSPC if isinstance(error, self._apsw.FullError) else errno.EIO
             raise StorageError(number, str(error), os.fspath(self.path)) from error
         except OSError as error:
-            raise StorageError(error.errno, error.strerror or str(error), os.fspath(self.path)) from error
+            raise StorageError(
+                error.errno, error.strerror or str(error), os.fspath(self.path)
+            ) from error

@@ -5,8 +5,6 @@ from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-__all__ = ["GatheredTransport", "OneWriteProtocol"]
-
 
 class GatheredTransport:
     """A transport whose first piece waits for the second one, at most until this turn of the event loop is over."""

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple, TypeVar
 from ensample.experiments import Experiment
 from ensample.serve.refusals import unavailable
 
-__all__ = ["Batch", "Crowd", "Worker"]
-
 T = TypeVar("T")
 MOST = 256  # questions of one commit
-QUICK = 0.002  # seconds: as long as brief questions take less, the loop may be kept from others by one
+QUICK = (
+    0.002  # seconds: as long as brief questions take less, the loop may be kept from others by one
+)
 SLOW = 1.0  # seconds that they are taken to last before any was answered, and after a failure
 MEMORY = 16  # of the last brief questions, as many count
 
@@ -52,17 +52,32 @@ class Worker:
     """The questions to one experiment; `observe` is told of each batch. `here`: whether the loop may answer by itself."""
 
     def __init__(
-        self, experiment: Experiment, most: int, observe: Callable[[Batch], None], crowd: Crowd, here: bool = True
+        self,
+        experiment: Experiment,
+        most: int,
+        observe: Callable[[Batch], None],
+        crowd: Crowd,
+        here: bool = True,
     ) -> None:
-        self.experiment, self.most, self.observe, self.crowd, self.here = experiment, most, observe, crowd, here
+        self.experiment, self.most, self.observe, self.crowd, self.here = (
+            experiment,
+            most,
+            observe,
+            crowd,
+            here,
+        )
         self._queue: queue.SimpleQueue[list[Waiting] | None] = queue.SimpleQueue()
         self._turn: list[Waiting] = []  # asked in this turn of the event loop
         self._open = 0  # questions without an answer
         self._last = 1  # handed over together the last time
-        self._usual: dict[str, float] = {}  # seconds of a lone brief question, by kind: the mean of the last ones
+        self._usual: dict[
+            str, float
+        ] = {}  # seconds of a lone brief question, by kind: the mean of the last ones
         self._failed = False  # whether the last batch could not be kept
         self._stopped, self._handing = False, threading.Lock()
-        self._thread = threading.Thread(target=self._run, name=f"experiment {experiment.name}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name=f"experiment {experiment.name}", daemon=True
+        )
         self._thread.start()
 
     async def ask(self, question: Callable[[], T], brief: str = "") -> T:
@@ -84,14 +99,21 @@ class Worker:
     def _is_quiet(self, brief: str) -> bool:
         """Whether the loop may answer the only question that waits, and keeps nobody from anything for long."""
         alone = self.crowd.open == 1 and self._last == 1 and not self._stopped
-        return alone and self.here and self._usual.get(brief, SLOW) < QUICK and not self.experiment.snapshot_comes
+        return (
+            alone
+            and self.here
+            and self._usual.get(brief, SLOW) < QUICK
+            and not self.experiment.snapshot_comes
+        )
 
     def _answer_here(self, question: Callable[[], T], brief: str) -> T:
         (answer,), found = self._answered([question], brief)
         if self._is_news(found):
             self.observe(found)
         else:
-            asyncio.get_running_loop().call_soon(self.observe, found)  # once the answer is on its way
+            asyncio.get_running_loop().call_soon(
+                self.observe, found
+            )  # once the answer is on its way
         if isinstance(answer, Exception):
             raise answer
         return answer  # type: ignore[no-any-return]
@@ -154,7 +176,9 @@ class Worker:
 
     def _answer(self, batch: list[Waiting]) -> None:
         """Answer a batch. What arrived during one that failed gets its error, so that no caller waits for another failure."""
-        answers, found = self._answered([item.question for item in batch], batch[0].brief if len(batch) == 1 else "")
+        answers, found = self._answered(
+            [item.question for item in batch], batch[0].brief if len(batch) == 1 else ""
+        )
         if found.error is not None:
             arrived = self._arrived()
             batch, answers = batch + arrived, answers + [found.error] * len(arrived)
@@ -163,7 +187,9 @@ class Worker:
             self.observe(found)
             tell = None
         for loop, pairs in by_loop(batch, answers).items():
-            loop.call_soon_threadsafe(deliver, pairs, tell)  # here it would keep the interpreter from the loop
+            loop.call_soon_threadsafe(
+                deliver, pairs, tell
+            )  # here it would keep the interpreter from the loop
             tell = None
 
     def _answered(self, questions: list[Callable[[], Any]], brief: str) -> tuple[list[Any], Batch]:
@@ -190,7 +216,9 @@ class Worker:
         return failed or self._failed
 
 
-def by_loop(batch: list[Waiting], answers: list[Any]) -> "dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]]":
+def by_loop(
+    batch: list[Waiting], answers: list[Any]
+) -> "dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]]":
     """Pair questions with answers, grouped by the event loop of the question."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[Waiting, Any]]] = {}
     for item, answer in zip(batch, answers, strict=True):

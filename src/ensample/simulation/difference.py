@@ -15,7 +15,6 @@ from ensample.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from ensample.simulation.runs import Runs
 
-__all__ = ["Difference", "difference"]
 
 PAIRED = ("seed", "cell", "horizon", "checkpoints")  # and the problem, and how many runs
 
@@ -52,7 +51,9 @@ class Difference:
         """The summary and, beside it, the mean difference over the rounds, two standard errors about it."""
         shown = {name.replace("_", " "): x for name, x in self.summary().items()}
         spread = 2.0 * np.nan_to_num(self.standard_error)
-        drawn = sparkline(self.checkpoints, self.mean, "mean difference", (self.mean - spread, self.mean + spread))
+        drawn = sparkline(
+            self.checkpoints, self.mean, "mean difference", (self.mean - spread, self.mean + spread)
+        )
         said = f"<p>regret of {brief(self.recipe)} minus that of {brief(self.baseline)}, {self.horizon:,} rounds</p>"
         return said + table([*shown, "difference over the rounds"], [[*shown.values(), drawn]])
 
@@ -110,12 +111,20 @@ def difference(ours: "Runs", theirs: "Runs") -> Difference:
     for name in PAIRED:
         mine, other = getattr(ours, name), getattr(theirs, name)
         if not np.array_equal(mine, other):
-            raise InvalidArgument("baseline", f"runs with {name} = {other}", f"{name} = {mine}, as these runs have")
+            raise InvalidArgument(
+                "baseline", f"runs with {name} = {other}", f"{name} = {mine}, as these runs have"
+            )
     if len(ours.regret) != len(theirs.regret):
-        raise InvalidArgument("baseline", f"{len(theirs.regret)} runs", f"{len(ours.regret)}, as many as these are")
+        raise InvalidArgument(
+            "baseline", f"{len(theirs.regret)} runs", f"{len(ours.regret)}, as many as these are"
+        )
     if not same(ours.problem, theirs.problem):
-        raise InvalidArgument("baseline", f"runs on {theirs.problem!r}", f"runs on the same problem, {ours.problem!r}")
-    return Difference(ours.recipe, theirs.recipe, ours.horizon, ours.checkpoints, ours.regret - theirs.regret)
+        raise InvalidArgument(
+            "baseline", f"runs on {theirs.problem!r}", f"runs on the same problem, {ours.problem!r}"
+        )
+    return Difference(
+        ours.recipe, theirs.recipe, ours.horizon, ours.checkpoints, ours.regret - theirs.regret
+    )
 
 
 def same(ours: object, theirs: object) -> bool:

@@ -28,18 +28,6 @@ from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.randomness import RunGenerators
 from ensample.simulation.state import Rngs, RunState
 
-__all__ = [
-    "EVALUATIONS",
-    "KERNELS",
-    "ContextualRun",
-    "Evaluation",
-    "FiniteRun",
-    "Kernel",
-    "SimulatedRun",
-    "kernel_for",
-    "simulates",
-]
-
 
 class Evaluation(StrEnum):
     """Evaluation of a recipe in a simulation, the fastest first."""
@@ -120,7 +108,9 @@ def simulates(
     return register
 
 
-def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, evaluation: str) -> Kernel | None:
+def kernel_for(
+    recipe: Recipe, problem: Problem, arrays: Arrays | None, evaluation: str
+) -> Kernel | None:
     """Return the kernel for an evaluation (auto, lazy, eager or live); None for the live policy.
 
     `arrays` is the problem as kernels take it. Raise if no kernel has this evaluation.
@@ -134,7 +124,11 @@ def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, evaluati
         return fastest
     by_evaluation = {kernel.evaluation: kernel for kernel in able}
     if evaluation != Evaluation.LIVE and evaluation not in by_evaluation:
-        known = ", ".join(repr(each.value) for each in Evaluation if each in by_evaluation or each is Evaluation.LIVE)
+        known = ", ".join(
+            repr(each.value)
+            for each in Evaluation
+            if each in by_evaluation or each is Evaluation.LIVE
+        )
         raise InvalidArgument("evaluation", evaluation, f"'auto' or one of {known} for {recipe!r}")
     return by_evaluation.get(Evaluation(evaluation))
 
@@ -142,7 +136,9 @@ def kernel_for(recipe: Recipe, problem: Problem, arrays: Arrays | None, evaluati
 SLOW = "its live policy is simulated, about a hundred times slower (evaluation='live' says that this is meant)"
 
 
-def why_no_kernel(recipe: Recipe, problem: Problem, arrays: Arrays | None, registered: list[Kernel]) -> str:
+def why_no_kernel(
+    recipe: Recipe, problem: Problem, arrays: Arrays | None, registered: list[Kernel]
+) -> str:
     """Return why no kernel can simulate a recipe on a problem."""
     name = type(recipe).__name__
     if arrays is None:

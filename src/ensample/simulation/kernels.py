@@ -38,7 +38,13 @@ def why_not_lazy_ensemble(recipe: EnsembleSampling) -> str:
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_ensemble)
 def lazy_ensemble(recipe: EnsembleSampling, run: FiniteRun) -> None:
-    run.play("lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), factor=factor_of(recipe))
+    run.play(
+        "lazy_ensemble",
+        "member",
+        "perturbation",
+        **ensemble_options(recipe),
+        factor=factor_of(recipe),
+    )
 
 
 @simulates(SymmetrizedEnsembleSampling, FiniteProblem, Evaluation.LAZY)
@@ -48,12 +54,20 @@ def lazy_symmetrized(recipe: SymmetrizedEnsembleSampling, run: FiniteRun) -> Non
 
 @simulates(SharpEnsembleSampling, FiniteProblem, Evaluation.LAZY)
 def lazy_sharp(recipe: SharpEnsembleSampling, run: FiniteRun) -> None:
-    run.play("lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), factor=recipe.factor)
+    run.play(
+        "lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), factor=recipe.factor
+    )
 
 
 @simulates(RefreshedEnsembleSampling, FiniteProblem, Evaluation.LAZY)
 def lazy_refreshed(recipe: RefreshedEnsembleSampling, run: FiniteRun) -> None:
-    run.play("lazy_ensemble", "member", "perturbation", **ensemble_options(recipe), redraw_growth=recipe.threshold)
+    run.play(
+        "lazy_ensemble",
+        "member",
+        "perturbation",
+        **ensemble_options(recipe),
+        redraw_growth=recipe.threshold,
+    )
 
 
 # All members kept up to date: cpp/simulate/eager.hpp
@@ -65,7 +79,13 @@ def why_not_eager_ensemble(recipe: EnsembleSampling) -> str:
 
 @simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_eager_ensemble)
 def eager_ensemble(recipe: EnsembleSampling, run: FiniteRun) -> None:
-    run.play("eager_ensemble", "member", "perturbation", **ensemble_options(recipe), factor=factor_of(recipe))
+    run.play(
+        "eager_ensemble",
+        "member",
+        "perturbation",
+        **ensemble_options(recipe),
+        factor=factor_of(recipe),
+    )
 
 
 # Arms that change every round, or the ball: cpp/simulate/moving_ensemble.hpp
@@ -88,9 +108,23 @@ def why_not_lazy_moving(recipe: EnsembleSampling) -> str:
 
 @simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_moving)
 def lazy_moving(recipe: EnsembleSampling, run: ContextualRun) -> None:
-    run.play("lazy_moving", "member", "perturbation", "context", **ensemble_options(recipe), factor=factor_of(recipe))
+    run.play(
+        "lazy_moving",
+        "member",
+        "perturbation",
+        "context",
+        **ensemble_options(recipe),
+        factor=factor_of(recipe),
+    )
 
 
 @simulates(EnsembleSampling, ContextualProblem, Evaluation.EAGER, unless=why_not_eager_moving)
 def eager_moving(recipe: EnsembleSampling, run: ContextualRun) -> None:
-    run.play("eager_moving", "member", "perturbation", "context", **ensemble_options(recipe), factor=factor_of(recipe))
+    run.play(
+        "eager_moving",
+        "member",
+        "perturbation",
+        "context",
+        **ensemble_options(recipe),
+        factor=factor_of(recipe),
+    )

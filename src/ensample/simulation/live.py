@@ -11,9 +11,6 @@ from ensample.problems import LinearProblem, Problem
 from ensample.randomness import RunGenerators
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Watch", "run_live"]
-
-
 Watch = Callable[[int, Policy, Problem, FloatArray | None, Decision, float], None]
 """Is shown (round, policy, the round's problem, its arms, decision, reward) of every decision, before the reward is learned."""
 

@@ -25,7 +25,13 @@ from ensample.policies.generalized import EXACT
 from ensample.policies.kveton_phe import independent_rows
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.simulation.dispatch import ContextualRun, Evaluation, FiniteRun, simulates
-from ensample.simulation.options import ensemble_options, why_not_fading, why_not_fresh, why_not_lazy, why_not_stored
+from ensample.simulation.options import (
+    ensemble_options,
+    why_not_fading,
+    why_not_fresh,
+    why_not_lazy,
+    why_not_stored,
+)
 
 __all__: list[str] = []
 
@@ -73,25 +79,43 @@ def is_prior_representable(run: FiniteRun) -> bool:
     return float(state.prior.min()) >= MIN_PRIOR_SHARE * (float(state.prior.max()) + played)
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic)
+@simulates(
+    EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic
+)
 def lazy_stream(recipe: EnsembleSampling, run: FiniteRun) -> None:
     from_base = is_prior_representable(run)
     run.play("lazy_stream", "member", "perturbation", from_base=from_base, **stored_options(recipe))
 
 
-@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic)
+@simulates(
+    EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic
+)
 def lazy_moving_stream(recipe: EnsembleSampling, run: ContextualRun) -> None:
     run.play("lazy_moving_stream", "member", "perturbation", "context", **stored_options(recipe))
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic)
+@simulates(
+    EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic
+)
 def fresh_stream(recipe: EnsembleSampling, run: FiniteRun) -> None:
     run.play("fresh_stream", "perturbation", ageing=recipe.ageing_rate, **stream_options(recipe))
 
 
-@simulates(EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic)
+@simulates(
+    EnsembleSampling,
+    ContextualProblem,
+    Evaluation.LAZY,
+    unless=why_not_fresh_stream,
+    model=Logistic,
+)
 def fresh_moving_stream(recipe: EnsembleSampling, run: ContextualRun) -> None:
-    run.play("fresh_moving_stream", "perturbation", "context", ageing=recipe.ageing_rate, **stream_options(recipe))
+    run.play(
+        "fresh_moving_stream",
+        "perturbation",
+        "context",
+        ageing=recipe.ageing_rate,
+        **stream_options(recipe),
+    )
 
 
 # The exact fit: cpp/simulate/newton_rounds.hpp
@@ -118,18 +142,26 @@ def why_not_exact(recipe: Recipe) -> str:
 
 
 def why_not_exact_members(recipe: EnsembleSampling) -> str:
-    plain = recipe.initial is None and recipe.reward is None and type(recipe.member) is UniformMember
-    return why_not_exact(recipe) or ("" if plain else "this kernel knows default laws and the uniform rule only")
+    plain = (
+        recipe.initial is None and recipe.reward is None and type(recipe.member) is UniformMember
+    )
+    return why_not_exact(recipe) or (
+        "" if plain else "this kernel knows default laws and the uniform rule only"
+    )
 
 
-def play_exact(kind: ExactKind, scale: float, recipe: Recipe, run: FiniteRun, **options: Any) -> None:
+def play_exact(
+    kind: ExactKind, scale: float, recipe: Recipe, run: FiniteRun, **options: Any
+) -> None:
     """Simulate the exact fit.
 
     `scale` is that of perturbations, beta of LinUCB, or a of pseudo-rewards.
     """
     assert isinstance(recipe.model, Logistic)
     link = {"link": recipe.model.code, "spread": recipe.model.spread}
-    run.play("newton_rounds", "member", "perturbation", kind=kind.value, scale=scale, **link, **options)
+    run.play(
+        "newton_rounds", "member", "perturbation", kind=kind.value, scale=scale, **link, **options
+    )
 
 
 @simulates(ThompsonSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
@@ -165,9 +197,13 @@ def greedy(recipe: Greedy, run: FiniteRun) -> None:
 
 @simulates(EpsilonGreedy, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
 def epsilon_greedy(recipe: EpsilonGreedy, run: FiniteRun) -> None:
-    play_exact(ExactKind.GREEDY, 0.0, recipe, run, epsilon=recipe.epsilon, decay=recipe.decay or 0.0)
+    play_exact(
+        ExactKind.GREEDY, 0.0, recipe, run, epsilon=recipe.epsilon, decay=recipe.decay or 0.0
+    )
 
 
-@simulates(EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact_members, model=Logistic)
+@simulates(
+    EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact_members, model=Logistic
+)
 def members(recipe: EnsembleSampling, run: FiniteRun) -> None:
     play_exact(ExactKind.MEMBERS, recipe.unit_scale, recipe, run, size=recipe.size)

@@ -17,8 +17,6 @@ from ensample.simulation.live import run_live
 from ensample.theory import Measurement, Setting, regret_bound
 from ensample.types import FloatArray
 
-__all__ = ["measure", "require_estimates"]
-
 ROUNDING = 1e-12  # by which a promise may miss the best mean and still be called optimistic
 
 
@@ -63,8 +61,14 @@ def measure(
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
     require_linear(example_of(problem))
     if recipe.intercept:
-        raise InvalidArgument("recipe", recipe, "one without an intercept, which the theorem knows nothing of")
-    horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
+        raise InvalidArgument(
+            "recipe", recipe, "one without an intercept, which the theorem knows nothing of"
+        )
+    horizon, runs, seed = (
+        whole("horizon", horizon, 1),
+        whole("runs", runs, 1),
+        whole("seed", seed, 0),
+    )
     moments, redraws = whole("moments", moments, 1), whole("redraws", redraws, 1)
     require_estimates(recipe, problem)
     setting = setting_of(problem, horizon, recipe.lam, number("delta", delta, most=1.0, above=0.0))
@@ -92,13 +96,21 @@ class Watched:
         self.played: list[FloatArray] = []
 
     def __call__(
-        self, t: int, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision, reward: float
+        self,
+        t: int,
+        policy: Policy,
+        problem: Problem,
+        offered: FloatArray | None,
+        decision: Decision,
+        reward: float,
     ) -> None:
         if t in self.rounds:
             self.looks.append(self.look(policy, problem, offered, decision))
         self.played.append(decision.features)
 
-    def look(self, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision) -> RoundLook:
+    def look(
+        self, policy: Policy, problem: Problem, offered: FloatArray | None, decision: Decision
+    ) -> RoundLook:
         model, round = policy.model, decision.round
         thetas = estimates(policy, round)  # [m, d], or the round's own
         acting = thetas[0 if model.size is None else decision.member]
@@ -112,7 +124,10 @@ class Watched:
             weights = np.asarray(policy._rule.weights(round, model.size, lambda: promised))
         optimistic = promised >= problem.best_mean(offered) - ROUNDING
         gap = acting - problem.theta
-        return RoundLook(float(np.sqrt(gap @ self.gram(policy) @ gap)), float(weights @ optimistic / weights.sum()))
+        return RoundLook(
+            float(np.sqrt(gap @ self.gram(policy) @ gap)),
+            float(weights @ optimistic / weights.sum()),
+        )
 
     def gram(self, policy: Policy) -> FloatArray:
         try:
@@ -139,15 +154,23 @@ def require_estimates(recipe: Recipe, problem: Problem | Family) -> None:
 
 def promises(offer: Offer, thetas: FloatArray) -> FloatArray:
     """max_x x'theta of each: [m]."""
-    return offer.promises(thetas) if offer.rows is None else np.asarray((thetas @ offer.rows.T).max(axis=1))
+    return (
+        offer.promises(thetas)
+        if offer.rows is None
+        else np.asarray((thetas @ offer.rows.T).max(axis=1))
+    )
 
 
 def require_linear(problem: Problem) -> None:
     """Raise unless means are x'theta, with one theta."""
     if type(problem).mean is not Problem.mean:
-        raise InvalidArgument("problem", problem, "a linear problem: means x'theta, which the theorem is about")
+        raise InvalidArgument(
+            "problem", problem, "a linear problem: means x'theta, which the theorem is about"
+        )
     if problem.moves:
-        raise InvalidArgument("problem", problem, "one theta for all rounds, which the theorem is about")
+        raise InvalidArgument(
+            "problem", problem, "one theta for all rounds, which the theorem is about"
+        )
 
 
 def summary(looks: list[FloatArray], regrets: list[float], setting: Setting) -> Measurement:
@@ -161,4 +184,6 @@ def summary(looks: list[FloatArray], regrets: list[float], setting: Setting) -> 
     except AssumptionError:
         bound = None
     error, optimism = np.median(np.vstack(looks), axis=0).tolist()
-    return Measurement(gamma, p, error, optimism, bound, float(np.mean(regrets)), setting, len(looks))
+    return Measurement(
+        gamma, p, error, optimism, bound, float(np.mean(regrets)), setting, len(looks)
+    )

@@ -3,23 +3,23 @@
 from typing import Any, NamedTuple
 
 from ensample.inflation import NO_INFLATION, Inflation
-from ensample.members import MemberRule, OptimisticMember, RoundRobin, StickyMember, UniformMember, as_member_rule
-from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Rademacher, Sphere, Uniform
+from ensample.members import (
+    MemberRule,
+    OptimisticMember,
+    RoundRobin,
+    StickyMember,
+    UniformMember,
+    as_member_rule,
+)
+from ensample.perturbations import (
+    CenteredBinomial,
+    Gaussian,
+    InitialLaw,
+    Rademacher,
+    Sphere,
+    Uniform,
+)
 from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe, Recipe
-
-__all__ = [
-    "Law",
-    "ensemble_options",
-    "factor_of",
-    "law_options",
-    "why_not_fading",
-    "why_not_fresh",
-    "why_not_laws",
-    "why_not_lazy",
-    "why_not_members",
-    "why_not_moving",
-    "why_not_stored",
-]
 
 
 class Law(NamedTuple):
@@ -30,9 +30,19 @@ class Law(NamedTuple):
     scale: float
 
 
-LAWS: dict[type[InitialLaw], int] = {Gaussian: 0, Uniform: 1, Rademacher: 2, CenteredBinomial: 2, Sphere: 3}
+LAWS: dict[type[InitialLaw], int] = {
+    Gaussian: 0,
+    Uniform: 1,
+    Rademacher: 2,
+    CenteredBinomial: 2,
+    Sphere: 3,
+}
 EVERY_ROUND, IN_TURN, OPTIMISTIC = 1, 0, -1  # values of `Options::stay` in cpp/simulate/state.hpp
-RULES: dict[type[MemberRule], int] = {UniformMember: EVERY_ROUND, RoundRobin: IN_TURN, OptimisticMember: OPTIMISTIC}
+RULES: dict[type[MemberRule], int] = {
+    UniformMember: EVERY_ROUND,
+    RoundRobin: IN_TURN,
+    OptimisticMember: OPTIMISTIC,
+}
 
 
 def law_of(law: InitialLaw) -> Law:
@@ -58,23 +68,37 @@ def factor_of(recipe: Recipe) -> Inflation:
 
 def why_not_fading(recipe: Recipe) -> str:
     """Return why a kernel without forgetting cannot run a recipe; empty if it can."""
-    return "" if recipe.half_life is None else f"this kernel does not know half_life={recipe.half_life:g}"
+    return (
+        ""
+        if recipe.half_life is None
+        else f"this kernel does not know half_life={recipe.half_life:g}"
+    )
 
 
 def why_not_stored(recipe: EnsembleRecipe) -> str:
     """Return why a kernel of stored members cannot run a recipe; empty if it can."""
-    return "this kernel keeps its members, and fresh=True draws them anew each round" if recipe.draws_fresh else ""
+    return (
+        "this kernel keeps its members, and fresh=True draws them anew each round"
+        if recipe.draws_fresh
+        else ""
+    )
 
 
 def why_not_fresh(recipe: EnsembleRecipe) -> str:
     """Return why a kernel of fresh members cannot run a recipe; empty if it can."""
-    return "" if recipe.draws_fresh else "this kernel draws its members anew each round, and fresh=False keeps them"
+    return (
+        ""
+        if recipe.draws_fresh
+        else "this kernel draws its members anew each round, and fresh=False keeps them"
+    )
 
 
 def why_not_laws(recipe: PerturbationRecipe) -> str:
     """Return which law of a recipe no kernel can draw; empty if kernels draw both."""
     laws = type(recipe.initial_law), type(recipe.reward_law)
-    return next((f"kernels do not know the law {law.__name__}" for law in laws if law not in LAWS), "")
+    return next(
+        (f"kernels do not know the law {law.__name__}" for law in laws if law not in LAWS), ""
+    )
 
 
 def why_not_members(recipe: EnsembleRecipe) -> str:
@@ -82,15 +106,23 @@ def why_not_members(recipe: EnsembleRecipe) -> str:
     rule = type(as_member_rule(recipe.member))
     if recipe.intercept and not recipe.calibrates:
         return 'kernels know an intercept only where scale="auto"'
-    return why_not_laws(recipe) or ("" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}")
+    return why_not_laws(recipe) or (
+        "" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}"
+    )
 
 
 def why_not_moving(recipe: EnsembleRecipe) -> str:
     """Return why a kernel without standing arms cannot run a recipe; empty if it can."""
-    return "kernels know an intercept only where finitely many arms stand" if recipe.intercept else why_not_lazy(recipe)
+    return (
+        "kernels know an intercept only where finitely many arms stand"
+        if recipe.intercept
+        else why_not_lazy(recipe)
+    )
 
 
 def why_not_lazy(recipe: EnsembleRecipe) -> str:
     """Return why a kernel that computes one member a round cannot run a recipe; empty if it can."""
     optimistic = type(recipe.member) is OptimisticMember
-    return why_not_members(recipe) or ("the optimistic rule looks at every member" if optimistic else "")
+    return why_not_members(recipe) or (
+        "the optimistic rule looks at every member" if optimistic else ""
+    )

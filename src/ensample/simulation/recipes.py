@@ -48,7 +48,11 @@ def standing_rows(recipe: Recipe, problem: FiniteProblem) -> FloatArray:
     """Return the features of the arms on offer [K, d]; raise if the warm-up observes others."""
     features = np.ascontiguousarray(problem.by_coordinate.T)
     if len(features) < len(problem.features):
-        raise InvalidArgument("warmup", problem.features[-1], f"the features of standing arms for {type(recipe).__name__}")
+        raise InvalidArgument(
+            "warmup",
+            problem.features[-1],
+            f"the features of standing arms for {type(recipe).__name__}",
+        )
     return features
 
 
@@ -82,7 +86,11 @@ def linucb(recipe: LinUCB, run: FiniteRun) -> None:
 @simulates(SupLinUCB, FiniteProblem, Evaluation.EAGER)
 def sup_linucb(recipe: SupLinUCB, run: FiniteRun) -> None:
     standing_rows(recipe, run.problem)
-    constants = {"stages": recipe.stages, "radius": recipe.radius, "floor": 1.0 / math.sqrt(recipe.horizon)}
+    constants = {
+        "stages": recipe.stages,
+        "radius": recipe.radius,
+        "floor": 1.0 / math.sqrt(recipe.horizon),
+    }
     run.play("sup_linucb", **constants)
 
 
@@ -103,7 +111,9 @@ def posterior_options(recipe: ThompsonSampling) -> dict[str, Any]:
 
 @simulates(ThompsonSampling, FiniteProblem, Evaluation.EAGER)
 def thompson_sampling(recipe: ThompsonSampling, run: FiniteRun) -> None:
-    run.play("gaussian_history", "perturbation", **posterior_options(recipe), adaptive=recipe.adaptive)
+    run.play(
+        "gaussian_history", "perturbation", **posterior_options(recipe), adaptive=recipe.adaptive
+    )
 
 
 def why_not_fresh_members(recipe: EnsembleSampling) -> str:
@@ -131,12 +141,16 @@ def why_not_moving_history(recipe: PerturbedHistory) -> str:
 
 @simulates(PerturbedHistory, ContextualProblem, Evaluation.EAGER, unless=why_not_moving_history)
 def moving_perturbed_history(recipe: PerturbedHistory, run: ContextualRun) -> None:
-    run.play("moving_history", "perturbation", "context", **law_options(recipe), factor=factor_of(recipe))
+    run.play(
+        "moving_history", "perturbation", "context", **law_options(recipe), factor=factor_of(recipe)
+    )
 
 
 def why_not_moving_posterior(recipe: ThompsonSampling) -> str:
     return why_not_fading(recipe) or (
-        "kernels on moving arms do not follow the rewards' standard deviation" if recipe.adaptive else ""
+        "kernels on moving arms do not follow the rewards' standard deviation"
+        if recipe.adaptive
+        else ""
     )
 
 
@@ -176,7 +190,9 @@ def ensemble_plus_plus(recipe: EnsemblePlusPlus, run: FiniteRun) -> None:
 @simulates(KvetonPHE, FiniteProblem, Evaluation.EAGER)
 def kveton_phe(recipe: KvetonPHE, run: FiniteRun) -> None:
     features = standing_rows(recipe, run.problem)
-    first = {x.tobytes(): k for k, x in reversed(list(enumerate(features)))}  # equal arms share their pseudo-rewards
+    first = {
+        x.tobytes(): k for k, x in reversed(list(enumerate(features)))
+    }  # equal arms share their pseudo-rewards
     opening = np.array([first[features[arm].tobytes()] for arm in run.problem.opening], np.int64)
     run = run._replace(problem=run.problem._replace(opening=opening))
     run.play("kveton_phe", "perturbation", scale=recipe.a, basis=independent_rows(features))
@@ -185,5 +201,10 @@ def kveton_phe(recipe: KvetonPHE, run: FiniteRun) -> None:
 @simulates(MultiplierBootstrap, FiniteProblem, Evaluation.EAGER)
 def multiplier_bootstrap(recipe: MultiplierBootstrap, run: FiniteRun) -> None:
     basis = independent_rows(standing_rows(recipe, run.problem))
-    constants = {"size": recipe.size, "spread": recipe.spread, "scale": recipe.pseudo, "basis": basis}
+    constants = {
+        "size": recipe.size,
+        "spread": recipe.spread,
+        "scale": recipe.pseudo,
+        "basis": basis,
+    }
     run.play("multiplier_bootstrap", "member", "perturbation", **constants)

@@ -22,8 +22,6 @@ from ensample.simulation.run_log import RunLog
 from ensample.simulation.state import RunSize, RunState, RunStates
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["LONGEST", "Job", "Replicate", "Workspace", "replicates"]
-
 LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
 
 
@@ -97,7 +95,9 @@ def prepare(job: Job, problem: Problem) -> PreparedProblem:
         arrays = with_constant(arrays)
     prior = None if kernel is None else recipe.prior(problem.arms)
     unknown = prior if isinstance(prior, Unknown) else None
-    return PreparedProblem(problem, kernel, arrays, RunSize.of(arrays, problem.arms.dim + recipe.intercept), unknown)
+    return PreparedProblem(
+        problem, kernel, arrays, RunSize.of(arrays, problem.arms.dim + recipe.intercept), unknown
+    )
 
 
 def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
@@ -105,7 +105,9 @@ def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
 
     Kernels check no reward; live policies do.
     """
-    return recipe.model.reward_range == (-math.inf, math.inf) or isinstance(problem.noise, BernoulliNoise)
+    return recipe.model.reward_range == (-math.inf, math.inf) or isinstance(
+        problem.noise, BernoulliNoise
+    )
 
 
 def run(
@@ -114,7 +116,15 @@ def run(
     """Return (evaluation used, regret at the checkpoints, pulls)."""
     recipe, arrays = job.recipe, prepared.arrays
     if prepared.kernel is None or arrays is None:
-        live = run_live(recipe, prepared.problem, job.checkpoints, workspace.rngs, workspace.stop, watch, job.played)
+        live = run_live(
+            recipe,
+            prepared.problem,
+            job.checkpoints,
+            workspace.rngs,
+            workspace.stop,
+            watch,
+            job.played,
+        )
         return Evaluation.LIVE.value, *live
     lam = recipe.model.strength(recipe.regularization, prepared.problem.arms)
     state = workspace.states.reset(prepared.size, lam, prepared.unknown)

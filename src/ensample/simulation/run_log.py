@@ -15,8 +15,6 @@ from ensample.problems import Problem
 from ensample.simulation.live import Watch
 from ensample.types import FloatArray
 
-__all__ = ["RunLog"]
-
 SECOND = 1_000_000  # microseconds
 
 
@@ -35,19 +33,37 @@ class RunLog:
             self.rows[run] = mine
 
         def note(
-            t: int, policy: Policy, problem: Problem, features: FloatArray | None, decision: Decision, reward: float
+            t: int,
+            policy: Policy,
+            problem: Problem,
+            features: FloatArray | None,
+            decision: Decision,
+            reward: float,
         ) -> None:
             mine.append(self.row(run, policy, features, decision, reward))
 
         return note
 
-    def row(self, run: int, policy: Policy, features: FloatArray | None, decision: Decision, reward: float) -> Row:
+    def row(
+        self,
+        run: int,
+        policy: Policy,
+        features: FloatArray | None,
+        decision: Decision,
+        reward: float,
+    ) -> Row:
         standing = policy.arms.rows if features is None else features
         if decision.arm is None or standing is None:
-            raise InvalidArgument("log", policy.arms, "arms that are listed: others have no numbers to log")
+            raise InvalidArgument(
+                "log", policy.arms, "arms that are listed: others have no numbers to log"
+            )
         names = [str(number) for number in range(len(standing))]
         known = shares_of(policy, decision, features)
-        moment = None if features is None else {name: {"x": row.tolist()} for name, row in zip(names, features, strict=True)}
+        moment = (
+            None
+            if features is None
+            else {name: {"x": row.tolist()} for name, row in zip(names, features, strict=True)}
+        )
         return {
             "log_version": LOG_VERSION,
             "id": f"{run}-{decision.round}",
@@ -83,7 +99,9 @@ class RunLog:
         write_parquet(frame_of([row for run in sorted(self.rows) for row in self.rows[run]]), path)
 
 
-def shares_of(policy: Policy, decision: Decision, features: FloatArray | None) -> list[float] | None:
+def shares_of(
+    policy: Policy, decision: Decision, features: FloatArray | None
+) -> list[float] | None:
     """The propensities of a decision's round; None where the recipe does not know them."""
     offer = policy.arms if features is None else policy.arms.offer(features)
     try:

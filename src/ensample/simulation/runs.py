@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Runs"]
-
 
 @dataclass(frozen=True, eq=False)
 class Runs:
@@ -43,7 +41,13 @@ class Runs:
     def _repr_html_(self) -> str:
         """The summary and, beside it, mean regret over the rounds in a band from the 10th to the 90th percentile."""
         summary = {name.replace("_", " "): x for name, x in self.summary().items()}
-        drawn = sparkline(self.checkpoints, self.mean, "mean regret", (self.quantile(0.1), self.quantile(0.9)), base=0.0)
+        drawn = sparkline(
+            self.checkpoints,
+            self.mean,
+            "mean regret",
+            (self.quantile(0.1), self.quantile(0.9)),
+            base=0.0,
+        )
         shown = table([*summary, "regret over the rounds"], [[*summary.values(), drawn]])
         return f"<p>{brief(self.recipe)}, {self.horizon:,} rounds</p>{shown}"
 
@@ -91,16 +95,22 @@ class Runs:
         >>> thompson.difference(greedy).better > 25
         True
         """
-        return difference(self, instance("baseline", baseline, Runs, "runs, as simulate gives them"))
+        return difference(
+            self, instance("baseline", baseline, Runs, "runs, as simulate gives them")
+        )
 
-    def plot(self, axes: "Axes | None" = None, *, label: str | None = None, color: Any = None) -> "Figure":
+    def plot(
+        self, axes: "Axes | None" = None, *, label: str | None = None, color: Any = None
+    ) -> "Figure":
         """Regret over the rounds, run by run, with the mean and a band from the 10th to the 90th percentile.
 
         On `axes` of your own, or in a figure that notebooks show. `label` is the mean's name in a legend, the recipe with its
         final regret unless given; `color` is one of matplotlib's, on axes that have lines already the next of ours unless
         given. Needs matplotlib: `pip install matplotlib`.
         """
-        figure: Figure = package("ensample.report.race", "Runs.plot").plot_runs(self, axes, label, color)
+        figure: Figure = package("ensample.report.race", "Runs.plot").plot_runs(
+            self, axes, label, color
+        )
         return figure
 
     def to_frame(self) -> "polars.DataFrame":

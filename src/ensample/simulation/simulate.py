@@ -20,8 +20,6 @@ from ensample.simulation.runs import Runs
 from ensample.simulation.threads import cores, on_threads
 from ensample.types import IntArray
 
-__all__ = ["simulate"]
-
 BLOCK_ROUNDS = 20_000  # about ten milliseconds: enough to hand over
 
 
@@ -61,9 +59,16 @@ def simulate(
     instance("recipe", recipe, Recipe, "a recipe such as EnsembleSampling(size=100)")
     if not isinstance(problem, Problem | Family):
         raise WrongType("problem", problem, "a LinearProblem or a family such as problem('sphere')")
-    horizon, runs, seed = whole("horizon", horizon, 1), whole("runs", runs, 1), whole("seed", seed, 0)
+    horizon, runs, seed = (
+        whole("horizon", horizon, 1),
+        whole("runs", runs, 1),
+        whole("seed", seed, 0),
+    )
     cell = whole("cell", cell, 0)
-    for told, function, what in (("progress", progress, "finished runs"), ("rounds", rounds, "rounds played")):
+    for told, function, what in (
+        ("progress", progress, "finished runs"),
+        ("rounds", rounds, "rounds played"),
+    ):
         if function is not None and not callable(function):
             raise WrongType(told, function, f"a function of the number of {what}, or None")
     if not isinstance(evaluation, str) or evaluation not in EVALUATIONS:
@@ -73,7 +78,9 @@ def simulate(
         check_log(log, evaluation)
     book = None if log is None else RunLog(getattr(problem, "name", type(problem).__name__))
     played = None if rounds is None else RoundsDone(rounds).add
-    job = Job(recipe, problem, marks, evaluation if book is None else "live", seed, cell, book, played)
+    job = Job(
+        recipe, problem, marks, evaluation if book is None else "live", seed, cell, book, played
+    )
     workers = min(runs, cores() if threads is None else whole("threads", threads, 1))
     stop = np.zeros(1, np.int64)
     regret, seconds = np.full((runs, marks.size), np.nan), np.zeros(runs)
@@ -86,13 +93,17 @@ def simulate(
         if not hasattr(workspaces, "own"):
             workspaces.own = Workspace(job, stop)
         with between(recipe, problem):
-            for r, done in zip(block, replicates(job, block, workspaces.own), strict=False):  # fewer after a stop
+            for r, done in zip(
+                block, replicates(job, block, workspaces.own), strict=False
+            ):  # fewer after a stop
                 regret[r], seconds[r] = done.regret, done.seconds
                 ways.add(done.evaluation)
                 counts.keep(r, done.pulls)
 
     done = 0
-    with closing(on_threads(play, blocks_of(runs, horizon, workers), workers, stop, threads is not None)) as finished:
+    with closing(
+        on_threads(play, blocks_of(runs, horizon, workers), workers, stop, threads is not None)
+    ) as finished:
         for block, _ in finished:
             for _ in block:
                 done += 1
@@ -100,7 +111,9 @@ def simulate(
                     progress(done)
     if book is not None and log is not None:
         book.write(log)
-    return Runs(recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds, cell)
+    return Runs(
+        recipe, problem, horizon, seed, ways.pop(), marks, regret, counts.table, seconds, cell
+    )
 
 
 def check_log(log: str | PathLike[str], evaluation: str) -> None:

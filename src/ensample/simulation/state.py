@@ -11,8 +11,6 @@ from ensample.models.ridge import first_prior, new_scales
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
 from ensample.types import CountArray, FloatArray, IntArray
 
-__all__ = ["Rngs", "RunSize", "RunState", "RunStates", "new_state"]
-
 COUNT_BLOCK = 16  # pull counts that the core compares at once
 MAX_LEVERAGE = 1e4  # leverage beyond which V^-1 is recomputed, until V is ill-conditioned
 
@@ -26,8 +24,14 @@ COUNTERS = np.dtype(
         ("information", np.float64),  # log(det V / lam^d) up to some round
         ("growth", np.float64),  # of det V since then
         ("count", np.float64),  # of observations
-        ("origin", np.float64),  # what rewards are relative to, where there is an intercept: the first of them
-        ("next_calibration", np.float64),  # observations when the scales are learned; infinite where they are given
+        (
+            "origin",
+            np.float64,
+        ),  # what rewards are relative to, where there is an intercept: the first of them
+        (
+            "next_calibration",
+            np.float64,
+        ),  # observations when the scales are learned; infinite where they are given
         ("next_checkpoint", np.int64),
     ]
 )
@@ -93,7 +97,9 @@ def new_state(
     """Return the state before the first round. Scales are learned if `unknown` says which."""
     dim, rows, arms = size
     counts = -(-rows // COUNT_BLOCK) * COUNT_BLOCK
-    inverse, mean, target, gain, scores, pulls = aligned((dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,))
+    inverse, mean, target, gain, scores, pulls = aligned(
+        (dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,)
+    )
     sizes, fixed_lam, intercept = Unknown(None, lam) if unknown is None else unknown
     scales = new_scales(np.zeros(dim) if sizes is None else sizes, fixed_lam)
     prior = first_prior(scales[0], fixed_lam, intercept)
@@ -133,7 +139,9 @@ class RunStates:
         self._size: tuple[RunSize, float] | None = None
         self._unknown: Unknown | None = None
         self._state: RunState
-        self._initial: list[tuple[Any, Any]]  # arrays that runs write to, and their values before the first round
+        self._initial: list[
+            tuple[Any, Any]
+        ]  # arrays that runs write to, and their values before the first round
 
     def reset(self, size: RunSize, lam: float, unknown: Unknown | None) -> RunState:
         """Return the state that `new_state` returns.
@@ -145,7 +153,15 @@ class RunStates:
                 values[...] = initial
             return self._state
         state = self._state = new_state(size, lam, self.checkpoints, self.stop, unknown, self.rate)
-        written: list[Any] = [state.gram, state.inverse, state.mean, state.target, state.pulls, state.gain, state.regret]
+        written: list[Any] = [
+            state.gram,
+            state.inverse,
+            state.mean,
+            state.target,
+            state.pulls,
+            state.gain,
+            state.regret,
+        ]
         written += [state.counters, state.scales, state.prior, state.prior_root, state.counted]
         self._initial = [(values, values.copy()) for values in written]
         self._size, self._unknown = (size, lam), unknown

@@ -13,14 +13,15 @@ from typing import NamedTuple, TypeVar
 
 from ensample.types import IntArray
 
-__all__ = ["PoolSize", "Spent", "cores", "on_threads"]
-
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 ENOUGH = 0.02  # seconds of tasks that tell how busy threads are
 MIN_CORES = 1.4  # used by all threads together; with less they wait for the GIL
-PAUSE, MAX_PAUSE = 1.0, 60.0  # seconds with one thread before all are tried again; doubled each time
+PAUSE, MAX_PAUSE = (
+    1.0,
+    60.0,
+)  # seconds with one thread before all are tried again; doubled each time
 
 
 def cores() -> int:
@@ -65,7 +66,11 @@ class PoolSize:
 
 
 def on_threads(
-    work: Callable[[Task], Result], tasks: Iterable[Task], workers: int, stop: IntArray, all_of_them: bool = False
+    work: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    workers: int,
+    stop: IntArray,
+    all_of_them: bool = False,
 ) -> Generator[tuple[Task, Result], None, None]:
     """(task, result) as they finish. On Ctrl-C or an error `stop[0]` tells the running ones, which then end soon.
 
@@ -84,12 +89,16 @@ def on_threads(
         try:
             while True:
                 size = workers if all_of_them else size_of_pool.current(time.monotonic())
-                room = 2 * workers if size == workers else size  # some wait in line, where all threads may take them
+                room = (
+                    2 * workers if size == workers else size
+                )  # some wait in line, where all threads may take them
                 for task in itertools.islice(coming, max(0, room - len(waiting))):
                     waiting[pool.submit(timed, task)] = task, size
                 if not waiting:
                     return
-                finished, _ = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)  # wakes up for Ctrl-C
+                finished, _ = wait(
+                    waiting, timeout=0.2, return_when=FIRST_COMPLETED
+                )  # wakes up for Ctrl-C
                 for future in finished:
                     task, size = waiting.pop(future)
                     result, spent = future.result()

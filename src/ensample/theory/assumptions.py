@@ -6,15 +6,6 @@ from ensample.perturbations import Gaussian, Perturbation
 from ensample.theory.guarantee import COROLLARY, OPTIMISTIC_RULE, THEOREM_ONE
 from ensample.theory.setting import Setting
 
-__all__ = [
-    "require_corollary",
-    "require_finite",
-    "require_optimistic",
-    "require_regularization",
-    "require_theorem",
-    "unit_anticoncentration",
-]
-
 
 def require_theorem(setting: Setting, perturbation: Perturbation) -> None:
     """Raise unless Theorem 1 applies."""
@@ -37,7 +28,9 @@ def require_optimistic(setting: Setting, perturbation: Perturbation | None = Non
     require_regularization(OPTIMISTIC_RULE.name, setting)
     OPTIMISTIC_RULE.require_confidence(setting)
     if perturbation is not None and type(perturbation) is not Gaussian:
-        raise AssumptionError(OPTIMISTIC_RULE.name, "Gaussian perturbations", f"perturbation = {perturbation!r}")
+        raise AssumptionError(
+            OPTIMISTIC_RULE.name, "Gaussian perturbations", f"perturbation = {perturbation!r}"
+        )
 
 
 def unit_anticoncentration(perturbation: Perturbation) -> tuple[float, float]:
@@ -59,18 +52,24 @@ def unit_anticoncentration(perturbation: Perturbation) -> tuple[float, float]:
 def require_finite(theorem: str, setting: Setting) -> None:
     instance("setting", setting, Setting, "a Setting")
     if setting.arms is None:
-        raise AssumptionError(theorem, "finitely many arms", "arms = None (LinPHE's Corollary covers infinite sets)")
+        raise AssumptionError(
+            theorem, "finitely many arms", "arms = None (LinPHE's Corollary covers infinite sets)"
+        )
 
 
 def require_regularization(theorem: str, setting: Setting) -> None:
     instance("setting", setting, Setting, "a Setting")
     if setting.regularization < 1.0:
-        raise AssumptionError(theorem, "regularization >= 1", f"regularization = {setting.regularization:g}")
+        raise AssumptionError(
+            theorem, "regularization >= 1", f"regularization = {setting.regularization:g}"
+        )
 
 
 def require_small_delta(theorem: str, setting: Setting, perturbation: Perturbation) -> None:
     _, p = unit_anticoncentration(perturbation)
     if setting.delta / setting.horizon > p / 2.0:
         raise AssumptionError(
-            theorem, f"delta/horizon <= {p / 2.0:.4g}", f"delta/horizon = {setting.delta / setting.horizon:.4g}"
+            theorem,
+            f"delta/horizon <= {p / 2.0:.4g}",
+            f"delta/horizon = {setting.delta / setting.horizon:.4g}",
         )

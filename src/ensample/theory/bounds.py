@@ -13,18 +13,14 @@ from ensample.theory.assumptions import (
     unit_anticoncentration,
 )
 from ensample.theory.guarantee import GENERAL_THEOREM, LINUCB_THEOREM, OPTIMISTIC_RULE
-from ensample.theory.radii import elliptical_potential_bound, estimator_radius, log_histories, radius, spread
+from ensample.theory.radii import (
+    elliptical_potential_bound,
+    estimator_radius,
+    log_histories,
+    radius,
+    spread,
+)
 from ensample.theory.setting import Setting
-
-__all__ = [
-    "optimistic_bound",
-    "optimistic_radius",
-    "optimistic_size",
-    "phe_bound",
-    "regret_bound",
-    "theorem_bound",
-    "ucb_bound",
-]
 
 
 def regret_bound(gamma: float, p: float, setting: Setting) -> float:
@@ -117,7 +113,9 @@ def optimistic_bound(setting: Setting, size: int | None = None) -> float:
     require_optimistic(setting)
     if size is not None:
         require_members(setting, size)
-    return optimistic_radius(setting, size) * math.sqrt(setting.horizon * elliptical_potential_bound(setting))
+    return optimistic_radius(setting, size) * math.sqrt(
+        setting.horizon * elliptical_potential_bound(setting)
+    )
 
 
 def require_members(setting: Setting, size: int) -> None:
@@ -126,4 +124,6 @@ def require_members(setting: Setting, size: int) -> None:
 
     least = sharp_optimistic_size(setting)
     if whole("size", size, 1) < least:
-        raise AssumptionError(OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {size:,}")
+        raise AssumptionError(
+            OPTIMISTIC_RULE.name, f"at least {least:,} members", f"size = {size:,}"
+        )

@@ -6,17 +6,6 @@ from ensample.checks import instance
 from ensample.errors import AssumptionError
 from ensample.theory.setting import Setting
 
-__all__ = [
-    "COROLLARY",
-    "GENERAL_THEOREM",
-    "LINUCB_THEOREM",
-    "OPTIMISTIC_RULE",
-    "SHARP_THEOREM",
-    "THEOREM_ONE",
-    "Guarantee",
-    "Theorem",
-]
-
 
 @dataclass(frozen=True)
 class Guarantee:

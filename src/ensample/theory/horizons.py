@@ -10,12 +10,12 @@ from ensample.theory.radii import ensemble_size
 from ensample.theory.setting import LONGEST, Setting
 from ensample.theory.sharp import sharp_size
 
-__all__ = ["informative_horizon", "sublinear_horizon"]
-
 DOUBLINGS = 99  # 2^99 is within the largest horizon of a Setting
 
 
-def informative_horizon(setting: Setting, bound: Callable[[Setting], float] = theorem_bound) -> int | None:
+def informative_horizon(
+    setting: Setting, bound: Callable[[Setting], float] = theorem_bound
+) -> int | None:
     """The horizon from which `bound` is below the trivial 2ST (rewards' means lie in [-S, S]); None if there is none.
 
     >>> informative_horizon(Setting(dim=2, arms=10, horizon=1000, noise=1, norm=1)) > 10**9
@@ -29,7 +29,9 @@ def informative_horizon(setting: Setting, bound: Callable[[Setting], float] = th
     return last_start(says_something)
 
 
-def sublinear_horizon(setting: Setting, perturbation: Perturbation = GAUSSIAN, sharp: bool = False) -> int | None:
+def sublinear_horizon(
+    setting: Setting, perturbation: Perturbation = GAUSSIAN, sharp: bool = False
+) -> int | None:
     """The horizon from which Theorem 1, or its sharper size, prescribes no more than T members.
 
     >>> setting = Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)

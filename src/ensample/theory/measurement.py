@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from ensample.theory.setting import Setting
 
-__all__ = ["Measurement"]
-
 
 @dataclass(frozen=True)
 class Measurement:
@@ -20,7 +18,9 @@ class Measurement:
     p: float  # which a share 1 - delta of the runs stayed above
     typical_gamma: float  # medians over rounds and runs
     typical_p: float
-    bound: float | None  # `regret_bound(gamma, p, setting)`: infinite for p = 0; None where the theorem does not apply
+    bound: (
+        float | None
+    )  # `regret_bound(gamma, p, setting)`: infinite for p = 0; None where the theorem does not apply
     regret: float  # the mean over runs
     setting: Setting
     runs: int
@@ -33,4 +33,6 @@ class Measurement:
     @property
     def typical_factor(self) -> float:
         """gamma (1 + 2/p) with the medians: what a round's |x|_{V^-1} is multiplied by, as a rule; infinite for p = 0."""
-        return self.typical_gamma * (1.0 + 2.0 / self.typical_p) if self.typical_p > 0.0 else math.inf
+        return (
+            self.typical_gamma * (1.0 + 2.0 / self.typical_p) if self.typical_p > 0.0 else math.inf
+        )

@@ -8,8 +8,6 @@ from ensample.errors import AssumptionError
 from ensample.theory.radii import ensemble_size
 from ensample.theory.setting import Setting
 
-__all__ = ["Work", "prior_work"]
-
 
 @dataclass(frozen=True)
 class Work:
@@ -35,7 +33,15 @@ def prior_work(setting: Setting) -> tuple[Work, ...]:
      'Hwang & Oh']
     """
     instance("setting", setting, Setting, "a Setting")
-    return WITHDRAWN, qin(setting), janz(setting), lee_oh(setting), UNSETTLED, akhavan(setting), hwang_oh(setting)
+    return (
+        WITHDRAWN,
+        qin(setting),
+        janz(setting),
+        lee_oh(setting),
+        UNSETTLED,
+        akhavan(setting),
+        hwang_oh(setting),
+    )
 
 
 WITHDRAWN = Work(

@@ -4,17 +4,12 @@ import math
 
 from ensample.checks import instance, whole
 from ensample.perturbations import GAUSSIAN, Perturbation
-from ensample.theory.assumptions import require_regularization, require_theorem, unit_anticoncentration
+from ensample.theory.assumptions import (
+    require_regularization,
+    require_theorem,
+    unit_anticoncentration,
+)
 from ensample.theory.setting import LONGEST, Setting
-
-__all__ = [
-    "elliptical_potential_bound",
-    "ensemble_size",
-    "estimator_radius",
-    "perturbation_radius",
-    "perturbation_scale",
-    "radius",
-]
 
 
 def radius(setting: Setting, t: int | None = None) -> float:
@@ -100,7 +95,9 @@ def log_histories(setting: Setting) -> float:
     return setting.arms * math.log(setting.horizon) - math.log(setting.delta)
 
 
-def spread(setting: Setting, log_failure: float, perturbation: Perturbation, known: float | None = None) -> float:
+def spread(
+    setting: Setting, log_failure: float, perturbation: Perturbation, known: float | None = None
+) -> float:
     """A bound on |theta~|_V at scale 1 that fails with probability at most 2 exp(log_failure).
 
     `known` is log(det V / lam^d), if it is; else what it is at most after T rounds.

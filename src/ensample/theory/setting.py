@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from ensample.checks import number, whole
 
-__all__ = ["LONGEST", "Setting"]
-
 LONGEST = 10**30
 """The largest dim, number of arms and horizon: beyond any use, within what doubles hold."""
 

@@ -20,15 +20,6 @@ from ensample.theory.guarantee import OPTIMISTIC_RULE, SHARP_THEOREM
 from ensample.theory.radii import estimator_radius
 from ensample.theory.setting import LONGEST, Setting
 
-__all__ = [
-    "Tradeoff",
-    "frontier",
-    "sharp_bound",
-    "sharp_optimistic_size",
-    "sharp_share",
-    "sharp_size",
-]
-
 FEW = 64  # arms or rounds up to which logarithms are added one by one
 STEPS = 100  # parts of p/4 in which `sharp_share` looks
 
@@ -41,7 +32,9 @@ class Tradeoff(NamedTuple):
     bound: float  # on the regret, B(gamma_T, share)
 
 
-def sharp_size(setting: Setting, share: float | None = None, perturbation: Perturbation = GAUSSIAN) -> int:
+def sharp_size(
+    setting: Setting, share: float | None = None, perturbation: Perturbation = GAUSSIAN
+) -> int:
     """Members enough for a `share` of them to be optimistic and concentrated in every round, with probability 1 - delta.
 
     m = (log C(T-1+K, K) + log(1/delta)) / KL(share || p - delta/T) rounded up, at least 1, where
@@ -56,11 +49,15 @@ def sharp_size(setting: Setting, share: float | None = None, perturbation: Pertu
     """
     require_theorem(setting, perturbation)
     share, p = checked_share(setting, share, perturbation)
-    gap = (p - share) - setting.delta / setting.horizon  # q - share; p - share has no rounding where they are close
+    gap = (
+        p - share
+    ) - setting.delta / setting.horizon  # q - share; p - share has no rounding where they are close
     return max(1, math.ceil(sharp_log_histories(setting) / divergence(share, gap)))
 
 
-def sharp_bound(setting: Setting, share: float | None = None, perturbation: Perturbation = GAUSSIAN) -> float:
+def sharp_bound(
+    setting: Setting, share: float | None = None, perturbation: Perturbation = GAUSSIAN
+) -> float:
     """B(gamma_T, share), with probability 1 - 4 delta, for Algorithm 1 with `sharp_size` members at Theorem 1's scale.
 
     >>> round(sharp_bound(Setting(dim=5, arms=20, horizon=10_000, noise=1, norm=1)))
@@ -102,10 +99,19 @@ def frontier(
     (19, 2012, True)
     """
     require_theorem(setting, perturbation)
-    chosen = grid(setting, perturbation, 5) if shares is None else sequence("shares", shares, "a sequence of numbers")
+    chosen = (
+        grid(setting, perturbation, 5)
+        if shares is None
+        else sequence("shares", shares, "a sequence of numbers")
+    )
     chosen = [checked_share(setting, share, perturbation)[0] for share in chosen]
     return tuple(
-        Tradeoff(share, sharp_size(setting, share, perturbation), sharp_bound(setting, share, perturbation)) for share in chosen
+        Tradeoff(
+            share,
+            sharp_size(setting, share, perturbation),
+            sharp_bound(setting, share, perturbation),
+        )
+        for share in chosen
     )
 
 
@@ -121,7 +127,9 @@ def sharp_optimistic_size(setting: Setting) -> int:
     return max(1, math.ceil(sharp_log_histories(setting) / -math.log1p(-P_N)))
 
 
-def checked_share(setting: Setting, share: float | None, perturbation: Perturbation) -> tuple[float, float]:
+def checked_share(
+    setting: Setting, share: float | None, perturbation: Perturbation
+) -> tuple[float, float]:
     """(share, p), once the share is seen to be below p - delta/T."""
     _, p = unit_anticoncentration(perturbation)
     if share is None:
@@ -129,7 +137,9 @@ def checked_share(setting: Setting, share: float | None, perturbation: Perturbat
     share = number("share", share, most=1.0, above=0.0)
     if not (p - share) - setting.delta / setting.horizon > 0.0:
         raise AssumptionError(
-            SHARP_THEOREM.name, f"a share < p - delta/T = {p - setting.delta / setting.horizon:.6g}", f"share = {share:g}"
+            SHARP_THEOREM.name,
+            f"a share < p - delta/T = {p - setting.delta / setting.horizon:.6g}",
+            f"share = {share:g}",
         )
     return share, p
 

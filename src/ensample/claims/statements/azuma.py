@@ -8,8 +8,6 @@ from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outco
 from ensample.claims.evidence import always_at_most
 from ensample.statistics import beta_cdf
 
-__all__ = ["CLAIM"]
-
 CHANCES = (0.02, 0.1, 0.3, 0.5, 0.7, 0.9)
 DELTAS = tuple(0.9 * 0.5**k for k in range(40))
 
@@ -22,7 +20,12 @@ def measure(scale: Scale, seed: int) -> Judge:
     lengths = np.unique(np.geomspace(1, scale.choose(300, 3000, 30_000), 25).astype(int))
 
     def judge(f: float) -> Outcome:
-        ratios = {(int(n), p, delta): ratio(int(n), p, delta, f) for n in lengths for p in CHANCES for delta in DELTAS}
+        ratios = {
+            (int(n), p, delta): ratio(int(n), p, delta, f)
+            for n in lengths
+            for p in CHANCES
+            for delta in DELTAS
+        }
         worst = max(ratios, key=ratios.__getitem__)
         detail = f"largest at n = {worst[0]}, mean {worst[1]:g}, delta = {worst[2]:.2g}"
         return always_at_most(ratios[worst], 1.0, len(ratios), detail)
@@ -46,7 +49,10 @@ CLAIM = Claim(
     r"\sqrt{\tfrac n2\log\tfrac1\delta}\Big) \ge 1-\delta",
     reference="lma:Azuma-Hoeffding inequality",
     section=Section.AUXILIARY,
-    assumptions=("Z_i in [a, b], adapted", "here: independent, with two values, where the law of the sum is known"),
+    assumptions=(
+        "Z_i in [a, b], adapted",
+        "here: independent, with two values, where the law of the sum is known",
+    ),
     kind=Kind.INEQUALITY,
     faults=(Fault("the deviation divided by f", measure),),
     broken=Broken("half of the deviation", 2.0),

@@ -20,10 +20,14 @@ from ensample.claims.tails import (
 )
 from ensample.perturbations import CenteredBinomial
 
-__all__ = ["CLAIM"]
-
 ID = "binomial-anticoncentration"
-CASES = ((2, 5), (3, 4), (4, 4), (9, 2), (40, 2))  # (trials, coordinates): at most a few thousand points
+CASES = (
+    (2, 5),
+    (3, 4),
+    (4, 4),
+    (9, 2),
+    (40, 2),
+)  # (trials, coordinates): at most a few thousand points
 
 
 def tails(scale: Scale, seed: int, reach: float, rare: bool = False) -> Tails:
@@ -39,7 +43,12 @@ def tails(scale: Scale, seed: int, reach: float, rare: bool = False) -> Tails:
         least = exact_tails(points, weights, directions, reach)
         found.append(Exact(least, len(directions), f"{trials} trials, n = {dim}"))
     draw = drawing(CenteredBinomial(3), 20, rare)
-    return [*found, Sampled(sampled_tails(draw, adverse_directions(rng, 20, 5), draws, rng, reach), draws, "n = 20")]
+    return [
+        *found,
+        Sampled(
+            sampled_tails(draw, adverse_directions(rng, 20, 5), draws, rng, reach), draws, "n = 20"
+        ),
+    ]
 
 
 CLAIM = Claim(

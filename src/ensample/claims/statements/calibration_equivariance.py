@@ -7,8 +7,6 @@ from ensample.policies import EnsembleSampling, LinUCB, Recipe, ThompsonSampling
 from ensample.problems.families import unit_rows
 from ensample.randomness import RunStream
 
-__all__ = ["CLAIM"]
-
 ID = "calibration-equivariance"
 RECIPES: tuple[Recipe, ...] = (EnsembleSampling(), ThompsonSampling(), LinUCB())
 UNITS = (2.0**-20, 2.0**3, 2.0**40)  # powers of two: multiplying by them rounds nothing
@@ -27,12 +25,17 @@ def judged(recipes: tuple[Recipe, ...], scale: Scale, seed: int, f: float) -> Ou
         for recipe in recipes:
             plain = played(recipe, rounds, seed, part, 1.0, 1.0)
             for unit in UNITS:
-                different += sum(a != b for a, b in zip(plain, played(recipe, rounds, seed, part, unit, f), strict=True))
+                different += sum(
+                    a != b
+                    for a, b in zip(plain, played(recipe, rounds, seed, part, unit, f), strict=True)
+                )
                 total += rounds
     return identity(different, 0.0, total, f"{different:,} of {total:,} rounds play another arm")
 
 
-def played(recipe: Recipe, rounds: int, seed: int, part: int, unit: float, f: float) -> list[int | None]:
+def played(
+    recipe: Recipe, rounds: int, seed: int, part: int, unit: float, f: float
+) -> list[int | None]:
     """Arms played when rewards are paid in `unit`s, the first reward multiplied by f."""
     rng = generator(seed, ID, part, RunStream.PROBLEM)
     arms, theta = unit_rows(rng, ARMS, DIM), 5.0 * unit_rows(rng, 1, DIM)[0]
@@ -41,7 +44,9 @@ def played(recipe: Recipe, rounds: int, seed: int, part: int, unit: float, f: fl
     chosen: list[int | None] = []
     for t in range(rounds):
         decision = policy.decide()
-        policy.update(decision, (f if t == 0 else 1.0) * unit * (float(decision.features @ theta) + noise[t]))
+        policy.update(
+            decision, (f if t == 0 else 1.0) * unit * (float(decision.features @ theta) + noise[t])
+        )
         chosen.append(decision.arm)
     return chosen
 
@@ -57,7 +62,10 @@ CLAIM = Claim(
     latex=r"Y_t \mapsto c\,Y_t\ \Rightarrow\ X_t \mapsto X_t,\quad c = 2^k",
     reference="not in the paper; scales learned from the rewards by type-II maximum likelihood",
     section=Section.BEYOND,
-    assumptions=("scale and regularization learned from the rewards", "c a power of two, so that rounding is the same"),
+    assumptions=(
+        "scale and regularization learned from the rewards",
+        "c a power of two, so that rounding is the same",
+    ),
     kind=Kind.IDENTITY,
     faults=(Fault("the first reward multiplied by f", measure),),
     broken=Broken("perturbations of scale 1, whatever the rewards", uncalibrated),

@@ -7,7 +7,20 @@ from typing import NamedTuple
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, ROUNDING, generator, probability_at_least, weakest
 from ensample.claims.regrets import runs_to_decide
 from ensample.claims.rounds import GAP, timid
@@ -19,8 +32,6 @@ from ensample.problems import LinearProblem, problem
 from ensample.randomness import RunStream
 from ensample.theory import Setting, ucb_bound
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "certificate"
 DELTA = 0.1
@@ -56,8 +67,12 @@ def cases() -> list[CertifiedCase]:
     return [
         CertifiedCase("LinUCB on a line without noise", line, LINE, 1.0 - DELTA),
         CertifiedCase("LinUCB", LinUCB.from_theorem(setting), timid(1e-5), 1.0 - DELTA, times=3),
-        CertifiedCase(f"the optimistic rule (m = {rule.size})", rule, timid(1e-5), 1.0 - 3.0 * DELTA),
-        CertifiedCase(f"the uniform rule (m = {uniform.size})", uniform, timid(1e-5), 1.0 - 3.0 * DELTA),
+        CertifiedCase(
+            f"the optimistic rule (m = {rule.size})", rule, timid(1e-5), 1.0 - 3.0 * DELTA
+        ),
+        CertifiedCase(
+            f"the uniform rule (m = {uniform.size})", uniform, timid(1e-5), 1.0 - 3.0 * DELTA
+        ),
     ]
 
 
@@ -66,12 +81,18 @@ def measure(scale: Scale, seed: int) -> Judge:
     listed = cases()
     found = [played(case, scale, seed, len(listed), place) for place, case in enumerate(listed)]
     ratios = [
-        np.array([largest(run.regret, run.bounds, case) for run in runs]) for case, runs in zip(listed, found, strict=True)
+        np.array([largest(run.regret, run.bounds, case) for run in runs])
+        for case, runs in zip(listed, found, strict=True)
     ]
     drawn, told = shown(seed)
 
     def judge(f: float) -> Outcome:
-        worst = weakest([judged(case, ratio, f, len(listed)) for case, ratio in zip(listed, ratios, strict=True)])
+        worst = weakest(
+            [
+                judged(case, ratio, f, len(listed))
+                for case, ratio in zip(listed, ratios, strict=True)
+            ]
+        )
         return replace(worst, detail=f"{worst.detail}; {told}", figure=drawn)
 
     return judge
@@ -146,20 +167,29 @@ def measured_late(scale: Scale, seed: int) -> Outcome:
 
 def shown(seed: int) -> tuple[Figure, str]:
     """A run of LinUCB: its regret, its certificate, and the bound that is known before the first round."""
-    world = problem("sphere", dim=5, arms=20, noise=0.3).draw(generator(seed, ID, 0, RunStream.PROBLEM))
+    world = problem("sphere", dim=5, arms=20, noise=0.3).draw(
+        generator(seed, ID, 0, RunStream.PROBLEM)
+    )
     assert isinstance(world, LinearProblem)
     run = one(CertifiedCase("", LinUCB.from_theorem(SHOWN), world, 0.0), seed, 10**8)
     certified, advance = np.cumsum(np.minimum(run.bounds, 2.0)), ucb_bound(SHOWN)
     at = np.unique(np.geomspace(1, SHOWN.horizon, 40).astype(int))
     x = tuple(at.astype(float).tolist())
     curves = (
-        Curve("known in advance", x, tuple(ucb_bound(replace(SHOWN, horizon=int(t))) for t in at), bound=True),
+        Curve(
+            "known in advance",
+            x,
+            tuple(ucb_bound(replace(SHOWN, horizon=int(t))) for t in at),
+            bound=True,
+        ),
         Curve("2S a round, always true", x, tuple((2.0 * at).tolist()), bound=True),
         Curve("certificate", x, tuple(certified[at - 1].tolist())),
         Curve("regret", x, tuple(np.maximum(np.cumsum(run.regret)[at - 1], 1e-2).tolist())),
     )
     told = f"shown: {certified[-1]:,.0f} is certified after {SHOWN.horizon:,} rounds, {advance:,.0f} known in advance"
-    return Figure("LinUCB, d = 5, 20 arms", "rounds", "regret", curves, log_x=True, log_y=True), told
+    return Figure(
+        "LinUCB, d = 5, 20 arms", "rounds", "regret", curves, log_x=True, log_y=True
+    ), told
 
 
 CLAIM = Claim(
@@ -175,7 +205,10 @@ CLAIM = Claim(
         "constants of a theorem; every reward is learned before the next decision",
     ),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the certificate divided by f", measure), Fault("the noise of the rewards multiplied by f", louder)),
+    faults=(
+        Fault("the certificate divided by f", measure),
+        Fault("the noise of the rewards multiplied by f", louder),
+    ),
     broken=Broken("widths measured by V after the round", measured_late),
     note="A bound that is known in advance must assume the worst of all sequences of arms; this one knows them. On a line "
     "without noise whose worse arm is played first it is an equality. With two arms of which one teaches nothing, LinUCB under "

@@ -3,11 +3,21 @@
 import math
 from dataclasses import replace
 
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import always_at_most
 from ensample.statistics import chi_square_tail
-
-__all__ = ["CLAIM"]
 
 LEVELS = tuple(0.1 * 1.25**k for k in range(40))  # x from 0.1 to 600
 SHOWN = 100  # the dimension of the figure

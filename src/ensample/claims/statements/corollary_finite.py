@@ -16,11 +16,11 @@ from ensample.randomness import RunStream
 from ensample.statistics import normal_cdf
 from ensample.theory import Setting, estimator_radius
 
-__all__ = ["CLAIM", "case"]
-
 ID = "corollary-linphe-finite"
 ROUNDS = Setting(dim=2, arms=2, horizon=60, noise=1.0, norm=1.0, delta=0.03)
-GOOD = 1.0 - 2.0 * ROUNDS.delta  # of the events of a round; the third delta is for the sum over rounds
+GOOD = (
+    1.0 - 2.0 * ROUNDS.delta
+)  # of the events of a round; the third delta is for the sum over rounds
 
 
 def cases(scale: Scale) -> list[Case]:
@@ -28,9 +28,14 @@ def cases(scale: Scale) -> list[Case]:
     longest = scale.choose(4000, 100_000, 1_000_000)
     sphere = problem("sphere", dim=5, arms=20, noise=1.0)
     listed = [
-        case("sphere", Setting(5, 20, horizon, 1.0, 1.0), sphere, shown=True) for horizon in (100, longest // 10, longest)
+        case("sphere", Setting(5, 20, horizon, 1.0, 1.0), sphere, shown=True)
+        for horizon in (100, longest // 10, longest)
     ]
-    clicks = case("Bernoulli rewards", Setting(3, 10, longest // 4, 0.5, 1.0, 2.0), problem("kveton", dim=3, arms=10))
+    clicks = case(
+        "Bernoulli rewards",
+        Setting(3, 10, longest // 4, 0.5, 1.0, 2.0),
+        problem("kveton", dim=3, arms=10),
+    )
     copies = problem("adversarial-duplicates", dim=3, arms=1000, centres=3, noise=0.3)
     return [*listed, clicks, case("near-copies", Setting(3, 1000, longest // 8, 0.3, 1.0), copies)]
 
@@ -38,7 +43,9 @@ def cases(scale: Scale) -> list[Case]:
 def case(name: str, setting: Setting, world: Problem | Family, shown: bool = False) -> Case:
     """LinPHE at the Corollary's constants, with its bound."""
     recipe = PerturbedHistory.from_theorem(setting)
-    return Case(f"{name}, d = {setting.dim}", recipe, world, setting, recipe.guarantee(setting), shown)
+    return Case(
+        f"{name}, d = {setting.dim}", recipe, world, setting, recipe.guarantee(setting), shown
+    )
 
 
 def ratio(strength: float, seed: int, part: int) -> float:
@@ -50,7 +57,9 @@ def ratio(strength: float, seed: int, part: int) -> float:
     scale, gamma, p = strength * recipe.unit_scale, estimator_radius(ROUNDS), P_N / 2.0
     assert isinstance(TIMID.arms, FiniteArms)
     long, short = arms = TIMID.arms.features
-    policy = PerturbedHistory(scale).start(TIMID.arms, int(generator(seed, ID, part).integers(1 << 62)))
+    policy = PerturbedHistory(scale).start(
+        TIMID.arms, int(generator(seed, ID, part).integers(1 << 62))
+    )
     noise, largest = generator(seed, ID, part, RunStream.NOISE), 0.0
     for _ in range(ROUNDS.horizon):
         inverse = np.linalg.inv(policy.gram)
@@ -75,13 +84,22 @@ CLAIM = Claim(
     r" + \tfrac{2\gamma_T}{p_N}\sqrt{\tfrac{2T}{\lambda}\log\tfrac1\delta}\Big) \ge 1-3\delta",
     reference="cor:phe",
     section=Section.HISTORY,
-    assumptions=("arms of norm <= 1, |theta*| <= S", "sigma-subGaussian noise", "lam >= 1, Gaussian laws at beta_T"),
+    assumptions=(
+        "arms of norm <= 1, |theta*| <= S",
+        "sigma-subGaussian noise",
+        "lam >= 1, Gaussian laws at beta_T",
+    ),
     kind=Kind.PROBABILITY,
     faults=(
-        Fault("the bounds divided by f", sum_and_rounds(ID, cases, IN_ROUNDS, "LinPHE, d = 5, K = 20")),
+        Fault(
+            "the bounds divided by f", sum_and_rounds(ID, cases, IN_ROUNDS, "LinPHE, d = 5, K = 20")
+        ),
         IN_ROUNDS.weakened(),
     ),
-    broken=Broken("perturbations at a hundredth of the scale", lambda scale, seed: IN_ROUNDS.weaken(scale, seed)(100.0)),
+    broken=Broken(
+        "perturbations at a hundredth of the scale",
+        lambda scale, seed: IN_ROUNDS.weaken(scale, seed)(100.0),
+    ),
     note="Half of Theorem 1's bound, and as far above the regret: no regret at these horizons could exceed it. The inequality "
     "of a round could: with two arms the expected width is known exactly, and LinPHE with perturbations that are too weak "
     "breaks it.",

@@ -16,8 +16,6 @@ from ensample.problems import LinearProblem, RademacherNoise, problem
 from ensample.randomness import RunStream
 from ensample.theory import Setting, estimator_radius
 
-__all__ = ["CLAIM"]
-
 ID = "corollary-linphe-infinite"
 ROUNDS = Setting(dim=2, arms=None, horizon=40, noise=0.2, norm=1.0, delta=0.1)
 GOOD = 1.0 - 2.0 * ROUNDS.delta
@@ -31,19 +29,38 @@ def cases(scale: Scale) -> list[Case]:
     """The ball in five dimensions and in two; and where time allows the interval [-1, 1], where the bound says something."""
     longest = scale.choose(2000, 50_000, 500_000)
     ball = problem("ball", dim=5, noise=1.0)
-    listed = [case("ball", Setting(5, None, horizon, 1.0, 1.0), ball, True) for horizon in (100, longest // 5, longest)]
+    listed = [
+        case("ball", Setting(5, None, horizon, 1.0, 1.0), ball, True)
+        for horizon in (100, longest // 5, longest)
+    ]
     signs = problem("ball", dim=2, noise=RademacherNoise(0.5))
-    listed.append(case("ball, noise of two values", Setting(2, None, longest, 0.5, 1.0, 3.0), signs))
-    if scale is not Scale.QUICK:  # without noise: the least horizon at which the bound is not vacuous
+    listed.append(
+        case("ball, noise of two values", Setting(2, None, longest, 0.5, 1.0, 3.0), signs)
+    )
+    if (
+        scale is not Scale.QUICK
+    ):  # without noise: the least horizon at which the bound is not vacuous
         interval = LinearProblem(UnitBall(1), np.ones(1), 0.0)
-        listed.append(case("interval without noise", Setting(1, None, 1_500_000, 0.0, 1.0, delta=1 / 6), interval))
+        listed.append(
+            case(
+                "interval without noise",
+                Setting(1, None, 1_500_000, 0.0, 1.0, delta=1 / 6),
+                interval,
+            )
+        )
     return listed
 
 
 def ratio(strength: float, seed: int, part: int) -> float:
     """regret_t / (gamma |X_t| + (2 gamma/p) E|X_t|), p = p_N / 2, by quadrature over N(theta_hat, beta^2 V^-1)."""
-    beta, gamma, p = strength * PerturbedHistory.from_theorem(ROUNDS).unit_scale, estimator_radius(ROUNDS), P_N / 2.0
-    policy = PerturbedHistory(beta).start(BALL.arms, int(generator(seed, ID, part).integers(1 << 62)))
+    beta, gamma, p = (
+        strength * PerturbedHistory.from_theorem(ROUNDS).unit_scale,
+        estimator_radius(ROUNDS),
+        P_N / 2.0,
+    )
+    policy = PerturbedHistory(beta).start(
+        BALL.arms, int(generator(seed, ID, part).integers(1 << 62))
+    )
     noise, largest = generator(seed, ID, part, RunStream.NOISE), 0.0
     for _ in range(ROUNDS.horizon):
         inverse = np.linalg.inv(policy.gram)
@@ -66,9 +83,19 @@ CLAIM = Claim(
     latex=r"\mathcal{X} = \{x: \|x\|_2 \le 1\}:\quad \mathbb{P}\big(R(T) \le B(\gamma_T, p_N/2)\big) \ge 1-3\delta",
     reference="cor:phe",
     section=Section.HISTORY,
-    assumptions=("arms of norm <= 1, |theta*| <= S", "sigma-subGaussian noise", "lam >= 1, Gaussian laws at beta_T"),
+    assumptions=(
+        "arms of norm <= 1, |theta*| <= S",
+        "sigma-subGaussian noise",
+        "lam >= 1, Gaussian laws at beta_T",
+    ),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the bounds divided by f", sum_and_rounds(ID, cases, IN_ROUNDS, "LinPHE on the unit ball, d = 5"), 1e5),),
+    faults=(
+        Fault(
+            "the bounds divided by f",
+            sum_and_rounds(ID, cases, IN_ROUNDS, "LinPHE on the unit ball, d = 5"),
+            1e5,
+        ),
+    ),
     broken=Broken("a thousandth of the bounds", 1e3),
     note="Fresh perturbations need no union over histories, hence no count of arms. As for finitely many arms the bound "
     "is far above the regret, on the sum and in every round, where it is computed exactly. On the ball no arm is "

@@ -5,10 +5,19 @@ from fractions import Fraction
 from itertools import product
 from math import comb, log
 
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Fault,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import always_at_most, weakest
-
-__all__ = ["CLAIM"]
 
 
 def counts(arms: int, horizon: int) -> int:
@@ -32,9 +41,13 @@ def measure(scale: Scale, seed: int, count: Callable[[int, int], int] = counts) 
         factor = Fraction(f)  # whole numbers of any size are compared exactly
         above = [(K, T) for K, T in grid if factor * numbers[K, T] > T**K]
         ratio = max((log(f) + log(numbers[K, T])) / (K * log(T)) for K, T in grid)
-        compared = always_at_most(ratio, 1.0, len(grid), f"{len(above)} of {len(grid):,} pairs (K, T) above T^K")
+        compared = always_at_most(
+            ratio, 1.0, len(grid), f"{len(above)} of {len(grid):,} pairs (K, T) above T^K"
+        )
         exactly = always_at_most(len(above), 0.0, len(grid))
-        formula = always_at_most(differ, 0.0, 32, "formula checked by enumeration for K <= 4, T <= 8")
+        formula = always_at_most(
+            differ, 0.0, 32, "formula checked by enumeration for K <= 4, T <= 8"
+        )
         return weakest([compared, exactly, formula])
 
     return judge
@@ -55,7 +68,8 @@ CLAIM = Claim(
     kind=Kind.INEQUALITY,
     faults=(Fault("the number of counts multiplied by f", measure),),
     broken=Broken(
-        "sequences of arms counted, in place of pull counts", lambda scale, seed: measure(scale, seed, sequences)(SOUND)
+        "sequences of arms counted, in place of pull counts",
+        lambda scale, seed: measure(scale, seed, sequences)(SOUND),
     ),
     note="Counting sequences, about K^T of them, would ask for an ensemble that grows with T; counts ask for K log T.",
     costs={Scale.QUICK: Cost(0.1), Scale.STANDARD: Cost(0.3), Scale.PAPER: Cost(2)},

@@ -2,11 +2,20 @@
 
 import numpy as np
 
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Fault,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import identity
 from ensample.claims.recorded import History, record, relative_error
-
-__all__ = ["CLAIM"]
 
 ID = "decomposition"
 TOLERANCE = 1e-9
@@ -15,11 +24,15 @@ TOLERANCE = 1e-9
 def measure(scale: Scale, seed: int, shift: int = 0) -> Judge:
     """theta^j against theta_hat from the rewards alone and theta~^j from the perturbations alone, after every round."""
     rounds = scale.choose(150, 1000, 10_000)
-    histories = [record(seed, ID, part, rounds=rounds, lam=lam) for part, lam in enumerate((0.1, 1.0, 30.0))]
+    histories = [
+        record(seed, ID, part, rounds=rounds, lam=lam) for part, lam in enumerate((0.1, 1.0, 30.0))
+    ]
 
     def judge(f: float) -> Outcome:
         errors = [error for history in histories for error in differences(history, shift, f)]
-        return identity(max(errors), TOLERANCE, 10 * len(errors), f"relative error, tolerance {TOLERANCE:g}")
+        return identity(
+            max(errors), TOLERANCE, 10 * len(errors), f"relative error, tolerance {TOLERANCE:g}"
+        )
 
     return judge
 
@@ -48,6 +61,9 @@ CLAIM = Claim(
     assumptions=("lam > 0",),
     kind=Kind.IDENTITY,
     faults=(Fault("the initial perturbations multiplied by f", measure),),
-    broken=Broken("the reward perturbations of the next member", lambda scale, seed: measure(scale, seed, shift=1)(SOUND)),
+    broken=Broken(
+        "the reward perturbations of the next member",
+        lambda scale, seed: measure(scale, seed, shift=1)(SOUND),
+    ),
     costs={Scale.QUICK: Cost(0.2), Scale.STANDARD: Cost(1), Scale.PAPER: Cost(20, 300)},
 )

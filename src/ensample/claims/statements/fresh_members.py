@@ -15,8 +15,6 @@ from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.statistics import ks_distance
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "fresh-members"
 ARMS, THETA = FiniteArms(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([0.5, 0.3])
 NOISE, SCALE, SIZES, ROUNDS = 0.5, 0.7, (1, 10, 100), 40
@@ -43,7 +41,9 @@ def prompt(arm: int, surplus: float) -> int:
 DELAYS = {"prompt": prompt, "late": delay_of}
 
 
-def plays(size: int | None, delay: Callable[[int, float], int], twin: Twin | None, rng: Generator) -> tuple[int, int]:
+def plays(
+    size: int | None, delay: Callable[[int, float], int], twin: Twin | None, rng: Generator
+) -> tuple[int, int]:
     """Count the plays of the second arm in each half of one run: by LinPHE if `size` is None, else by a fresh ensemble."""
     recipe = PerturbedHistory(SCALE) if size is None else EnsembleSampling(size, SCALE, fresh=True)
     policy = recipe.start(ARMS, seed=int(rng.integers(1 << 53)), log=None)
@@ -52,7 +52,9 @@ def plays(size: int | None, delay: Callable[[int, float], int], twin: Twin | Non
     played = np.zeros(ROUNDS, np.int64)
     for t in range(ROUNDS):
         member = 0 if twin is None else int(rng.integers(drawn_at.size))
-        arm = policy.decide().arm if twin is None else stored_arm(policy.model, int(drawn_at[member]))
+        arm = (
+            policy.decide().arm if twin is None else stored_arm(policy.model, int(drawn_at[member]))
+        )
         assert arm is not None
         played[t] = arm
         surplus = NOISE * rng.standard_normal()
@@ -74,7 +76,12 @@ def stored_arm(model: Model, round: int) -> int | None:
 def sample(size: int | None, delay: str, twin: Twin | None, scale: Scale, seed: int) -> FloatArray:
     """Return `plays` of independent runs: [runs, 2]."""
     runs = scale.choose(400, 6000, 60_000)
-    part = 1 + [None, *SIZES].index(size) + 10 * list(DELAYS).index(delay) + 100 * [None, ON_ARRIVAL, NEVER].index(twin)
+    part = (
+        1
+        + [None, *SIZES].index(size)
+        + 10 * list(DELAYS).index(delay)
+        + 100 * [None, ON_ARRIVAL, NEVER].index(twin)
+    )
     rng = generator(seed, ID, part)
     return np.array([plays(size, DELAYS[delay], twin, rng) for _ in range(runs)], float)
 
@@ -84,11 +91,16 @@ def judge_with(twin: Twin, delay: str, sizes: tuple[int, ...]) -> Callable[[Scal
 
     def measure(scale: Scale, seed: int) -> Judge:
         linphe = {kind: sample(None, kind, None, scale, seed) for kind in DELAYS}
-        fresh = {(size, kind): sample(size, kind, None, scale, seed) for size in SIZES for kind in DELAYS}
+        fresh = {
+            (size, kind): sample(size, kind, None, scale, seed) for size in SIZES for kind in DELAYS
+        }
         broken = {(size, delay): sample(size, delay, twin, scale, seed) for size in sizes}
 
         def judge(f: float) -> Outcome:
-            mixed = {key: mixture(fresh[key], broken[key], f) if key in broken else fresh[key] for key in fresh}
+            mixed = {
+                key: mixture(fresh[key], broken[key], f) if key in broken else fresh[key]
+                for key in fresh
+            }
             return compared(linphe, mixed, scale)
 
         return judge
@@ -102,13 +114,17 @@ def mixture(sound: FloatArray, broken: FloatArray, f: float) -> FloatArray:
     return np.vstack([sound[:kept], broken[kept:]])
 
 
-def compared(linphe: dict[str, FloatArray], ensembles: dict[tuple[int, str], FloatArray], scale: Scale) -> Outcome:
+def compared(
+    linphe: dict[str, FloatArray], ensembles: dict[tuple[int, str], FloatArray], scale: Scale
+) -> Outcome:
     tolerance, found = scale.choose(0.5, 0.12, 0.04), []
     for (size, kind), counts in ensembles.items():
         runs = len(counts)
         distance = max(ks_distance(linphe[kind][:, half], counts[:, half]) for half in (0, 1))
         alarm = CLAIM_ALARM / (2 * len(ensembles))
-        found.append(same_law(distance, [runs, runs], tolerance, f"m = {size}, {kind} rewards", alarm))
+        found.append(
+            same_law(distance, [runs, runs], tolerance, f"m = {size}, {kind} rewards", alarm)
+        )
     return weakest(found)
 
 
@@ -116,12 +132,18 @@ REDRAWN = Fault(
     "in all but one in f of the runs of 1 or 10 members, a stored member is drawn anew when its own reward arrives",
     judge_with(ON_ARRIVAL, "late", (1, 10)),
 )
-STORED = Fault("in all but one in f of the runs of one member, it is never drawn anew", judge_with(NEVER, "prompt", (1,)))
+STORED = Fault(
+    "in all but one in f of the runs of one member, it is never drawn anew",
+    judge_with(NEVER, "prompt", (1,)),
+)
 
 
 def both_twins(scale: Scale, seed: int) -> Outcome:
     """Return the outcome of the twin that is nearer to holding."""
-    return max((fault.measure(scale, seed)(100.0) for fault in (REDRAWN, STORED)), key=lambda outcome: outcome.margin)
+    return max(
+        (fault.measure(scale, seed)(100.0) for fault in (REDRAWN, STORED)),
+        key=lambda outcome: outcome.margin,
+    )
 
 
 CLAIM = Claim(
@@ -135,7 +157,10 @@ CLAIM = Claim(
     assumptions=("Gaussian perturbations at a given scale",),
     kind=Kind.PROBABILITY,
     faults=(REDRAWN, STORED),
-    broken=Broken("stored members, drawn anew when their own rewards arrive; and stored members that never are", both_twins),
+    broken=Broken(
+        "stored members, drawn anew when their own rewards arrive; and stored members that never are",
+        both_twins,
+    ),
     note="Members that are drawn anew when their own reward arrives are not fresh: if the rewards of one arm are late, the "
     "members that like it are the ones that stay. This tests delays and freshness, not the size: the first member acts, and "
     "has the same draws for every size.",

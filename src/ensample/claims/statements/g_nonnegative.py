@@ -10,8 +10,6 @@ from ensample.claims.evidence import always_at_least, generator
 from ensample.problems.families import unit_rows
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "g-nonnegative"
 DIM, ARMS, STEPS = 3, 6, 400
 
@@ -34,7 +32,10 @@ def measure(scale: Scale, seed: int) -> Judge:
     With a fault, theta is f gamma away.
     """
     rng = generator(seed, ID)
-    found, directions = [drawn(rng) for _ in range(scale.choose(60, 1000, 10_000))], unit_rows(rng, 200, DIM)
+    found, directions = (
+        [drawn(rng) for _ in range(scale.choose(60, 1000, 10_000))],
+        unit_rows(rng, 200, DIM),
+    )
 
     def judge(f: float) -> Outcome:
         gaps = [least_gap(ellipsoid, directions, f) for ellipsoid in found]
@@ -71,7 +72,9 @@ def most_pessimistic(means: FloatArray, whitened: FloatArray, gamma: float) -> F
         now = float(weights @ means) - gamma * length
         best, value = (weights, now) if now > value else (best, value)
         gradient = means - gamma * whitened @ y / length
-        weights = weights * np.exp((gradient - gradient.max()) / (1.0 + gamma) * 4.0 / (1.0 + step) ** 0.5)
+        weights = weights * np.exp(
+            (gradient - gradient.max()) / (1.0 + gamma) * 4.0 / (1.0 + step) ** 0.5
+        )
         weights /= weights.sum()
     return best
 

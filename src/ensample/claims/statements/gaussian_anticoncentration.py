@@ -10,8 +10,6 @@ from ensample.perturbations import P_N, Gaussian
 from ensample.theory import Setting, radius
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "gaussian-anticoncentration"
 TOLERANCE = 0.03
 CHUNK = 200_000
@@ -21,7 +19,11 @@ def measure(scale: Scale, seed: int) -> Judge:
     """P(u'Z >= beta |u|) for Z ~ N(0, beta^2 I), along one coordinate, a flat direction and U of a run."""
     chunks = scale.choose(5, 50, 1000)
     beta = radius(Setting(dim=4, arms=12, horizon=12, noise=0.5, norm=1.0))
-    directions = {"one coordinate": np.ones(1), "flat": np.ones(8), "U of a run": direction_of_run(seed)}
+    directions = {
+        "one coordinate": np.ones(1),
+        "flat": np.ones(8),
+        "U of a run": direction_of_run(seed),
+    }
     reaches = {
         name: far_reaches(u / np.linalg.norm(u), beta, chunks, generator(seed, ID, part))
         for part, (name, u) in enumerate(directions.items())
@@ -32,7 +34,11 @@ def measure(scale: Scale, seed: int) -> Judge:
         for name, reach in reaches.items():
             hits = int((reach >= f).sum())
             detail = f"{name} {hits / (chunks * CHUNK):.5f}"
-            outcomes.append(probability_equals(hits, chunks * CHUNK, P_N, TOLERANCE, detail, CLAIM_ALARM / len(directions)))
+            outcomes.append(
+                probability_equals(
+                    hits, chunks * CHUNK, P_N, TOLERANCE, detail, CLAIM_ALARM / len(directions)
+                )
+            )
         return weakest(outcomes)
 
     return judge

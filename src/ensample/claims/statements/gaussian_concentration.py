@@ -5,14 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_most, weakest
 from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
 from ensample.perturbations import Gaussian
 from ensample.theory import Setting, perturbation_radius, radius
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "gaussian-concentration"
 NARROW = Setting(dim=2, arms=10, horizon=30, noise=1.0, norm=1.0, regularization=2.0, delta=0.2)
@@ -24,14 +34,23 @@ def measure(scale: Scale, seed: int) -> Judge:
     members = scale.choose(6000, 100_000, 1_000_000)
     sizes = [
         relative_sizes(setting, norms, members, seed, part)
-        for part, (setting, norms) in enumerate(((NARROW, norms_when_chased), (WIDE, norms_when_fixed)))
+        for part, (setting, norms) in enumerate(
+            ((NARROW, norms_when_chased), (WIDE, norms_when_fixed))
+        )
     ]
     levels = np.linspace(0.0, 1.1, 45)
     curves = []
     for setting, size in zip((NARROW, WIDE), sizes, strict=True):
         shares = tuple(float((size > level).mean()) for level in levels)
-        curves.append(Curve(f"d = {setting.dim}, T = {setting.horizon}", tuple(levels.tolist()), shares))
-    drawn = Figure("How large perturbations get", "share of the radius", "members that exceed it", tuple(curves))
+        curves.append(
+            Curve(f"d = {setting.dim}, T = {setting.horizon}", tuple(levels.tolist()), shares)
+        )
+    drawn = Figure(
+        "How large perturbations get",
+        "share of the radius",
+        "members that exceed it",
+        tuple(curves),
+    )
 
     def judge(f: float) -> Outcome:
         outcomes = []
@@ -44,11 +63,16 @@ def measure(scale: Scale, seed: int) -> Judge:
     return judge
 
 
-def relative_sizes(setting: Setting, norms: Callable[..., FloatArray], members: int, seed: int, part: int) -> FloatArray:
+def relative_sizes(
+    setting: Setting, norms: Callable[..., FloatArray], members: int, seed: int, part: int
+) -> FloatArray:
     """max_t |theta~_t|_{V_t} / gamma~_T of many members."""
     law = Gaussian(radius(setting))
     shape = (setting.regularization, setting.dim, setting.horizon)
-    drawn = [norms(law, law, *shape, some, generator(seed, ID, 2 * n + part)) for n, some in enumerate(chunks(members))]
+    drawn = [
+        norms(law, law, *shape, some, generator(seed, ID, 2 * n + part))
+        for n, some in enumerate(chunks(members))
+    ]
     return np.asarray(np.concatenate(drawn) / perturbation_radius(setting))
 
 
@@ -65,7 +89,11 @@ CLAIM = Claim(
     r"\beta_T\Big(\sqrt{d\log(1+\tfrac{T}{d\lambda})+2\log\tfrac{2T}{\delta}}+\sqrt d+\sqrt{2\log\tfrac{2T}{\delta}}\Big)",
     reference="lma:gaussian concentration lemma",
     section=Section.ESTIMATES,
-    assumptions=("W ~ N(0, lam beta_T^2 I), Z ~ N(0, beta_T^2)", "arms chosen before the round's perturbation", "|x| <= 1"),
+    assumptions=(
+        "W ~ N(0, lam beta_T^2 I), Z ~ N(0, beta_T^2)",
+        "arms chosen before the round's perturbation",
+        "|x| <= 1",
+    ),
     kind=Kind.PROBABILITY,
     faults=(Fault("the radius gamma~_T divided by f", measure),),
     broken=Broken("half of the radius", 2.0),

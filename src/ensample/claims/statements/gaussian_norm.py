@@ -6,8 +6,6 @@ from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outco
 from ensample.claims.evidence import always_at_most
 from ensample.statistics import chi_square_tail
 
-__all__ = ["CLAIM"]
-
 DELTAS = tuple(0.9 * 0.6**k for k in range(60))  # from 0.9 to 5e-14
 
 
@@ -18,7 +16,9 @@ def measure(scale: Scale, seed: int) -> Judge:
     def judge(f: float) -> Outcome:
         ratios = {(d, delta): ratio(d, delta, f) for d in range(1, largest + 1) for delta in DELTAS}
         worst = max(ratios, key=ratios.__getitem__)
-        return always_at_most(ratios[worst], 1.0, len(ratios), f"largest at d = {worst[0]}, delta = {worst[1]:.2g}")
+        return always_at_most(
+            ratios[worst], 1.0, len(ratios), f"largest at d = {worst[0]}, delta = {worst[1]:.2g}"
+        )
 
     return judge
 

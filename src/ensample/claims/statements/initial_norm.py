@@ -11,8 +11,6 @@ from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_most
 from ensample.perturbations import CenteredBinomial, Gaussian, Perturbation, Rademacher, Uniform
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "initial-norm"
 LAWS: tuple[Perturbation, ...] = (Gaussian(), Rademacher(), Uniform(), CenteredBinomial(3))
 DIMS = (1, 10, 100)
@@ -45,7 +43,9 @@ def measure(scale: Scale, seed: int) -> Judge:
 def norms(law: Perturbation, d: int, draws: int, rng: Generator) -> FloatArray:
     """Lengths of many vectors, drawn in parts that memory can hold."""
     sizes = [min(CHUNK, draws - start) for start in range(0, draws, CHUNK)]
-    return np.concatenate([np.linalg.norm(law.draw_vectors(rng, size, d), axis=1) for size in sizes])
+    return np.concatenate(
+        [np.linalg.norm(law.draw_vectors(rng, size, d), axis=1) for size in sizes]
+    )
 
 
 CLAIM = Claim(

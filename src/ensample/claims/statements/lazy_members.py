@@ -14,10 +14,10 @@ from ensample.simulation import simulate
 from ensample.statistics import ks_distance
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "lazy-members"
-WORLD = LinearProblem(FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])), [0.55, 0.45], 0.5)
+WORLD = LinearProblem(
+    FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])), [0.55, 0.45], 0.5
+)
 SIZES, ROUNDS, SCALE = (2, 10), 50, 0.7
 EVERY = [EnsembleSampling(size, SCALE) for size in SIZES]
 FORGETFUL = [EnsembleSampling(size, SCALE, initial=Gaussian(0.0)) for size in SIZES]
@@ -31,7 +31,9 @@ def measure(scale: Scale, seed: int) -> Judge:
     """
     eager, lazy = (played(EVERY, evaluation, scale, seed) for evaluation in ("eager", "lazy"))
     lost = played(FORGETFUL, "lazy", scale, seed)
-    return lambda f: compared(eager, {size: mixed(lazy[size], lost[size], f) for size in SIZES}, scale)
+    return lambda f: compared(
+        eager, {size: mixed(lazy[size], lost[size], f) for size in SIZES}, scale
+    )
 
 
 def mixed(lazy: FloatArray, lost: FloatArray, f: float) -> FloatArray:
@@ -45,11 +47,21 @@ def compared(eager: dict[int, FloatArray], lazy: dict[int, FloatArray], scale: S
     for size, one in eager.items():
         runs, columns = one.shape
         distance = max(ks_distance(one[:, n], lazy[size][:, n]) for n in range(columns))
-        found.append(same_law(distance, [runs, runs], tolerance, f"m = {size}", CLAIM_ALARM / (columns * len(eager))))
+        found.append(
+            same_law(
+                distance,
+                [runs, runs],
+                tolerance,
+                f"m = {size}",
+                CLAIM_ALARM / (columns * len(eager)),
+            )
+        )
     return weakest(found)
 
 
-def played(recipes: Sequence[EnsembleSampling], evaluation: str, scale: Scale, seed: int) -> dict[int, FloatArray]:
+def played(
+    recipes: Sequence[EnsembleSampling], evaluation: str, scale: Scale, seed: int
+) -> dict[int, FloatArray]:
     return {recipe.size: outcomes(recipe, evaluation, scale, seed) for recipe in recipes}
 
 
@@ -65,7 +77,9 @@ def outcomes(recipe: EnsembleSampling, evaluation: str, scale: Scale, seed: int)
 def strengthen(scale: Scale, seed: int) -> Judge:
     """Two lazy members with stronger perturbations."""
     eager = played(EVERY[:1], "eager", scale, seed)
-    return lambda f: compared(eager, played([EnsembleSampling(SIZES[0], f * SCALE)], "lazy", scale, seed), scale)
+    return lambda f: compared(
+        eager, played([EnsembleSampling(SIZES[0], f * SCALE)], "lazy", scale, seed), scale
+    )
 
 
 CLAIM = Claim(

@@ -6,18 +6,34 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import ChangingArms, FiniteArms
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Fault,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import cell, generator, identity, same_law, weakest
 from ensample.members import RoundRobin
-from ensample.perturbations import CenteredBinomial, Gaussian, InitialLaw, Perturbation, Rademacher, Uniform
+from ensample.perturbations import (
+    CenteredBinomial,
+    Gaussian,
+    InitialLaw,
+    Perturbation,
+    Rademacher,
+    Uniform,
+)
 from ensample.policies import EnsembleSampling, PerturbedHistory
 from ensample.problems import problem
 from ensample.problems.families import unit_rows
 from ensample.simulation import simulate
 from ensample.statistics import ks_distance
 from ensample.types import FloatArray, Shape
-
-__all__ = ["CLAIM"]
 
 ID = "linphe-is-ensemble"
 LAWS = (Gaussian(2.0), Rademacher(2.0), Uniform(2.0), CenteredBinomial(4, 2.0))
@@ -63,24 +79,43 @@ def measure(scale: Scale, seed: int, shift: int = 0) -> Judge:
     in_law = law_of_regret(scale, seed)
 
     def judge(f: float) -> Outcome:
-        pairs = [coupled_arms(law, rounds, generator(seed, ID, n), shift, f) for n, law in enumerate(LAWS * repeats)]
+        pairs = [
+            coupled_arms(law, rounds, generator(seed, ID, n), shift, f)
+            for n, law in enumerate(LAWS * repeats)
+        ]
         different = sum(a != b for ours, theirs in pairs for a, b in zip(ours, theirs, strict=True))
         total = rounds * len(pairs)
-        return weakest([identity(different, 0.0, total, f"{different:,} of {total:,} coupled rounds differ"), in_law])
+        return weakest(
+            [
+                identity(
+                    different, 0.0, total, f"{different:,} of {total:,} coupled rounds differ"
+                ),
+                in_law,
+            ]
+        )
 
     return judge
 
 
-def coupled_arms(law: Perturbation, rounds: int, rng: Generator, shift: int, f: float) -> tuple[list[int], list[int]]:
+def coupled_arms(
+    law: Perturbation, rounds: int, rng: Generator, shift: int, f: float
+) -> tuple[list[int], list[int]]:
     """Arms of Algorithm 1 with m = T, member t in round t, and of Algorithm 2 with W_t = W^(t), Z_{t,i} = f Z_i^(t)."""
     X = unit_rows(rng, ARMS, DIM)
-    rewards = X @ unit_rows(rng, 1, DIM)[0] + rng.standard_normal((rounds, ARMS))  # what each arm would pay in each round
+    rewards = X @ unit_rows(rng, 1, DIM)[0] + rng.standard_normal(
+        (rounds, ARMS)
+    )  # what each arm would pay in each round
     W, Z = law.draw_vectors(rng, rounds, DIM), law.draw(rng, (rounds, rounds))
     theirs = f * np.roll(Z, shift, axis=0)
-    ensemble = EnsembleSampling(rounds, initial=StoredVectors(list(W)), reward=Stored(list(Z)), member=RoundRobin())
+    ensemble = EnsembleSampling(
+        rounds, initial=StoredVectors(list(W)), reward=Stored(list(Z)), member=RoundRobin()
+    )
     columns = [theirs[:, t] for t in range(1, rounds)]  # round 0 has no history to perturb
     history = PerturbedHistory(initial=StoredVectors(list(W)), reward=Stored(columns))
-    standing, moving = ensemble.start(FiniteArms(X), seed=0), history.start(ChangingArms(DIM), seed=0)
+    standing, moving = (
+        ensemble.start(FiniteArms(X), seed=0),
+        history.start(ChangingArms(DIM), seed=0),
+    )
     ours: list[int] = []
     others: list[int] = []
     for t in range(rounds):
@@ -99,7 +134,9 @@ def law_of_regret(scale: Scale, seed: int) -> Outcome:
     rounds, world = 30, problem("sphere", dim=DIM, arms=ARMS, noise=1.0)
     recipes = EnsembleSampling(rounds, 1.0, member=RoundRobin()), PerturbedHistory(1.0)
     regrets = [
-        simulate(recipe, world, rounds, runs, seed, checkpoints=1, cell=cell(f"{ID}-{n}")).regret[:, -1]
+        simulate(recipe, world, rounds, runs, seed, checkpoints=1, cell=cell(f"{ID}-{n}")).regret[
+            :, -1
+        ]
         for n, recipe in enumerate(recipes)
     ]
     return same_law(ks_distance(*regrets), [runs, runs], tolerance, "law of the regret")
@@ -115,7 +152,10 @@ CLAIM = Claim(
     assumptions=("the same laws P_I and P_R",),
     kind=Kind.IDENTITY,
     faults=(Fault("the reward perturbations of LinPHE multiplied by f", measure),),
-    broken=Broken("perturbations shifted by one round", lambda scale, seed: measure(scale, seed, shift=1)(SOUND)),
+    broken=Broken(
+        "perturbations shifted by one round",
+        lambda scale, seed: measure(scale, seed, shift=1)(SOUND),
+    ),
     note="So more than T members are never useful.",
     costs={Scale.QUICK: Cost(2), Scale.STANDARD: Cost(60), Scale.PAPER: Cost(900, 200)},
 )

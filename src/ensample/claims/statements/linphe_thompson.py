@@ -5,14 +5,23 @@ import math
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Fault,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, generator, same_law, weakest
 from ensample.claims.recorded import History, record
 from ensample.policies import ThompsonSampling
 from ensample.statistics import ks_distance, ks_distance_to, normal_cdf
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "linphe-is-thompson"
 LAM, BETA, ROUNDS = 4.0, 0.7, 20
@@ -26,18 +35,34 @@ def measure(scale: Scale, seed: int, rooted: bool = True) -> Judge:
     history = record(seed, ID, rounds=ROUNDS, lam=LAM, scale=BETA)
     rng = generator(seed, ID, 1)
     theta = np.vstack([models(history, rng, CHUNK, rooted) for _ in range(draws // CHUNK)])
-    directions = {"a coordinate": np.eye(4)[0], "x*": history.best, "the least seen": np.linalg.eigh(history.V[-1])[1][:, 0]}
-    widths = {name: BETA * math.sqrt(u @ np.linalg.solve(history.V[-1], u)) for name, u in directions.items()}
-    scores = {name: np.sort((theta - history.theta_hat[-1]) @ u / widths[name]) for name, u in directions.items()}
+    directions = {
+        "a coordinate": np.eye(4)[0],
+        "x*": history.best,
+        "the least seen": np.linalg.eigh(history.V[-1])[1][:, 0],
+    }
+    widths = {
+        name: BETA * math.sqrt(u @ np.linalg.solve(history.V[-1], u))
+        for name, u in directions.items()
+    }
+    scores = {
+        name: np.sort((theta - history.theta_hat[-1]) @ u / widths[name])
+        for name, u in directions.items()
+    }
     arms = np.argmax(theta[:decisions] @ history.arms.T, axis=1).astype(np.float64)
     distance = ks_distance(arms, thompson_arms(history, decisions, int(rng.integers(1 << 62))))
 
     def judge(f: float) -> Outcome:
         outcomes = [
-            same_law(ks_distance_to(normal_cdf(f * score)), [draws], tolerance, name, CLAIM_ALARM / 4)
+            same_law(
+                ks_distance_to(normal_cdf(f * score)), [draws], tolerance, name, CLAIM_ALARM / 4
+            )
             for name, score in scores.items()
         ]
-        outcomes.append(same_law(distance, [decisions] * 2, coarse, "arms of the library's policy", CLAIM_ALARM / 4))
+        outcomes.append(
+            same_law(
+                distance, [decisions] * 2, coarse, "arms of the library's policy", CLAIM_ALARM / 4
+            )
+        )
         return weakest(outcomes)
 
     return judge
@@ -45,7 +70,11 @@ def measure(scale: Scale, seed: int, rooted: bool = True) -> Judge:
 
 def models(history: History, rng: np.random.Generator, count: int, rooted: bool) -> FloatArray:
     """theta_t = V^-1 (W_t + sum_i X_i (Y_i + Z_{t,i})), as Algorithm 2 defines it: [count, d]."""
-    W = (math.sqrt(LAM) if rooted else 1.0) * BETA * rng.standard_normal((count, history.theta.size))
+    W = (
+        (math.sqrt(LAM) if rooted else 1.0)
+        * BETA
+        * rng.standard_normal((count, history.theta.size))
+    )
     targets = history.Y + BETA * rng.standard_normal((count, ROUNDS))
     return np.asarray(np.linalg.solve(history.V[-1], (W + targets @ history.X).T).T)
 
@@ -68,7 +97,8 @@ CLAIM = Claim(
     kind=Kind.PROBABILITY,
     faults=(Fault("the standard deviation beta divided by f", measure),),
     broken=Broken(
-        "W ~ N(0, beta^2 I): the factor lam forgotten", lambda scale, seed: measure(scale, seed, rooted=False)(SOUND)
+        "W ~ N(0, beta^2 I): the factor lam forgotten",
+        lambda scale, seed: measure(scale, seed, rooted=False)(SOUND),
     ),
     note="A fact that the paper does not use. A round can then be drawn in O(d^2) in place of O(t d), which is what the "
     "library does.",

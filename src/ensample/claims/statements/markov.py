@@ -13,8 +13,6 @@ from ensample.problems.families import unit_rows
 from ensample.randomness import RunStream
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "general-theorem-rounds"
 
 
@@ -30,7 +28,9 @@ def measure(scale: Scale, seed: int) -> Judge:
         regret, played, expected = terms.T
         ratios = regret / (played + expected / f)
         detail = f"{len(terms) - instances:,} rounds of runs, at most {ratios[:-instances].max():.2g} of the bound; "
-        return always_at_most(float(ratios.max()), 1.0, len(terms), f"{detail}{instances:,} made for it")
+        return always_at_most(
+            float(ratios.max()), 1.0, len(terms), f"{detail}{instances:,} made for it"
+        )
 
     return judge
 
@@ -81,10 +81,15 @@ CLAIM = Claim(
     r"\,\mathbb{E}\big[\|X_t\|_{V_{t-1}^{-1}} \mid \mathcal{F}_{t-1}\big]",
     reference="thm:general",
     section=Section.GENERAL,
-    assumptions=("|theta_t - theta*| <= gamma in the norm of V", "x*'theta* <= X_t'theta_t with probability p given the past"),
+    assumptions=(
+        "|theta_t - theta*| <= gamma in the norm of V",
+        "x*'theta* <= X_t'theta_t with probability p given the past",
+    ),
     kind=Kind.INEQUALITY,
     faults=(Fault("the factor 2/p divided by f", measure),),
-    broken=Broken("2/p without the 1/p, at p = 1/10", lambda scale, seed: measure(scale, seed)(10.0)),
+    broken=Broken(
+        "2/p without the 1/p, at p = 1/10", lambda scale, seed: measure(scale, seed)(10.0)
+    ),
     note="This is where Markov's inequality enters, and what every bound with p < 1 rests on: the sum over the rounds follows "
     "from it by Cauchy-Schwarz, the elliptical potential and Azuma's inequality. In the rounds made for it, one of m members "
     "likes the best arm and the others like an arm of length 0: then it is within a factor 2 of an equality.",

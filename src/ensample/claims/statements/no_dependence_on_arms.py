@@ -5,15 +5,25 @@ from dataclasses import replace
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import cell, slope_at_most
 from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem, problem
 from ensample.simulation import simulate
 from ensample.theory import Setting, theorem_bound
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "no-dependence-on-arms"
 ARMS = (8, 24, 72)
@@ -30,7 +40,9 @@ def measure(scale: Scale, seed: int, together: bool = True) -> Judge:
     drawn = figure(seed)
     detail = f"mean regret {', '.join(f'{mean:.1f}' for mean in regrets.mean(axis=1))} for {', '.join(map(str, ARMS))} arms"
     last = np.arange(len(ARMS)) == len(ARMS) - 1
-    return lambda f: replace(slope_at_most(x, np.where(last, f, 1.0) * means, EXPONENT, detail), figure=drawn)
+    return lambda f: replace(
+        slope_at_most(x, np.where(last, f, 1.0) * means, EXPONENT, detail), figure=drawn
+    )
 
 
 def setting(arms: int, together: bool) -> Setting:
@@ -39,7 +51,10 @@ def setting(arms: int, together: bool) -> Setting:
 
 def played(arms: int, together: bool, runs: int, seed: int) -> FloatArray:
     """R(T) with K arms: drawn anew for each run in three dimensions, or each in a dimension of its own. [runs]"""
-    recipe, place = EnsembleSampling.from_theorem(setting(arms, together)), cell(f"{ID} {arms} {together}")
+    recipe, place = (
+        EnsembleSampling.from_theorem(setting(arms, together)),
+        cell(f"{ID} {arms} {together}"),
+    )
     apart = LinearProblem(FiniteArms(np.eye(arms)), np.eye(arms)[-1], NOISE)
     world = problem("sphere", dim=DIM, arms=arms, noise=NOISE) if together else apart
     return simulate(recipe, world, HORIZON, runs, seed, checkpoints=1, cell=place).regret[:, -1]
@@ -52,7 +67,14 @@ def figure(seed: int) -> Figure:
     means = tuple(float(played(count, True, 30, seed).mean()) for count in arms)
     bounds = tuple(theorem_bound(setting(count, True)) for count in arms)
     curves = (Curve("mean regret", x, means), Curve("bound of Theorem 1", x, bounds, bound=True))
-    return Figure(f"Regret over the number of arms, d = {DIM}, T = {HORIZON}", "arms", "regret", curves, log_x=True, log_y=True)
+    return Figure(
+        f"Regret over the number of arms, d = {DIM}, T = {HORIZON}",
+        "arms",
+        "regret",
+        curves,
+        log_x=True,
+        log_y=True,
+    )
 
 
 CLAIM = Claim(
@@ -62,10 +84,16 @@ CLAIM = Claim(
     latex=r"\frac{\mathrm{d}\log R(T)}{\mathrm{d}\log K} \le \tfrac14,\quad d \text{ fixed}",
     reference="thm:enssamp",
     section=Section.THEOREM,
-    assumptions=("unit arms in random directions of three dimensions, all different", "the constants of Theorem 1 for each K"),
+    assumptions=(
+        "unit arms in random directions of three dimensions, all different",
+        "the constants of Theorem 1 for each K",
+    ),
     kind=Kind.RATE,
     faults=(Fault("the regret with the most arms multiplied by f", measure),),
-    broken=Broken("every arm in a dimension of its own: d = K", lambda scale, seed: measure(scale, seed, False)(SOUND)),
+    broken=Broken(
+        "every arm in a dimension of its own: d = K",
+        lambda scale, seed: measure(scale, seed, False)(SOUND),
+    ),
     note="The bound has no K in it; K enters the algorithm through m alone. An upper bound cannot be refuted by a slope, so "
     "this is a statement about what the algorithm does. Arms fill the sphere as K grows, and the best of them improves a "
     "little; where each arm brings a dimension of its own, the regret does grow.",

@@ -5,15 +5,25 @@ from dataclasses import replace
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import cell, slope_at_most
 from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem
 from ensample.simulation import simulate
 from ensample.theory import Setting, sharp_size, theorem_bound
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "no-dependence-on-size"
 SETTING = Setting(dim=2, arms=2, horizon=1000, noise=0.1, norm=1.0)
@@ -27,20 +37,28 @@ def measure(scale: Scale, seed: int, inflated: bool = False) -> Judge:
     groups, prescribed = scale.choose(60, 600, 6000), sharp_size(SETTING)
     sizes = (prescribed, 2 * prescribed, 4 * prescribed)
     strengths = [size / prescribed if inflated else 1.0 for size in sizes]
-    regrets = np.array([played(size, strength, GROUP * groups, seed) for size, strength in zip(sizes, strengths, strict=True)])
+    regrets = np.array(
+        [
+            played(size, strength, GROUP * groups, seed)
+            for size, strength in zip(sizes, strengths, strict=True)
+        ]
+    )
     means, x = regrets.reshape(len(sizes), groups, GROUP).mean(axis=2).T, np.array(sizes, float)
     drawn = figure(seed)
-    detail = (
-        f"mean regret {', '.join(f'{mean:.2f}' for mean in regrets.mean(axis=1))} with {', '.join(map(str, sizes))} members"
-    )
+    means = ", ".join(f"{mean:.2f}" for mean in regrets.mean(axis=1))
+    detail = f"mean regret {means} with {', '.join(map(str, sizes))} members"
     last = np.arange(len(sizes)) == len(sizes) - 1
-    return lambda f: replace(slope_at_most(x, np.where(last, f, 1.0) * means, EXPONENT, detail), figure=drawn)
+    return lambda f: replace(
+        slope_at_most(x, np.where(last, f, 1.0) * means, EXPONENT, detail), figure=drawn
+    )
 
 
 def played(size: int, strength: float, runs: int, seed: int) -> FloatArray:
     """R(T) with so many members, the theorem's perturbations multiplied by `strength`: [runs]."""
     recipe = EnsembleSampling(size, strength * EnsembleSampling.from_theorem(SETTING).unit_scale)
-    return simulate(recipe, WORLD, SETTING.horizon, runs, seed, checkpoints=1, cell=cell(f"{ID} {size}")).regret[:, -1]
+    return simulate(
+        recipe, WORLD, SETTING.horizon, runs, seed, checkpoints=1, cell=cell(f"{ID} {size}")
+    ).regret[:, -1]
 
 
 def figure(seed: int) -> Figure:
@@ -55,7 +73,12 @@ def figure(seed: int) -> Figure:
         Curve("bound of Theorem 1, from the prescribed m on", x[-3:], (bound,) * 3, bound=True),
     )
     return Figure(
-        f"Regret over the ensemble's size, T = {SETTING.horizon}", "members", "regret", curves, log_x=True, log_y=True
+        f"Regret over the ensemble's size, T = {SETTING.horizon}",
+        "members",
+        "regret",
+        curves,
+        log_x=True,
+        log_y=True,
     )
 
 
@@ -66,7 +89,10 @@ CLAIM = Claim(
     latex=r"\frac{\mathrm{d}\log R(T)}{\mathrm{d}\log m} \le 0.1",
     reference="remark:janz_ensemble_size_increasing",
     section=Section.THEOREM,
-    assumptions=("the constants of Theorem 1, m from Chernoff's inequality", "the scale beta_T is the same for every m"),
+    assumptions=(
+        "the constants of Theorem 1, m from Chernoff's inequality",
+        "the scale beta_T is the same for every m",
+    ),
     kind=Kind.RATE,
     faults=(Fault("the regret of the largest ensemble multiplied by f", measure),),
     broken=Broken(

@@ -10,8 +10,6 @@ from ensample.claims.recorded import History, record
 from ensample.problems.families import unit_rows
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "optimism-lemma"
 
 

@@ -5,7 +5,19 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_least, weakest
 from ensample.claims.histories import draw_stacks
 from ensample.claims.watched import replicates, watch
@@ -16,8 +28,6 @@ from ensample.randomness import RunStream
 from ensample.theory import Setting, ensemble_size, perturbation_radius, radius
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM", "of_all_histories", "smaller"]
-
 ID = "optimism-share"
 BOUND = P_N / 4.0
 SMALLER = (1, 3, 10, 30, 100, 300)
@@ -27,7 +37,9 @@ SHOWN = Setting(dim=3, arms=5, horizon=60, noise=1.0, norm=1.0, delta=0.2)
 def measure(scale: Scale, seed: int) -> Judge:
     """Whether the least share, over all histories of a small problem or all rounds of a run, is at least p_N / 4."""
     small, *played = settings(scale)
-    everything = of_all_histories(small, ensemble_size(small), scale.choose(70, 300, 3000), seed, ID)
+    everything = of_all_histories(
+        small, ensemble_size(small), scale.choose(70, 300, 3000), seed, ID
+    )
     found = {"all histories": (small, everything[:, -1])}
     for place, setting in enumerate(played, 1):
         one = partial(least_in_run, setting, seed)
@@ -40,7 +52,9 @@ def measure(scale: Scale, seed: int) -> Judge:
         for name, (setting, least) in found.items():
             detail = f"{name} (m = {ensemble_size(setting):,}, T = {setting.horizon}): least share {least.min():.4f}"
             kept, alarm = int((least >= f * BOUND).sum()), CLAIM_ALARM / len(found)
-            outcomes.append(probability_at_least(kept, least.size, 1.0 - setting.delta, detail, alarm))
+            outcomes.append(
+                probability_at_least(kept, least.size, 1.0 - setting.delta, detail, alarm)
+            )
         worst = weakest(outcomes)
         return replace(worst, detail=f"{worst.detail}; {told}", figure=drawn)
 
@@ -53,7 +67,9 @@ def settings(scale: Scale) -> tuple[Setting, ...]:
     return (
         Setting(2, 3, scale.choose(8, 14, 25), 1.0, 1.0, 1.0, delta),
         Setting(2, 4, scale.choose(30, 100, 1000), 1.0, 1.0, 1.0, delta),
-        Setting(5, 3, scale.choose(30, 150, 1000), 0.0, 1.0, 2.0, delta),  # more dimensions than arms, no noise
+        Setting(
+            5, 3, scale.choose(30, 150, 1000), 0.0, 1.0, 2.0, delta
+        ),  # more dimensions than arms, no noise
     )
 
 
@@ -67,14 +83,20 @@ def of_all_histories(setting: Setting, size: int, runs: int, seed: int, claim: s
 
     def one(part: int) -> FloatArray:
         world, rng = drawn_problem(setting, seed, claim, part), generator(seed, claim, part)
-        return draw_stacks(world, setting.regularization, setting.horizon, size, rng).least_shares(1.0, gamma)
+        return draw_stacks(world, setting.regularization, setting.horizon, size, rng).least_shares(
+            1.0, gamma
+        )
 
     return np.array(replicates(one, runs))
 
 
 def smaller(least: FloatArray, setting: Setting, sizes: tuple[int, ...]) -> str:
     """How often ensembles of fewer members have some history with less than the share."""
-    told = [f"m = {size}: {(least[:, size - 1] < BOUND).mean():.0%}" for size in sizes if size <= least.shape[1]]
+    told = [
+        f"m = {size}: {(least[:, size - 1] < BOUND).mean():.0%}"
+        for size in sizes
+        if size <= least.shape[1]
+    ]
     return f"ensembles below p_N/4 in some history of {setting.horizon} rounds: {', '.join(told)}"
 
 
@@ -140,7 +162,10 @@ CLAIM = Claim(
         "delta/T <= p_N/2",
     ),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the share p_N/4 multiplied by f", measure), Fault("m divided by f", shrink, 1000.0)),
+    faults=(
+        Fault("the share p_N/4 multiplied by f", measure),
+        Fault("m divided by f", shrink, 1000.0),
+    ),
     broken=Broken("an ensemble 300 times smaller", lambda scale, seed: shrink(scale, seed)(300.0)),
     note="The proof's union bound covers every vector of pull counts, whoever chose the arms. On a small problem the check "
     "looks at all of them; elsewhere it keeps all m members of a run. The least share is near p_N itself, four times what is "

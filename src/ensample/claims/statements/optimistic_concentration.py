@@ -8,13 +8,23 @@ from functools import partial
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_least, weakest
 from ensample.claims.optimistic import drawn_problem, optimistic
 from ensample.claims.watched import replicates, watch
 from ensample.theory import Setting, optimistic_radius, optimistic_size, radius
-
-__all__ = ["CLAIM"]
 
 ID = "optimistic-concentration"
 
@@ -39,8 +49,13 @@ def measure(scale: Scale, seed: int) -> Judge:
     def judge(f: float) -> Outcome:
         outcomes = []
         for said, ratios in found.items():
-            detail, kept = f"{said}: at most {f * ratios.max():.2f} of the radius", int((f * ratios <= 1.0).sum())
-            outcomes.append(probability_at_least(kept, runs, 1.0 - delta, detail, CLAIM_ALARM / len(attacks)))
+            detail, kept = (
+                f"{said}: at most {f * ratios.max():.2f} of the radius",
+                int((f * ratios <= 1.0).sum()),
+            )
+            outcomes.append(
+                probability_at_least(kept, runs, 1.0 - delta, detail, CLAIM_ALARM / len(attacks))
+            )
         return replace(weakest(outcomes), figure=drawn)
 
     return judge
@@ -53,7 +68,9 @@ def relative_radius(setting: Setting) -> float:
 
 def in_run(setting: Setting, seed: int, part: int) -> float:
     """max_t max_j |theta~^j|_V / beta_T in a run of the library with the optimistic rule."""
-    looks = watch(optimistic(setting), drawn_problem(setting, seed, ID, part), setting.horizon, seed, ID, part)
+    looks = watch(
+        optimistic(setting), drawn_problem(setting, seed, ID, part), setting.horizon, seed, ID, part
+    )
     return max(float(look.norms.max()) for look in looks) / radius(setting)
 
 
@@ -95,7 +112,9 @@ def figure(setting: Setting, seed: int) -> Figure:
         Curve("largest of all members", rounds, tuple(norms)),
         Curve("radius, for all rounds", (rounds[0], rounds[-1]), (bound, bound), bound=True),
     )
-    return Figure(f"Perturbation norms, m = {optimistic_size(setting)}", "round", "norm / beta_T", curves)
+    return Figure(
+        f"Perturbation norms, m = {optimistic_size(setting)}", "round", "norm / beta_T", curves
+    )
 
 
 CLAIM = Claim(
@@ -106,7 +125,10 @@ CLAIM = Claim(
     r"2\log\tfrac{2m}{\delta}} + \sqrt d + \sqrt{2\log\tfrac{2m}{\delta}}\big)\Big) \ge 1-\delta",
     reference="not in the paper; derived from Lemmas 7 and 8",
     section=Section.BEYOND,
-    assumptions=("an arm is chosen before its round's perturbations are drawn", "Gaussian laws of Theorem 1"),
+    assumptions=(
+        "an arm is chosen before its round's perturbations are drawn",
+        "Gaussian laws of Theorem 1",
+    ),
     kind=Kind.PROBABILITY,
     faults=(Fault("the radius divided by f", measure),),
     broken=Broken("a third of the radius", 3.0),

@@ -6,15 +6,26 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_least, weakest
 from ensample.claims.histories import Stacks, draw_stacks
 from ensample.claims.optimistic import drawn_problem, optimistic, size_without_union
 from ensample.claims.watched import replicates, watch
 from ensample.theory import Setting, radius, sharp_optimistic_size
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "optimistic-existence"
 
@@ -24,29 +35,62 @@ def measure(scale: Scale, seed: int) -> Judge:
     delta, runs = scale.choose(0.2, 0.05, 0.01), scale.choose(120, 600, 6000)
     longer = scale.choose(1, 2, 3)
     found = [
-        (f"all histories{said}", setting, of_all_histories(setting, copies, count, seed, place * 10**6)[:, -1])
+        (
+            f"all histories{said}",
+            setting,
+            of_all_histories(setting, copies, count, seed, place * 10**6)[:, -1],
+        )
         for place, (said, setting, copies, count) in enumerate(small(scale), 1)
     ]
     single = Setting(1, 1, 4, 1.0, 1.0, 1e-3, delta)
-    found.append(("all histories of one arm, lam = 0.001", single, of_one_arm(single, seed, min(100 * runs, 300_000))))
+    found.append(
+        (
+            "all histories of one arm, lam = 0.001",
+            single,
+            of_one_arm(single, seed, min(100 * runs, 300_000)),
+        )
+    )
     attacks: list[tuple[str, Setting, Callable[[Setting, int, int], float]]] = [
-        ("an adversary who sees all", Setting(3, 6, 20 * longer, 1.0, 1.0, 1.0, delta), least_found),
+        (
+            "an adversary who sees all",
+            Setting(3, 6, 20 * longer, 1.0, 1.0, 1.0, delta),
+            least_found,
+        ),
         ("runs", Setting(2, 5, 30 * longer, 1.0, 1.0, 1.0, delta), least_in_run),
-        ("runs without noise, d > K", Setting(6, 3, 30 * longer, 0.0, 1.0, 1.0, delta), least_in_run),
+        (
+            "runs without noise, d > K",
+            Setting(6, 3, 30 * longer, 0.0, 1.0, 1.0, delta),
+            least_in_run,
+        ),
     ]
     for place, (name, setting, least) in enumerate(attacks, 5):
-        found.append((name, setting, np.array(replicates(partial(least, setting, seed), runs, first=place * 10**6))))
+        found.append(
+            (
+                name,
+                setting,
+                np.array(replicates(partial(least, setting, seed), runs, first=place * 10**6)),
+            )
+        )
     drawn = figure(found[0][1], scale, seed)
 
     def judge(f: float) -> Outcome:
-        return replace(weakest([judged(name, setting, reach, f, len(found)) for name, setting, reach in found]), figure=drawn)
+        return replace(
+            weakest(
+                [judged(name, setting, reach, f, len(found)) for name, setting, reach in found]
+            ),
+            figure=drawn,
+        )
 
     return judge
 
 
 def small(scale: Scale) -> tuple[tuple[str, Setting, int, int], ...]:
     """Problems whose histories can all be looked at, and how often; of the last, three arms at a time almost coincide."""
-    delta, longer, count = scale.choose(0.2, 0.05, 0.01), scale.choose(1, 2, 3), scale.choose(350, 2400, 24_000)
+    delta, longer, count = (
+        scale.choose(0.2, 0.05, 0.01),
+        scale.choose(1, 2, 3),
+        scale.choose(350, 2400, 24_000),
+    )
     return (
         ("", Setting(2, 2, 20 * longer, 1.0, 1.0, 1.0, delta), 1, count),
         (", d > K", Setting(5, 2, 16 * longer, 1.0, 1.0, 3.0, delta), 1, count),
@@ -58,7 +102,9 @@ def judged(name: str, setting: Setting, reach: FloatArray, f: float, tests: int)
     """P(the farthest reach is at least f beta_T in all histories) >= 1 - delta."""
     detail = f"{name} (d = {setting.dim}, K = {setting.arms}, T = {setting.horizon}, m = {sharp_optimistic_size(setting)}): "
     detail += f"reach at least {reach.min():.3g} beta_T"
-    return probability_at_least(int((reach >= f).sum()), reach.size, 1.0 - setting.delta, detail, CLAIM_ALARM / tests)
+    return probability_at_least(
+        int((reach >= f).sum()), reach.size, 1.0 - setting.delta, detail, CLAIM_ALARM / tests
+    )
 
 
 def shrink(scale: Scale, seed: int, size: Callable[[Setting, float], int] | None = None) -> Judge:
@@ -72,15 +118,25 @@ def shrink(scale: Scale, seed: int, size: Callable[[Setting, float], int] | None
         return size(setting, f) if size else max(1, round(sharp_optimistic_size(setting) / f))
 
     def judge(f: float) -> Outcome:
-        chosen = [(name, setting, reaches[:, members(setting, f) - 1]) for name, setting, reaches in listed]
-        return weakest([judged(f"all histories{name}", setting, reach, 1.0, len(listed)) for name, setting, reach in chosen])
+        chosen = [
+            (name, setting, reaches[:, members(setting, f) - 1])
+            for name, setting, reaches in listed
+        ]
+        return weakest(
+            [
+                judged(f"all histories{name}", setting, reach, 1.0, len(listed))
+                for name, setting, reach in chosen
+            ]
+        )
 
     return judge
 
 
 def stacks(setting: Setting, size: int, seed: int, part: int, copies: int = 1) -> Stacks:
     world = drawn_problem(setting, seed, ID, part, copies)
-    return draw_stacks(world, setting.regularization, setting.horizon, size, generator(seed, ID, part))
+    return draw_stacks(
+        world, setting.regularization, setting.horizon, size, generator(seed, ID, part)
+    )
 
 
 @lru_cache(4)  # what is asked of fewer members is asked of the same draws
@@ -97,7 +153,9 @@ def of_one_arm(setting: Setting, seed: int, count: int) -> FloatArray:
     """The same for many ensembles at once, which is possible where all problems are alike: one arm, one dimension."""
     size = sharp_optimistic_size(setting)
     side_by_side = stacks(setting, size * count, seed, 0).look_at_all()
-    least = [reach.reshape(len(reach), count, size).max(axis=2).min(axis=0) for reach, _ in side_by_side]
+    least = [
+        reach.reshape(len(reach), count, size).max(axis=2).min(axis=0) for reach, _ in side_by_side
+    ]
     return np.asarray(np.min(least, axis=0))
 
 
@@ -130,7 +188,12 @@ def figure(setting: Setting, scale: Scale, seed: int) -> Figure:
         Curve("measured", x, tuple(failures.tolist())),
         Curve("delta, at the prescribed m", (x[0], x[-1]), (setting.delta,) * 2, bound=True),
     )
-    return Figure(f"Some history without an optimistic member, m = {failures.size}", "members", "probability", curves)
+    return Figure(
+        f"Some history without an optimistic member, m = {failures.size}",
+        "members",
+        "probability",
+        curves,
+    )
 
 
 CLAIM = Claim(
@@ -141,12 +204,18 @@ CLAIM = Claim(
     r"\mathbb{P}\big(\forall t\ \exists j:\ U_{t-1}^\top\mathbf{Z}_t^j \ge \beta_T\|U_{t-1}\|_2\big) \ge 1-\delta",
     reference="not in the paper; derived from Fact 1 and Proposition 1",
     section=Section.BEYOND,
-    assumptions=("finitely many arms", "Gaussian laws of Theorem 1", "perturbations independent of the noise"),
+    assumptions=(
+        "finitely many arms",
+        "Gaussian laws of Theorem 1",
+        "perturbations independent of the noise",
+    ),
     kind=Kind.PROBABILITY,
     faults=(Fault("the reach beta_T multiplied by f", measure), Fault("m divided by f", shrink)),
     broken=Broken(
         "the union over histories left out: log(1/delta) / log(1/(1 - p_N)) members",
-        lambda scale, seed: shrink(scale, seed, lambda setting, _: size_without_union(setting))(SOUND),
+        lambda scale, seed: shrink(scale, seed, lambda setting, _: size_without_union(setting))(
+            SOUND
+        ),
     ),
     note="Ours, so attacked harder than the rest: every vector of pull counts of small problems is looked at, which no "
     "algorithm, noise or adversary can surpass, and an adversary with knowledge of the future chooses arms in larger ones. "

@@ -12,8 +12,6 @@ from ensample.policies import EnsembleSampling
 from ensample.problems import Family, LinearProblem, Problem, problem
 from ensample.theory import Setting
 
-__all__ = ["CLAIM"]
-
 ID = "optimistic-regret"
 DELTA = 0.1
 NEVER = 1e6  # a fault so large that nothing is left of the perturbations
@@ -36,7 +34,8 @@ def settings(scale: Scale) -> list[tuple[str, Setting, Problem | Family]]:
     loud = LinearProblem(FiniteArms(np.eye(2)), [0.7, 0.6], 0.1)
     sphere = problem("sphere", dim=2, arms=5, noise=0.1)
     listed: list[tuple[str, Setting, Problem | Family]] = [
-        ("sphere", Setting(2, 5, horizon, 0.1, 1.0, delta=DELTA), sphere) for horizon in (100, longest // 8, longest)
+        ("sphere", Setting(2, 5, horizon, 0.1, 1.0, delta=DELTA), sphere)
+        for horizon in (100, longest // 8, longest)
     ]
     listed.append(("two arms without noise", Setting(2, 2, uneven, 0.0, 1.0, delta=DELTA), UNEVEN))
     listed.append(("a single round", Setting(1, 2, 1, 0.0, 1.0, delta=DELTA), LINE))
@@ -51,9 +50,13 @@ def case(name: str, setting: Setting, world: Problem | Family, strength: float =
     recipe = optimistic(setting)
     guarantee = recipe.guarantee(setting)
     if strength != 1.0:
-        recipe = EnsembleSampling(recipe.size, strength * recipe.unit_scale, recipe.lam, member=recipe.member)
+        recipe = EnsembleSampling(
+            recipe.size, strength * recipe.unit_scale, recipe.lam, member=recipe.member
+        )
     runs = SINGLE if setting.horizon == 1 else 0
-    return Case(f"{name} (m = {recipe.size})", recipe, world, setting, guarantee, name == "sphere", runs)
+    return Case(
+        f"{name} (m = {recipe.size})", recipe, world, setting, guarantee, name == "sphere", runs
+    )
 
 
 def weaken(scale: Scale, seed: int) -> Judge:
@@ -61,7 +64,10 @@ def weaken(scale: Scale, seed: int) -> Judge:
     chosen = [listed for listed in settings(scale) if listed[0] == "two arms without noise"]
 
     def weakened(f: float) -> Outcome:
-        cases = [case(name, setting, world, 1.0 / f if f < NEVER else 0.0) for name, setting, world in chosen]
+        cases = [
+            case(name, setting, world, 1.0 / f if f < NEVER else 0.0)
+            for name, setting, world in chosen
+        ]
         return judge(cases, play(ID, cases, seed), 1.0)
 
     return weakened
@@ -81,8 +87,13 @@ CLAIM = Claim(
         "lam >= 1, Gaussian laws at beta_T, m of optimistic-existence",
     ),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the bound divided by f", measure), Fault("the perturbations divided by f", weaken, 1e5)),
-    broken=Broken("the perturbations removed: greedy", lambda scale, seed: weaken(scale, seed)(NEVER)),
+    faults=(
+        Fault("the bound divided by f", measure),
+        Fault("the perturbations divided by f", weaken, 1e5),
+    ),
+    broken=Broken(
+        "the perturbations removed: greedy", lambda scale, seed: weaken(scale, seed)(NEVER)
+    ),
     note="Theorem 1's factor 1 + 8/p_N = 51.4 becomes 1 and its second term goes, so that the bound says something after "
     "thousands of rounds instead of billions: the cases shown include some in which linear regret would exceed it, and greedy "
     "does. In a single round on a line, where half of all ensembles choose the wrong arm, the bound is five times the regret. "

@@ -5,17 +5,28 @@ from itertools import product
 import numpy as np
 from numpy.random import Generator
 
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Fault,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import generator, identity
 from ensample.claims.recorded import relative_error
 from ensample.problems.families import unit_rows
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["CLAIM"]
-
 ID = "permutation-invariance"
 TOLERANCE = 1e-10
-SIGNS = np.array(list(product((-1.0, 1.0), repeat=12)))  # every outcome of twelve Rademacher perturbations
+SIGNS = np.array(
+    list(product((-1.0, 1.0), repeat=12))
+)  # every outcome of twelve Rademacher perturbations
 
 
 def measure(scale: Scale, seed: int, by_pull: bool = True) -> Judge:
@@ -77,7 +88,10 @@ CLAIM = Claim(
     r"\boldsymbol{\Phi}_t \text{ a function of } (N_{1,t},\dots,N_{K,t})",
     reference="appx:rigorous explanation",
     section=Section.OPTIMISM,
-    assumptions=("reward perturbations i.i.d.", "an arm is chosen before its perturbation is drawn"),
+    assumptions=(
+        "reward perturbations i.i.d.",
+        "an arm is chosen before its perturbation is drawn",
+    ),
     kind=Kind.IDENTITY,
     faults=(Fault("the perturbations of one of the two orders multiplied by f", measure),),
     broken=Broken(

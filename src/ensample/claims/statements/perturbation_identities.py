@@ -4,12 +4,21 @@ import math
 
 import numpy as np
 
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Fault,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import identity
 from ensample.claims.recorded import History, record, relative_error
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "perturbation-identities"
 TOLERANCE = 1e-9
@@ -17,12 +26,21 @@ TOLERANCE = 1e-9
 
 def measure(scale: Scale, seed: int, rooted: bool = True) -> Judge:
     rounds = scale.choose(150, 1000, 5000)
-    histories = [record(seed, ID, part, rounds=rounds, lam=lam) for part, lam in enumerate((0.5, 1.0, 9.0))]
+    histories = [
+        record(seed, ID, part, rounds=rounds, lam=lam) for part, lam in enumerate((0.5, 1.0, 9.0))
+    ]
     times = range(0, rounds, max(1, rounds // 40))
 
     def judge(f: float) -> Outcome:
-        errors = [error for history in histories for t in times for error in identities(history, t, rooted, f)]
-        return identity(max(errors), TOLERANCE, len(errors), f"relative error, tolerance {TOLERANCE:g}")
+        errors = [
+            error
+            for history in histories
+            for t in times
+            for error in identities(history, t, rooted, f)
+        ]
+        return identity(
+            max(errors), TOLERANCE, len(errors), f"relative error, tolerance {TOLERANCE:g}"
+        )
 
     return judge
 
@@ -54,7 +72,8 @@ CLAIM = Claim(
     kind=Kind.IDENTITY,
     faults=(Fault("the first block of Phi, sqrt(lam) I, multiplied by f", measure),),
     broken=Broken(
-        "Phi begins with lam I in place of sqrt(lam) I", lambda scale, seed: measure(scale, seed, rooted=False)(SOUND)
+        "Phi begins with lam I in place of sqrt(lam) I",
+        lambda scale, seed: measure(scale, seed, rooted=False)(SOUND),
     ),
     note="The table of notations gives Phi_t the shape d + t; it is d x (d + t). A transpose is missing in one line "
     "of the proof: U'Z, not U Z.",

@@ -9,8 +9,6 @@ from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem, problem
 from ensample.randomness import RunStream
 
-__all__ = ["CLAIM"]
-
 ID = "perturbation-lemma"
 SIZE = 40
 
@@ -36,9 +34,14 @@ def measure(scale: Scale, seed: int) -> Judge:
 
 def rounds(seed: int, part: int) -> list[tuple[Round, float]]:
     """Rounds of a run of the library, and the best mean."""
-    world = problem("sphere", dim=3, arms=2 + part % 5, noise=1.0).draw(generator(seed, ID, part, RunStream.PROBLEM))
+    world = problem("sphere", dim=3, arms=2 + part % 5, noise=1.0).draw(
+        generator(seed, ID, part, RunStream.PROBLEM)
+    )
     assert isinstance(world, LinearProblem)
-    return [(look, world.best_mean()) for look in watch(EnsembleSampling(SIZE, 1.5), world, 30, seed, ID, part)]
+    return [
+        (look, world.best_mean())
+        for look in watch(EnsembleSampling(SIZE, 1.5), world, 30, seed, ID, part)
+    ]
 
 
 def missing(look: Round, best: float, f: float) -> tuple[float, float, float]:
@@ -51,7 +54,11 @@ def missing(look: Round, best: float, f: float) -> tuple[float, float, float]:
     if not premise.any():
         return 0.0, 0.0, 0.0
     surplus = float((look.promises[premise] - best).min())
-    return min(0.0, surplus), float((gamma + beta - look.errors[premise]).min()), float(premise.sum())
+    return (
+        min(0.0, surplus),
+        float((gamma + beta - look.errors[premise]).min()),
+        float(premise.sum()),
+    )
 
 
 CLAIM = Claim(

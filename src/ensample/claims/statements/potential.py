@@ -5,18 +5,30 @@ from dataclasses import replace
 
 import numpy as np
 
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import always_at_most, generator
 from ensample.problems.families import unit_rows
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "elliptical-potential"
 DIMS = (1, 2, 5, 20)
 
 
-def measure(scale: Scale, seed: int, regularizations: tuple[float, ...] = (1.0, 2.0, 10.0)) -> Judge:
+def measure(
+    scale: Scale, seed: int, regularizations: tuple[float, ...] = (1.0, 2.0, 10.0)
+) -> Judge:
     """The largest ratio of the sum to its bound, over every horizon up to T, for adverse and for random sequences."""
     rounds = scale.choose(300, 3000, 30_000)
     worst, at = 0.0, ""
@@ -27,7 +39,9 @@ def measure(scale: Scale, seed: int, regularizations: tuple[float, ...] = (1.0, 
                 "the widest direction": potential(None, d, lam, rounds),
                 "one direction": potential(np.tile(np.eye(d)[0], (rounds, 1)), d, lam, rounds),
                 "random directions": potential(unit_rows(rng, rounds, d), d, lam, rounds),
-                "short arms": potential(rng.random((rounds, 1)) * unit_rows(rng, rounds, d), d, lam, rounds),
+                "short arms": potential(
+                    rng.random((rounds, 1)) * unit_rows(rng, rounds, d), d, lam, rounds
+                ),
             }
             for name, sums in sequences.items():
                 ratios = sums / bounds(d, lam, rounds)
@@ -68,7 +82,9 @@ def figure(rounds: int) -> Figure:
         curves.append(Curve(f"sum, lam = {lam:g}", x, tuple(sums.tolist())))
         limit = tuple(2.0 * math.log1p(t / lam) for t in x)
         curves.append(Curve(f"bound, lam = {lam:g}", x, limit, bound=True))
-    return Figure("The potential in dimension 1", "T", "sum of squared widths", tuple(curves), log_x=True)
+    return Figure(
+        "The potential in dimension 1", "T", "sum of squared widths", tuple(curves), log_x=True
+    )
 
 
 CLAIM = Claim(
@@ -81,7 +97,10 @@ CLAIM = Claim(
     assumptions=("|X_t| <= 1", "lam >= 1"),
     kind=Kind.INEQUALITY,
     faults=(Fault("the bound divided by f", measure),),
-    broken=Broken("lam = 0.1, below what the lemma allows", lambda scale, seed: measure(scale, seed, (0.1,))(SOUND)),
+    broken=Broken(
+        "lam = 0.1, below what the lemma allows",
+        lambda scale, seed: measure(scale, seed, (0.1,))(SOUND),
+    ),
     note="The general theorem is printed for lam > 0, but it rests on this lemma, which is false below lam = 1: "
     "at d = T = 1, lam = 0.1 the sum is 10 and the bound 4.80. The library refuses the bound there.",
     costs={Scale.QUICK: Cost(0.4), Scale.STANDARD: Cost(4), Scale.PAPER: Cost(60)},

@@ -18,8 +18,6 @@ from ensample.claims.tails import (
 )
 from ensample.perturbations import Rademacher
 
-__all__ = ["CLAIM"]
-
 ID = "rademacher-anticoncentration"
 
 
@@ -29,13 +27,23 @@ def tails(scale: Scale, seed: int, reach: float, rare: bool = False) -> Tails:
     rng = generator(seed, ID)
     points, weights = np.array([-1.0, 1.0]), np.array([0.5, 0.5])
     if rare:
-        points, weights = np.array([-1.0, 0.0, 1.0]), np.array([RARITY / 2, 1.0 - RARITY, RARITY / 2])
+        points, weights = (
+            np.array([-1.0, 0.0, 1.0]),
+            np.array([RARITY / 2, 1.0 - RARITY, RARITY / 2]),
+        )
     found: list[Exact | Sampled] = []
     for dim in (2, 3, 6) if rare else (2, 3, 6, 10):
         directions = adverse_directions(rng, dim, count // dim)
-        found.append(Exact(exact_tails(points, weights, directions, reach), len(directions), f"n = {dim}"))
+        found.append(
+            Exact(exact_tails(points, weights, directions, reach), len(directions), f"n = {dim}")
+        )
     draw = drawing(Rademacher(), 20, rare)
-    return [*found, Sampled(sampled_tails(draw, adverse_directions(rng, 20, 5), draws, rng, reach), draws, "n = 20")]
+    return [
+        *found,
+        Sampled(
+            sampled_tails(draw, adverse_directions(rng, 20, 5), draws, rng, reach), draws, "n = 20"
+        ),
+    ]
 
 
 CLAIM = Claim(

@@ -4,15 +4,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, cell, slope_at_most, weakest
 from ensample.policies import EnsembleSampling
 from ensample.problems import problem
 from ensample.simulation import simulate
 from ensample.theory import Setting, theorem_bound
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "rate-in-dimension"
 DIMS = (2, 4, 8, 16)
@@ -38,7 +48,9 @@ def judged(regrets: list[FloatArray], f: float) -> Outcome:
     growth = np.array([regret[:, -1] for regret in regrets]).T
     outcomes = [slope_at_most(x, growth, 1.5 / f, "in d", alarm)]
     for dim, regret in zip(DIMS, regrets, strict=True):
-        outcomes.append(slope_at_most(np.array([1.0, PARTS]), regret, LEARNS, f"in t, d = {dim}", alarm))
+        outcomes.append(
+            slope_at_most(np.array([1.0, PARTS]), regret, LEARNS, f"in t, d = {dim}", alarm)
+        )
     return weakest(outcomes)
 
 
@@ -58,7 +70,9 @@ def played(scale: Scale, seed: int, strength: float) -> list[FloatArray]:
         theorem = EnsembleSampling.from_theorem(setting(dim, rounds))
         recipe = EnsembleSampling(theorem.size, strength * theorem.unit_scale)
         world = problem("sphere", dim=dim, arms=ARMS, noise=NOISE)
-        runs = simulate(recipe, world, rounds, GROUP * groups, seed, checkpoints=PARTS, cell=cell(f"{ID} {dim}"))
+        runs = simulate(
+            recipe, world, rounds, GROUP * groups, seed, checkpoints=PARTS, cell=cell(f"{ID} {dim}")
+        )
         early = int(np.searchsorted(runs.checkpoints, rounds // PARTS))
         found.append(runs.regret[:, [early, -1]].reshape(groups, GROUP, 2).mean(axis=1))
     return found
@@ -71,7 +85,12 @@ def figure(x: FloatArray, regrets: FloatArray, bounds: FloatArray) -> Figure:
         Curve("mean regret", dims, tuple(regrets.tolist())),
         Curve("d^(3/2)", dims, tuple((start * (x / x[0]) ** 1.5).tolist()), bound=True),
         Curve("sqrt d", dims, tuple((start * (x / x[0]) ** 0.5).tolist()), bound=True),
-        Curve(f"bound / {bounds[0] / start:,.0f}", dims, tuple((bounds * start / bounds[0]).tolist()), bound=True),
+        Curve(
+            f"bound / {bounds[0] / start:,.0f}",
+            dims,
+            tuple((bounds * start / bounds[0]).tolist()),
+            bound=True,
+        ),
     )
     return Figure("Regret over the dimension", "d", "regret", curves, log_x=True, log_y=True)
 
@@ -92,14 +111,19 @@ CLAIM = Claim(
     r"\quad \frac{\mathrm{d}\log R(t)}{\mathrm{d}\log t} \le 0.85",
     reference="thm:enssamp",
     section=Section.THEOREM,
-    assumptions=("50 unit arms in random directions, S = lam = 1, sigma = 0.1", "the constants of Theorem 1 for each d"),
+    assumptions=(
+        "50 unit arms in random directions, S = lam = 1, sigma = 0.1",
+        "the constants of Theorem 1 for each d",
+    ),
     kind=Kind.RATE,
     faults=(
         Fault("the exponent 3/2 divided by f", measure),
         Fault("the perturbations multiplied by f", strengthen),
         Fault("the perturbations divided by f", weaken, 1e4),
     ),
-    broken=Broken("perturbations a hundred times as large", lambda scale, seed: strengthen(scale, seed)(100.0)),
+    broken=Broken(
+        "perturbations a hundred times as large", lambda scale, seed: strengthen(scale, seed)(100.0)
+    ),
     note="A slope in d alone would pass an algorithm that learns nothing, whose regret is linear in T for every d: hence "
     "the slope in t. The bound itself grows more slowly than d^(3/2) here (the term sqrt(lam) S of beta_T does not "
     "grow) and more slowly than the regret, which is some thousand times smaller: the theorem is about the limit.",

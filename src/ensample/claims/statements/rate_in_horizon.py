@@ -6,15 +6,25 @@ from dataclasses import replace
 import numpy as np
 
 from ensample.arms import FiniteArms
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import cell, slope_at_most
 from ensample.policies import EnsembleSampling
 from ensample.problems import LinearProblem
 from ensample.simulation import simulate
 from ensample.theory import Setting, radius, theorem_bound
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "rate-in-horizon"
 BEST = 0.7  # mean of the better of two arms
@@ -23,9 +33,13 @@ WIDEST = 1.4  # gap: -0.7 against 0.7
 
 def measure(scale: Scale, seed: int, strength: float = 1.0) -> Judge:
     """The slope in T of sup_gap R(T) / (B(T) / sqrt T), one value of the supremum for each replicate."""
-    horizons = np.array(scale.choose((1000, 6000, 32_000), (1000, 16_000, 256_000), (1000, 64_000, 4_000_000)))
+    horizons = np.array(
+        scale.choose((1000, 6000, 32_000), (1000, 16_000, 256_000), (1000, 64_000, 4_000_000))
+    )
     runs, gaps = scale.choose(28, 48, 48), gaps_up_to(int(horizons[-1]))
-    regrets = np.array([[played(int(T), gap, runs, seed, strength) for gap in gaps] for T in horizons])  # [T, gaps, runs]
+    regrets = np.array(
+        [[played(int(T), gap, runs, seed, strength) for gap in gaps] for T in horizons]
+    )  # [T, gaps, runs]
     worst = regrets.max(axis=1).T  # [runs, T]
     bounds = np.array([theorem_bound(setting(int(T))) for T in horizons])
     logarithms = bounds / np.sqrt(horizons)
@@ -35,7 +49,9 @@ def measure(scale: Scale, seed: int, strength: float = 1.0) -> Judge:
     at = ", ".join(f"{gaps[place]:.2g}" for place in means.argmax(axis=1))
     detail = f"the regret's own slope {own:.3f}, that of the bound with its logarithms {whole:.3f}, worst gaps {at}"
     drawn = figure(horizons.astype(float), means, bounds, gaps)
-    return lambda f: replace(slope_at_most(horizons.astype(float), worst / logarithms, 0.5 / f, detail), figure=drawn)
+    return lambda f: replace(
+        slope_at_most(horizons.astype(float), worst / logarithms, 0.5 / f, detail), figure=drawn
+    )
 
 
 def gaps_up_to(horizon: int) -> tuple[float, ...]:
@@ -57,16 +73,29 @@ def played(horizon: int, gap: float, runs: int, seed: int, strength: float) -> F
     return simulate(recipe, world, horizon, runs, seed, checkpoints=1, cell=place).regret[:, -1]
 
 
-def figure(horizons: FloatArray, regrets: FloatArray, bounds: FloatArray, gaps: tuple[float, ...]) -> Figure:
+def figure(
+    horizons: FloatArray, regrets: FloatArray, bounds: FloatArray, gaps: tuple[float, ...]
+) -> Figure:
     """Mean regret for some gaps, their supremum, and the bound moved down to meet it at the first horizon."""
     x, worst = tuple(horizons.tolist()), regrets.max(axis=1)
     shift = worst[0] / bounds[0]
-    curves = [Curve(f"gap {gaps[k]:.2g}", x, tuple(regrets[:, k].tolist())) for k in (0, 2, len(gaps) - 1)]
+    curves = [
+        Curve(f"gap {gaps[k]:.2g}", x, tuple(regrets[:, k].tolist())) for k in (0, 2, len(gaps) - 1)
+    ]
     curves.append(Curve("worst gap", x, tuple(worst.tolist())))
-    curves.append(Curve(f"bound / {1 / shift:,.0f}", x, tuple((bounds * shift).tolist()), bound=True))
+    curves.append(
+        Curve(f"bound / {1 / shift:,.0f}", x, tuple((bounds * shift).tolist()), bound=True)
+    )
     root = tuple(worst[0] * math.sqrt(T / x[0]) for T in x)
     curves.append(Curve("sqrt T", x, root, bound=True))
-    return Figure("Regret over the horizon, two arms", "horizon", "regret", tuple(curves), log_x=True, log_y=True)
+    return Figure(
+        "Regret over the horizon, two arms",
+        "horizon",
+        "regret",
+        tuple(curves),
+        log_x=True,
+        log_y=True,
+    )
 
 
 CLAIM = Claim(
@@ -77,7 +106,11 @@ CLAIM = Claim(
     r" \le \tfrac12",
     reference="thm:enssamp",
     section=Section.THEOREM,
-    assumptions=("two orthogonal arms, S = sigma = lam = 1", "T from 1,000 on", "the constants of Theorem 1 for each T"),
+    assumptions=(
+        "two orthogonal arms, S = sigma = lam = 1",
+        "T from 1,000 on",
+        "the constants of Theorem 1 for each T",
+    ),
     kind=Kind.RATE,
     faults=(Fault("the exponent 1/2 divided by f", measure),),
     broken=Broken(

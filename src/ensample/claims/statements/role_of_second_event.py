@@ -7,8 +7,6 @@ from ensample.claims.evidence import CLAIM_ALARM, generator, probability_equals,
 from ensample.perturbations import P_N, Gaussian
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 ID = "role-of-the-second-event"
 SIZES = (2, 6, 12)
 TOLERANCE = 0.1
@@ -23,8 +21,15 @@ def measure(scale: Scale, seed: int) -> Judge:
     def judge(f: float) -> Outcome:
         outcomes = []
         for size, count in missing.items():
-            chance, detail = (1.0 - min(1.0, f * P_N)) ** size, f"m = {size}: {count / ensembles:.4f}"
-            outcomes.append(probability_equals(count, ensembles, chance, TOLERANCE, detail, CLAIM_ALARM / len(SIZES)))
+            chance, detail = (
+                (1.0 - min(1.0, f * P_N)) ** size,
+                f"m = {size}: {count / ensembles:.4f}",
+            )
+            outcomes.append(
+                probability_equals(
+                    count, ensembles, chance, TOLERANCE, detail, CLAIM_ALARM / len(SIZES)
+                )
+            )
         return weakest(outcomes)
 
     return judge
@@ -42,7 +47,13 @@ def reaches(size: int, ensembles: int, seed: int) -> FloatArray:
 def fresh(scale: Scale, seed: int) -> Outcome:
     """With fresh perturbations the chance given the past is always p_N: the same test on an event that never happens."""
     ensembles = scale.choose(60_000, 400_000, 4_000_000)
-    return probability_equals(0, ensembles, (1.0 - P_N) ** SIZES[0], TOLERANCE, "fresh perturbations: the chance is p_N always")
+    return probability_equals(
+        0,
+        ensembles,
+        (1.0 - P_N) ** SIZES[0],
+        TOLERANCE,
+        "fresh perturbations: the chance is p_N always",
+    )
 
 
 CLAIM = Claim(

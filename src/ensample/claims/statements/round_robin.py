@@ -4,7 +4,18 @@ from functools import partial
 
 import numpy as np
 
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Fault,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import probability_at_least
 from ensample.claims.rounds import TIMID
 from ensample.claims.watched import replicates, watch
@@ -12,8 +23,6 @@ from ensample.members import UNIFORM_MEMBER, MemberRule, RoundRobin
 from ensample.perturbations import P_N
 from ensample.policies import EnsembleSampling
 from ensample.theory import Setting, estimator_radius, sharp_size
-
-__all__ = ["CLAIM"]
 
 ID = "round-robin-optimism"
 SETTING = Setting(dim=2, arms=2, horizon=60, noise=1.0, norm=1.0, delta=0.1)
@@ -27,7 +36,8 @@ def measure(scale: Scale, seed: int, member: MemberRule | None = None) -> Judge:
 
     def judge(f: float) -> Outcome:
         detail = (
-            f"{sharp_size(SETTING):,} members, {SETTING.horizon} rounds: median of the largest ratio {np.median(worst):.3g}"
+            f"{sharp_size(SETTING):,} members, {SETTING.horizon} rounds: "
+            f"median of the largest ratio {np.median(worst):.3g}"
         )
         return probability_at_least(int((worst > f).sum()), runs, OFTEN, detail)
 
@@ -60,7 +70,9 @@ CLAIM = Claim(
     ),
     kind=Kind.PROBABILITY,
     faults=(Fault("the bound of a round multiplied by f", measure),),
-    broken=Broken("members drawn uniformly", lambda scale, seed: measure(scale, seed, UNIFORM_MEMBER)(SOUND)),
+    broken=Broken(
+        "members drawn uniformly", lambda scale, seed: measure(scale, seed, UNIFORM_MEMBER)(SOUND)
+    ),
     note="Algorithm 1 allows any member rule, but the proof of Theorem 1 covers the uniform one only. In turn, the member of a "
     "round is known, so that the chance of an optimistic round is 0 or 1: where it is 0 the expected width is that of the arm "
     "played, and nothing bounds the regret. For round robin with m < T no bound is claimed, and none of this kind can be.",

@@ -9,15 +9,26 @@ import numpy as np
 from numpy.random import Generator
 
 from ensample.arms import UnitBall
-from ensample.claims.claim import SOUND, Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    SOUND,
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_least, weakest
 from ensample.claims.watched import replicates
 from ensample.perturbations import Gaussian
 from ensample.policies import EnsembleSampling
 from ensample.randomness import RunStream
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "small-ensembles-fail-on-the-ball"
 DIMS = (8, 10)
@@ -94,7 +105,13 @@ def figure(scale: Scale, seed: int) -> Figure:
         mean = np.mean([regrets(dim, size, rounds, seed, part)[0] for part in parts], axis=0)
         curves.append(Curve(f"m = {size}", x, tuple((mean[shown - 1] / shown).tolist())))
     curves.append(Curve("1/4", (x[0], x[-1]), (0.25, 0.25), bound=True))
-    return Figure(f"Regret a round on the unit ball, d = {dim}", "round", "regret / n", tuple(curves), log_x=True)
+    return Figure(
+        f"Regret a round on the unit ball, d = {dim}",
+        "round",
+        "regret / n",
+        tuple(curves),
+        log_x=True,
+    )
 
 
 CLAIM = Claim(
@@ -104,10 +121,17 @@ CLAIM = Claim(
     latex=r"m \le d/2:\quad X_t \in \mathrm{span}(W^1, \dots, W^m),\quad \mathbb{P}(\forall n:\ R_n \ge n/4) \ge \tfrac12",
     reference="Janz, Akhavan and Szepesvari 2026",
     section=Section.LITERATURE,
-    assumptions=("arms: the unit ball", "theta* a unit vector in a random direction", "Gaussian perturbations, no noise here"),
+    assumptions=(
+        "arms: the unit ball",
+        "theta* a unit vector in a random direction",
+        "Gaussian perturbations, no noise here",
+    ),
     kind=Kind.PROBABILITY,
     faults=(Fault("the regret n/4 multiplied by f", measure),),
-    broken=Broken("twice the dimension: m = 2d", lambda scale, seed: measure(scale, seed, lambda dim: 2 * dim)(SOUND)),
+    broken=Broken(
+        "twice the dimension: m = 2d",
+        lambda scale, seed: measure(scale, seed, lambda dim: 2 * dim)(SOUND),
+    ),
     note="True in exact arithmetic. In floating point, rounding errors outside span(W) grow by about 1 + y/|theta| a round, "
     "and a small ensemble breaks free after 60 to 100 rounds. The check turns the coordinates so that axes span it; "
     "then what is outside is exactly 0 and stays so.",

@@ -24,8 +24,6 @@ from ensample.perturbations import Rademacher, Sphere
 from ensample.statistics import beta_cdf
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["CLAIM"]
-
 ID = "sphere-anticoncentration"
 REWARDS = 8  # signs that follow the initial vector
 
@@ -40,12 +38,25 @@ def tails(scale: Scale, seed: int, reach: float, rare: bool = False) -> Tails:
     for dim in (2, 5):
 
         def draw(rng: Generator, size: int, dim: int = dim) -> FloatArray:
-            W, Z = Sphere().draw_vectors(rng, size, dim), Rademacher().draw_vectors(rng, size, REWARDS)
+            W, Z = (
+                Sphere().draw_vectors(rng, size, dim),
+                Rademacher().draw_vectors(rng, size, REWARDS),
+            )
             # W as a whole: its coordinates are not independent anyhow
-            return np.hstack([W * (rng.random((size, 1)) < RARITY), rarely(Z, rng)]) if rare else np.hstack([W, Z])
+            return (
+                np.hstack([W * (rng.random((size, 1)) < RARITY), rarely(Z, rng)])
+                if rare
+                else np.hstack([W, Z])
+            )
 
         directions = adverse_directions(rng, dim + REWARDS, 5)
-        found.append(Sampled(sampled_tails(draw, directions, draws, rng, reach), draws, f"d = {dim} and {REWARDS} signs"))
+        found.append(
+            Sampled(
+                sampled_tails(draw, directions, draws, rng, reach),
+                draws,
+                f"d = {dim} and {REWARDS} signs",
+            )
+        )
     return found
 
 

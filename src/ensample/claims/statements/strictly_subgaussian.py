@@ -8,19 +8,23 @@ from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outco
 from ensample.claims.evidence import always_at_most, weakest
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM"]
-
 LEAST_VARIANCE = 0.5
 
 
 def measure(scale: Scale, seed: int) -> Judge:
     """The largest log E exp(sZ) / (s^2 / 2) over s, for each law scaled to variance 1: at most 1."""
     tilts = np.geomspace(1e-3, 30.0, scale.choose(2000, 20_000, 200_000))
-    largest = {name: float((moments / (0.5 * tilts**2)).max()) for name, moments in log_moments(tilts).items()}
+    largest = {
+        name: float((moments / (0.5 * tilts**2)).max())
+        for name, moments in log_moments(tilts).items()
+    }
 
     def judge(f: float) -> Outcome:
         return weakest(
-            [always_at_most(value, 1.0 / f, tilts.size, f"{name}: {value:.4g} of N(0, 1)'s") for name, value in largest.items()]
+            [
+                always_at_most(value, 1.0 / f, tilts.size, f"{name}: {value:.4g} of N(0, 1)'s")
+                for name, value in largest.items()
+            ]
         )
 
     return judge
@@ -35,7 +39,9 @@ def log_moments(s: FloatArray) -> dict[str, FloatArray]:
     for trials in (2, 5, 20):
         points = (2.0 * np.arange(trials + 1) - trials) / trials**0.5
         logs = np.log([float(comb(trials, k)) for k in range(trials + 1)]) - trials * np.log(2.0)
-        laws[f"binomial of {trials}"] = np.logaddexp.reduce(logs[:, None] + points[:, None] * s, axis=0)
+        laws[f"binomial of {trials}"] = np.logaddexp.reduce(
+            logs[:, None] + points[:, None] * s, axis=0
+        )
     return laws
 
 

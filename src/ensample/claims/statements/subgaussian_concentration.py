@@ -5,9 +5,14 @@ import math
 from ensample.claims.claim import Broken, Claim, Cost, Fault, Judge, Kind, Outcome, Scale, Section
 from ensample.claims.evidence import CLAIM_ALARM, generator, probability_at_most, weakest
 from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
-from ensample.perturbations import CenteredBinomial, InitialLaw, Perturbation, Rademacher, Sphere, Uniform
-
-__all__ = ["CLAIM"]
+from ensample.perturbations import (
+    CenteredBinomial,
+    InitialLaw,
+    Perturbation,
+    Rademacher,
+    Sphere,
+    Uniform,
+)
 
 ID = "subgaussian-concentration"
 LAWS: tuple[tuple[InitialLaw, Perturbation], ...] = (
@@ -27,7 +32,9 @@ def measure(scale: Scale, seed: int) -> Judge:
     for part, (initial, reward) in enumerate(LAWS):
         for place, (d, T) in enumerate(SHAPES):
             norms = norms_when_chased if place == 0 else norms_when_fixed
-            found = norms(initial, reward, LAM, d, T, members, generator(seed, ID, 10 * part + place))
+            found = norms(
+                initial, reward, LAM, d, T, members, generator(seed, ID, 10 * part + place)
+            )
             name = f"{type(initial).__name__} and {type(reward).__name__}, d = {d}"
             sizes[name] = found / radius(initial, reward, d, T)
 
@@ -35,7 +42,11 @@ def measure(scale: Scale, seed: int) -> Judge:
         outcomes = []
         for name, size in sizes.items():
             detail, failures = f"{name}: largest {f * size.max():.2f}", int((f * size > 1.0).sum())
-            outcomes.append(probability_at_most(failures, members, 2.0 * DELTA, detail, CLAIM_ALARM / len(sizes)))
+            outcomes.append(
+                probability_at_most(
+                    failures, members, 2.0 * DELTA, detail, CLAIM_ALARM / len(sizes)
+                )
+            )
         return weakest(outcomes)
 
     return judge
@@ -55,9 +66,17 @@ CLAIM = Claim(
     r"+\tfrac{L}{\sqrt\lambda}\Big) \ge 1-2\delta",
     reference="lma:concentration lemma",
     section=Section.LAWS,
-    assumptions=("|W| <= L with probability 1 - delta", "Z sigma_R-subGaussian, independent", "arms chosen before Z"),
+    assumptions=(
+        "|W| <= L with probability 1 - delta",
+        "Z sigma_R-subGaussian, independent",
+        "arms chosen before Z",
+    ),
     kind=Kind.PROBABILITY,
     faults=(Fault("the radius divided by f", measure),),
     broken=Broken("half of the radius", 2.0),
-    costs={Scale.QUICK: Cost(0.8, 200), Scale.STANDARD: Cost(15, 400), Scale.PAPER: Cost(100, 1500)},
+    costs={
+        Scale.QUICK: Cost(0.8, 200),
+        Scale.STANDARD: Cost(15, 400),
+        Scale.PAPER: Cost(100, 1500),
+    },
 )

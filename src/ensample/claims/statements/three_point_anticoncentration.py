@@ -18,8 +18,6 @@ from ensample.claims.tails import (
 )
 from ensample.types import FloatArray
 
-__all__ = ["CLAIM", "edge"]
-
 ID = "three-point-anticoncentration"
 LEAST_VARIANCE = 0.5
 TILTS = np.geomspace(1e-3, 30.0, 4000)
@@ -31,7 +29,10 @@ def tails(scale: Scale, seed: int, reach: float, variance: float = LEAST_VARIANC
     rng, found = generator(seed, ID), []
     for a in np.linspace(math.sqrt(variance), edge(variance), laws):
         chance = min(1.0, variance / a**2)
-        points, weights = np.array([-a, 0.0, a]), np.array([chance / 2.0, 1.0 - chance, chance / 2.0])
+        points, weights = (
+            np.array([-a, 0.0, a]),
+            np.array([chance / 2.0, 1.0 - chance, chance / 2.0]),
+        )
         for dim in (1, 2, 6):
             directions = adverse_directions(rng, dim, count // dim)
             least = exact_tails(points, weights, directions, reach)

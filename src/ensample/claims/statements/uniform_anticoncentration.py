@@ -17,8 +17,6 @@ from ensample.claims.tails import (
 )
 from ensample.perturbations import Uniform
 
-__all__ = ["CLAIM"]
-
 ID = "uniform-anticoncentration"
 
 
@@ -26,11 +24,19 @@ def tails(scale: Scale, seed: int, reach: float, rare: bool = False) -> Tails:
     """One coordinate exactly; other directions by draws of the library's law."""
     draws, random = scale.choose((20_000, 10), (1_000_000, 20), (10_000_000, 20))
     rng, law = generator(seed, ID), Uniform()
-    alone = max(0.0, 0.5 * (1.0 - reach / math.sqrt(3.0)))  # P(Z >= reach), Z uniform on [-sqrt 3, sqrt 3]
+    alone = max(
+        0.0, 0.5 * (1.0 - reach / math.sqrt(3.0))
+    )  # P(Z >= reach), Z uniform on [-sqrt 3, sqrt 3]
     found: list[Exact | Sampled] = [Exact(alone * (RARITY if rare else 1.0), 1, "one coordinate")]
     for dim in (2, 3, 12):
         directions = adverse_directions(rng, dim, random)
-        found.append(Sampled(sampled_tails(drawing(law, dim, rare), directions, draws, rng, reach), draws, f"n = {dim}"))
+        found.append(
+            Sampled(
+                sampled_tails(drawing(law, dim, rare), directions, draws, rng, reach),
+                draws,
+                f"n = {dim}",
+            )
+        )
     return found
 
 

@@ -3,15 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ensample.claims.claim import Broken, Claim, Cost, Curve, Fault, Figure, Judge, Kind, Outcome, Scale, Section
+from ensample.claims.claim import (
+    Broken,
+    Claim,
+    Cost,
+    Curve,
+    Fault,
+    Figure,
+    Judge,
+    Kind,
+    Outcome,
+    Scale,
+    Section,
+)
 from ensample.claims.evidence import CLAIM_ALARM, cell, probability_at_least, weakest
 from ensample.policies import EnsembleSampling
 from ensample.problems import problem, setting_of
 from ensample.simulation import Runs, simulate
 from ensample.theory import radius
 from ensample.types import FloatArray
-
-__all__ = ["CLAIM"]
 
 ID = "uninflated-trap"
 DIMS = (50, 100)
@@ -29,14 +39,22 @@ def measure(scale: Scale, seed: int) -> Judge:
 def in_dimensions(scale: Scale, seed: int, scales: Mapping[int, float]) -> dict[str, FloatArray]:
     """The share of wrong rounds of each run, for each dimension."""
     horizon, runs = scale.choose(500, 5000, 5000), scale.choose(110, 400, 4000)
-    return {f"d = {dim}, scale {size:.3g}": wrong_share(dim, size, horizon, runs, seed) for dim, size in scales.items()}
+    return {
+        f"d = {dim}, scale {size:.3g}": wrong_share(dim, size, horizon, runs, seed)
+        for dim, size in scales.items()
+    }
 
 
 def judged(shares: Mapping[str, FloatArray], wrong: float) -> Outcome:
     outcomes = []
     for name, share in shares.items():
-        detail, stuck = f"{name}: wrong in {share.mean():.1%} of the rounds", int((share >= wrong).sum())
-        outcomes.append(probability_at_least(stuck, share.size, OFTEN, detail, CLAIM_ALARM / len(shares)))
+        detail, stuck = (
+            f"{name}: wrong in {share.mean():.1%} of the rounds",
+            int((share >= wrong).sum()),
+        )
+        outcomes.append(
+            probability_at_least(stuck, share.size, OFTEN, detail, CLAIM_ALARM / len(shares))
+        )
     return weakest(outcomes)
 
 
@@ -57,7 +75,9 @@ def inflated_scale(dim: int, horizon: int) -> float:
 
 def trapped(dim: int, scale: float, horizon: int, runs: int, seed: int) -> Runs:
     recipe, place = EnsembleSampling(MEMBERS, scale), cell(f"{ID} {dim} {scale}")
-    return simulate(recipe, problem("trap", dim=dim), horizon, runs, seed, checkpoints=1, cell=place)
+    return simulate(
+        recipe, problem("trap", dim=dim), horizon, runs, seed, checkpoints=1, cell=place
+    )
 
 
 def wrong_share(dim: int, scale: float, horizon: int, runs: int, seed: int) -> FloatArray:
@@ -72,7 +92,10 @@ def figure(seed: int) -> Figure:
     dims, horizon, runs = (5, 10, 25, 50), 500, 20
     x = tuple(float(dim) for dim in dims)
     plain = tuple(float(wrong_share(dim, 1.0, horizon, runs, seed).mean()) for dim in dims)
-    wide = tuple(float(wrong_share(dim, inflated_scale(dim, horizon), horizon, runs, seed).mean()) for dim in dims)
+    wide = tuple(
+        float(wrong_share(dim, inflated_scale(dim, horizon), horizon, runs, seed).mean())
+        for dim in dims
+    )
     curves = (Curve("scale 1", x, plain), Curve("scale beta_T", x, wide))
     return Figure("Rounds on the wrong arm", "d", "share", curves, log_x=True)
 
@@ -91,7 +114,10 @@ CLAIM = Claim(
         "T up to 5,000: a run that leaves the trap does not come back, and in the end every run leaves",
     ),
     kind=Kind.PROBABILITY,
-    faults=(Fault("the share of wrong rounds, 9/10, multiplied by f", measure), Fault("the scale multiplied by f", inflate)),
+    faults=(
+        Fault("the share of wrong rounds, 9/10, multiplied by f", measure),
+        Fault("the scale multiplied by f", inflate),
+    ),
     broken=Broken("the same ensemble at the inflated scale beta_T", fully),
     note="The factor sqrt d in the scale costs the theorem a factor sqrt d in the regret; this is what it buys. In ten "
     "dimensions the trap does not close, so that nothing shows on small problems.",

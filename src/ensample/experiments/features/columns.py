@@ -8,8 +8,6 @@ from ensample.experiments.features.names import field_names, found_at
 from ensample.experiments.features.vocabulary import Vocabulary
 from ensample.experiments.plain import PlainDict
 
-__all__ = ["Columns"]
-
 
 @dataclass(frozen=True, init=False)
 class Columns(Encoder):
@@ -38,5 +36,7 @@ class Columns(Encoder):
             elif isinstance(value, int | float):
                 found.add(name, float(value))
             else:
-                raise InvalidArgument(f"context.{name}", value, "a number or a boolean, as Columns asks")
+                raise InvalidArgument(
+                    f"context.{name}", value, "a number or a boolean, as Columns asks"
+                )
         return found

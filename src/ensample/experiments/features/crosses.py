@@ -3,11 +3,17 @@
 from dataclasses import dataclass, field
 
 from ensample.experiments.features.encoder import Encoder, Items
-from ensample.experiments.features.features import CAP, Features, checked_encoder, checked_room, encoded, encoded_own, own
+from ensample.experiments.features.features import (
+    CAP,
+    Features,
+    checked_encoder,
+    checked_room,
+    encoded,
+    encoded_own,
+    own,
+)
 from ensample.experiments.features.vocabulary import Vocabulary
 from ensample.experiments.plain import PlainDict
-
-__all__ = ["Crosses"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,12 @@ class Crosses(Features):
     def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
         return encoded(self.context, context, seen)
 
-    def second(self, context: "PlainDict | list[float | None]", features: PlainDict | None, seen: Vocabulary) -> Items:
+    def second(
+        self,
+        context: "PlainDict | list[float | None]",
+        features: PlainDict | None,
+        seen: Vocabulary,
+    ) -> Items:
         return encoded_own(self.action, features, seen)
 
     def names(self, first: tuple[str, ...], action: str, second: tuple[str, ...]) -> list[str]:

@@ -6,8 +6,6 @@ from typing import ClassVar, NamedTuple
 from ensample.experiments.features.vocabulary import Vocabulary
 from ensample.experiments.plain import Plain, PlainDict
 
-__all__ = ["EVERYTHING", "MISSING", "Encoder", "Everything", "Items", "named"]
-
 MOST_VALUES = 64  # of a field of strings
 MISSING = " is missing"
 
@@ -51,7 +49,11 @@ EVERYTHING = Everything()
 
 def named(values: "PlainDict | list[float | None]") -> PlainDict:
     """Entries of an array are called by their numbers."""
-    return values if type(values) is dict else {str(place): value for place, value in enumerate(values)}
+    return (
+        values
+        if type(values) is dict
+        else {str(place): value for place, value in enumerate(values)}
+    )
 
 
 def gather(values: PlainDict, prefix: str, found: Items, seen: Vocabulary) -> None:

@@ -8,8 +8,6 @@ from ensample.experiments.features.encoder import EVERYTHING, Encoder, Items
 from ensample.experiments.features.vocabulary import SHARED, Vocabulary
 from ensample.experiments.plain import PlainDict
 
-__all__ = ["CAP", "Features", "checked_encoder", "checked_room", "own"]
-
 CAP = 256
 """Columns of x at most, unless a featuriser says otherwise: learning costs the square of their number."""
 
@@ -32,7 +30,12 @@ class Features(ABC):
         """Of the context, once a decision."""
 
     @abstractmethod
-    def second(self, context: "PlainDict | list[float | None]", features: PlainDict | None, seen: Vocabulary) -> Items:
+    def second(
+        self,
+        context: "PlainDict | list[float | None]",
+        features: PlainDict | None,
+        seen: Vocabulary,
+    ) -> Items:
         """Of an action's own features, if it has any."""
 
     @abstractmethod
@@ -49,7 +52,9 @@ class Features(ABC):
         return tuple(value for value in vars(self).values() if isinstance(value, Encoder))
 
 
-def encoded(encoder: Encoder | None, values: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
+def encoded(
+    encoder: Encoder | None, values: "PlainDict | list[float | None]", seen: Vocabulary
+) -> Items:
     return (encoder or EVERYTHING).items(values, seen)
 
 

@@ -12,8 +12,6 @@ from ensample.experiments.features.vocabulary import FORGETFUL, Vocabulary
 from ensample.experiments.plain import PlainDict
 from ensample.types import FloatArray, IntArray
 
-__all__ = ["Featuriser", "as_features"]
-
 PLANS = 10_000  # kept at hand
 
 Names = tuple[str, ...]
@@ -45,7 +43,10 @@ class Featuriser:
             self._plans.clear()
 
     def rows(
-        self, context: "PlainDict | list[float | None]", names: Names, owned: "list[PlainDict | None] | None" = None
+        self,
+        context: "PlainDict | list[float | None]",
+        names: Names,
+        owned: "list[PlainDict | None] | None" = None,
     ) -> FloatArray:
         """x of every action on offer, a column each: [d, K]. `owned`: their features, where any has some."""
         features, seen, count = self.features, self.seen, len(names)
@@ -68,7 +69,9 @@ class Featuriser:
             places, weights = np.concatenate(parts), np.concatenate(values)
         dim = self.dim
         # Names that share a column are added up, in order.
-        filled: FloatArray = np.bincount(places, weights, dim * count).astype(np.float64, copy=False)
+        filled: FloatArray = np.bincount(places, weights, dim * count).astype(
+            np.float64, copy=False
+        )
         return filled.reshape(dim, count)
 
     def check(self, rows: FloatArray, names: Names) -> None:
@@ -78,7 +81,9 @@ class Featuriser:
         place, action = np.argwhere(~(np.abs(rows) <= LARGEST))[0].tolist()
         column = next((name for name, known in self.seen.columns.items() if known == place), place)
         expected = f"a number of at most {LARGEST:g} in size, as are products of features"
-        raise InvalidArgument(f"column {column!r} of action {names[action]!r}", float(rows[place, action]), expected)
+        raise InvalidArgument(
+            f"column {column!r} of action {names[action]!r}", float(rows[place, action]), expected
+        )
 
     def _plan(self, first: Names, actions: Names, second: Names) -> Plan:
         key = first, actions, second
@@ -94,11 +99,17 @@ class Featuriser:
         count = len(actions)
         named = [self.features.names(first, action, second) for action in actions]
         if self.hashed is None:
-            columns = np.array([[self.seen.column(name) for name in names] for names in named], np.int64)
+            columns = np.array(
+                [[self.seen.column(name) for name in names] for names in named], np.int64
+            )
             return (columns.T * count + np.arange(count)).ravel(), None
-        found = np.array([[self.hashed.place(name) for name in names] for names in named])  # [K, n, 2]
+        found = np.array(
+            [[self.hashed.place(name) for name in names] for names in named]
+        )  # [K, n, 2]
         columns = found[:, :, 0].astype(np.int64)
-        return (columns.T * count + np.arange(count)).ravel(), np.ascontiguousarray(found[:, :, 1].T).ravel()
+        return (columns.T * count + np.arange(count)).ravel(), np.ascontiguousarray(
+            found[:, :, 1].T
+        ).ravel()
 
 
 def as_features(value: object) -> Features:
@@ -111,4 +122,8 @@ def as_features(value: object) -> Features:
         return Crosses(hashed=value.dim)
     if isinstance(value, Encoder):
         return Crosses(value)
-    raise WrongType("features", value, "a featuriser such as Crosses(), Disjoint(Columns('age')) or Hashing(256)")
+    raise WrongType(
+        "features",
+        value,
+        "a featuriser such as Crosses(), Disjoint(Columns('age')) or Hashing(256)",
+    )

@@ -8,8 +8,6 @@ from ensample.experiments.features.murmur import signed
 from ensample.experiments.features.vocabulary import FORGETFUL, Vocabulary
 from ensample.experiments.plain import PlainDict
 
-__all__ = ["Hashed", "Hashing"]
-
 REMEMBERED = 100_000  # names whose hash is kept at hand
 
 

@@ -4,11 +4,17 @@ from dataclasses import dataclass, field
 
 from ensample.errors import InvalidArgument
 from ensample.experiments.features.encoder import Encoder, Items, named
-from ensample.experiments.features.features import CAP, NOTHING, Features, checked_encoder, checked_room, encoded, own
+from ensample.experiments.features.features import (
+    CAP,
+    NOTHING,
+    Features,
+    checked_encoder,
+    checked_room,
+    encoded,
+    own,
+)
 from ensample.experiments.features.vocabulary import Vocabulary
 from ensample.experiments.plain import PlainDict
-
-__all__ = ["Hybrid"]
 
 
 @dataclass(frozen=True)
@@ -35,13 +41,20 @@ class Hybrid(Features):
         checked_encoder("shared", self.shared)
         checked_encoder("own", self.own)
         if self.shared is None and self.own is None:
-            raise InvalidArgument("shared", None, "an encoder such as Columns('price'), or one for own")
+            raise InvalidArgument(
+                "shared", None, "an encoder such as Columns('price'), or one for own"
+            )
         checked_room(self)
 
     def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
         return NOTHING if self.own is None else encoded(self.own, context, seen)
 
-    def second(self, context: "PlainDict | list[float | None]", features: PlainDict | None, seen: Vocabulary) -> Items:
+    def second(
+        self,
+        context: "PlainDict | list[float | None]",
+        features: PlainDict | None,
+        seen: Vocabulary,
+    ) -> Items:
         merged = context if features is None else {**named(context), **features}
         return NOTHING if self.shared is None else encoded(self.shared, merged, seen)
 

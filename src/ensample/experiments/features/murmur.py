@@ -5,8 +5,6 @@ Reference: A. Appleby, MurmurHash3 (2011), public domain.
 
 import mmh3
 
-__all__ = ["murmur3", "signed"]
-
 
 def murmur3(text: str, seed: int = 0) -> int:
     """Hash a text's UTF-8 bytes to 0 ... 2^32 - 1.

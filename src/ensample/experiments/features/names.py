@@ -3,8 +3,6 @@
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.plain import Plain, PlainDict
 
-__all__ = ["field_names", "found_at"]
-
 
 def field_names(given: tuple[object, ...]) -> tuple[str, ...]:
     """At least one name, none of them twice; one list of names will do."""

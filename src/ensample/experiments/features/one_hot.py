@@ -8,8 +8,6 @@ from ensample.experiments.features.names import field_names, found_at
 from ensample.experiments.features.vocabulary import Vocabulary
 from ensample.experiments.plain import Plain, PlainDict
 
-__all__ = ["OneHot"]
-
 
 @dataclass(frozen=True, init=False)
 class OneHot(Encoder):
@@ -30,7 +28,9 @@ class OneHot(Encoder):
     most: int
 
     def __init__(self, *names: "str | int | tuple[str, ...] | list[str]", most: int = 32) -> None:
-        object.__setattr__(self, "names", field_names(names) if names and names != ((),) and names != ([],) else ())
+        object.__setattr__(
+            self, "names", field_names(names) if names and names != ((),) and names != ([],) else ()
+        )
         object.__setattr__(self, "most", whole("most", most, 1, 100_000))
 
     def items(self, values: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:

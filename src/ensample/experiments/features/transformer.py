@@ -12,8 +12,6 @@ from ensample.experiments.features.vocabulary import Vocabulary
 from ensample.experiments.plain import Plain, PlainDict
 from ensample.types import FloatArray
 
-__all__ = ["FromTransformer"]
-
 WRONG_INPUT = AttributeError, KeyError, TypeError, ValueError
 """Errors that transformers raise for data that they were not fitted to."""
 
@@ -70,9 +68,16 @@ class FromTransformer(Encoder):
             name = type(self.transformer).__name__
             expected = f"what {name}.transform takes ({type(error).__name__}: {error})"
             if self.field is None:
-                expected += "; FromTransformer(transformer, field) gives it one field of the context"
-            raise InvalidArgument("context" if self.field is None else f"context.{self.field}", given, expected) from error
-        return vector("transform(context)", np.ravel(made.toarray() if hasattr(made, "toarray") else np.asarray(made)))
+                expected += (
+                    "; FromTransformer(transformer, field) gives it one field of the context"
+                )
+            raise InvalidArgument(
+                "context" if self.field is None else f"context.{self.field}", given, expected
+            ) from error
+        return vector(
+            "transform(context)",
+            np.ravel(made.toarray() if hasattr(made, "toarray") else np.asarray(made)),
+        )
 
 
 def checked_field(field: object) -> str:

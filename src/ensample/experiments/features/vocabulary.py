@@ -7,8 +7,6 @@ written down.
 
 from ensample.experiments.features.murmur import murmur3
 
-__all__ = ["FORGETFUL", "SHARED", "Forgetful", "Vocabulary", "size_for"]
-
 SHARED = 8  # columns for all features that came after the cap
 OTHER = "(other)"
 
@@ -88,7 +86,9 @@ class Vocabulary:
         if fixed is not None:
             self.freeze(fixed)
         self.order = list(order)
-        self.columns = {name: place for place, name in enumerate(name for field, name in order if field is None)}
+        self.columns = {
+            name: place for place, name in enumerate(name for field, name in order if field is None)
+        }
         self.values = {}
         for field, name in order:
             if field is not None:

@@ -10,8 +10,6 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from ensample.numerals import numeral
 from ensample.report.drawing.style import QUIET
 
-__all__ = ["logarithmic", "square_root", "tick_numeral"]
-
 
 def tick_numeral(x: float, place: object = None) -> str:
     """A number beside an axis, as matplotlib asks for it.

@@ -10,8 +10,6 @@ from ensample.errors import InvalidArgument
 from ensample.files import write_whole
 from ensample.report.drawing.style import house_style
 
-__all__ = ["keep", "rendered", "save"]
-
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write `name`.png and `name`.svg, each whole or not at all; the same figure gives the same bytes."""
@@ -27,7 +25,9 @@ def keep(folder: Path, files: Mapping[str, bytes], follow: bool = False) -> list
         for name, data in files.items():
             write_whole(folder / name, data, follow=follow)
     except OSError as error:
-        raise InvalidArgument("out", str(folder), f"a directory to write in: {error.strerror or error}") from None
+        raise InvalidArgument(
+            "out", str(folder), f"a directory to write in: {error.strerror or error}"
+        ) from None
     return [folder / name for name in files]
 
 

@@ -5,8 +5,6 @@ import zlib
 
 from matplotlib.axes import Axes
 
-__all__ = ["BAND", "LINE", "frame_of", "mark", "mark_of"]
-
 LINE, BAND = "line", "band"
 
 

@@ -7,8 +7,6 @@ from matplotlib.figure import Figure
 from ensample.report.drawing.files import rendered
 from ensample.report.drawing.style import house_style
 
-__all__ = ["ShownFigure"]
-
 SHARP = 2.0  # pixels of the picture for each pixel of the page
 PER_INCH = 100.0  # pixels of the page
 

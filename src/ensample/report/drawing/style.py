@@ -65,11 +65,24 @@ LOOKS = tuple(
 )
 RAMP = tuple(LineStyle(f"--r{place}", pair.light) for place, pair in enumerate(RAMP_COLOURS))
 HEAT = tuple(LineStyle(f"--h{place}", pair.light) for place, pair in enumerate(HEAT_COLOURS))
-BANDS = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)  # shares of the rounds between which HEAT changes
+BANDS = (
+    0.0,
+    1e-4,
+    3e-4,
+    1e-3,
+    3e-3,
+    1e-2,
+    3e-2,
+    0.1,
+    0.3,
+    1.0,
+)  # shares of the rounds between which HEAT changes
 
 # Of figures inside pages: text and axes in the page's own colours, and a dollar in a policy's name is a dollar.
 ON_A_PAGE: dict[str, Any] = {"text.parse_math": False}
-ON_A_PAGE |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK)
+ON_A_PAGE |= dict.fromkeys(
+    ("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), INK
+)
 ON_A_PAGE |= dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), QUIET)
 
 

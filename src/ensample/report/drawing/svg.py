@@ -9,8 +9,6 @@ from ensample.report.drawing.files import rendered
 from ensample.report.drawing.marks import frame_of
 from ensample.report.drawing.style import house_style, variables
 
-__all__ = ["inline"]
-
 ID = re.compile(r'\sid="([^"]*)"')
 MARK = re.compile(r'\sid="(line|band)-([0-9a-f]{8})"')
 REFERENCE = re.compile(r'(?:href="#|url\(#)([^")]*)')
@@ -30,7 +28,9 @@ def inline(figure: Figure, name: str, label: str, framed: bool = False) -> str:
     box = SIZE.search(text)
     assert box is not None
     plot = f' data-plot="{html.escape(frame_of(figure.axes[0]))}"' if framed else ""
-    opening = f'<svg viewBox="{box[1]}" width="100%" role="img" aria-label="{html.escape(label)}"{plot}>'
+    opening = (
+        f'<svg viewBox="{box[1]}" width="100%" role="img" aria-label="{html.escape(label)}"{plot}>'
+    )
     body = text[box.end() :].replace(' xlink:href="', ' href="')
     return opening + themed(FONT.sub(r"font-size: \1", renamed(body, name))).strip()
 
@@ -46,5 +46,7 @@ def renamed(text: str, name: str) -> str:
 def themed(text: str) -> str:
     """Our colours by name, so that they change with the page."""
     for variable, pair in variables().items():
-        text = text.replace(f": {pair.light}", ": currentColor" if variable == "--ink" else f": var({variable})")
+        text = text.replace(
+            f": {pair.light}", ": currentColor" if variable == "--ink" else f": var({variable})"
+        )
     return text

@@ -12,8 +12,6 @@ from ensample.numerals import aligned
 from ensample.report.drawing.axes import logarithmic, tick_numeral
 from ensample.report.drawing.style import INK, LOOKS, ON_A_PAGE, QUIET, house_style
 
-__all__ = ["forest", "over_time", "side_by_side", "weights"]
-
 ESTIMATORS = "ips", "snips", "dm", "dr"
 LONGEST = 38  # characters of a policy that fit above its interval
 SIZE = 4.0, 2.4  # three to a row, where text of a wider one would be tiny
@@ -29,10 +27,22 @@ def forest(found: Sequence[Evaluation]) -> Figure:
             axes.hlines(place, estimate.low, estimate.high, color=LOOKS[0].colour, linewidth=2.0)
             axes.plot(estimate.value, place, "o", color=LOOKS[0].colour, markersize=5)
             axes.vlines(each.logged, place - 0.14, place + 0.14, color=QUIET, linewidth=1.4)
-            written = f"{aligned(estimate.value)} ({aligned(estimate.low)} to {aligned(estimate.high)})"
-            for text, side, align in ((shorten(each.target, LONGEST, placeholder="..."), 0.0, "left"), (written, 1.0, "right")):
+            written = (
+                f"{aligned(estimate.value)} ({aligned(estimate.low)} to {aligned(estimate.high)})"
+            )
+            for text, side, align in (
+                (shorten(each.target, LONGEST, placeholder="..."), 0.0, "left"),
+                (written, 1.0, "right"),
+            ):
                 axes.annotate(
-                    text, (side, place), (0, 8), ("axes fraction", "data"), "offset points", ha=align, fontsize=7.5, color=INK
+                    text,
+                    (side, place),
+                    (0, 8),
+                    ("axes fraction", "data"),
+                    "offset points",
+                    ha=align,
+                    fontsize=7.5,
+                    color=INK,
                 )
         axes.set(xlabel="reward a row", ylim=(-0.45, len(found) - 0.3))
         axes.margins(x=0.03)
@@ -54,11 +64,22 @@ def over_time(found: Evaluation) -> Figure:
         axes.plot(rows, value, color=LOOKS[0].colour)
         axes.axhline(found.logged, color=QUIET, linewidth=0.9, linestyle=(0, (3, 2)))
         axes.annotate(
-            "logged", (1.0, found.logged), (-2, 3), ("axes fraction", "data"), "offset points", color=QUIET, ha="right"
+            "logged",
+            (1.0, found.logged),
+            (-2, 3),
+            ("axes fraction", "data"),
+            "offset points",
+            color=QUIET,
+            ha="right",
         )
         late = rows >= rows[-1] / 100.0  # the first looks would flatten the rest
         room = 0.06 * ((high[late].max() - low[late].min()) or 1.0)
-        axes.set(xlabel="rows", ylabel="reward a row", xscale="log", ylim=(low[late].min() - room, high[late].max() + room))
+        axes.set(
+            xlabel="rows",
+            ylabel="reward a row",
+            xscale="log",
+            ylim=(low[late].min() - room, high[late].max() + room),
+        )
         logarithmic(axes.xaxis)
         axes.yaxis.set_major_formatter(tick_numeral)
     return figure
@@ -72,10 +93,20 @@ def side_by_side(found: Evaluation) -> Figure:
         for place, name in enumerate(reversed(ESTIMATORS)):
             estimate = found[name]
             if not math.isnan(estimate.low):
-                axes.hlines(place, estimate.low, estimate.high, color=LOOKS[0].colour, linewidth=2.0)
+                axes.hlines(
+                    place, estimate.low, estimate.high, color=LOOKS[0].colour, linewidth=2.0
+                )
             axes.plot(estimate.value, place, "o", color=LOOKS[0].colour, markersize=5)
         axes.axvline(found.logged, color=QUIET, linewidth=0.9, linestyle=(0, (3, 2)))
-        axes.annotate("logged", (found.logged, 1.0), (3, -2), ("data", "axes fraction"), "offset points", color=QUIET, va="top")
+        axes.annotate(
+            "logged",
+            (found.logged, 1.0),
+            (3, -2),
+            ("data", "axes fraction"),
+            "offset points",
+            color=QUIET,
+            va="top",
+        )
         axes.set_yticks(range(len(ESTIMATORS)), [name.upper() for name in reversed(ESTIMATORS)])
         axes.set(xlabel="reward a row", ylim=(-0.6, len(ESTIMATORS) - 0.2))
         axes.tick_params(axis="y", length=0)
@@ -93,8 +124,15 @@ def weights(found: Evaluation) -> Figure:
         figure = Figure(figsize=SIZE, layout="constrained")
         axes = figure.subplots()
         places = range(len(shown) + 1)
-        axes.bar(places, [counts[0], *(counts[place] for place in shown)], color=LOOKS[0].colour, width=0.86)
-        axes.set_xticks(places, ["0", *(words(place) for place in shown)], rotation=45 if len(shown) > 6 else 0)
+        axes.bar(
+            places,
+            [counts[0], *(counts[place] for place in shown)],
+            color=LOOKS[0].colour,
+            width=0.86,
+        )
+        axes.set_xticks(
+            places, ["0", *(words(place) for place in shown)], rotation=45 if len(shown) > 6 else 0
+        )
         axes.set(xlabel="weight, up to", ylabel="rows")
         axes.yaxis.set_major_formatter(tick_numeral)
         axes.tick_params(axis="x", length=0, labelcolor=INK)

@@ -14,8 +14,6 @@ from ensample.report.evaluation import figures
 from ensample.report.pages.resources import colours, environment, resource
 from ensample.version import __version__
 
-__all__ = ["page"]
-
 MEANINGS = {
     "ips": "rewards, weighted by how much likelier the policy was to choose so: unbiased, and as noisy as its largest weights",
     "snips": "the same, divided by the sum of the weights: a little bias for much less noise",
@@ -24,7 +22,11 @@ MEANINGS = {
 }
 DRAWN = (
     ("over_time", "DR while the rows came in", "The interval holds at all rows at once."),
-    ("side_by_side", "The estimators side by side", "DM has no interval: nothing bounds what its model gets wrong."),
+    (
+        "side_by_side",
+        "The estimators side by side",
+        "DM has no interval: nothing bounds what its model gets wrong.",
+    ),
     ("weights", "Weights", "Rows of weight 0 say nothing; a few large weights decide the rest."),
 )
 
@@ -61,16 +63,24 @@ def page(found: Sequence[Evaluation], log: str) -> str:
 
 def forest(found: Sequence[Evaluation]) -> Markup:
     said = "; ".join(f"{each.target}: {span(each['dr'])}" for each in found)
-    return Markup(inline(figures.forest(found), "forest", f"Reward a row by DR, with its interval: {said}"))
+    return Markup(
+        inline(figures.forest(found), "forest", f"Reward a row by DR, with its interval: {said}")
+    )
 
 
 def part(found: Evaluation, name: str) -> PolicyPart:
     pictures = []
     for kind, title, note in DRAWN:
         figure = getattr(figures, kind)(found)
-        pictures.append((title, Markup(inline(figure, f"{name}-{kind}", f"{title}: {found.target}")), note))
-    rows = [(key.upper(), aligned(found[key].value), span(found[key]), MEANINGS[key]) for key in found]
-    segments = [(label, each["dr"], each["lift"]) for label, each in sorted(found.segments().items())]
+        pictures.append(
+            (title, Markup(inline(figure, f"{name}-{kind}", f"{title}: {found.target}")), note)
+        )
+    rows = [
+        (key.upper(), aligned(found[key].value), span(found[key]), MEANINGS[key]) for key in found
+    ]
+    segments = [
+        (label, each["dr"], each["lift"]) for label, each in sorted(found.segments().items())
+    ]
     return PolicyPart(name, found, answer(found), pictures, rows, segments)
 
 

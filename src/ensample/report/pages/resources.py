@@ -9,8 +9,6 @@ from markupsafe import Markup
 
 from ensample.report.drawing.style import variables
 
-__all__ = ["colours", "content_policy", "environment", "resource"]
-
 
 def resource(name: str) -> str:
     """The text of a file of `ensample.report`."""
@@ -20,7 +18,10 @@ def resource(name: str) -> str:
 def colours() -> dict[str, str]:
     """A page's colours, light and dark, as CSS."""
     named = variables().items()
-    return {mode: Markup("".join(f"{name}:{getattr(pair, mode)};" for name, pair in named)) for mode in ("light", "dark")}
+    return {
+        mode: Markup("".join(f"{name}:{getattr(pair, mode)};" for name, pair in named))
+        for mode in ("light", "dark")
+    }
 
 
 def content_policy(script: str) -> str:
@@ -32,4 +33,6 @@ def content_policy(script: str) -> str:
 
 def environment() -> jinja2.Environment:
     """Of templates in which nothing is markup but what says so."""
-    return jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    return jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )

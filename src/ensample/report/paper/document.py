@@ -11,16 +11,20 @@ from ensample.report.paper.figures import described, for_file
 from ensample.report.paper.findings import Finding
 from ensample.report.paper.text import TITLE, Article, PaperPart, opening, parts
 
-__all__ = ["document", "write_document"]
-
 FIGURE_WIDTH = 460
 
 
 def write_document(findings: Sequence[Finding], scale: Scale, seed: int, path: Path) -> list[Path]:
     """Write the document, and its figures in images/NAME beside it; say what was written."""
     folder = path.parent / "images" / path.stem
-    figures = {finding.claim.id: finding.outcome.figure for finding in findings if finding.outcome.figure is not None}
-    drawn = keep(folder, {f"{name}.svg": for_file(figure, name).encode() for name, figure in figures.items()})
+    figures = {
+        finding.claim.id: finding.outcome.figure
+        for finding in findings
+        if finding.outcome.figure is not None
+    }
+    drawn = keep(
+        folder, {f"{name}.svg": for_file(figure, name).encode() for name, figure in figures.items()}
+    )
     write_whole(path, document(findings, scale, seed, path.stem).encode())
     return [path, *drawn]
 
@@ -45,5 +49,7 @@ def of_article(article: Article, name: str) -> list[str]:
     pieces = [f'<a id="{claim.id}"></a>', f"### {article.title}", article.words]
     if figure is not None:
         alt = escape(described(figure))
-        pieces.append(f'<img src="images/{name}/{claim.id}.svg" width="{FIGURE_WIDTH}" alt="{alt}">')
+        pieces.append(
+            f'<img src="images/{name}/{claim.id}.svg" width="{FIGURE_WIDTH}" alt="{alt}">'
+        )
     return pieces

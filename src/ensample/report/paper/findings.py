@@ -9,19 +9,6 @@ from typing import NamedTuple
 from ensample.claims import Claim, Kind, Outcome, Verdict
 from ensample.numerals import NOTHING, numeral
 
-__all__ = [
-    "Finding",
-    "claimed",
-    "counted",
-    "detail",
-    "margin",
-    "measured",
-    "sentence",
-    "size",
-    "three",
-    "verdict",
-]
-
 ROUNDING = 1e-9  # below this a number that should be 0 is the noise of arithmetic
 RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
 MOST_DETAILS = 6
@@ -76,7 +63,11 @@ def margin(claim: Claim, outcome: Outcome) -> str:
         return "0"
     if outcome.bound == 0.0:  # then there is no share, and the room is the number itself
         return three(outcome.margin)
-    return f"{three(100.0 * outcome.margin)}%" if abs(outcome.margin) < 10.0 else f"{three(outcome.margin)} times"
+    return (
+        f"{three(100.0 * outcome.margin)}%"
+        if abs(outcome.margin) < 10.0
+        else f"{three(outcome.margin)} times"
+    )
 
 
 def verdict(outcome: Outcome, sharp: bool = True) -> str:
@@ -88,7 +79,9 @@ def verdict(outcome: Outcome, sharp: bool = True) -> str:
     said = outcome.verdict.value
     if outcome.verdict is Verdict.HOLDS and not sharp:
         return f"{said}, not tested sharply"
-    return said if outcome.decides is None else f"{said}: a sample of {outcome.decides:,} would decide"
+    return (
+        said if outcome.decides is None else f"{said}: a sample of {outcome.decides:,} would decide"
+    )
 
 
 def size(power: float | None, largest: float) -> str:
@@ -123,10 +116,17 @@ def counted(outcomes: list[Outcome]) -> str:
     >>> counted([always_at_most(0.0, 1.0, 1), always_at_most(2.0, 1.0, 1)])
     '1 holds, 1 refuted'
     """
-    counts = {verdict: sum(outcome.verdict is verdict for outcome in outcomes) for verdict in Verdict}
-    words = {Verdict.HOLDS: "hold", Verdict.REFUTED: "refuted", Verdict.INCONCLUSIVE: "inconclusive"}
+    counts = {
+        verdict: sum(outcome.verdict is verdict for outcome in outcomes) for verdict in Verdict
+    }
+    words = {
+        Verdict.HOLDS: "hold",
+        Verdict.REFUTED: "refuted",
+        Verdict.INCONCLUSIVE: "inconclusive",
+    }
     said = {
-        verdict: "holds" if verdict is Verdict.HOLDS and count == 1 else words[verdict] for verdict, count in counts.items()
+        verdict: "holds" if verdict is Verdict.HOLDS and count == 1 else words[verdict]
+        for verdict, count in counts.items()
     }
     return ", ".join(f"{count} {said[verdict]}" for verdict, count in counts.items() if count)
 
@@ -138,6 +138,11 @@ def sentence(text: str) -> str:
     ('A line, in words.', 'x* is best.', '')
     """
     first = text.split(" ")[0]
-    if first.isalpha() and first.islower() and (len(first) > 1 or first == "a") and first not in ("theta", "lam", "beta"):
+    if (
+        first.isalpha()
+        and first.islower()
+        and (len(first) > 1 or first == "a")
+        and first not in ("theta", "lam", "beta")
+    ):
         text = text[0].upper() + text[1:]
     return text if not text or text[-1] in ".!?" else f"{text}."

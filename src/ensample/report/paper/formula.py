@@ -13,17 +13,25 @@ from xml.etree.ElementTree import Element
 
 from latex2mathml.converter import convert
 
-__all__ = ["formula"]
-
 # LaTeX that latex2mathml does not know, or sets letter by letter
 OTHER_WORDS = {r"\mathrm": r"\text", r"\operatorname": r"\text", r"\arg": r"\text{arg}\,"}
 OTHER_WORD = re.compile("|".join(rf"{re.escape(word)}(?![A-Za-z])" for word in OTHER_WORDS))
 LIMITS = {"msub": "munder", "msubsup": "munderover"}  # where an operator has them below and above
 HAVE_LIMITS = {*"∑∏⋃⋂", "min", "max", "sup", "inf"}
 TIGHT = ("0", "0")
-SPACES = {"*": TIGHT, "⊤": TIGHT, "/": TIGHT, "|": TIGHT, ":": ("0", "0.22em"), "∼": ("0.28em", "0.28em")}
+SPACES = {
+    "*": TIGHT,
+    "⊤": TIGHT,
+    "/": TIGHT,
+    "|": TIGHT,
+    ":": ("0", "0.22em"),
+    "∼": ("0.28em", "0.28em"),
+}
 ACCENTS = {"^": "\u02c6", "~": "\u02dc"}  # as wide as a letter
-GREEK_CAPITAL, BOLD_CAPITAL = "GREEK CAPITAL LETTER", "MATHEMATICAL BOLD CAPITAL"  # as Unicode calls them
+GREEK_CAPITAL, BOLD_CAPITAL = (
+    "GREEK CAPITAL LETTER",
+    "MATHEMATICAL BOLD CAPITAL",
+)  # as Unicode calls them
 THIN = "0.167em"
 OPENING, CLOSING = set("([{⌊⌈"), set(")]}⌋⌉")
 RELATIONS = set("=<>≤≥≠⇒≈∈≡∼")
@@ -33,7 +41,9 @@ def formula(latex: str, display: bool = False) -> str:
     """HTML of a formula: pieces between which a line may break; LaTeX as it is where it has no translation."""
     try:
         drawn = [math(piece, display) for piece in pieces(tidied(translated(latex)))]
-    except Exception:  # latex2mathml has a dozen of its own, with no common base, and index errors besides
+    except (
+        Exception
+    ):  # latex2mathml has a dozen of its own, with no common base, and index errors besides
         return f'<code class="tex">{escape(latex)}</code>'
     return f'<span class="formula">{"<wbr>".join(drawn)}</span>'
 
@@ -74,19 +84,27 @@ def tidy_symbol(symbol: Element) -> None:
     if said in SPACES:
         symbol.tag = "mo"
         symbol.attrib |= dict(zip(("lspace", "rspace"), SPACES[said], strict=True))
-    if "minsize" in symbol.attrib:  # a large delimiter: browsers stretch only what they take for a fence
+    if (
+        "minsize" in symbol.attrib
+    ):  # a large delimiter: browsers stretch only what they take for a fence
         symbol.attrib |= {"stretchy": "true", "symmetric": "true", "lspace": "0", "rspace": "0"}
     name = unicodedata.name(said, "") if len(said) == 1 else ""
-    if name.startswith(GREEK_CAPITAL):  # upright, as LaTeX has them; browsers know no other way to say bold
+    if name.startswith(
+        GREEK_CAPITAL
+    ):  # upright, as LaTeX has them; browsers know no other way to say bold
         bold = symbol.get("mathvariant", "").startswith("bold")
-        symbol.text = unicodedata.lookup(name.replace(GREEK_CAPITAL, BOLD_CAPITAL)) if bold else said
+        symbol.text = (
+            unicodedata.lookup(name.replace(GREEK_CAPITAL, BOLD_CAPITAL)) if bold else said
+        )
         symbol.set("mathvariant", "normal")
 
 
 def tidy_row(row: Element) -> None:
     for place, element in reversed(list(enumerate(row))):
         before = row[place - 1] if place else None
-        if row.tag == "msup" and place == 0 and "minsize" in element.attrib:  # alone it would not stretch
+        if (
+            row.tag == "msup" and place == 0 and "minsize" in element.attrib
+        ):  # alone it would not stretch
             row[0] = Element("mrow")
             row[0].extend([Element("mspace"), element])
         elif element.text == "−" and before is not None and before.text in OPENING:
@@ -108,14 +126,21 @@ def pieces(row: Element) -> list[list[Element]]:
         if depth == 0 and said in RELATIONS and any(not blank(part) for part in parts[-1]):
             parts.append([])
         parts[-1].append(element)
-        if depth == 0 and blank(element) and not all(blank(part) or (part.text or "") in RELATIONS for part in parts[-1]):
+        if (
+            depth == 0
+            and blank(element)
+            and not all(blank(part) or (part.text or "") in RELATIONS for part in parts[-1])
+        ):
             parts.append([])
     return [part for part in parts if part]
 
 
 def blank(element: Element) -> bool:
     """A space wide enough to break at."""
-    return (element.tag == "mtext" and element.text == "\xa0") or element.get("width") in ("1em", "2em")
+    return (element.tag == "mtext" and element.text == "\xa0") or element.get("width") in (
+        "1em",
+        "2em",
+    )
 
 
 def math(piece: list[Element], display: bool) -> str:

@@ -17,13 +17,18 @@ from ensample.report.paper.rendering import blocks, inline
 from ensample.report.paper.text import TITLE, parts, with_formulas
 from ensample.version import __version__
 
-__all__ = ["page"]
-
 
 def page(findings: Sequence[Finding], scale: Scale, seed: int) -> str:
     """HTML that needs nothing else: no script, no font, no picture from elsewhere."""
     pages = environment()
-    pages.filters |= {"blocks": blocks, "inline": inline, "figure": figure, "slug": slug, "plain": plain, "duration": duration}
+    pages.filters |= {
+        "blocks": blocks,
+        "inline": inline,
+        "figure": figure,
+        "slug": slug,
+        "plain": plain,
+        "duration": duration,
+    }
     return pages.from_string(resource("paper/paper.html.j2")).render(
         title=TITLE,
         parts=parts(findings),

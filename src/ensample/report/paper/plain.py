@@ -3,8 +3,6 @@
 import re
 from html import escape
 
-__all__ = ["for_markdown", "symbols"]
-
 GREEK = {
     "alpha": "α",
     "beta": "β",
@@ -29,7 +27,10 @@ LETTERS = (
     (re.compile(r"sqrt ?(?=[\d(A-Za-zα-ω])"), "√"),
 )
 INDICES = (
-    (re.compile(rf"((?<![A-Za-z\d])[A-Za-zα-ωΦ][{HAT}{TILDE}]?|\|)_({INDEX})"), lambda found: found[1] + below(found[2])),
+    (
+        re.compile(rf"((?<![A-Za-z\d])[A-Za-zα-ωΦ][{HAT}{TILDE}]?|\|)_({INDEX})"),
+        lambda found: found[1] + below(found[2]),
+    ),
     (re.compile(rf"(?<=\S)\^(-?(?:{INDEX})|\([^)]*\))"), lambda found: above(found[1])),
     (re.compile(r"(?<![A-Za-z])([A-Za-zΦ]\*?)'(?![a-z])"), lambda found: found[1] + above("⊤")),
 )

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from ensample.claims import Section
 
-__all__ = ["ABOUT", "INTRODUCTIONS", "NOTATION", "NUMBERING", "PAPER", "PROOF", "READING", "Symbol"]
-
 PAPER = "Harin Lee and Min-hwan Oh, “Improved Regret of Linear Ensemble Sampling”"
 
 ABOUT = (
@@ -54,21 +52,38 @@ class Symbol(NamedTuple):
 
 
 NOTATION = (
-    Symbol("d,\\ K,\\ T", "dimension of the features, number of arms, number of rounds (the horizon)"),
+    Symbol(
+        "d,\\ K,\\ T", "dimension of the features, number of arms, number of rounds (the horizon)"
+    ),
     Symbol("m", "size of the ensemble"),
-    Symbol(r"\theta^*", "the unknown parameter: arm $x$ pays $x^\\top\\theta^*$ on average; its norm is at most $S$"),
+    Symbol(
+        r"\theta^*",
+        "the unknown parameter: arm $x$ pays $x^\\top\\theta^*$ on average; its norm is at most $S$",
+    ),
     Symbol("x^*", "the best arm"),
-    Symbol("X_t,\\ Y_t", "the arm played in round $t$ and its reward, which has noise of size $\\sigma$"),
-    Symbol("R(T)", "regret: what the best arm would have paid on average in $T$ rounds, less what the arms played pay"),
+    Symbol(
+        "X_t,\\ Y_t",
+        "the arm played in round $t$ and its reward, which has noise of size $\\sigma$",
+    ),
+    Symbol(
+        "R(T)",
+        "regret: what the best arm would have paid on average in $T$ rounds, less what the arms played pay",
+    ),
     Symbol(
         r"V_t",
         "$\\lambda I + \\sum_{i \\leq t} X_i X_i^\\top$: how well each direction has been explored; $\\lambda$ regularises",
     ),
     Symbol(r"\|x\|_{V^{-1}}", "the width of an arm: how uncertain its estimated mean still is"),
-    Symbol(r"W^j,\ Z_t^j", "random perturbations of member $j$: one vector at the start, one number a round"),
+    Symbol(
+        r"W^j,\ Z_t^j",
+        "random perturbations of member $j$: one vector at the start, one number a round",
+    ),
     Symbol(r"\hat\theta_t", "ridge regression on the real rewards"),
     Symbol(r"\tilde\theta_t^j", "what the perturbations add for member $j$"),
-    Symbol(r"\beta_t", "radius of a confidence set around $\\hat\\theta_t$; $\\beta_T$ is also the scale of the perturbations"),
+    Symbol(
+        r"\beta_t",
+        "radius of a confidence set around $\\hat\\theta_t$; $\\beta_T$ is also the scale of the perturbations",
+    ),
     Symbol(r"\tilde\gamma_T,\ \gamma_T", "radii of $\\tilde\\theta$ and of a member's whole error"),
     Symbol(r"\delta", "the probability that is given up"),
     Symbol(r"p_N", "$0.1587$, the probability that a standard Gaussian exceeds $1$"),
@@ -92,7 +107,10 @@ NOTATION = (
         "the general bound on the regret of models within $\\gamma$ of the truth and optimistic with probability $p$: "
         "the right side of the general theorem, below",
     ),
-    Symbol(r"\sigma\text{-subGaussian}", "with tails no heavier than those of $\\mathcal{N}(0, \\sigma^2)$"),
+    Symbol(
+        r"\sigma\text{-subGaussian}",
+        "with tails no heavier than those of $\\mathcal{N}(0, \\sigma^2)$",
+    ),
     Symbol(
         r"\mathrm{KL}(s\|q)",
         "how unlikely it is that a coin which falls heads with probability $q$ does so in a share $s$ of $m$ throws, or "

@@ -13,8 +13,6 @@ from markupsafe import Markup
 from ensample.claims import Verdict
 from ensample.report.paper.formula import formula
 
-__all__ = ["blocks", "inline"]
-
 TAGS = {"<sub>", "</sub>", "<sup>", "</sup>"}  # the HTML that `plain` writes; any other is text
 NUMERIC = "text-align:right"
 LABEL = re.compile(r"([A-Z][a-z ]+): ?")
@@ -74,7 +72,9 @@ RULES: dict[str, Callable[..., str]] = {
     "made": lambda _, tokens, place, *__: tokens[place].content,
     "html_inline": lambda _, tokens, place, *__: tag(tokens[place].content),
     "fence": lambda _, tokens, place, *__: fence(tokens[place]),
-    "table_open": lambda *_: '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>\n',
+    "table_open": lambda *_: (
+        '<div class="scroll" tabindex="0" role="region" aria-label="table"><table>\n'
+    ),
     "table_close": lambda *_: "</table></div>\n",
 }
 
@@ -86,7 +86,9 @@ def dress(tokens: Sequence[Token]) -> None:
             token.attrs = {"class": "n"}
         if token.type == "tr_open" and names_a_group(tokens[place:]):
             token.attrs = {"class": "group"}
-        if token.type == "td_open" and (word := re.split("[:,]", tokens[place + 1].content)[0]) in set(Verdict):
+        if token.type == "td_open" and (
+            word := re.split("[:,]", tokens[place + 1].content)[0]
+        ) in set(Verdict):
             token.attrs = {"class": f"verdict {word}"}
         if token.type == "inline" and tokens[place - 2].type == "list_item_open":
             label(token)
@@ -104,5 +106,10 @@ def label(item: Token) -> None:
     found = LABEL.match(children[0].content) if children else None
     if found:
         children[0].content = children[0].content[found.end() :]
-        opening = Token("made", "", 0, content=f'<span class="label {found[1].lower()}">{found[1]}</span> <span>')
+        opening = Token(
+            "made",
+            "",
+            0,
+            content=f'<span class="label {found[1].lower()}">{found[1]}</span> <span>',
+        )
         item.children = [opening, *children, Token("made", "", 0, content="</span>")]

@@ -27,19 +27,6 @@ from ensample.report.paper.findings import (
 )
 from ensample.report.paper.plain import for_markdown
 
-__all__ = [
-    "TITLE",
-    "Article",
-    "PaperPart",
-    "measurement",
-    "opening",
-    "parts",
-    "refutation",
-    "strength",
-    "summary_row",
-    "with_formulas",
-]
-
 TITLE = "The executable paper"
 
 
@@ -67,7 +54,10 @@ def opening(findings: Sequence[Finding], scale: Scale, seed: int) -> list[str]:
     )
     return [
         f"{prose.PAPER}, as {len(findings)} claims: {counted([finding.outcome for finding in findings])}.",
-        *(with_formulas(text) for text in (prose.ABOUT, prose.PROOF, *prose.READING, prose.NUMBERING)),
+        *(
+            with_formulas(text)
+            for text in (prose.ABOUT, prose.PROOF, *prose.READING, prose.NUMBERING)
+        ),
         run,
     ]
 
@@ -78,12 +68,17 @@ def parts(findings: Sequence[Finding]) -> list[PaperPart]:
     for section in Section:
         articles = [article(finding) for finding in findings if finding.claim.section is section]
         if articles:
-            found.append(PaperPart(section.value, with_formulas(prose.INTRODUCTIONS[section]), articles))
+            found.append(
+                PaperPart(section.value, with_formulas(prose.INTRODUCTIONS[section]), articles)
+            )
     return found
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    lines = ["| claim | kind | measured | claimed | margin | power | verdict |", "|---|---|--:|--:|--:|--:|---|"]
+    lines = [
+        "| claim | kind | measured | claimed | margin | power | verdict |",
+        "|---|---|--:|--:|--:|--:|---|",
+    ]
     section = None
     for finding in findings:
         if finding.claim.section is not section:
@@ -97,7 +92,9 @@ def summary_row(finding: Finding) -> str:
     claim, outcome = finding.claim, finding.outcome
     numbers = f"{measured(claim, outcome)} | {claimed(outcome)} | {margin(claim, outcome)} | {sharpest(finding)}"
     said = verdict(outcome, finding.sharp)
-    return f"| [{for_markdown(claim.title)}](#{claim.id}) | {claim.kind.value} | {numbers} | {said} |"
+    return (
+        f"| [{for_markdown(claim.title)}](#{claim.id}) | {claim.kind.value} | {numbers} | {said} |"
+    )
 
 
 def sharpest(finding: Finding) -> str:
@@ -110,7 +107,9 @@ def sharpest(finding: Finding) -> str:
 def notation() -> str:
     lines = ["| symbol | meaning |", "|---|---|"]
     for symbol in prose.NOTATION:
-        lines.append(f"| {formula(symbol.latex, table=True)} | {with_formulas(symbol.meaning, table=True)} |")
+        lines.append(
+            f"| {formula(symbol.latex, table=True)} | {with_formulas(symbol.meaning, table=True)} |"
+        )
     return "\n".join(lines)
 
 
@@ -156,13 +155,17 @@ def strength(finding: Finding) -> str:
             told.append(f"none with {fault.description}, up to {three(fault.largest)}")
         else:
             told.append(re.sub(r"\bf\b(?!.*\bf\b)", size(power, fault.largest), fault.description))
-    return f"- Power: the smallest faults refuted: {'; '.join(for_markdown(part) for part in told)}."
+    return (
+        f"- Power: the smallest faults refuted: {'; '.join(for_markdown(part) for part in told)}."
+    )
 
 
 def refutation(claim: Claim, twin: Outcome) -> str:
     """The line of the broken twin."""
     numbers = f"measured {measured(claim, twin)}, claimed {claimed(twin)}"
-    return f"- Broken twin: {for_markdown(claim.broken.description)}; {numbers}: **{verdict(twin)}**."
+    return (
+        f"- Broken twin: {for_markdown(claim.broken.description)}; {numbers}: **{verdict(twin)}**."
+    )
 
 
 def formula(latex: str, table: bool = False) -> str:
@@ -175,7 +178,10 @@ def formula(latex: str, table: bool = False) -> str:
 def with_formulas(text: str, table: bool = False) -> str:
     """Prose, whose formulas stand between dollars."""
     pieces = text.split("$")
-    return "".join(formula(piece, table) if place % 2 else for_markdown(piece) for place, piece in enumerate(pieces))
+    return "".join(
+        formula(piece, table) if place % 2 else for_markdown(piece)
+        for place, piece in enumerate(pieces)
+    )
 
 
 def code(text: str) -> str:

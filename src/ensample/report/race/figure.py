@@ -39,8 +39,12 @@ class Racer(NamedTuple):
 def draw(results: dict[str, Runs], title: str) -> Figure:
     """Regret over the rounds: policies of comparable regret on linear axes (left), all on logarithmic ones (right)."""
     with house_style():
-        lines = [Racer(*item, LOOKS[place % len(LOOKS)]) for place, item in enumerate(results.items())]
-        lines.sort(key=lambda line: -line.final)  # the legend reads as the curves end: the highest on top
+        lines = [
+            Racer(*item, LOOKS[place % len(LOOKS)]) for place, item in enumerate(results.items())
+        ]
+        lines.sort(
+            key=lambda line: -line.final
+        )  # the legend reads as the curves end: the highest on top
         above = max(len(line.label) for line in lines) > LONG
         figure = Figure(figsize=(7.6, 3.0 + ROW * (len(lines) + 1) * above), layout="constrained")
         heading = "mean regret at the end"
@@ -57,7 +61,12 @@ def draw(results: dict[str, Runs], title: str) -> Figure:
         handles, labels = right.get_legend_handles_labels()
         loc: Any = "outside upper left" if above else "outside right upper"
         figure.legend(handles, labels, loc=loc, title=heading, alignment="left")
-        figure.supxlabel(notes([line.label for line in lines if line not in near], cut), x=0.01, ha="left", **SMALL)
+        figure.supxlabel(
+            notes([line.label for line in lines if line not in near], cut),
+            x=0.01,
+            ha="left",
+            **SMALL,
+        )
     return figure
 
 
@@ -78,13 +87,26 @@ def linear_panel(axes: Axes, shown: list[Racer]) -> bool:
         plot(axes, line, index)
         error = 2.0 * runs.standard_error[index]
         bounds = runs.mean[index] - error, runs.mean[index] + error
-        axes.fill_between(runs.checkpoints[index], *bounds, color=line.look.colour, alpha=0.15, linewidth=0)
+        axes.fill_between(
+            runs.checkpoints[index], *bounds, color=line.look.colour, alpha=0.15, linewidth=0
+        )
         beside = horizon * (1.0 + 0.025 * place)
-        axes.vlines(beside, runs.quantile(0.1)[-1], runs.quantile(0.9)[-1], color=line.look.colour, linewidth=1.2)
+        axes.vlines(
+            beside,
+            runs.quantile(0.1)[-1],
+            runs.quantile(0.9)[-1],
+            color=line.look.colour,
+            linewidth=1.2,
+        )
         axes.plot(beside, line.final, "o", color=line.look.colour, markersize=2.5)
         if runs.quantile(0.9)[-1] > top:
             axes.plot(beside, top, "^", color=line.look.colour, markersize=4.0, clip_on=False)
-    axes.set(xlabel="round", ylabel="regret", xlim=(0, horizon * (1.02 + 0.025 * len(shown))), ylim=(0, top))
+    axes.set(
+        xlabel="round",
+        ylabel="regret",
+        xlim=(0, horizon * (1.02 + 0.025 * len(shown))),
+        ylim=(0, top),
+    )
     axes.spines.bottom.set_bounds(0, horizon)
     axes.set_xticks(np.linspace(0, horizon, 5 if horizon < MANY else 3))
     for axis in (axes.xaxis, axes.yaxis):

@@ -16,8 +16,6 @@ from ensample.report.drawing.shown import ShownFigure
 from ensample.report.drawing.style import LOOKS, house_style
 from ensample.simulation import Runs
 
-__all__ = ["plot_runs"]
-
 SINGLE = 50  # runs that are drawn one by one
 BAND = "10th to 90th percentile"
 
@@ -27,7 +25,9 @@ def plot_runs(runs: Runs, axes: Axes | None, label: str | None, color: Any) -> F
     instance("axes", axes, Axes | None, "axes of matplotlib, or None")
     instance("label", label, str | None, "text, or None")
     if color is not None and not is_color_like(color):
-        raise InvalidArgument("color", color, "a colour of matplotlib, such as 'black' or '#c75b00'")
+        raise InvalidArgument(
+            "color", color, "a colour of matplotlib, such as 'black' or '#c75b00'"
+        )
     with house_style():
         if axes is not None:
             draw_on(axes, runs, label, color)
@@ -47,9 +47,17 @@ def draw_on(axes: Axes, runs: Runs, label: str | None, color: Any) -> None:
         each = np.column_stack([np.zeros(len(some)), some])
         axes.plot(rounds, each.T, color=color, alpha=0.25, linewidth=0.5)
         low, high = (np.append(0.0, runs.quantile(q)) for q in (0.1, 0.9))
-        said = "" if BAND in axes.get_legend_handles_labels()[1] else BAND  # once, whatever the number of recipes
+        said = (
+            "" if BAND in axes.get_legend_handles_labels()[1] else BAND
+        )  # once, whatever the number of recipes
         axes.fill_between(rounds, low, high, color=color, alpha=0.15, linewidth=0, label=said)
-    axes.plot(rounds, mean, color=color, linewidth=1.8, label=usual_label(runs) if label is None else label)
+    axes.plot(
+        rounds,
+        mean,
+        color=color,
+        linewidth=1.8,
+        label=usual_label(runs) if label is None else label,
+    )
     axes.set(xlabel="round", ylabel="regret")
     axes.set_xlim(0, last, auto=None)
     axes.set_ylim(0, auto=None)  # which goes on growing with what is drawn beside it

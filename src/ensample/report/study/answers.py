@@ -12,8 +12,6 @@ from ensample.report.study.tables import Column, Field, RowGroup, StudyTable, wi
 from ensample.report.study.words import named
 from ensample.statistics import CONFIDENCE, half_width
 
-__all__ = ["ProblemAnswer", "answer_table", "answer_words", "answers", "stuck_words", "surely_words"]
-
 NAMED = 4  # policies in a sentence
 STUCK = 6  # cells that are called out
 
@@ -24,7 +22,9 @@ class ProblemAnswer(NamedTuple):
     problem: str
     best: str
     mean: float
-    beaten: list[str]  # policies whose regret is higher, sure of all such statements of this problem at once
+    beaten: list[
+        str
+    ]  # policies whose regret is higher, sure of all such statements of this problem at once
     close: list[str]  # those of which that cannot be said
     runs: int
 
@@ -47,7 +47,9 @@ def answers(results: Results) -> list[ProblemAnswer]:
 def answer_of(group: list[Series], title: str) -> ProblemAnswer:
     best = min(group, key=lambda one: one.level)
     others = [one for one in group if one is not best]
-    worse = [surely_worse(one.outcomes[0], best.outcomes[0], pairs_of(len(group))) for one in others]
+    worse = [
+        surely_worse(one.outcomes[0], best.outcomes[0], pairs_of(len(group))) for one in others
+    ]
     names = [one.full_name for one in others]
     return ProblemAnswer(
         title,
@@ -83,7 +85,11 @@ def answer_words(found: list[ProblemAnswer]) -> list[str]:
     ranked = sorted(wins.items(), key=lambda item: -item[1])
     said = named([f"{name} on {count:,}" for name, count in ranked], NAMED)
     alone = sum(not one.close for one in found)
-    tail = "" if found[0].runs < 2 else f" On {alone or 'none'} of them every other policy is surely worse than the best."
+    tail = (
+        ""
+        if found[0].runs < 2
+        else f" On {alone or 'none'} of them every other policy is surely worse than the best."
+    )
     return [f"The lowest mean regret, of {len(found):,} problems: {said}.{tail}"]
 
 
@@ -120,7 +126,9 @@ def answer_table(found: list[ProblemAnswer]) -> StudyTable | None:
             Field(one.best, "best"),
             Field(aligned(one.mean)),
             Field(named(one.close, NAMED) if one.runs > 1 else ""),
-            Field(f"{len(one.beaten)} of {len(one.beaten) + len(one.close)}" if one.runs > 1 else ""),
+            Field(
+                f"{len(one.beaten)} of {len(one.beaten) + len(one.close)}" if one.runs > 1 else ""
+            ),
         ]
         for one in found
     ]

@@ -18,8 +18,6 @@ from ensample.report.study.tables import missing_cells
 from ensample.report.study.words import listed, named
 from ensample.version import __version__
 
-__all__ = ["render", "write_report"]
-
 FRAMES = ("cells", "final", "curves")
 
 
@@ -81,7 +79,9 @@ def render(results: Results, parts: list[PageSection], progress: Callable[[int, 
         results=results,
         study=results.study,
         version=__version__,
-        horizons=listed([f"{horizon:,}" for horizon in sorted({cell.horizon for cell in results.study.cells})]),
+        horizons=listed(
+            [f"{horizon:,}" for horizon in sorted({cell.horizon for cell in results.study.cells})]
+        ),
         missing=missing,
         missing_words=named(missing),
         parts=parts,
@@ -96,5 +96,12 @@ def render(results: Results, parts: list[PageSection], progress: Callable[[int, 
 def write_frames(results: Results, baseline: str) -> list[Path]:
     """The frames as CSV; one that has no rows has no file."""
     frames: dict[str, Any] = {name: getattr(results, name) for name in FRAMES}
-    frames |= {"differences": results.differences(baseline), "slopes": results.slopes(), "published": results.published()}
-    return keep(results.folder / "csv", {f"{name}.csv": as_csv(frame) for name, frame in frames.items() if len(frame)})
+    frames |= {
+        "differences": results.differences(baseline),
+        "slopes": results.slopes(),
+        "published": results.published(),
+    }
+    return keep(
+        results.folder / "csv",
+        {f"{name}.csv": as_csv(frame) for name, frame in frames.items() if len(frame)},
+    )

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ensample.lab.results import Results
-from ensample.report.study.answers import answer_table, answer_words, answers, stuck_words, surely_words
+from ensample.report.study.answers import (
+    answer_table,
+    answer_words,
+    answers,
+    stuck_words,
+    surely_words,
+)
 from ensample.report.study.asked import as_toml, code_line, grid_tables, provenance
 from ensample.report.study.figures.arrange import Looks
 from ensample.report.study.figures.bounds import bound_plate
@@ -12,11 +18,21 @@ from ensample.report.study.figures.cost import cost_plates
 from ensample.report.study.figures.hindsight import hindsight, hindsight_plate
 from ensample.report.study.figures.plates import Plate
 from ensample.report.study.figures.pulls import pull_plate
-from ensample.report.study.figures.regret import axis_plates, category_plates, curve_plates, final_plate
+from ensample.report.study.figures.regret import (
+    axis_plates,
+    category_plates,
+    curve_plates,
+    final_plate,
+)
 from ensample.report.study.figures.series import split
-from ensample.report.study.tables import StudyTable, best_table, bound_table, final_table, published_table, ratio_table
-
-__all__ = ["PageSection", "sections"]
+from ensample.report.study.tables import (
+    StudyTable,
+    best_table,
+    bound_table,
+    final_table,
+    published_table,
+    ratio_table,
+)
 
 
 @dataclass(frozen=True)
@@ -50,14 +66,20 @@ def answered(results: Results) -> list[PageSection]:
     if found and results.study.runs > 1:
         words.append(surely_words(found))
     table = answer_table(found)
-    return [PageSection("answer", "The answer", words, tables=[("", table)] if table else [], notices=stuck)]
+    return [
+        PageSection(
+            "answer", "The answer", words, tables=[("", table)] if table else [], notices=stuck
+        )
+    ]
 
 
 def asked(results: Results) -> PageSection:
     return PageSection(
         "asked",
         "What was asked",
-        ["Every policy on every problem; a list of values is an axis of the grid, and every combination is a cell."],
+        [
+            "Every policy on every problem; a list of values is an axis of the grid, and every combination is a cell."
+        ],
         tables=grid_tables(results.study),
         texts=[("The study as a file", as_toml(results.study))],
     )
@@ -65,7 +87,12 @@ def asked(results: Results) -> PageSection:
 
 def measured(results: Results, looks: Looks, baseline: str) -> Iterator[PageSection]:
     """From regret to cost."""
-    yield PageSection("curves", "Regret over the rounds", curve_words(results), plates=curve_plates(results, looks))
+    yield PageSection(
+        "curves",
+        "Regret over the rounds",
+        curve_words(results),
+        plates=curve_plates(results, looks),
+    )
     yield final_section(results, looks, baseline)
     found = hindsight(results)
     if found:
@@ -74,31 +101,53 @@ def measured(results: Results, looks: Looks, baseline: str) -> Iterator[PageSect
             "A ratio is a policy's mean regret over that; it is below 1 where a policy without a choice does better."
         ]
         tables = [("", ratio_table(found))]
-        yield PageSection("hindsight", "Against the best in hindsight", words, [hindsight_plate(found)], tables)
+        yield PageSection(
+            "hindsight", "Against the best in hindsight", words, [hindsight_plate(found)], tables
+        )
     published = published_table(results)
     if published is not None:
-        words = ["Published for these cells: ± is a standard error, the distance is in joint ones where theirs is known."]
-        yield PageSection("published", "Published figures beside ours", words, tables=[("", published)])
+        words = [
+            "Published for these cells: ± is a standard error, the distance is in joint ones where theirs is known."
+        ]
+        yield PageSection(
+            "published", "Published figures beside ours", words, tables=[("", published)]
+        )
     for axis, plate in (axis_plates(results, looks) | category_plates(results, looks)).items():
-        yield PageSection(plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate])
+        yield PageSection(
+            plate.name, f"Regret against {axis}", slope_words(plate, axis), plates=[plate]
+        )
     table, bounds = bound_table(results), bound_plate(results, looks)
     if table is not None and bounds is not None:
-        yield PageSection("bounds", "The theorem's bound", bound_words(table), plates=[bounds], tables=[("", table)])
+        yield PageSection(
+            "bounds",
+            "The theorem's bound",
+            bound_words(table),
+            plates=[bounds],
+            tables=[("", table)],
+        )
     pulls = pull_plate(results, looks)
     if pulls is not None:
-        words = ["Arms are ordered by their means in each run, so that the first field is the best arm of every run."]
+        words = [
+            "Arms are ordered by their means in each run, so that the first field is the best arm of every run."
+        ]
         yield PageSection("pulls", "Which arms were played", words, plates=[pulls])
     costs = cost_plates(results, looks)
     if costs:
-        words = ["Time of one thread, the median of the runs, on the machine named below. A busy machine shows here."]
+        words = [
+            "Time of one thread, the median of the runs, on the machine named below. A busy machine shows here."
+        ]
         yield PageSection("cost", "Cost per round", words, plates=costs)
 
 
 def curve_words(results: Results) -> list[str]:
     """How to read the curves."""
-    words = ["Regret is what the best arm would have earned on average, less what the chosen arms earn on average."]
+    words = [
+        "Regret is what the best arm would have earned on average, less what the chosen arms earn on average."
+    ]
     if "horizon" in results.axes:
-        words.append("Curves are those of the longest horizon; the others are in the table and in the figure against it.")
+        words.append(
+            "Curves are those of the longest horizon; the others are in the table and in the figure against it."
+        )
     return words
 
 
@@ -109,7 +158,9 @@ def final_section(results: Results, looks: Looks, baseline: str) -> PageSection:
     return PageSection(
         "final",
         "Final regret",
-        final_words(results, baseline if len(results.outcomes) > 1 and baseline in policies else ""),
+        final_words(
+            results, baseline if len(results.outcomes) > 1 and baseline in policies else ""
+        ),
         plates=[plate] if plate else [],
         tables=[*tables, ("All cells", final_table(results, baseline))],
     )
@@ -118,8 +169,12 @@ def final_section(results: Results, looks: Looks, baseline: str) -> PageSection:
 def final_words(results: Results, baseline: str) -> list[str]:
     words = ["One run a cell, so there are no intervals."] if results.study.runs == 1 else []
     if baseline:
-        own = any(split(results.study, cell)[1] for cell in results.study.cells if cell.policy == baseline)
-        words.append(f"Differences are from {baseline}, run by run: in a run all policies face the same problem and noise.")
+        own = any(
+            split(results.study, cell)[1] for cell in results.study.cells if cell.policy == baseline
+        )
+        words.append(
+            f"Differences are from {baseline}, run by run: in a run all policies face the same problem and noise."
+        )
         if own:
             words.append(
                 f"Of the cells of {baseline} it is the one with the same values of its axes, else the first, without a mark: "
@@ -144,7 +199,9 @@ def slope_words(plate: Plate, axis: str) -> list[str]:
 
 def bound_words(table: StudyTable) -> list[str]:
     vacuous = sum(row[-1].text.startswith("above") for group in table.groups for row in group.rows)
-    words = ["A bound holds for all rounds up to the horizon, with the probability named beside it."]
+    words = [
+        "A bound holds for all rounds up to the horizon, with the probability named beside it."
+    ]
     if vacuous:
         words.append(
             f"In {vacuous:,} of {table.size:,} cells it is above 2ST, which no policy can exceed when means lie in [-S, S]: "

@@ -13,20 +13,6 @@ from ensample.report.study.figures.hindsight import Ratios
 from ensample.report.study.figures.series import Series, scenarios, singles
 from ensample.report.study.words import assigned, value
 
-__all__ = [
-    "Column",
-    "Field",
-    "RowGroup",
-    "StudyTable",
-    "best_table",
-    "bound_table",
-    "final_table",
-    "missing_cells",
-    "published_table",
-    "ratio_table",
-    "without_empty",
-]
-
 
 class Column(NamedTuple):
     name: str
@@ -61,32 +47,78 @@ def final_table(results: Results, baseline: str) -> StudyTable:
     several = len({outcome.cell.problem for outcome in results.outcomes}) > 1
     for group in scenarios(singles(results)).values():
         lowest = min(one.level for one in group)
-        names = {one.outcomes[0].cell.name: one.full_name for one in group if one.policy == baseline and one.own}
+        names = {
+            one.outcomes[0].cell.name: one.full_name
+            for one in group
+            if one.policy == baseline and one.own
+        }
         rows = [
-            final_row(one, own, compared(differences.get(one.outcomes[0].cell.number), names), one.level == lowest)
+            final_row(
+                one,
+                own,
+                compared(differences.get(one.outcomes[0].cell.number), names),
+                one.level == lowest,
+            )
             for one in group
         ]
         groups.append(RowGroup(group[0].title(several), rows))
-    columns = [Column("policy", False), *(Column(axis, numeric_column(groups, place)) for place, axis in enumerate(own, 1))]
-    columns += [Column(name) for name in ("mean", "95% interval", "median", "90th pct.", "worst", "best arm")]
-    columns += [Column("baseline", False), Column("minus baseline"), Column("95% interval"), Column("µs a round")]
+    columns = [
+        Column("policy", False),
+        *(Column(axis, numeric_column(groups, place)) for place, axis in enumerate(own, 1)),
+    ]
+    columns += [
+        Column(name)
+        for name in ("mean", "95% interval", "median", "90th pct.", "worst", "best arm")
+    ]
+    columns += [
+        Column("baseline", False),
+        Column("minus baseline"),
+        Column("95% interval"),
+        Column("µs a round"),
+    ]
     return without_empty(StudyTable(columns, groups))
 
 
 def numeric_column(groups: list[RowGroup], place: int) -> bool:
-    return all(row[place].text[:1] in "0123456789" + NOTHING or not row[place].text for group in groups for row in group.rows)
+    return all(
+        row[place].text[:1] in "0123456789" + NOTHING or not row[place].text
+        for group in groups
+        for row in group.rows
+    )
 
 
 def final_row(one: Series, own: list[str], beside: list[Field], lowest: bool) -> list[Field]:
     outcome = one.outcomes[0]
     regret = outcome.regret[:, -1]
     numbers = summary(outcome)
-    row = [Field(one.policy), *(Field(value(one.own[axis]) if axis in one.own else "") for axis in own)]
-    row += [Field(aligned(numbers["mean"]), "best" if lowest else ""), Field(interval(numbers["low"], numbers["high"]))]
-    row += [Field(aligned(numbers[key])) if len(regret) > 1 else Field("") for key in ("median", "p90", "worst")]
-    row += [Field("" if outcome.pulls is None else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon))]
+    row = [
+        Field(one.policy),
+        *(Field(value(one.own[axis]) if axis in one.own else "") for axis in own),
+    ]
+    row += [
+        Field(aligned(numbers["mean"]), "best" if lowest else ""),
+        Field(interval(numbers["low"], numbers["high"])),
+    ]
+    row += [
+        Field(aligned(numbers[key])) if len(regret) > 1 else Field("")
+        for key in ("median", "p90", "worst")
+    ]
+    row += [
+        Field(
+            ""
+            if outcome.pulls is None
+            else percent(float(outcome.pulls[:, 0].mean()) / outcome.cell.horizon)
+        )
+    ]
     row += beside
-    return [*row, Field("" if math.isnan(outcome.seconds_per_round) else aligned(1e6 * outcome.seconds_per_round))]
+    return [
+        *row,
+        Field(
+            ""
+            if math.isnan(outcome.seconds_per_round)
+            else aligned(1e6 * outcome.seconds_per_round)
+        ),
+    ]
 
 
 def summary(outcome: CellOutcome) -> dict[str, float]:
@@ -94,7 +126,14 @@ def summary(outcome: CellOutcome) -> dict[str, float]:
     final = outcome.regret[:, -1]
     mean, low, high = mean_interval(final)
     median, p90 = np.quantile(final, [0.5, 0.9]).tolist()
-    return {"mean": mean, "low": low, "high": high, "median": median, "p90": p90, "worst": float(final.max())}
+    return {
+        "mean": mean,
+        "low": low,
+        "high": high,
+        "median": median,
+        "p90": p90,
+        "worst": float(final.max()),
+    }
 
 
 def compared(difference: dict[str, Any] | None, names: dict[str, str]) -> list[Field]:
@@ -108,24 +147,47 @@ def compared(difference: dict[str, Any] | None, names: dict[str, str]) -> list[F
     unsure = math.isnan(low) or low <= 0.0 <= high or not difference["alike"]
     kind = "" if unsure else "lower" if high < 0.0 else "higher"
     cell = Field(names.get(difference["against"], ""))
-    return [cell, Field(signed(difference["mean"]), kind), Field("" if math.isnan(low) else interval(low, high))]
+    return [
+        cell,
+        Field(signed(difference["mean"]), kind),
+        Field("" if math.isnan(low) else interval(low, high)),
+    ]
 
 
 def without_empty(table: StudyTable) -> StudyTable:
     """Without the columns in which no row says anything."""
     rows = [row for group in table.groups for row in group.rows]
-    kept = [place for place in range(len(table.columns)) if any(row[place].text not in ("", NOTHING) for row in rows)]
-    groups = [RowGroup(group.title, [[row[place] for place in kept] for row in group.rows]) for group in table.groups]
+    kept = [
+        place
+        for place in range(len(table.columns))
+        if any(row[place].text not in ("", NOTHING) for row in rows)
+    ]
+    groups = [
+        RowGroup(group.title, [[row[place] for place in kept] for row in group.rows])
+        for group in table.groups
+    ]
     return StudyTable([table.columns[place] for place in kept], groups)
 
 
 def ratio_table(found: list[Ratios]) -> StudyTable:
     """Ratios to the best in hindsight, the smallest worst case first."""
     rows = [
-        [Field(one.policy), Field(one.chosen), Field(aligned(one.median)), Field(aligned(one.worst)), Field(one.where)]
+        [
+            Field(one.policy),
+            Field(one.chosen),
+            Field(aligned(one.median)),
+            Field(aligned(one.worst)),
+            Field(one.where),
+        ]
         for one in sorted(found, key=lambda one: one.worst)
     ]
-    names = Column("policy", False), Column("choice", False), Column("median"), Column("worst"), Column("on", False)
+    names = (
+        Column("policy", False),
+        Column("choice", False),
+        Column("median"),
+        Column("worst"),
+        Column("on", False),
+    )
     return without_empty(StudyTable([*names], [RowGroup("", rows)]))
 
 
@@ -144,7 +206,12 @@ def best_table(results: Results) -> StudyTable | None:
                 Field(interval(numbers["low"], numbers["high"])),
             ]
         )
-    columns = [Column("problem", False), Column("policy", False), Column("mean"), Column("95% interval")]
+    columns = [
+        Column("problem", False),
+        Column("policy", False),
+        Column("mean"),
+        Column("95% interval"),
+    ]
     return without_empty(StudyTable(columns, [RowGroup("", rows)])) if len(rows) > 1 else None
 
 
@@ -158,11 +225,19 @@ def bound_table(results: Results) -> StudyTable | None:
         trivial = 2.0 * setting.norm * setting.horizon
         within = float((outcome.regret[:, -1] <= row["bound"]).mean())
         ratio = row["bound"] / row["mean"] if row["mean"] > 0.0 else math.inf
-        verdict = "above 2ST: says nothing yet" if row["bound"] >= trivial else f"{aligned(ratio)} times the mean"
+        verdict = (
+            "above 2ST: says nothing yet"
+            if row["bound"] >= trivial
+            else f"{aligned(ratio)} times the mean"
+        )
         rows.append(
             [
                 Field(outcome.cell.policy),
-                Field(", ".join(filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))]))),
+                Field(
+                    ", ".join(
+                        filter(None, [outcome.cell.problem, assigned(dict(outcome.cell.axes))])
+                    )
+                ),
                 *(Field(aligned(x)) for x in (row["mean"], row["worst"], row["bound"])),
                 Field(percent(row["bound_confidence"])),
                 Field(percent(within)),
@@ -171,7 +246,12 @@ def bound_table(results: Results) -> StudyTable | None:
             ]
         )
     names = ("mean", "worst run", "bound", "holds with probability", "runs within it", "2ST")
-    columns = [Column("policy", False), Column("problem", False), *map(Column, names), Column("the bound is", False)]
+    columns = [
+        Column("policy", False),
+        Column("problem", False),
+        *map(Column, names),
+        Column("the bound is", False),
+    ]
     return StudyTable(columns, [RowGroup("", rows)]) if rows else None
 
 
@@ -191,7 +271,12 @@ def published_table(results: Results) -> StudyTable | None:
                 Field(row["source"]),
             ]
         )
-    columns = [Column("policy", False), Column("problem", False), Column("measure", False, True), Column("published")]
+    columns = [
+        Column("policy", False),
+        Column("problem", False),
+        Column("measure", False, True),
+        Column("published"),
+    ]
     columns += [Column("here"), Column("distance"), Column("source", False, True)]
     table = StudyTable(columns, [RowGroup("", rows)])
     return without_empty(table) if rows else None

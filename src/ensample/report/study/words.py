@@ -6,8 +6,6 @@ from typing import Any
 
 from ensample.numerals import numeral
 
-__all__ = ["assigned", "listed", "named", "value"]
-
 
 def value(given: Any) -> str:
     """A value of an axis: a rule without its empty brackets, a number without its noise, a law as one would call it.

@@ -11,8 +11,6 @@ import numpy as np
 
 from ensample.evaluation.sequences import LowerBound
 
-__all__ = ["ActionMean", "ActionMeans"]
-
 ALARM = 0.05  # of each action
 TOGETHER = 64  # rewards that are taken in at once
 

@@ -9,22 +9,16 @@ from markupsafe import Markup
 
 from ensample.numerals import aligned, numeral, percent, several, signed
 from ensample.serve.dashboard.lift import Checkpoint, Provisional
-from ensample.serve.dashboard.svg import Frame, element, number_label, points, round_steps, time_labels
+from ensample.serve.dashboard.svg import (
+    Frame,
+    element,
+    number_label,
+    points,
+    round_steps,
+    time_labels,
+)
 from ensample.serve.dashboard.timeline import Stretch, Width
 from ensample.serve.pages import shortened
-
-__all__ = [
-    "Band",
-    "bar",
-    "bound_strip",
-    "brief",
-    "delay_chart",
-    "disagreement_chart",
-    "interval_strip",
-    "lift_chart",
-    "reward_chart",
-    "share_chart",
-]
 
 LAST = 90  # stretches that are drawn
 EARLY = 0.08  # of the looks, in which bounds are too wide to be drawn whole
@@ -39,7 +33,9 @@ class Band(NamedTuple):
     colour: str
 
 
-def lift_chart(path: Sequence[Checkpoint], provisional: Sequence[Provisional], width: float, label: str) -> Markup:
+def lift_chart(
+    path: Sequence[Checkpoint], provisional: Sequence[Provisional], width: float, label: str
+) -> Markup:
     """Draw the lift and its bounds while decisions came in, and a `provisional` line with the open ones.
 
     `width` is that of the rewards' range.
@@ -48,7 +44,12 @@ def lift_chart(path: Sequence[Checkpoint], provisional: Sequence[Provisional], w
     further = [Provisional(look.rows, width * look.value) for look in provisional]
     last = (further or looks)[-1].rows
     late = [look for look in looks if look.rows >= EARLY * last]
-    heights = [0.0, *(look.value for look in further), *(look.low for look in late), *(look.high for look in late)]
+    heights = [
+        0.0,
+        *(look.value for look in further),
+        *(look.low for look in late),
+        *(look.high for look in late),
+    ]
     low, high = min(heights), max(heights)
     room = 0.04 * (high - low)
     frame = Frame((0.0, float(last)), (low - room, high + room))
@@ -60,7 +61,10 @@ def lift_chart(path: Sequence[Checkpoint], provisional: Sequence[Provisional], w
         drawn.append(element("polyline", points=points(line), class_="s0 line provisional"))
         drawn.append(element("circle", cx=line[-1][0], cy=line[-1][1], r=3.0, class_="s0 line"))
     return frame.drawing(
-        label, frame.axes(below), drawn, frame.spots([*lift_labels(looks), *provisional_labels(looks, further)])
+        label,
+        frame.axes(below),
+        drawn,
+        frame.spots([*lift_labels(looks), *provisional_labels(looks, further)]),
     )
 
 
@@ -87,10 +91,16 @@ def lift_labels(looks: Sequence[Checkpoint]) -> list[tuple[float, float, str]]:
     ]
 
 
-def provisional_labels(looks: Sequence[Checkpoint], further: Sequence[Provisional]) -> list[tuple[float, float, str]]:
+def provisional_labels(
+    looks: Sequence[Checkpoint], further: Sequence[Provisional]
+) -> list[tuple[float, float, str]]:
     start = Provisional(looks[-1].rows if looks else 0, 0.0)
     return [
-        (before.rows, look.rows, f"after {several(look.rows, 'decision')}, provisional: {signed(look.value)}")
+        (
+            before.rows,
+            look.rows,
+            f"after {several(look.rows, 'decision')}, provisional: {signed(look.value)}",
+        )
         for before, look in pairwise([start, *further])
     ]
 
@@ -106,15 +116,26 @@ def span(stretches: Stretches, width: Width) -> tuple[float, float]:
 
 def reward_chart(stretches: Stretches, width: Width, label: str) -> Markup:
     """Draw the mean reward of the decisions of each stretch, that of the holdout, and a provisional one with open decisions."""
-    shown = [(start, stretch) for start, stretch in stretches if stretch.rewarded or stretch.open][-LAST:]
-    means = [(start, stretch.total / stretch.rewarded) for start, stretch in shown if stretch.rewarded]
+    shown = [(start, stretch) for start, stretch in stretches if stretch.rewarded or stretch.open][
+        -LAST:
+    ]
+    means = [
+        (start, stretch.total / stretch.rewarded) for start, stretch in shown if stretch.rewarded
+    ]
     further = [(start, provisional_mean(stretch)) for start, stretch in shown if stretch.open]
-    held = [(start, stretch.held_total / stretch.held_rewarded) for start, stretch in shown if stretch.held_rewarded]
+    held = [
+        (start, stretch.held_total / stretch.held_rewarded)
+        for start, stretch in shown
+        if stretch.held_rewarded
+    ]
     values = [mean for _, mean in (*means, *held, *further)]
     low, high = min(0.0, *values), max(0.0, *values)
     frame = Frame(span(shown, width), (low, high + 0.06 * ((high - low) or 1.0)))
     half = width.seconds / 2
-    drawn = [element("circle", cx=frame.x(start + half), cy=frame.y(mean), r=2.5, class_="s1 dot") for start, mean in held]
+    drawn = [
+        element("circle", cx=frame.x(start + half), cy=frame.y(mean), r=2.5, class_="s1 dot")
+        for start, mean in held
+    ]
     for run in runs(means, width.seconds) if means else []:
         line = [(frame.x(start + half), frame.y(mean)) for start, mean in run]
         drawn.append(element("polyline", points=points(line), class_="s0 line"))
@@ -125,9 +146,18 @@ def reward_chart(stretches: Stretches, width: Width, label: str) -> Markup:
         for run in runs([*before, *further], width.seconds):
             line = [(frame.x(start + half), frame.y(mean)) for start, mean in run]
             drawn.append(element("polyline", points=points(line), class_="s0 line provisional"))
-            drawn += [element("circle", cx=x, cy=y, r=2.5, class_="s0 line") for x, y in line if len(further) <= 40]
-    said = [(start, start + width.seconds, f"{moment(start, width)}: {reward_label(stretch)}") for start, stretch in shown]
-    return frame.drawing(label, frame.axes(time_labels(*span(shown, width))), drawn, frame.spots(said))
+            drawn += [
+                element("circle", cx=x, cy=y, r=2.5, class_="s0 line")
+                for x, y in line
+                if len(further) <= 40
+            ]
+    said = [
+        (start, start + width.seconds, f"{moment(start, width)}: {reward_label(stretch)}")
+        for start, stretch in shown
+    ]
+    return frame.drawing(
+        label, frame.axes(time_labels(*span(shown, width))), drawn, frame.spots(said)
+    )
 
 
 def provisional_mean(stretch: Stretch) -> float:
@@ -137,9 +167,13 @@ def provisional_mean(stretch: Stretch) -> float:
 def reward_label(stretch: Stretch) -> str:
     parts = []
     if stretch.rewarded:
-        parts.append(f"{aligned(stretch.total / stretch.rewarded)} over {several(stretch.rewarded, 'reward')}")
+        parts.append(
+            f"{aligned(stretch.total / stretch.rewarded)} over {several(stretch.rewarded, 'reward')}"
+        )
     if stretch.held_rewarded:
-        parts.append(f"holdout {aligned(stretch.held_total / stretch.held_rewarded)} over {stretch.held_rewarded:,}")
+        parts.append(
+            f"holdout {aligned(stretch.held_total / stretch.held_rewarded)} over {stretch.held_rewarded:,}"
+        )
     if stretch.open:
         parts.append(f"provisional {aligned(provisional_mean(stretch))} with {stretch.open:,} open")
     return "; ".join(parts)
@@ -169,23 +203,44 @@ def share_chart(stretches: Stretches, width: Width, bands: Sequence[Band], label
             share = count / stretch.decisions
             if count:
                 top, foot = frame.y(below + share), frame.y(below)
-                drawn.append(element("rect", x=left, y=top, width=across, height=foot - top, class_=f"{band.colour} fill"))
+                drawn.append(
+                    element(
+                        "rect",
+                        x=left,
+                        y=top,
+                        width=across,
+                        height=foot - top,
+                        class_=f"{band.colour} fill",
+                    )
+                )
                 words.append(f"{shortened(band.name)} {percent(share)}")
             below += share
         said.append((start, start + width.seconds, ", ".join(words)))
-    return frame.drawing(label, frame.axes(time_labels(*span(shown, width)), percent_label), drawn, frame.spots(said))
+    return frame.drawing(
+        label, frame.axes(time_labels(*span(shown, width)), percent_label), drawn, frame.spots(said)
+    )
 
 
 def disagreement_chart(stretches: Stretches, width: Width, label: str) -> Markup | None:
     """The mean disagreement of the decisions of each stretch; None where it is not known of two."""
-    shown = [(start, stretch.disagreement / stretch.known) for start, stretch in stretches if stretch.known][-LAST:]
+    shown = [
+        (start, stretch.disagreement / stretch.known)
+        for start, stretch in stretches
+        if stretch.known
+    ][-LAST:]
     if len(shown) < 2:
         return None
     frame = Frame((float(shown[0][0]), float(shown[-1][0] + width.seconds)), (0.0, 1.0), 140.0)
     half = width.seconds / 2
-    lines = [[(frame.x(start + half), frame.y(mean)) for start, mean in run] for run in runs(shown, width.seconds)]
+    lines = [
+        [(frame.x(start + half), frame.y(mean)) for start, mean in run]
+        for run in runs(shown, width.seconds)
+    ]
     drawn = [element("polyline", points=points(line), class_="s0 line") for line in lines]
-    said = [(start, start + width.seconds, f"{moment(start, width)}: {percent(mean)}") for start, mean in shown]
+    said = [
+        (start, start + width.seconds, f"{moment(start, width)}: {percent(mean)}")
+        for start, mean in shown
+    ]
     below = time_labels(frame.low_x, frame.high_x)
     return frame.drawing(label, frame.axes(below, percent_label), drawn, frame.spots(said))
 
@@ -204,7 +259,16 @@ def delay_chart(counts: Sequence[int], label: str) -> Markup:
     for slot in range(first, last):
         top = frame.y(counts[slot] / total)
         across = frame.x(slot + 1.0) - frame.x(slot) - 1.5
-        drawn.append(element("rect", x=frame.x(slot), y=top, width=across, height=frame.bottom - top, class_="s0 fill"))
+        drawn.append(
+            element(
+                "rect",
+                x=frame.x(slot),
+                y=top,
+                width=across,
+                height=frame.bottom - top,
+                class_="s0 fill",
+            )
+        )
         said.append(
             (
                 slot,
@@ -232,7 +296,12 @@ def brief(seconds: float) -> str:
 def bar(share: float, colour: str, label: str) -> Markup:
     """A share of 1 as a bar."""
     inside = element("rect", width="100%", height="100%", class_="track")
-    inside += element("rect", width=f"{100 * min(max(share, 0.0), 1.0):.2f}%", height="100%", class_=f"{colour} fill")
+    inside += element(
+        "rect",
+        width=f"{100 * min(max(share, 0.0), 1.0):.2f}%",
+        height="100%",
+        class_=f"{colour} fill",
+    )
     return element("svg", inside, class_="bar", role="img", aria_label=label)
 
 
@@ -250,5 +319,7 @@ def bound_strip(difference: float, bound: float, passed: bool, label: str) -> Ma
     place = 50.0 + 40.0 * min(max(difference / bound, -1.2), 1.2) if bound else 50.0
     inside = element("rect", x="10%", width="80%", height="100%", class_="track")
     inside += element("line", x1="50%", x2="50%", y1="0", y2="100%", class_="zero")
-    inside += element("circle", cx=f"{place:.1f}%", cy="50%", r=4.5, class_="s8 dot" if passed else "s2 dot")
+    inside += element(
+        "circle", cx=f"{place:.1f}%", cy="50%", r=4.5, class_="s8 dot" if passed else "s2 dot"
+    )
     return element("svg", inside, class_="bar", role="img", aria_label=label)

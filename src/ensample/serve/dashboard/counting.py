@@ -13,8 +13,6 @@ from ensample.experiments.snapshotting import restored
 from ensample.experiments.storage import Reading
 from ensample.serve.dashboard.summary import Posed, Summary
 
-__all__ = ["BUDGET", "Counted", "Verified", "count_along", "counted", "known"]
-
 BUDGET = 0.7  # seconds of one look
 ALONG = 0.5  # seconds of each in which nobody calls
 PIECE = 25  # events, less than half a millisecond, after which it is asked whether that is enough
@@ -120,7 +118,9 @@ def count_along(experiments: Sequence[Experiment], budget: float = ALONG) -> Non
             known(experiment).go_along(experiment, lambda: over() or happened() != before)
 
 
-def counted(experiment: Experiment, budget: float = BUDGET, now: int | None = None) -> tuple[Counted, list[Posed]]:
+def counted(
+    experiment: Experiment, budget: float = BUDGET, now: int | None = None
+) -> tuple[Counted, list[Posed]]:
     """Count on, as of `now` where it is known; return the summary and the last questions."""
     found = known(experiment)
     found.look(experiment, budget, now)

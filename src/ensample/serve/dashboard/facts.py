@@ -11,18 +11,6 @@ from ensample.serve.dashboard.lift import Checkpoint, Provisional
 from ensample.serve.dashboard.present import Present
 from ensample.serve.dashboard.summary import Summary
 
-__all__ = [
-    "Fact",
-    "exploring_facts",
-    "facts_of",
-    "inside_facts",
-    "join_facts",
-    "looks",
-    "outcome_facts",
-    "provisional_looks",
-    "scale",
-]
-
 
 class Fact(NamedTuple):
     """A number with its name, and what it is beside others."""
@@ -63,7 +51,11 @@ def mean_note(summary: Summary) -> str:
 
 
 def rate_note(summary: Summary) -> str:
-    return "" if summary.settings.reward.wait is None else f"over {several(summary.joining.settled, 'decision')}"
+    return (
+        ""
+        if summary.settings.reward.wait is None
+        else f"over {several(summary.joining.settled, 'decision')}"
+    )
 
 
 def facts_of(summary: Summary, now: Present, path: list[Checkpoint]) -> list[Fact]:
@@ -79,7 +71,12 @@ def facts_of(summary: Summary, now: Present, path: list[Checkpoint]) -> list[Fac
     if path:
         width, last = scale(summary), path[-1]
         ends = f"{signed(width * last.low)} to {signed(width * last.high)}"
-        found.insert(2, Fact("Lift", signed(width * last.value), f"{ends}, over {several(last.rows, 'decision')}"))
+        found.insert(
+            2,
+            Fact(
+                "Lift", signed(width * last.value), f"{ends}, over {several(last.rows, 'decision')}"
+            ),
+        )
     return found
 
 
@@ -109,15 +106,26 @@ def outcome_facts(now: Present) -> list[Fact]:
         "default": "no reward came: the default",
         "expired": "no reward came: left out",
     }
-    return [Fact(name.replace("_", " "), f"{now.counts.get(name, 0):,}", note) for name, note in says.items()]
+    return [
+        Fact(name.replace("_", " "), f"{now.counts.get(name, 0):,}", note)
+        for name, note in says.items()
+    ]
 
 
 def exploring_facts(summary: Summary) -> list[Fact]:
     rows = summary.decisions - summary.unknown
     size = f"{percent(summary.effective / rows)} of {rows:,}" if rows else ""
     return [
-        Fact("Floor hits", f"{summary.drawn['floor']:,}", share_of(summary.drawn["floor"], summary.decisions)),
-        Fact("Held out", f"{summary.drawn['baseline']:,}", share_of(summary.drawn["baseline"], summary.decisions)),
+        Fact(
+            "Floor hits",
+            f"{summary.drawn['floor']:,}",
+            share_of(summary.drawn["floor"], summary.decisions),
+        ),
+        Fact(
+            "Held out",
+            f"{summary.drawn['baseline']:,}",
+            share_of(summary.drawn["baseline"], summary.decisions),
+        ),
         Fact("Effective sample", f"{summary.effective:,.0f}" if rows else NOTHING, size),
     ]
 
@@ -135,7 +143,13 @@ def inside_facts(now: Present, latency: Latency, counted: Counted) -> list[Fact]
     ]
     if counted.verified is not None:
         said = "the snapshot fits it" if counted.verified.fits else "the snapshot does NOT fit it"
-        found.append(Fact("Last verified hash", counted.verified.hash[:16], f"after {counted.verified.seq:,} events; {said}"))
+        found.append(
+            Fact(
+                "Last verified hash",
+                counted.verified.hash[:16],
+                f"after {counted.verified.seq:,} events; {said}",
+            )
+        )
     else:
         found.append(Fact("Last verified hash", NOTHING, "no snapshot yet"))
     return found

@@ -14,15 +14,23 @@ from ensample.experiments.events import Activated, Decided, Expired, Rewarded
 from ensample.experiments.reward import Reward
 from ensample.serve.dashboard.lift import Gain
 
-__all__ = ["Delays", "Joining", "Pending"]
-
 SLOTS = 44  # of delays: from a millisecond to 2^43 of them, by factors of 2
 
 
 class Pending:
     """A decision until it is handed on."""
 
-    __slots__ = ("action", "active", "came", "closed", "gain", "held", "provisional", "reward", "time")
+    __slots__ = (
+        "action",
+        "active",
+        "came",
+        "closed",
+        "gain",
+        "held",
+        "provisional",
+        "reward",
+        "time",
+    )
 
     def __init__(self, time: int, action: int, active: bool, held: bool, gain: Gain | None) -> None:
         self.time, self.action, self.active, self.held, self.gain = time, action, active, held, gain
@@ -54,13 +62,18 @@ class Joining:
     """Decisions with their rewards: `settle` is given those that are final, `revise` provisional rewards of others."""
 
     def __init__(
-        self, rules: Reward, settle: Callable[[Pending], None], revise: Callable[[Pending, float | None], None]
+        self,
+        rules: Reward,
+        settle: Callable[[Pending], None],
+        revise: Callable[[Pending, float | None], None],
     ) -> None:
         self.rules, self.settle, self.revise = rules, settle, revise
         self.within = 0  # decisions that were shown and are within their wait
         self.wait = rules.wait_microseconds
         self.delays = Delays()
-        self.shown = self.joined = 0  # decisions that were shown, and those of them that a reward came for
+        self.shown = self.joined = (
+            0  # decisions that were shown, and those of them that a reward came for
+        )
         self.settled = self.settled_joined = 0  # of those that were handed on
         self._open: dict[str, Pending] = {}
         self._queue: deque[Pending] = deque()

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from ensample.serve.metrics import Metrics
 
-__all__ = ["Latency", "commit_latency"]
-
 
 class Latency(NamedTuple):
     """In seconds, as upper ends of the slots in which they are counted."""
@@ -17,8 +15,14 @@ class Latency(NamedTuple):
 
 def commit_latency(metrics: Metrics, experiment: str) -> Latency:
     samples = [sample for found in metrics.commits.collect() for sample in found.samples]
-    mine = [sample for sample in samples if sample.name.endswith("_bucket") and sample.labels["experiment"] == experiment]
-    below = sorted((float(sample.labels["le"]), sample.value) for sample in mine)  # how many took no longer
+    mine = [
+        sample
+        for sample in samples
+        if sample.name.endswith("_bucket") and sample.labels["experiment"] == experiment
+    ]
+    below = sorted(
+        (float(sample.labels["le"]), sample.value) for sample in mine
+    )  # how many took no longer
     count = int(below[-1][1]) if below else 0
     return Latency(count, quantile(below, 0.5 * count), quantile(below, 0.99 * count))
 

@@ -19,8 +19,6 @@ from ensample.evaluation.sequences import LowerBound
 from ensample.serve.dashboard.timeline import Stretch
 from ensample.types import FloatArray
 
-__all__ = ["ALARM", "Checkpoint", "Gain", "Lift", "Provisional", "against_action", "against_chance"]
-
 ALARM = 0.05
 CHECKPOINTS = 80
 LEAST = 1e-9  # of a propensity, as in evaluation
@@ -50,7 +48,9 @@ class Provisional(NamedTuple):
     value: float
 
 
-def against_action(propensities: list[float], chosen: int, baseline: int, share: float) -> Gain | None:
+def against_action(
+    propensities: list[float], chosen: int, baseline: int, share: float
+) -> Gain | None:
     """d where `baseline` is held out with probability `share`.
 
     >>> against_action([0.9, 0.1], 1, baseline=1, share=0.1)

@@ -8,8 +8,6 @@ from ensample.experiments import Experiment
 from ensample.experiments.mixture import Mixture
 from ensample.serve.dashboard.summary import Posed
 
-__all__ = ["Present", "present"]
-
 
 class Present(NamedTuple):
     """`votes`: the share of members that would choose each action, a mean over the last questions."""
@@ -61,7 +59,11 @@ def weights_now(experiment: Experiment, question: Posed) -> dict[str, float] | N
     if known is None:
         return None
     names, settings = list(known), experiment.settings
-    held = settings.baseline if settings.baseline is not None and settings.baseline[0] in names else None
+    held = (
+        settings.baseline
+        if settings.baseline is not None and settings.baseline[0] in names
+        else None
+    )
     place, share = (None, 0.0) if held is None else (names.index(held[0]), held[1])
     weights = Mixture(settings.floor, share, place, len(names)).weights(list(known.values()))
     return None if weights is None else dict(zip(names, weights, strict=True))

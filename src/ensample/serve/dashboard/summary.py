@@ -15,8 +15,6 @@ from ensample.serve.dashboard.joining import Joining, Pending
 from ensample.serve.dashboard.lift import Gain, Lift, against_action, against_chance
 from ensample.serve.dashboard.timeline import Stretch, Timeline
 
-__all__ = ["OTHERS", "Posed", "Summary"]
-
 ALARM = 0.01  # of all checks of propensities together
 NAMES = 1_000  # actions that are told apart; further ones are counted together
 OTHERS = "(others)"
@@ -95,17 +93,25 @@ class Summary:
             offer.drawn.append(DRAWN.index(event.drawn))
             stretch.known += 1
             stretch.disagreement += self._disagreement(event.propensities, offer)
-        self.joining.decided(event, Pending(event.time, own, event.active, event.drawn == "baseline", gain))
+        self.joining.decided(
+            event, Pending(event.time, own, event.active, event.drawn == "baseline", gain)
+        )
         if self._unchecked >= PIECE:
             self._check()
-        self.recent.append(Posed(event.context, (event.features or event.offer) if event.narrowed else None))
+        self.recent.append(
+            Posed(event.context, (event.features or event.offer) if event.narrowed else None)
+        )
 
     def _offer(self, names: tuple[str, ...]) -> UncheckedOffer:
         found = self._offers.get(names)
         if found is None:
             baseline = self.settings.baseline
-            held = names.index(baseline[0]) if baseline is not None and baseline[0] in names else None
-            found = self._offers[names] = UncheckedOffer(names, [self._place(name) for name in names], held)
+            held = (
+                names.index(baseline[0]) if baseline is not None and baseline[0] in names else None
+            )
+            found = self._offers[names] = UncheckedOffer(
+                names, [self._place(name) for name in names], held
+            )
         return found
 
     def _place(self, name: str) -> int:
@@ -117,7 +123,11 @@ class Summary:
 
     def _share(self, offer: UncheckedOffer) -> float:
         """Of the holdout."""
-        return 0.0 if offer.baseline is None or self.settings.baseline is None else self.settings.baseline[1]
+        return (
+            0.0
+            if offer.baseline is None or self.settings.baseline is None
+            else self.settings.baseline[1]
+        )
 
     def _known(self, propensities: list[float], place: int, offer: UncheckedOffer) -> Gain | None:
         """What a decision adds to the check and to the weights, and its part in the lift."""
@@ -132,7 +142,11 @@ class Summary:
             return None  # sums have no range that is known, so that no bound holds
         if self.settings.baseline is None:
             return against_chance(propensities, place) if self.settings.floor > 0.0 else None
-        return None if offer.baseline is None else against_action(propensities, place, offer.baseline, self._share(offer))
+        return (
+            None
+            if offer.baseline is None
+            else against_action(propensities, place, offer.baseline, self._share(offer))
+        )
 
     def _disagreement(self, propensities: list[float], offer: UncheckedOffer) -> float:
         """1 - sum w_k^2: the chance that two members want different actions; w is what is behind `Mixture.propensities`."""
@@ -140,9 +154,13 @@ class Summary:
         kept, least = (1.0 - share) * (1.0 - floor), (1.0 - share) * floor / count
         if kept <= 0.0:
             return 0.0
-        squares: float = sum(map(mul, propensities, propensities)) + count * least * least - 2.0 * least
+        squares: float = (
+            sum(map(mul, propensities, propensities)) + count * least * least - 2.0 * least
+        )
         if offer.baseline is not None:
-            squares += share * share - 2.0 * share * propensities[offer.baseline] + 2.0 * share * least
+            squares += (
+                share * share - 2.0 * share * propensities[offer.baseline] + 2.0 * share * least
+            )
         return min(max(1.0 - squares / (kept * kept), 0.0), 1.0)
 
     def _scaled(self, reward: float) -> float:
@@ -200,14 +218,19 @@ class Summary:
         if len(self._offers) > NAMES:
             self._offers.clear()
 
-    def _together(self, offer: UncheckedOffer, propensities: Any, chosen: Any) -> tuple[list[str], Any, Any]:
+    def _together(
+        self, offer: UncheckedOffer, propensities: Any, chosen: Any
+    ) -> tuple[list[str], Any, Any]:
         """Actions that are not told apart are one."""
         others = self.actions.get(OTHERS, -1)
         if others not in offer.places:
             return list(offer.names), propensities, chosen
         known = list(self.actions)
         column = {place: number for number, place in enumerate(dict.fromkeys(offer.places))}
-        names, places = [known[place] for place in column], np.array([column[place] for place in offer.places])
+        names, places = (
+            [known[place] for place in column],
+            np.array([column[place] for place in offer.places]),
+        )
         joined = propensities @ np.eye(len(names))[places]
         return names, joined, places[chosen]
 

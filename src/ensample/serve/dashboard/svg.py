@@ -8,8 +8,6 @@ from markupsafe import Markup, escape
 
 from ensample.numerals import MINUS
 
-__all__ = ["HEIGHT", "WIDTH", "Frame", "element", "number_label", "points", "round_steps", "time_labels"]
-
 WIDTH, HEIGHT = 460.0, 210.0
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 10.0, 10.0, 24.0
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -21,7 +19,10 @@ def element(name: str, *content: str, **attributes: object) -> Markup:
     >>> element("text", "<b>", x=1.25, class_="quiet")
     Markup('<text x="1.2" class="quiet">&lt;b&gt;</text>')
     """
-    words = (f' {key.rstrip("_").replace("_", "-")}="{escape(shown(value))}"' for key, value in attributes.items())
+    words = (
+        f' {key.rstrip("_").replace("_", "-")}="{escape(shown(value))}"'
+        for key, value in attributes.items()
+    )
     return Markup(f"<{name}{''.join(words)}>{''.join(escape(part) for part in content)}</{name}>")
 
 
@@ -59,8 +60,30 @@ def time_labels(start: float, stop: float, most: int = 4) -> list[tuple[float, s
     >>> time_labels(1_700_000_000, 1_700_000_090)
     [(1700000010, '22:13:30'), (1700000040, '22:14:00'), (1700000070, '22:14:30')]
     """
-    steps = (1, 5, 10, 15, 30, 60, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY)
-    step = next((step for step in steps if (stop - start) / step <= most), 30 * DAY * math.ceil((stop - start) / (120 * DAY)))
+    steps = (
+        1,
+        5,
+        10,
+        15,
+        30,
+        60,
+        300,
+        600,
+        1_800,
+        3_600,
+        7_200,
+        21_600,
+        43_200,
+        DAY,
+        2 * DAY,
+        7 * DAY,
+        14 * DAY,
+        30 * DAY,
+    )
+    step = next(
+        (step for step in steps if (stop - start) / step <= most),
+        30 * DAY * math.ceil((stop - start) / (120 * DAY)),
+    )
     moments = range(-(-int(start) // step) * step, int(stop) + 1, step)
     return [(moment, moment_label(moment, step)) for moment in moments]
 
@@ -75,35 +98,58 @@ def moment_label(moment: int, step: int) -> str:
 class Frame:
     """From numbers to places, with a line and a number for each step of y, and words below for x."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], height: float = HEIGHT) -> None:
+    def __init__(
+        self, x: tuple[float, float], y: tuple[float, float], height: float = HEIGHT
+    ) -> None:
         self.low_x, self.high_x = x if x[1] > x[0] else (x[0] - 0.5, x[0] + 0.5)
         self.low_y, self.high_y = y if y[1] > y[0] else (y[0] - 0.5, y[0] + 0.5)
         self.height = height
         self.top, self.bottom, self.left, self.right = TOP, height - BOTTOM, LEFT, WIDTH - RIGHT
 
     def x(self, value: float) -> float:
-        return self.left + (value - self.low_x) / (self.high_x - self.low_x) * (self.right - self.left)
+        return self.left + (value - self.low_x) / (self.high_x - self.low_x) * (
+            self.right - self.left
+        )
 
     def y(self, value: float) -> float:
         inside = min(max(value, self.low_y), self.high_y)
-        return self.bottom - (inside - self.low_y) / (self.high_y - self.low_y) * (self.bottom - self.top)
+        return self.bottom - (inside - self.low_y) / (self.high_y - self.low_y) * (
+            self.bottom - self.top
+        )
 
-    def axes(self, below: Sequence[tuple[float, str]], label: Callable[[float], str] = number_label) -> list[Markup]:
+    def axes(
+        self, below: Sequence[tuple[float, str]], label: Callable[[float], str] = number_label
+    ) -> list[Markup]:
         drawn = []
         for step in round_steps(self.low_y, self.high_y, 4):
             y = self.y(step)
-            drawn.append(element("line", x1=self.left, x2=self.right, y1=y, y2=y, class_="zero" if step == 0 else "grid"))
-            drawn.append(element("text", label(step), x=self.left - 6.0, y=y + 4.0, text_anchor="end"))
+            drawn.append(
+                element(
+                    "line",
+                    x1=self.left,
+                    x2=self.right,
+                    y1=y,
+                    y2=y,
+                    class_="zero" if step == 0 else "grid",
+                )
+            )
+            drawn.append(
+                element("text", label(step), x=self.left - 6.0, y=y + 4.0, text_anchor="end")
+            )
         for value, words in below:
             x = self.x(value)
-            anchor = "end" if x > self.right - 24.0 else "start" if x < self.left + 12.0 else "middle"
+            anchor = (
+                "end" if x > self.right - 24.0 else "start" if x < self.left + 12.0 else "middle"
+            )
             drawn.append(element("text", words, x=x, y=self.height - 6.0, text_anchor=anchor))
         return drawn
 
     def drawing(self, label: str, *parts: Iterable[Markup]) -> Markup:
         """Read aloud as its label."""
         inside = Markup("").join(part for group in parts for part in group)
-        return element("svg", inside, viewBox=f"0 0 {WIDTH:g} {self.height:g}", role="img", aria_label=label)
+        return element(
+            "svg", inside, viewBox=f"0 0 {WIDTH:g} {self.height:g}", role="img", aria_label=label
+        )
 
     def spots(self, said: Sequence[tuple[float, float, str]]) -> list[Markup]:
         """What the pointer finds: words from one x to another."""

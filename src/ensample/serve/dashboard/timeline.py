@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 from ensample.experiments.reward import SECOND
 
-__all__ = ["Stretch", "Timeline", "Width"]
-
 
 class Width(NamedTuple):
     """How long a stretch is; each is some of the one before."""
@@ -34,7 +32,15 @@ class Stretch:
     with a part in the lift, their rewards r scaled to [0, 1]: how many, and the sums of r, d and d r.
     """
 
-    SUMS = ("decisions", "known", "disagreement", "rewarded", "total", "held_rewarded", "held_total")
+    SUMS = (
+        "decisions",
+        "known",
+        "disagreement",
+        "rewarded",
+        "total",
+        "held_rewarded",
+        "held_total",
+    )
     OPEN = ("open", "open_total", "open_gains", "open_r", "open_d", "open_dr")
     __slots__ = ("actions", *SUMS, *OPEN)
 
@@ -101,4 +107,6 @@ class Timeline:
 
     def stretches(self) -> list[tuple[int, Stretch]]:
         """(when it begins, in seconds since 1970; what happened), in order."""
-        return [(number * self.width.seconds, self._found[number]) for number in sorted(self._found)]
+        return [
+            (number * self.width.seconds, self._found[number]) for number in sorted(self._found)
+        ]

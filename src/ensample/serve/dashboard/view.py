@@ -37,8 +37,6 @@ from ensample.serve.dashboard.present import Present
 from ensample.serve.dashboard.summary import Summary
 from ensample.serve.pages import shortened
 
-__all__ = ["View", "view_of"]
-
 BANDS = 8  # actions that have a colour of their own
 ROWS = 12  # actions in a list
 WORDS = {"baseline": "the holdout", "floor": "the floor", "policy": "the policy"}
@@ -116,13 +114,17 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
         describes=description(summary, now),
         facts=facts_of(summary, now, path),
         reference=reference_of(summary),
-        lift=lift_chart(path, provisional, scale(summary), f"Lift over {reference_of(summary)} and its bounds")
+        lift=lift_chart(
+            path, provisional, scale(summary), f"Lift over {reference_of(summary)} and its bounds"
+        )
         if path or provisional
         else None,
         lift_bounds=bool(path),
         lift_words=lift_words(summary, path),
         why_no_lift=why_no_lift(summary),
-        reward=reward_chart(stretches, width, f"Mean reward by {width.says}") if summary.rewarded or is_open else None,
+        reward=reward_chart(stretches, width, f"Mean reward by {width.says}")
+        if summary.rewarded or is_open
+        else None,
         has_holdout=settings.baseline is not None,
         leaves_out=settings.reward.default is None,
         waits=settings.reward.wait is not None,
@@ -134,7 +136,9 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
         time=f"{datetime.now(UTC):%d %b %Y, %H:%M:%S} UTC",
         disagreement=disagreement_chart(stretches, width, f"Disagreement by {width.says}"),
         every=width.says,
-        shares=share_chart(stretches, width, bands, f"Shares of actions by {width.says}") if summary.decisions else None,
+        shares=share_chart(stretches, width, bands, f"Shares of actions by {width.says}")
+        if summary.decisions
+        else None,
         bands=bands,
         votes=votes[:ROWS],
         votes_of=now.asked,
@@ -144,9 +148,14 @@ def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: La
         impossible=summary.check.impossible,
         check=check[:ROWS],
         more_checks=len(check[ROWS:]),
-        others=[("By height of the propensity", height_rows(summary)), ("Drawn by", draw_rows(summary))],
+        others=[
+            ("By height of the propensity", height_rows(summary)),
+            ("Drawn by", draw_rows(summary)),
+        ],
         join=join_facts(summary),
-        delays=delay_chart(summary.joining.delays.counts, "How long rewards took") if summary.joining.joined else None,
+        delays=delay_chart(summary.joining.delays.counts, "How long rewards took")
+        if summary.joining.joined
+        else None,
         outcomes=outcome_facts(now),
         exploring=exploring_facts(summary),
         inside=inside_facts(now, latency, counted),
@@ -159,15 +168,22 @@ def description(summary: Summary, now: Present) -> str:
     settings = summary.settings
     rules = settings.reward
     size = getattr(settings.recipe, "size", None)
-    parts = [type(settings.recipe).__name__ + (f" with {size:,} members" if isinstance(size, int) else "")]
-    parts.append(f"{len(now.actions)} actions" if now.actions else "actions come with each decision")
+    parts = [
+        type(settings.recipe).__name__
+        + (f" with {size:,} members" if isinstance(size, int) else "")
+    ]
+    parts.append(
+        f"{len(now.actions)} actions" if now.actions else "actions come with each decision"
+    )
     parts.append(f"rewards from {numeral(rules.low)} to {numeral(rules.high)}")
     if rules.wait is not None:
         default = "" if rules.default is None else f", then {numeral(rules.default)}"
         parts.append(f"wait {brief(float(rules.wait))}{default}")  # type: ignore[arg-type]
     parts.append(f"floor {percent(settings.floor)}")
     if settings.baseline is not None:
-        parts.append(f"{percent(settings.baseline[1])} held out for {shortened(settings.baseline[0])}")
+        parts.append(
+            f"{percent(settings.baseline[1])} held out for {shortened(settings.baseline[0])}"
+        )
     return " · ".join(parts)
 
 
@@ -181,7 +197,13 @@ def lift_words(summary: Summary, path: list[Checkpoint]) -> str:
         return "No decision's wait is over yet: the line is provisional."
     width, last = scale(summary), path[-1]
     ends = f"{signed(width * last.low)} and {signed(width * last.high)}"
-    verdict = "The policy earns more" if last.low > 0 else "The policy earns less" if last.high < 0 else "Not told apart yet"
+    verdict = (
+        "The policy earns more"
+        if last.low > 0
+        else "The policy earns less"
+        if last.high < 0
+        else "Not told apart yet"
+    )
     return f"{verdict}: {signed(width * last.value)} a decision, between {ends} over {several(last.rows, 'decision')}."
 
 
@@ -201,7 +223,9 @@ def within_words(summary: Summary) -> str:
 def provisional_words(summary: Summary) -> str:
     default = summary.settings.reward.default
     return (
-        "" if default is None else f"provisional: decisions within their wait count as {numeral(default)} until a reward comes"
+        ""
+        if default is None
+        else f"provisional: decisions within their wait count as {numeral(default)} until a reward comes"
     )
 
 
@@ -224,7 +248,9 @@ def bands_of(summary: Summary) -> list[Band]:
     names = list(summary.actions)
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
     own = sorted(order[:BANDS]) if len(order) > BANDS + 1 else sorted(order)
-    found = [Band(names[place], frozenset({place}), f"s{number}") for number, place in enumerate(own)]
+    found = [
+        Band(names[place], frozenset({place}), f"s{number}") for number, place in enumerate(own)
+    ]
     if rest := frozenset(order) - set(own):
         found.append(Band(f"{len(rest)} others", rest, "s9"))
     return found
@@ -235,27 +261,44 @@ def mean_rows(summary: Summary) -> list[Row]:
     low, width = summary.settings.reward.low, scale(summary)
     names = list(summary.actions)
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
-    known = [(names[place], found) for place in order if (found := summary.action_means[place]) is not None]
+    known = [
+        (names[place], found)
+        for place in order
+        if (found := summary.action_means[place]) is not None
+    ]
     if summary.settings.reward.rule == "sum":  # sums have no range that is known
-        return [Row(name, (aligned(low + width * mean.value), "", f"{mean.rows:,}"), Markup()) for name, mean in known]
+        return [
+            Row(name, (aligned(low + width * mean.value), "", f"{mean.rows:,}"), Markup())
+            for name, mean in known
+        ]
     left = min((mean.low for _, mean in known[:ROWS]), default=0.0)
     right = max((mean.high for _, mean in known[:ROWS]), default=1.0)
     return [mean_row(name, mean, (low, width), (left, right)) for name, mean in known]
 
 
-def mean_row(name: str, mean: ActionMean, scaled: tuple[float, float], ends: tuple[float, float]) -> Row:
+def mean_row(
+    name: str, mean: ActionMean, scaled: tuple[float, float], ends: tuple[float, float]
+) -> Row:
     value, low, high = (aligned(scaled[0] + scaled[1] * number) for number in mean[1:])
     left, span = ends[0], (ends[1] - ends[0]) or 1.0
     at = [(number - left) / span for number in mean[1:]]
     label = f"mean {value}, interval {low} to {high}"
-    return Row(name, (value, f"{low} to {high}", f"{mean.rows:,}"), interval_strip(at[0], at[1], at[2], label))
+    return Row(
+        name,
+        (value, f"{low} to {high}", f"{mean.rows:,}"),
+        interval_strip(at[0], at[1], at[2], label),
+    )
 
 
 def vote_rows(now: Present, bands: list[Band]) -> list[Row]:
     colours = {band.name: band.colour for band in bands}
     ordered = sorted(now.votes.items(), key=lambda item: (-item[1], item[0]))
     return [
-        Row(name, (percent(max(share, 0.0)),), bar(share, colours.get(name, "s9"), f"{percent(max(share, 0.0))} of the votes"))
+        Row(
+            name,
+            (percent(max(share, 0.0)),),
+            bar(share, colours.get(name, "s9"), f"{percent(max(share, 0.0))} of the votes"),
+        )
         for name, share in ordered
     ]
 
@@ -267,17 +310,31 @@ def check_rows(summary: Summary) -> list[Row]:
 
 
 def height_rows(summary: Summary) -> list[Row]:
-    return [standing_row(row.name, row) for row in summary.heights.standings() if row.expected or row.chosen]
+    return [
+        standing_row(row.name, row)
+        for row in summary.heights.standings()
+        if row.expected or row.chosen
+    ]
 
 
 def draw_rows(summary: Summary) -> list[Row]:
-    return [standing_row(WORDS[row.name], row) for row in summary.draws.standings() if row.expected or row.chosen]
+    return [
+        standing_row(WORDS[row.name], row)
+        for row in summary.draws.standings()
+        if row.expected or row.chosen
+    ]
 
 
 def standing_row(name: str, row: Any) -> Row:
     alarmed = row.passed is not None
     verdict = f"passed by decision {row.passed:,}" if alarmed else "within"
-    cells = (signed_count(row.difference), f"± {row.bound:,.1f}", f"{row.chosen:,}", f"{row.expected:,.1f}", verdict)
+    cells = (
+        signed_count(row.difference),
+        f"± {row.bound:,.1f}",
+        f"{row.chosen:,}",
+        f"{row.expected:,.1f}",
+        verdict,
+    )
     label = f"difference {cells[0]}, bound {cells[1]}, {verdict}"
     return Row(name, cells, bound_strip(row.difference, row.bound, alarmed, label), alarmed)
 
@@ -287,4 +344,6 @@ def signed_count(difference: float) -> str:
     >>> signed_count(-0.01), signed_count(2.26)
     ('0.0', '+2.3')
     """
-    return ("+" if difference >= 0.05 else "") + decimals(difference if abs(difference) >= 0.05 else 0.0, 1)
+    return ("+" if difference >= 0.05 else "") + decimals(
+        difference if abs(difference) >= 0.05 else 0.0, 1
+    )

@@ -12,8 +12,6 @@ from ensample.serve.calls import Call, Dialect
 from ensample.serve.messages import DecideCall
 from ensample.serve.refusals import Refusal
 
-__all__ = ["OFREP", "BulkEvaluated", "EvaluationCall", "FlagEvaluated", "evaluated", "question_of"]
-
 MISSING = "targeting_key_missing"
 SWITCH = {"true": True, "false": False}
 
@@ -39,7 +37,9 @@ class BulkEvaluated(Struct):
 
 
 class EvaluationFailure(Struct, rename="camel", omit_defaults=True):
-    error_code: Literal["PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"]
+    error_code: Literal[
+        "PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT", "FLAG_NOT_FOUND", "GENERAL"
+    ]
     error_details: str
     key: str | None = None
 
@@ -69,9 +69,17 @@ def question_of(asked: EvaluationCall) -> DecideCall:
     context = dict(asked.context or {})
     key = context.pop("targetingKey", None)
     if key is None or key == "":
-        raise Refusal(400, "expected a targetingKey in the context: a user, a session or a request", code=MISSING)
+        raise Refusal(
+            400,
+            "expected a targetingKey in the context: a user, a session or a request",
+            code=MISSING,
+        )
     if not isinstance(key, str) or len(key) > 1_000:
-        raise Refusal(422, "expected a targetingKey that is a text of 1 to 1,000 characters", argument="targetingKey")
+        raise Refusal(
+            422,
+            "expected a targetingKey that is a text of 1 to 1,000 characters",
+            argument="targetingKey",
+        )
     return DecideCall(context=context, targeting_key=key)
 
 
@@ -80,5 +88,9 @@ def evaluated(key: str, decision: NamedDecision, actions: list[str]) -> FlagEval
     metadata: dict[str, str | float] = {"decisionId": decision.id}
     if decision.propensity is not None:
         metadata["propensity"] = decision.propensity
-    value = SWITCH.get(decision.action, decision.action) if set(actions) <= set(SWITCH) else decision.action
+    value = (
+        SWITCH.get(decision.action, decision.action)
+        if set(actions) <= set(SWITCH)
+        else decision.action
+    )
     return FlagEvaluated(key, value, decision.action, metadata)

@@ -14,8 +14,6 @@ from ensample.serve.calls import Call, Dialect
 from ensample.serve.messages import Context, DecideCall
 from ensample.serve.refusals import Refusal
 
-__all__ = ["PERSONALIZER", "RankCall", "Ranked", "RewardValue", "merged", "question_of", "ranked", "refusal_body"]
-
 Name = Annotated[str, Meta(min_length=1, max_length=256)]
 Objects = list[dict[str, Any]]
 
@@ -71,8 +69,16 @@ class ErrorResponse(Struct):
 
 def refusal_body(refusal: Refusal, _: Call | None = None) -> ErrorResponse:
     """Personalizer has three codes; ours is within."""
-    code = "ResourceNotFound" if refusal.status == 404 else "InternalServerError" if refusal.status >= 500 else "BadRequest"
-    return ErrorResponse(PersonalizerError(code, refusal.message, refusal.argument, InnerError(refusal.code)))
+    code = (
+        "ResourceNotFound"
+        if refusal.status == 404
+        else "InternalServerError"
+        if refusal.status >= 500
+        else "BadRequest"
+    )
+    return ErrorResponse(
+        PersonalizerError(code, refusal.message, refusal.argument, InnerError(refusal.code))
+    )
 
 
 PERSONALIZER = Dialect(ErrorResponse, refusal_body, {422: 400})
@@ -84,7 +90,8 @@ def question_of(asked: RankCall) -> DecideCall:
     if (twice := repeated(names)) is not None:
         raise InvalidArgument("actions", twice, "ids of actions, none of them twice")
     features: dict[str, Context | None] = {
-        action.id: merged(f"actions.{action.id}", action.features) or None for action in asked.actions
+        action.id: merged(f"actions.{action.id}", action.features) or None
+        for action in asked.actions
     }
     out = set(asked.excluded_actions or ())
     return DecideCall(

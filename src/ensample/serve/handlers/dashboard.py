@@ -14,18 +14,27 @@ from ensample.serve.dashboard.view import view_of
 from ensample.serve.handlers.experiments import hosted, time_of
 from ensample.serve.pages import page
 
-__all__ = ["experiment_page", "experiments_page"]
-
 
 async def experiments_page(call: Call) -> Response:
     """All that the key may see. Nothing is counted for it: the lift is what was known when it was last counted."""
     catalog, key = call.service.catalog, call.key
-    mine = [name for name in sorted(catalog.hosted) if key is None or key.experiment in (None, name)]
-    broken = {name: why for name, why in catalog.broken.items() if key is None or key.experiment in (None, name)}
+    mine = [
+        name for name in sorted(catalog.hosted) if key is None or key.experiment in (None, name)
+    ]
+    broken = {
+        name: why
+        for name, why in catalog.broken.items()
+        if key is None or key.experiment in (None, name)
+    }
     host = call.headers.get("host", "localhost:8000")
 
     def drawn() -> Response:
-        return page("experiments.html", rows=[row_of(name, catalog.hosted[name]) for name in mine], broken=broken, host=host)
+        return page(
+            "experiments.html",
+            rows=[row_of(name, catalog.hosted[name]) for name in mine],
+            broken=broken,
+            host=host,
+        )
 
     return await call.service.aside(drawn)
 

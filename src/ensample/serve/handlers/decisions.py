@@ -30,20 +30,6 @@ from ensample.serve.service import Service
 from ensample.serve.sizes import check_batch, check_names, check_offer
 from ensample.serve.sticky import latest, sticky_decision
 
-__all__ = [
-    "activate",
-    "activate_all",
-    "activated",
-    "asked_of",
-    "decide",
-    "decided",
-    "event",
-    "explain",
-    "reward",
-    "reward_all",
-    "rewarded",
-]
-
 T = TypeVar("T")
 
 
@@ -94,9 +80,14 @@ async def decide(call: Call) -> "Decision | list[Decision | Refused]":
     found = hosted(call)
     check_batch(body, call.service.settings)
     questions = [prepared(lambda item=item: asked_of(call.service, found, item)) for item in body]  # type: ignore[misc]
-    answers, new = await found.worker.ask(lambda: taken(found.experiment, lambda: found.experiment.together(questions)))
+    answers, new = await found.worker.ask(
+        lambda: taken(found.experiment, lambda: found.experiment.together(questions))
+    )
     call.service.metrics.decided(call.path("experiment"), new)
-    return [refused(answer) if isinstance(answer, Exception) else decision_answer(answer) for answer in answers]
+    return [
+        refused(answer) if isinstance(answer, Exception) else decision_answer(answer)
+        for answer in answers
+    ]
 
 
 def prepared(make: Callable[[], Callable[[], T]]) -> Callable[[], T]:
@@ -113,7 +104,9 @@ def refused(error: Exception) -> Refused:
 
 async def reward(call: Call) -> OutcomeAnswer:
     body: RewardCall = call.body
-    item = RewardItem(id=call.path("id"), value=body.value, reward=body.reward, action=body.action, key=body.key)
+    item = RewardItem(
+        id=call.path("id"), value=body.value, reward=body.reward, action=body.action, key=body.key
+    )
     return await rewarded(call, hosted(call), item)
 
 
@@ -131,7 +124,9 @@ async def rewarded(call: Call, found: Hosted, item: RewardItem) -> OutcomeAnswer
 
 def value_of(item: RewardCall) -> float | bool:
     """By either of its names. A body that says none is more likely a mistake than a reward of 1."""
-    given = {value for value in (item.value, item.reward) if not isinstance(value, UnsetType | None)}
+    given = {
+        value for value in (item.value, item.reward) if not isinstance(value, UnsetType | None)
+    }
     if len(given) != 1:
         expected = "one of value and reward" if given else 'a value, such as {"value": 1}'
         raise Refusal(422, f"value: expected {expected}", argument="value")
@@ -167,7 +162,9 @@ async def reward_all(call: Call) -> "list[OutcomeAnswer | Refused]":
 async def activate_all(call: Call) -> "list[OutcomeAnswer | Refused]":
     items: list[Activation] = call.body
     found = hosted(call)
-    return await outcomes(call, found, items, lambda item: lambda: found.experiment.activate(item.id))
+    return await outcomes(
+        call, found, items, lambda item: lambda: found.experiment.activate(item.id)
+    )
 
 
 async def outcomes(
@@ -195,7 +192,9 @@ async def event(call: Call) -> EventOutcome:
         decision = latest(found.experiment, body.targeting_key, service.settings.stays)
         if decision is None:
             return EventOutcome("unknown", None)
-        return EventOutcome(found.experiment.reward(decision.id, body.value, key=body.key), decision.id)
+        return EventOutcome(
+            found.experiment.reward(decision.id, body.value, key=body.key), decision.id
+        )
 
     said = await found.worker.ask(answer, brief="event")
     call.noted |= {"decision": said.id, "outcome": said.outcome}

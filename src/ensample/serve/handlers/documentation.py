@@ -9,8 +9,6 @@ from ensample.serve.calls import Call
 from ensample.serve.pages import page, static
 from ensample.serve.refusals import Refusal
 
-__all__ = ["docs", "openapi", "static_file"]
-
 
 @cache
 def document() -> dict[str, Any]:

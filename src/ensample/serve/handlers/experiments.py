@@ -11,8 +11,6 @@ from ensample.serve.recipes import given_of
 from ensample.serve.refusals import Refusal
 from ensample.serve.sizes import check_actions, check_names
 
-__all__ = ["change_actions", "experiment", "experiments", "hosted", "pause", "put_experiment", "time_of"]
-
 
 def hosted(call: Call) -> Hosted:
     """The experiment that a call names."""
@@ -44,7 +42,9 @@ def view(name: str, found: Hosted, hashed: bool = False) -> ExperimentView:
 
 async def experiments(call: Call) -> Listed:
     names = sorted(call.service.catalog.hosted)
-    return Listed([name for name in names if call.key is None or call.key.experiment in (None, name)])
+    return Listed(
+        [name for name in names if call.key is None or call.key.experiment in (None, name)]
+    )
 
 
 async def experiment(call: Call) -> ExperimentView:
@@ -82,7 +82,9 @@ async def change_actions(call: Call) -> ExperimentView:
             check_label("remove", action)
         old = [action for action in dict.fromkeys(body.remove or ()) if action in known]
         if both := set(added) & set(body.remove or ()):
-            raise InvalidArgument("remove", min(both), "actions that are not added in the same call")
+            raise InvalidArgument(
+                "remove", min(both), "actions that are not added in the same call"
+            )
         if len(known) + len(new) - len(old) > settings.actions:
             raise InvalidArgument("add", len(new), f"at most {settings.actions} actions in all")
         if new or old:

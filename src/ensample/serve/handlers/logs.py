@@ -21,8 +21,6 @@ from ensample.serve.recipes import made
 from ensample.serve.refusals import Refusal
 from ensample.serve.sizes import check_batch
 
-__all__ = ["WORDS", "evaluate", "export", "take_log"]
-
 WORDS = tuple(FORMATS)
 
 
@@ -57,7 +55,9 @@ async def take_log(call: Call) -> Imported:
         except EnsampleError as error:
             raise without_path(error) from None
         except Exception as error:  # of a reader that did not expect what it was given
-            raise InvalidArgument("body", f"{len(body)} bytes", f"a log as {format} ({type(error).__name__})") from None
+            raise InvalidArgument(
+                "body", f"{len(body)} bytes", f"a log as {format} ({type(error).__name__})"
+            ) from None
 
     return await found.worker.ask(answer)
 
@@ -75,14 +75,21 @@ async def evaluate(call: Call) -> Evaluated:
     body: EvaluateCall = call.body
     settings = call.service.settings
     check_batch(body.policies, settings)
-    targets = [made("recipe", target, settings) if isinstance(target, dict) else target for target in body.policies]
+    targets = [
+        made("recipe", target, settings) if isinstance(target, dict) else target
+        for target in body.policies
+    ]
     found = hosted(call)
     now = await time_of(found)
     async with call.service.evaluating:
-        return Evaluated(await call.service.aside(evaluations, found.experiment, targets, body, now))
+        return Evaluated(
+            await call.service.aside(evaluations, found.experiment, targets, body, now)
+        )
 
 
-def evaluations(experiment: Experiment, targets: list[Any], body: EvaluateCall, now: int | None) -> list[dict[str, Any]]:
+def evaluations(
+    experiment: Experiment, targets: list[Any], body: EvaluateCall, now: int | None
+) -> list[dict[str, Any]]:
     """Of the log in a file, which may be larger than memory."""
     rules = experiment.settings.reward
     low = rules.low if body.low is None and rules.rule == "first" else body.low

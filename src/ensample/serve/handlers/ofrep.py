@@ -9,8 +9,6 @@ from ensample.serve.calls import Call, json_response
 from ensample.serve.dialects.ofrep import BulkEvaluated, FlagEvaluated, evaluated, question_of
 from ensample.serve.handlers.decisions import decided
 
-__all__ = ["evaluate_flag", "evaluate_flags"]
-
 NOTHING = BulkEvaluated([])
 TAG = f'"{hashlib.sha256(msgspec.json.encode(NOTHING)).hexdigest()[:16]}"'
 
@@ -25,7 +23,9 @@ async def evaluate_flag(call: Call) -> FlagEvaluated:
 async def evaluate_flags(call: Call) -> Response:
     """None: clients that fetch all flags ahead would have a decision of every experiment that nobody is shown."""
     headers = {"etag": TAG}
-    known = [tag.strip().removeprefix("W/") for tag in call.headers.get("if-none-match", "").split(",")]
+    known = [
+        tag.strip().removeprefix("W/") for tag in call.headers.get("if-none-match", "").split(",")
+    ]
     if TAG in known or "*" in known:
         return Response(status_code=304, headers=headers)
     return json_response(NOTHING, 200, headers)

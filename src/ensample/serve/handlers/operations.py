@@ -10,9 +10,9 @@ from ensample.serve.messages import Status
 from ensample.serve.metrics import CONTENT_TYPE
 from ensample.serve.refusals import Refusal
 
-__all__ = ["healthz", "metrics", "readyz"]
-
-NOT_FINITE = "its model has numbers that are infinite or NaN: `ensample replay` says since which event"
+NOT_FINITE = (
+    "its model has numbers that are infinite or NaN: `ensample replay` says since which event"
+)
 
 
 async def healthz(call: Call) -> Status:
@@ -35,7 +35,9 @@ async def not_finite(call: Call) -> dict[str, str]:
     """
     found = {}
     for name, hosted in list(call.service.catalog.hosted.items()):
-        if not hosted.experiment.is_finite and not await hosted.worker.ask(partial(getattr, hosted.experiment, "is_finite")):
+        if not hosted.experiment.is_finite and not await hosted.worker.ask(
+            partial(getattr, hosted.experiment, "is_finite")
+        ):
             found[name] = NOT_FINITE
     return found
 

@@ -10,8 +10,6 @@ from ensample.serve.handlers.decisions import activated, decided, rewarded
 from ensample.serve.messages import RewardItem
 from ensample.serve.sizes import check_names, check_offer
 
-__all__ = ["activate_event", "rank", "reward_event"]
-
 OWN = {"features": Hashing(128), "reward": Reward(-1, 1, wait="10 min", default=0)}
 """What the experiment of a key is that is bound to none: actions come and go with each call, so nothing may grow with them."""
 
@@ -51,7 +49,9 @@ async def reward_event(call: Call) -> Response:
     call.noted["experiment"] = name
     if own and not is_there(call, name):
         return done("unknown")
-    answer = await rewarded(call, call.service.catalog[name], RewardItem(id=call.path("id"), value=body.value))
+    answer = await rewarded(
+        call, call.service.catalog[name], RewardItem(id=call.path("id"), value=body.value)
+    )
     return done(answer.outcome)
 
 

@@ -11,8 +11,6 @@ from ensample.report.drawing.style import LOOKS, LineStyle, ramp
 from ensample.report.study.figures.series import Series, lowest, numeric, scenarios, split
 from ensample.report.study.words import assigned, listed, value
 
-__all__ = ["Arrangement", "Line", "Looks", "Panel", "arrange", "coloured", "evenly"]
-
 T = TypeVar("T")
 LINES, PANELS, STEPS, REFERENCES = 8, 12, 7, 3
 APART = (4, 2, 9, 7, 0, 5, 1, 3, 6, 8)  # looks by their distance from the ramp
@@ -43,8 +41,15 @@ class Looks:
     def __init__(self, study: Study, baseline: str) -> None:
         self.baseline = baseline
         self.several = len({cell.problem for cell in study.cells}) > 1
-        series = [Series(cell.policy, cell.problem, *split(study, cell), []) for cell in study.cells]
-        varying = [one.identity for group in scenarios(series).values() for one in group if one.identity in ramped(group)]
+        series = [
+            Series(cell.policy, cell.problem, *split(study, cell), []) for cell in study.cells
+        ]
+        varying = [
+            one.identity
+            for group in scenarios(series).values()
+            for one in group
+            if one.identity in ramped(group)
+        ]
         identities = list(dict.fromkeys(one.identity for one in series))
         fixed = [identity for identity in identities if identity not in varying]
         first = [LOOKS[place] for place in APART[: len(fixed)]] if varying else list(LOOKS)
@@ -86,7 +91,9 @@ def whole(group: list[Series], looks: Looks) -> Panel:
 
 def coloured(ramp_lines: list[Series]) -> list[Line]:
     """Lines of one policy, in the order of its numbers."""
-    ordered = sorted(ramp_lines, key=lambda one: [given for given in one.own.values() if numeric(given)])
+    ordered = sorted(
+        ramp_lines, key=lambda one: [given for given in one.own.values() if numeric(given)]
+    )
     return [
         Line(one, ", ".join([one.name, assigned(numbers(one))]), look)
         for one, look in zip(ordered, ramp(len(ordered)), strict=True)
@@ -106,12 +113,20 @@ def ramps(group: list[Series], looks: Looks) -> list[Panel]:
         axis = longest(own)
         facets: dict[Any, list[Series]] = {}
         for one in own:
-            facets.setdefault(tuple(item for item in numbers(one).items() if item[0] != axis), []).append(one)
+            facets.setdefault(
+                tuple(item for item in numbers(one).items() if item[0] != axis), []
+            ).append(one)
         for facet, lines in facets.items():
-            title = "; ".join(filter(None, [group[0].title(looks.several), lines[0].name, assigned(dict(facet))]))
+            title = "; ".join(
+                filter(None, [group[0].title(looks.several), lines[0].name, assigned(dict(facet))])
+            )
             drawn = coloured(evenly(sorted(lines, key=lambda one: one.own[axis]), STEPS))
-            shorter = [line._replace(label=f"{axis} = {value(line.series.own[axis])}") for line in drawn]
-            panels.append(Panel(title, shorter + [Line(one, one.name, looks.of(one)) for one in references]))
+            shorter = [
+                line._replace(label=f"{axis} = {value(line.series.own[axis])}") for line in drawn
+            ]
+            panels.append(
+                Panel(title, shorter + [Line(one, one.name, looks.of(one)) for one in references])
+            )
     return panels or [best(group, looks)]
 
 
@@ -150,7 +165,13 @@ def best_notes(groups: list[list[Series]]) -> list[str]:
 def thinned(series: list[Series], panels: list[Panel]) -> list[str]:
     drawn = {id(line.series) for panel in panels for line in panel.lines}
     left = sum(id(one) not in drawn for one in series)
-    return [f"{left:,} of {len(series):,} lines are left out, evenly over the axis; the table has all."] if left else []
+    return (
+        [
+            f"{left:,} of {len(series):,} lines are left out, evenly over the axis; the table has all."
+        ]
+        if left
+        else []
+    )
 
 
 def evenly(items: list[T], most: int) -> list[T]:

@@ -9,14 +9,16 @@ from ensample.report.study.figures.plates import LegendKey, Picture, Plate
 from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inches
 from ensample.report.study.words import assigned
 
-__all__ = ["bound_plate"]
-
-MEAN, WORST, BOUND, TRIVIAL = (LOOKS[place]._replace(marker="o", dashes="-") for place in (0, 6, 8, 9))
+MEAN, WORST, BOUND, TRIVIAL = (
+    LOOKS[place]._replace(marker="o", dashes="-") for place in (0, 6, 8, 9)
+)
 
 
 def bound_plate(results: Results, looks: Looks) -> Plate | None:
     """Mean and worst regret, the theorem's bound and the trivial one, on a logarithmic axis; None without a theorem."""
-    bounded = {row["cell"]: row["bound"] for row in results.cells.to_dicts() if row["bound"] is not None}
+    bounded = {
+        row["cell"]: row["bound"] for row in results.cells.to_dicts() if row["bound"] is not None
+    }
     groups: dict[str, list[CellOutcome]] = {}
     for outcome in results.outcomes:
         if outcome.cell.number in bounded:
@@ -25,7 +27,10 @@ def bound_plate(results: Results, looks: Looks) -> Plate | None:
         return None
     pictures = []
     for policy, outcomes in groups.items():
-        rows = [bound_row(outcome, bounded[outcome.cell.number], looks.several) for outcome in evenly(outcomes, MOST_ROWS)]
+        rows = [
+            bound_row(outcome, bounded[outcome.cell.number], looks.several)
+            for outcome in evenly(outcomes, MOST_ROWS)
+        ]
         pictures.append(
             Picture(
                 policy,
@@ -37,14 +42,29 @@ def bound_plate(results: Results, looks: Looks) -> Plate | None:
 
 
 def bound_legend() -> list[LegendKey]:
-    names = {"mean regret": MEAN, "worst run": WORST, "bound of the theorem": BOUND, "2ST, true of anything": TRIVIAL}
+    names = {
+        "mean regret": MEAN,
+        "worst run": WORST,
+        "bound of the theorem": BOUND,
+        "2ST, true of anything": TRIVIAL,
+    }
     return [LegendKey(look, name, "dot") for name, look in names.items()]
 
 
 def bound_row(outcome: CellOutcome, bound: float, several: bool) -> DotRow:
     regret, setting = outcome.regret[:, -1], outcome.cell.recipe.setting
     assert setting is not None
-    values = (float(regret.mean()), float(regret.max()), bound, 2.0 * setting.norm * setting.horizon)
-    dots = [Dot(x, math.nan, math.nan, look) for x, look in zip(values, (MEAN, WORST, BOUND, TRIVIAL), strict=True)]
-    name = ", ".join(filter(None, [outcome.cell.problem if several else "", assigned(dict(outcome.cell.axes))]))
+    values = (
+        float(regret.mean()),
+        float(regret.max()),
+        bound,
+        2.0 * setting.norm * setting.horizon,
+    )
+    dots = [
+        Dot(x, math.nan, math.nan, look)
+        for x, look in zip(values, (MEAN, WORST, BOUND, TRIVIAL), strict=True)
+    ]
+    name = ", ".join(
+        filter(None, [outcome.cell.problem if several else "", assigned(dict(outcome.cell.axes))])
+    )
     return DotRow(name or outcome.cell.problem, dots, level=True)

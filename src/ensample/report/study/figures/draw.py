@@ -18,8 +18,6 @@ from ensample.report.study.words import value
 from ensample.statistics import half_width
 from ensample.types import FloatArray
 
-__all__ = ["Reading", "against", "cost", "curves", "far", "final"]
-
 Reading = tuple[float, float, float]  # (what to draw, low, high), NaN without an interval
 Measure = Callable[[CellOutcome], Reading]
 POINTS = 80  # of a curve
@@ -50,7 +48,11 @@ def curves(axes: Axes, lines: list[Line], log: bool) -> None:
         outcome = line.series.outcomes[0]
         index = chosen(len(outcome.checkpoints), log)
         rounds, mean = np.array(outcome.checkpoints)[index], outcome.regret.mean(axis=0)[index]
-        look: dict[str, Any] = {"color": line.look.colour, "linestyle": line.look.dashes, "zorder": line.look.above}
+        look: dict[str, Any] = {
+            "color": line.look.colour,
+            "linestyle": line.look.dashes,
+            "zorder": line.look.above,
+        }
         axes.plot(rounds, mean, gid=mark(line.label), **look)
         if len(outcome.regret) > 1:
             half = half_width(outcome.regret)[index]
@@ -79,7 +81,10 @@ def finish_curves(axes: Axes, shown: list[Line], log: bool) -> None:
 def lowest_ratio(shown: list[Line]) -> float:
     """Of mean regret to the square root of the rounds."""
     outcomes = [outcome for line in shown for outcome in line.series.outcomes]
-    return min(float((outcome.regret.mean(axis=0) / np.sqrt(outcome.checkpoints)).min()) for outcome in outcomes)
+    return min(
+        float((outcome.regret.mean(axis=0) / np.sqrt(outcome.checkpoints)).min())
+        for outcome in outcomes
+    )
 
 
 def chosen(count: int, log: bool) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -91,16 +96,28 @@ def chosen(count: int, log: bool) -> "np.ndarray[tuple[int], np.dtype[np.int64]]
 def against(axes: Axes, lines: list[Line], name: str, label: str, measure: Measure) -> None:
     """A measure along an axis of numbers, on logarithmic axes; policies without the axis as level lines."""
     measured = [(line, [measure(outcome) for outcome in line.series.outcomes]) for line in lines]
-    measured = [(line, points) for line, points in measured if min(point[0] for point in points) > 0.0]  # has a logarithm
-    sloped = [(line, points) for line, points in measured if name in line.series.outcomes[0].cell.axes]
-    values = sorted({float(outcome.cell.axes[name]) for line, _ in sloped for outcome in line.series.outcomes})
+    measured = [
+        (line, points) for line, points in measured if min(point[0] for point in points) > 0.0
+    ]  # has a logarithm
+    sloped = [
+        (line, points) for line, points in measured if name in line.series.outcomes[0].cell.axes
+    ]
+    values = sorted(
+        {float(outcome.cell.axes[name]) for line, _ in sloped for outcome in line.series.outcomes}
+    )
     for place, (line, points) in enumerate(sloped):
         x = np.array([float(outcome.cell.axes[name]) for outcome in line.series.outcomes])
-        aside = (values[-1] / values[0]) ** (0.012 * (place - (len(sloped) - 1) / 2))  # bars beside each other
+        aside = (values[-1] / values[0]) ** (
+            0.012 * (place - (len(sloped) - 1) / 2)
+        )  # bars beside each other
         joined(axes, line, x * aside, points)
     for line, points in measured:
         if name not in line.series.outcomes[0].cell.axes:
-            look: dict[str, Any] = {"color": line.look.colour, "linestyle": (0, (1, 1.2)), "linewidth": 1.2}
+            look: dict[str, Any] = {
+                "color": line.look.colour,
+                "linestyle": (0, (1, 1.2)),
+                "linewidth": 1.2,
+            }
             axes.axhline(points[0][0], gid=mark(line.label), **look)
     axes.set(xscale="log", yscale="log", xlabel=name, ylabel=label)
     ticks_at(axes.xaxis, values)
@@ -112,10 +129,22 @@ def against(axes: Axes, lines: list[Line], name: str, label: str, measure: Measu
 def joined(axes: Axes, line: Line, x: FloatArray, points: Sequence[Reading]) -> None:
     look = line.look
     mean, low, high = (np.array(column) for column in zip(*points, strict=True))
-    shape: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker, "markersize": 3.5}
+    shape: dict[str, Any] = {
+        "color": look.colour,
+        "linestyle": look.dashes,
+        "marker": look.marker,
+        "markersize": 3.5,
+    }
     axes.plot(x, mean, gid=mark(line.label), **shape)
     if not np.isnan(low).any():
-        axes.vlines(x, np.maximum(low, 1e-3 * mean), high, color=look.colour, linewidth=1.1, gid=mark(line.label, BAND))
+        axes.vlines(
+            x,
+            np.maximum(low, 1e-3 * mean),
+            high,
+            color=look.colour,
+            linewidth=1.1,
+            gid=mark(line.label, BAND),
+        )
 
 
 def heights(points: list[Reading]) -> tuple[float, float]:

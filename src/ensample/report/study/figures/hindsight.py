@@ -17,8 +17,6 @@ from ensample.report.study.figures.rows import MOST_ROWS, Dot, DotRow, dots, inc
 from ensample.report.study.figures.series import Series, at_last_horizon, scenarios, singles, split
 from ensample.report.study.words import value
 
-__all__ = ["Ratios", "hindsight", "hindsight_plate"]
-
 FEWEST = 4  # problems of which a median and a worst are worth drawing
 
 
@@ -26,7 +24,9 @@ class Ratios(NamedTuple):
     """Of one policy with one choice of its numbers: its mean regret over the best in hindsight, on each problem."""
 
     policy: str
-    chosen: str  # its numbers in the words of the study's file; empty where there are none to choose
+    chosen: (
+        str  # its numbers in the words of the study's file; empty where there are none to choose
+    )
     problems: list[str]
     ratios: list[float]
 
@@ -84,7 +84,9 @@ def choices(study: Study) -> dict[int, str]:
     for cell in study.cells:
         met.setdefault((cell.policy, cell.problem, *split(study, cell)[0].items()), []).append(cell)
     return {
-        cell.number: text for (policy, *_), cells in met.items() for cell, text in zip(cells, written[str(policy)], strict=True)
+        cell.number: text
+        for (policy, *_), cells in met.items()
+        for cell, text in zip(cells, written[str(policy)], strict=True)
     }
 
 
@@ -97,7 +99,10 @@ def hindsight_plate(found: list[Ratios]) -> Plate:
     for one in found:
         if one.chosen:
             told.setdefault(one.policy, []).append(one)
-    named = [DotRow(f"{policy}: {spans(many)}", [dot(one, 0) for one in many]) for policy, many in told.items()]
+    named = [
+        DotRow(f"{policy}: {spans(many)}", [dot(one, 0) for one in many])
+        for policy, many in told.items()
+    ]
     pictures = [
         picture("nothing to choose", evenly(rows, MOST_ROWS), span),
         picture("each choice of numbers", evenly(named, MOST_ROWS), span),
@@ -116,11 +121,17 @@ def dot(one: Ratios, look: int) -> Dot:
 
 def spans(many: list[Ratios]) -> str:
     """From the first choice to the last."""
-    return many[0].chosen if len(many) == 1 else f"{many[0].chosen} to {many[-1].chosen.split(' ', 1)[1]}"
+    return (
+        many[0].chosen
+        if len(many) == 1
+        else f"{many[0].chosen} to {many[-1].chosen.split(' ', 1)[1]}"
+    )
 
 
 def picture(title: str, rows: list[DotRow], span: tuple[float, float]) -> Picture:
-    return Picture(title, lambda axes: ratio_dots(axes, rows, span), height=inches([row.depth for row in rows]))
+    return Picture(
+        title, lambda axes: ratio_dots(axes, rows, span), height=inches([row.depth for row in rows])
+    )
 
 
 def ratio_dots(axes: Axes, rows: list[DotRow], span: tuple[float, float]) -> None:

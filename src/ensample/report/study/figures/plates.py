@@ -15,11 +15,13 @@ from ensample.report.drawing.style import ON_A_PAGE, LineStyle, house_style
 from ensample.report.drawing.svg import inline
 from ensample.report.study.figures.arrange import Panel
 
-__all__ = ["LOGARITHMIC", "LegendKey", "Picture", "Plate", "keys_of", "shared_legend"]
-
 LOGARITHMIC = "logarithmic axes"
 WIDTH, HEIGHT = 4.2, 2.75  # inches of a panel
-BELOW: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.12, -0.22), "ncols": 2}  # never over the lines
+BELOW: dict[str, Any] = {
+    "loc": "upper left",
+    "bbox_to_anchor": (-0.12, -0.22),
+    "ncols": 2,
+}  # never over the lines
 LEGEND = 14  # entries that a shared legend may have
 
 
@@ -79,7 +81,9 @@ class Plate:
             with house_style(**ON_A_PAGE):
                 figure = Figure(figsize=(WIDTH, picture.height), layout="constrained")
                 picture.draw(figure.subplots())
-            drawn.append(inline(figure, f"{self.name}-{place}", self.label(picture), picture.framed))
+            drawn.append(
+                inline(figure, f"{self.name}-{place}", self.label(picture), picture.framed)
+            )
         return drawn
 
     def for_file(self) -> Figure:
@@ -88,7 +92,9 @@ class Plate:
             columns = min(3, len(self.pictures))
             rows = math.ceil(len(self.pictures) / columns)
             height = max(picture.height for picture in self.pictures) + 0.3
-            figure = ShownFigure(figsize=(0.9 * WIDTH * columns, 0.95 * height * rows + 0.5), layout="constrained")
+            figure = ShownFigure(
+                figsize=(0.9 * WIDTH * columns, 0.95 * height * rows + 0.5), layout="constrained"
+            )
             grid = figure.subplots(rows, columns, squeeze=False).ravel()
             for axes, picture in zip(grid, self.pictures, strict=False):
                 picture.draw(axes)
@@ -99,7 +105,12 @@ class Plate:
                 axes.set_visible(False)
             figure.suptitle(self.title, x=0.01, ha="left")
             if self.legend:
-                figure.legend(handles=handles(self.legend), loc="outside lower left", ncols=columns * 2, fontsize=7.5)
+                figure.legend(
+                    handles=handles(self.legend),
+                    loc="outside lower left",
+                    ncols=columns * 2,
+                    fontsize=7.5,
+                )
         return figure
 
 
@@ -110,7 +121,13 @@ def handles(keys: Sequence[LegendKey]) -> list[Line2D]:
         "field": {"linestyle": "", "marker": "s", "markersize": 8},
     }
     return [
-        Line2D([], [], color=key.look.colour, label=key.text, **{"linestyle": key.look.dashes, **shapes[key.shape]})
+        Line2D(
+            [],
+            [],
+            color=key.look.colour,
+            label=key.text,
+            **{"linestyle": key.look.dashes, **shapes[key.shape]},
+        )
         for key in keys
     ]
 

@@ -12,8 +12,6 @@ from ensample.report.study.figures.series import Series, at_last_horizon, lowest
 from ensample.report.study.words import assigned
 from ensample.types import FloatArray
 
-__all__ = ["pull_plate"]
-
 STRIPS, PANELS = 12, 6
 
 
@@ -32,7 +30,10 @@ def pull_plate(results: Results, looks: Looks) -> Plate | None:
         )
     if not pictures:
         return None
-    labels = [f"below {numeral(100.0 * BANDS[1])}%", *(f"{numeral(100.0 * low)}% and more" for low in BANDS[1:-1])]
+    labels = [
+        f"below {numeral(100.0 * BANDS[1])}%",
+        *(f"{numeral(100.0 * low)}% and more" for low in BANDS[1:-1]),
+    ]
     legend = [LegendKey(look, label, "field") for look, label in zip(HEAT, labels, strict=True)]
     return Plate("pulls", "Share of the rounds by arm", pictures, legend)
 
@@ -45,7 +46,9 @@ def shares(outcome: CellOutcome) -> FloatArray:
 
 def representatives(group: list[Series]) -> list[Series]:
     """All policies on a problem or, where these are many, each at its best number."""
-    return group if len(group) <= STRIPS else evenly(lowest(group, lambda one: one.identity), STRIPS)
+    return (
+        group if len(group) <= STRIPS else evenly(lowest(group, lambda one: one.identity), STRIPS)
+    )
 
 
 def row_name(one: Series) -> str:

@@ -15,8 +15,6 @@ from ensample.report.drawing.axes import logarithmic, tick_numeral
 from ensample.report.drawing.style import BANDS, HEAT, INK, RULE, LineStyle
 from ensample.types import FloatArray
 
-__all__ = ["MOST_ROWS", "Dot", "DotRow", "dots", "heat", "heat_inches", "inches"]
-
 MOST_ROWS = 24  # of a panel
 NAME, STEP, GAP = 0.5, 0.26, 0.32  # of a row: its name, each line of dots, what is between rows
 INCHES = 0.42  # of one
@@ -43,7 +41,9 @@ class DotRow(NamedTuple):
 def dots(axes: Axes, rows: list[DotRow], label: str) -> None:
     """Dots with intervals."""
     everything = [dot for row in rows for dot in row.dots]
-    log = min(dot.x for dot in everything) > 0.0 and max(dot.x for dot in everything) > 20.0 * min(dot.x for dot in everything)
+    log = min(dot.x for dot in everything) > 0.0 and max(dot.x for dot in everything) > 20.0 * min(
+        dot.x for dot in everything
+    )
     axes.set_xscale("log" if log else "linear")
     for top, row in zip(tops([row.depth for row in rows]), rows, strict=True):
         for place, dot in enumerate(row.dots):
@@ -68,7 +68,9 @@ def tops(depths: list[int]) -> list[float]:
     >>> tops([1, 2])[:2] == [0.0, NAME + STEP + GAP]
     True
     """
-    return [0.0, *itertools.accumulate(NAME + STEP * depth + GAP for depth in depths)][: len(depths)]
+    return [0.0, *itertools.accumulate(NAME + STEP * depth + GAP for depth in depths)][
+        : len(depths)
+    ]
 
 
 def inches(depths: list[int]) -> float:
@@ -87,7 +89,15 @@ def named_rows(axes: Axes, rows: list[tuple[str, int]]) -> None:
     axes.yaxis.set_visible(False)
     axes.spines.left.set_visible(False)
     for top, (label, _) in zip(tops(depths), rows, strict=True):
-        axes.text(0.0, top + 0.32, label, transform=axes.get_yaxis_transform(), va="baseline", fontsize=8.5, color=INK)
+        axes.text(
+            0.0,
+            top + 0.32,
+            label,
+            transform=axes.get_yaxis_transform(),
+            va="baseline",
+            fontsize=8.5,
+            color=INK,
+        )
         if top:
             axes.axhline(top - 0.1, color=RULE, linewidth=0.5)
 

@@ -12,19 +12,6 @@ from ensample.lab.results import CellOutcome, Results
 from ensample.lab.study import Study
 from ensample.report.study.words import assigned, value
 
-__all__ = [
-    "Series",
-    "along",
-    "at_last_horizon",
-    "categories",
-    "lowest",
-    "numeric",
-    "numeric_axes",
-    "scenarios",
-    "singles",
-    "split",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Series:
@@ -92,7 +79,12 @@ def split(study: Study, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
 def singles(results: Results) -> list[Series]:
     """Every finished cell."""
     return [
-        Series(outcome.cell.policy, outcome.cell.problem, *split(results.study, outcome.cell), [outcome])
+        Series(
+            outcome.cell.policy,
+            outcome.cell.problem,
+            *split(results.study, outcome.cell),
+            [outcome],
+        )
         for outcome in results.outcomes
     ]
 
@@ -108,17 +100,24 @@ def along(results: Results, axis: str) -> list[Series]:
     beside: list[Series] = []
     for one in singles(results):
         given = (one.place | one.own).get(axis)
-        place, own = ({name: other for name, other in axes.items() if name != axis} for axes in (one.place, one.own))
+        place, own = (
+            {name: other for name, other in axes.items() if name != axis}
+            for axes in (one.place, one.own)
+        )
         if given is None:
             beside.append(one)
         elif numeric(given) and given > 0:
             key = one.policy, one.problem, *place.items(), "and", *own.items()
-            groups.setdefault(key, Series(one.policy, one.problem, place, own, [])).outcomes.append(one.outcomes[0])
+            groups.setdefault(key, Series(one.policy, one.problem, place, own, [])).outcomes.append(
+                one.outcomes[0]
+            )
     lines = [line for line in groups.values() if len(line.outcomes) > 1]
     for line in lines:
         line.outcomes.sort(key=lambda outcome: outcome.cell.axes[axis])
     shown = {line.scenario for line in lines}
-    return lines + lowest([one for one in beside if one.scenario in shown], lambda one: (one.scenario, one.identity))
+    return lines + lowest(
+        [one for one in beside if one.scenario in shown], lambda one: (one.scenario, one.identity)
+    )
 
 
 def lowest(series: list[Series], key: Callable[[Series], Any]) -> list[Series]:
