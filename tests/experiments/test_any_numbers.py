@@ -20,7 +20,7 @@ from ensample.experiments.snapshotting import captured, snapshot_of
 from ensample.experiments.sqlite import SQLiteStorage
 from ensample.policies.ledger import Ledger
 from ensample.policies.recipe import Recipe
-from ensample.serve.replaying import replayed_events
+from ensample.service.replaying import replayed_events
 
 SIZES = [
     5e-324,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import ensample as es
 from ensample.experiments.differences import LONGEST, differences
-from serve.conftest import SHOP, Served, serve, shop
+from service.conftest import SHOP, Served, serve, shop
 
 __all__ = ["serve", "shop"]
 LONG = "x" * 300

@@ -11,7 +11,7 @@ import ensample as es
 import prompt
 from ensample.client import Client
 from experiments.places import SMALL
-from serve.conftest import SHOP, Served, serve, shop
+from service.conftest import SHOP, Served, serve, shop
 
 __all__ = ["serve", "shop"]
 SIGNS = ["\n", "\0", "\x1b", "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\u2066"]

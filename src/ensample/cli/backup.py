@@ -25,7 +25,7 @@ def backup(
     Example: `ensample backup ensample-data monday.tar`
     """
     require("apsw", user="ensample backup")
-    from ensample.serve.backups import backed_up
+    from ensample.service.backups import backed_up
 
     names = backed_up(data, file)
     typer.echo(f"{len(names)} experiments in {file}")

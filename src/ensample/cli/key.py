@@ -13,9 +13,9 @@ from rich.table import Table
 from ensample.cli.console import label, output
 from ensample.errors import InvalidArgument
 from ensample.extras import require
-from ensample.serve.keys import new_key
-from ensample.serve.service_settings import ServiceSettings, read_settings
-from ensample.serve.store import Keeping, is_begun, store_of
+from ensample.service.keys import new_key
+from ensample.service.service_settings import ServiceSettings, read_settings
+from ensample.service.store import Keeping, is_begun, store_of
 
 
 class Doing(StrEnum):

@@ -1,0 +1,62 @@
+"""Migration of all experiments of a service: of its folder, or of its PostgreSQL."""
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from ensample.errors import InvalidArgument
+from ensample.experiments.folding import creation
+from ensample.experiments.migration import carry_over_file, sole_writer, staged
+from ensample.experiments.postgres import is_address
+from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.extras import package
+from ensample.service.backups import copied
+from ensample.service.places import Files
+from ensample.service.store import FILE, experiments_in
+
+ShowExperiment = Callable[[str, int, int], object]
+"""A callback that gets (name of the experiment, steps done, steps in all)."""
+
+
+def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
+    """Carry over an experiment's file, a service's folder or a PostgreSQL; return the rows of each log by name."""
+    if is_address(old) or is_address(new):
+        if not (is_address(old) and is_address(new)):
+            raise InvalidArgument(
+                "new", "postgresql", "two addresses postgresql://..., or two paths"
+            )
+        from ensample.service.migrating_postgres import migrate_database
+
+        return migrate_database(old, new, show)
+    source, target = Path(old), Path(new)
+    if source.is_dir():
+        return migrate_folder(source, target, show)
+    if not source.is_file():
+        raise InvalidArgument(
+            "old", old, "the file of an experiment or the folder of a service: there is none"
+        )
+    with staged(target) as part:
+        rows = carry_over_file(source, part, show=partial(show, source.stem))
+        return {name_in(part): rows}
+
+
+def name_in(path: Path) -> str:
+    """Return the name of the experiment of a file that nobody writes to."""
+    with closing(SQLiteReader(path, alone=True)) as events:
+        return str(creation(events).settings["name"])
+
+
+def migrate_folder(old: Path, new: Path, show: ShowExperiment) -> dict[str, int]:
+    """Carry over all experiments of a service's folder, with its keys."""
+    found = experiments_in(old)
+    expected = "the folder of a service that is not running: stop it first"
+    with staged(new) as part, sole_writer("old", old / "service", expected, old):
+        place = Files(part)
+        place.prepare()
+        rows = {}
+        for name, path in found.items():
+            rows[name] = carry_over_file(path, place.path(name), show=partial(show, name))
+        if (old / FILE).is_file():
+            copied(package("apsw", "ensample migrate"), old / FILE, part / FILE, alone=True)
+        return rows

@@ -1,0 +1,208 @@
+"""The pages in a real browser, from a service that listens on this machine."""
+
+import io
+import random
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import uvicorn
+
+import ensample as es
+from browsing import as_rgb, browser, visit
+from ensample.experiments.opening import begun
+from ensample.experiments.sqlite import SQLiteStorage
+from ensample.palette import variables
+from ensample.service.app import application
+from ensample.service.journal import Journal
+from ensample.service.keys import new_key
+from ensample.service.service import Service
+from ensample.service.service_settings import ServiceSettings
+from ensample.service.wire import OneWriteProtocol
+
+__all__ = ["browser"]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "long" * 60,
+    "W" * 90,
+    "{{ 7 * 7 }}",
+    "video",
+]
+
+
+class Site(NamedTuple):
+    address: str  # with the key as its password
+    open_address: str
+
+
+def filled(
+    folder: Path,
+    name: str,
+    actions: list[str],
+    decisions: int,
+    start: float = 1_700_000_000.0,
+    step: float = 3_000.0,
+) -> None:
+    """Weeks of traffic at once: a file that the service opens."""
+    rng, now = random.Random(3), [start]
+    storage = SQLiteStorage(folder / f"{name}.db", synchronous="OFF")
+    given = {
+        "actions": actions,
+        "recipe": es.EnsembleSampling(size=10),
+        "baseline": (actions[0], 0.1),
+    }
+    experiment = begun(
+        storage,
+        {"name": name},
+        given | {"reward": es.Reward(wait="4 h", default=0)},
+        lambda: now[0],
+    )
+
+    def traffic() -> None:
+        for number in range(decisions):
+            now[0] += step
+            experiment.decide(id=f"q{number}")
+            if number > 2 and rng.random() < 0.6:
+                experiment.reward(f"q{number - 2}", float(rng.random() < 0.4))
+
+    experiment.together([traffic])
+    experiment.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    data = tmp_path_factory.mktemp("data")
+    (data / "experiments").mkdir()
+    filled(data / "experiments", "shop", HOSTILE, 500)
+    filled(data / "experiments", "open", HOSTILE, 100, time.time() - 300, 3.0)
+    filled(data / "experiments", "fresh", ["a", "b"], 0)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        service = Service(ServiceSettings(data=data, port=port), Journal("error", io.StringIO()))
+        text, key = new_key("read")
+        service.store.add(key)
+        server = uvicorn.Server(
+            uvicorn.Config(application(service), log_level="error", http=OneWriteProtocol)
+        )
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.01)
+        yield Site(f"http://anybody:{text}@127.0.0.1:{port}", f"http://127.0.0.1:{port}")
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize(
+    "path", ["/", "/experiments/shop", "/experiments/open", "/experiments/fresh", "/docs"]
+)
+def test_nothing_is_complained_of_and_nothing_sticks_out(
+    path: str, width: int, scheme: str, browser: Any, site: Site
+) -> None:
+    visit(browser, site.address + path, width, scheme)
+    assert browser.get_log("browser") == []
+    across, inner = browser.execute_script(
+        "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
+    )
+    assert across <= inner
+    seen = browser.execute_script(
+        "const style = (q, p) => getComputedStyle(document.querySelector(q))[p];"
+        "return [style('html', 'backgroundColor'), style('h1', 'color')]"
+    )
+    assert seen == [as_rgb(getattr(variables()[name], scheme)) for name in ("--paper", "--ink")]
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_provisional_lines_are_dashed(width: int, browser: Any, site: Site) -> None:
+    visit(browser, f"{site.address}/experiments/open", width)
+    assert (
+        "100 decisions may still get a reward (wait: 4 h)"
+        in browser.find_element("css selector", ".notice").text
+    )
+    dashes = browser.execute_script(
+        "return [...document.querySelectorAll('figure svg .line.provisional')].map(l => getComputedStyle(l).strokeDasharray)"
+    )
+    assert len(dashes) >= 2 and all(dash != "none" for dash in dashes)
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_figures_are_drawn_in_their_colours_and_their_words_stay_inside(
+    width: int, browser: Any, site: Site
+) -> None:
+    visit(browser, f"{site.address}/experiments/shop", width)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('figure svg')].map(svg => {const b = svg.getBoundingClientRect();"
+        "return [b.width, b.height, b.left, b.right, svg.getAttribute('aria-label')]})"
+    )
+    assert len(boxes) == 5 and all(
+        w > 250 and h > 90 and 0 <= left < right <= width and said
+        for w, h, left, right, said in boxes
+    )
+    outside = browser.execute_script(
+        "return [...document.querySelectorAll('figure svg text')].filter(t => {const a = t.getBoundingClientRect();"
+        "const b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1 ||"
+        "a.top < b.top - 1 || a.bottom > b.bottom + 1}).map(t => t.textContent)"
+    )
+    assert outside == []
+    filled_with = browser.execute_script(
+        "return getComputedStyle(document.querySelector('figure svg .s0.line')).stroke"
+    )
+    assert filled_with == as_rgb(variables()["--s0"].light)
+    names = browser.execute_script(
+        "return [...document.querySelectorAll('.keys li')].map(li => li.textContent)"
+    )
+    assert names == [name if len(name) <= 60 else name[:59] + "…" for name in HOSTILE]
+    assert (
+        browser.execute_script(
+            "return document.querySelectorAll('main script, main img, main [style]').length"
+        )
+        == 0
+    )
+
+
+def test_the_script_fetches_again_and_tells_what_the_pointer_is_on(
+    browser: Any, site: Site
+) -> None:
+    visit(browser, f"{site.address}/experiments/shop")
+    told = browser.execute_script(
+        "const spot = document.querySelector('figure .spot'), caption = spot.closest('figure').querySelector('figcaption');"
+        "const before = caption.textContent; const over = what => new PointerEvent(what, {bubbles: true});"
+        "spot.dispatchEvent(over('pointerover')); const during = caption.textContent;"
+        "spot.dispatchEvent(over('pointerout')); return [before, during, spot.querySelector('title').textContent,"
+        "caption.textContent]"
+    )
+    before, during, title, after = told
+    assert during == title != before == after
+    browser.execute_script("document.querySelector('main').dataset.old = 'yes'")
+    fresh = browser.execute_async_script(
+        "const done = arguments[0]; refresh().then(() => done(document.querySelector('main').dataset.old === undefined))"
+    )
+    assert fresh is True and browser.get_log("browser") == []
+
+
+def test_without_a_key_there_is_no_page(browser: Any, site: Site) -> None:
+    browser.execute_cdp_cmd("Network.clearBrowserCache", {})
+    visit(
+        browser, site.open_address.replace("127.0.0.1", "localhost")
+    )  # of which no password is known
+    assert "shop" not in browser.page_source
+    assert any("401" in each["message"] for each in browser.get_log("browser"))
+
+
+def test_everything_has_a_name_to_be_read_aloud(browser: Any, site: Site) -> None:
+    visit(browser, f"{site.address}/experiments/shop")
+    unnamed = browser.execute_script(
+        "return [...document.querySelectorAll('section, svg, [role=region], nav')].filter(e =>"
+        "!e.getAttribute('aria-label') && !document.getElementById(e.getAttribute('aria-labelledby'))).length"
+    )
+    assert (
+        unnamed == 0
+        and browser.execute_script("return document.querySelectorAll('h1').length") == 1
+    )

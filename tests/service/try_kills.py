@@ -1,0 +1,257 @@
+"""Kills a service under load, again and again, and looks at what is left.
+
+    python -m service.try_kills KILLS FOLDER [answers-first]
+
+The service is a fork of this process, which has everything imported. Clients decide and reward with ids of their
+own; what was under way when it was killed they send again to the next one, as clients do. Every third service has one client
+alone, which its event loop answers by itself. It prints what was found as JSON: kills, answers, those to a client alone, calls
+that were sent again, answers of which nothing or something else was found (and how many of these to a client alone), decisions
+or rewards that are there twice, states that are not what their events come to.
+"""
+
+import asyncio
+import json
+import math
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ensample.experiments import Experiment
+from ensample.experiments.book import log_rows
+from ensample.experiments.folding import creation
+from ensample.experiments.settings import Settings
+from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.experiments.storage import Reading
+from ensample.service import worker
+from ensample.service.replaying import replayed_events
+from ensample.service.running import listening, run
+from ensample.service.service_settings import ServiceSettings
+from experiments.test_power import AnswersFirst
+
+CLIENTS = 8
+RESTART = 25  # kills after which a new folder is begun
+ONE = "/v1/experiments/killed"
+EXPERIMENT = {"actions": ["a", "b", "c"], "recipe": {"kind": "EnsembleSampling", "size": 10}}
+
+Ask = tuple[str, str, bytes]  # id of the decision, path, body
+
+
+class AnswersLongBefore(AnswersFirst):
+    """The mistake to be found; the experiment itself lasts. Most services live for fewer batches than a commit waits for."""
+
+    every = 50
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        super().__init__(path, **options)
+        self.fresh = self.count == 0
+
+    def batch(self) -> Any:
+        if self.fresh and self.count > 0:
+            self._commit()
+            self.fresh = False
+        return super().batch()
+
+
+class Client:
+    """One connection at a time; a call without an answer is sent again."""
+
+    def __init__(self, number: int, found: dict[str, int]) -> None:
+        self.number, self.found, self.step = number, found, 0
+        self.answers: list[tuple[Ask, dict[str, Any], bool]] = []  # and whether nobody else asked
+        self.alone = False
+        self.open: Ask | None = None  # without an answer
+
+    def next(self) -> Ask:
+        if self.open is None:
+            id, part = f"{self.number}-{self.step // 3}", self.step % 3
+            value = self.step // 3 % 7 / 7
+            body = (
+                {"id": id, "context": {"x": self.step % 5, "city": f"c{self.number}"}}
+                if part == 0
+                else {"value": value}
+            )
+            path = f"{ONE}/decide" if part == 0 else f"{ONE}/decisions/{id}/reward"
+            self.open = id, path, json.dumps(body).encode()
+            self.step += 1
+        else:
+            self.found["again"] += 1
+        return self.open
+
+    def note(self, status: int, seconds: float) -> None:
+        """Do nothing; for those who measure how long calls take."""
+
+    async def play(self, port: int, first: asyncio.Event) -> None:
+        """Until the connection breaks."""
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            while True:
+                asked = self.next()
+                sent = time.monotonic()
+                writer.write(request("POST", asked[1], asked[2]))
+                status, answer = await response(reader)
+                self.note(status, time.monotonic() - sent)
+                if status == 503:  # it can be asked again
+                    await asyncio.sleep(0.01)
+                    continue
+                assert status == 200, answer
+                self.answers.append((asked, answer, self.alone))
+                self.open = None
+                first.set()
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+
+
+def request(method: str, path: str, body: bytes) -> bytes:
+    return (
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
+
+
+async def response(reader: asyncio.StreamReader) -> tuple[int, dict[str, Any]]:
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+    return int(head.split(b" ", 2)[1]), json.loads(await reader.readexactly(length))
+
+
+def started(
+    data: Path, kind: type[SQLiteStorage] = SQLiteStorage, database: str = "", alone: bool = False
+) -> tuple[int, int]:
+    """(process, port). `alone`: for one client, whose questions count as quick from the first on."""
+    settings = ServiceSettings(
+        data=data, database=database, port=0, log_level="error", snapshot_every=50
+    )
+    listener = listening(settings)
+    child = os.fork()
+    if child == 0:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), 1
+        )  # whoever reads what this prints must not wait for its forks
+        if alone:
+            worker.QUICK = math.inf
+        try:
+            run(settings, listener, kind)
+        finally:
+            os._exit(1)
+    port = listener.getsockname()[1]
+    listener.close()
+    return child, port
+
+
+async def loaded(port: int, child: int, clients: list[Client], seconds: float) -> None:
+    """Clients at work, and a kill some time after the first answer; what had been sent by then is still read."""
+    reader, writer = await connected(port)
+    writer.write(request("PUT", ONE, json.dumps(EXPERIMENT).encode()))
+    status, answer = await response(reader)
+    assert status in (200, 201), answer
+    writer.close()
+    first = asyncio.Event()
+    tasks = [asyncio.create_task(client.play(port, first)) for client in clients]
+    await first.wait()
+    await asyncio.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    await asyncio.gather(*tasks)
+
+
+async def connected(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    for _ in range(20_000):
+        try:
+            return await asyncio.open_connection("127.0.0.1", port)
+        except ConnectionRefusedError:
+            await asyncio.sleep(0.01)
+    raise RuntimeError("nobody answers")
+
+
+async def hash_of(port: int) -> str:
+    """As the service computes it."""
+    reader, writer = await connected(port)
+    writer.write(request("GET", f"{ONE}?hash=yes", b""))
+    _, answer = await response(reader)
+    writer.close()
+    return str(answer["hash"])
+
+
+def look(reader: Reading, clients: list[Client], found: dict[str, int], served: str) -> None:
+    """At all answers that these events should hold."""
+    found["differ"] += replayed_events(reader, verify=True).hash != served
+    rows = {
+        row["id"]: row for row in log_rows(Settings.rebuilt(creation(reader).settings), reader.read)
+    }
+    applied = [event.id for event in reader.read() if getattr(event, "outcome", "") == "applied"]
+    decided = [event.id for event in reader.read() if type(event).__name__ == "Decided"]
+    found["doubled"] += len(applied) - len(set(applied)) + len(decided) - len(set(decided))
+    reader.close()
+    for client in clients:
+        again = set[
+            str
+        ]()  # rewards that were applied later: had the answer lasted, a later one would be a duplicate
+        for (id, path, body), answer, alone in reversed(client.answers):
+            row, asked = rows.get(id), json.loads(body)
+            if row is None:
+                lost = True
+            elif path.endswith("decide"):
+                lost = (row["action"], row["propensity"]) != (
+                    answer["action"],
+                    answer["propensity"],
+                )
+            else:
+                lost = row["outcome"] != "applied" or row["reward"] != asked["value"] or id in again
+                if answer["outcome"] == "applied":
+                    again.add(id)
+            found["answers"] += 1
+            found["lost"] += lost
+            if alone:
+                found["alone"] += 1
+                found["lost_alone"] += lost
+
+
+def import_all() -> None:
+    """Import here what a service imports at its first calls: its forks inherit it."""
+    experiment = Experiment("first", actions=["a", "b"])
+    experiment.reward(experiment.decide({"x": 1.0}), 1)
+
+
+def main() -> None:
+    kills, folder = int(sys.argv[1]), Path(sys.argv[2])
+    kind = AnswersLongBefore if "answers-first" in sys.argv else SQLiteStorage
+    import_all()
+    found = {
+        "kills": 0,
+        "answers": 0,
+        "alone": 0,
+        "again": 0,
+        "lost": 0,
+        "lost_alone": 0,
+        "doubled": 0,
+        "differ": 0,
+    }
+    rng, clients = random.Random(7), list[Client]()
+    for number in range(kills):
+        data = folder / str(number // RESTART)
+        if number % RESTART == 0:
+            clients = [Client(each, found) for each in range(CLIENTS)]
+        alone = number % 3 == 2
+        child, port = started(data, kind, alone=alone)
+        clients[0].alone = alone
+        try:
+            asyncio.run(loaded(port, child, clients[:1] if alone else clients, rng.random() * 0.1))
+        finally:
+            os.kill(child, signal.SIGKILL)  # a second time does no harm: it is not waited for yet
+            os.waitpid(child, 0)
+        found["kills"] += 1
+        if (number + 1) % RESTART == 0 or number + 1 == kills:
+            child, port = started(data, SQLiteStorage)
+            served = asyncio.run(hash_of(port))
+            os.kill(child, signal.SIGTERM)
+            os.waitpid(child, 0)
+            look(SQLiteReader(data / "experiments" / "killed.db"), clients, found, served)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
