@@ -11,7 +11,7 @@ import pytest
 from ensample.randomness import SEED_BITS
 
 if TYPE_CHECKING:
-    from ensample.experiments.postgres_pool import PostgresPool
+    from ensample.experiments.storage.postgres_pool import PostgresPool
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def repeatable_seeds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 def postgres() -> Iterator[str]:
     """The address of a PostgreSQL with our tables."""
     from databases import postgresql
-    from ensample.experiments.postgres import prepared_database
+    from ensample.experiments.storage.postgres import prepared_database
 
     with postgresql() as address:
         prepared_database(address)
@@ -36,7 +36,7 @@ def postgres() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def pool(postgres: str) -> "Iterator[PostgresPool]":
     """Connections to it."""
-    from ensample.experiments.postgres_pool import PostgresPool
+    from ensample.experiments.storage.postgres_pool import PostgresPool
 
     with closing(PostgresPool(postgres)) as found:
         yield found

@@ -18,8 +18,8 @@ import ensample as es
 from attempts import attempts
 from ensample import fork_safety
 from ensample.experiments.opening import begun
-from ensample.experiments.postgres import PostgresStorage
-from ensample.experiments.postgres_pool import PostgresPool
+from ensample.experiments.storage.postgres import PostgresStorage
+from ensample.experiments.storage.postgres_pool import PostgresPool
 
 FORKS = attempts(50, 500)
 HANGS = "the child hangs"

@@ -158,7 +158,7 @@ def test_an_experiment_shows_what_its_actions_earned() -> None:
 
 
 def test_a_long_experiment_shows_its_last_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ensample.experiments.showing.LATEST", 11)
+    monkeypatch.setattr("ensample.experiments.notebook.LATEST", 11)
     experiment = es.Experiment("news", actions=["a", "b"])
     for _ in range(20):
         late = experiment.decide(active=False)

@@ -9,7 +9,7 @@ from ensample.evaluation.learners import RecipeTarget
 from ensample.evaluation.logged import LoggedData
 from ensample.evaluation.work import pieces
 from ensample.experiments.events import Learned
-from ensample.experiments.storage import MemoryStorage
+from ensample.experiments.storage.memory import MemoryStorage
 from evaluation.logs import World
 
 RECIPE = es.EnsembleSampling(20)

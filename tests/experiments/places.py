@@ -7,10 +7,11 @@ from typing import Any
 
 import ensample as es
 from ensample.experiments.opening import begun
-from ensample.experiments.postgres import PostgresStorage
-from ensample.experiments.postgres_pool import PostgresPool
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.storage import MemoryStorage, Storage
+from ensample.experiments.storage.base import Storage
+from ensample.experiments.storage.memory import MemoryStorage
+from ensample.experiments.storage.postgres import PostgresStorage
+from ensample.experiments.storage.postgres_pool import PostgresPool
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.ticking import Ticking, counted
 
 SMALL = es.EnsembleSampling(size=10)

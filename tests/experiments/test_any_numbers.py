@@ -15,9 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 import ensample as es
 from conformance.policies import RECIPES
 from ensample.experiments.events import Decided, Rewarded
-from ensample.experiments.folding import replayed
-from ensample.experiments.snapshotting import captured, snapshot_of
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.snapshots import captured, replayed, snapshot_of
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.policies.ledger import Ledger
 from ensample.policies.recipe import Recipe
 from ensample.service.replaying import replayed_events

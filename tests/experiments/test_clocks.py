@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 import ensample as es
-from ensample.experiments import times
+from ensample.experiments import inputs
 from ensample.experiments.opening import begun
-from ensample.experiments.postgres import PostgresStorage
-from ensample.experiments.postgres_pool import PostgresPool
+from ensample.experiments.storage.postgres import PostgresStorage
+from ensample.experiments.storage.postgres_pool import PostgresPool
 from experiments.places import SMALL, News
 from experiments.ticking import Ticking
 
@@ -24,8 +24,8 @@ AHEAD = 31 * 60  # seconds
 def ahead(seconds: float) -> Iterator[None]:
     """Set the clock of this machine ahead."""
     with pytest.MonkeyPatch.context() as patch:
-        real = times.system.time
-        patch.setattr(times, "system", SimpleNamespace(time=lambda: real() + seconds))
+        real = inputs.time.time
+        patch.setattr(inputs, "time", SimpleNamespace(time=lambda: real() + seconds))
         yield
 
 
@@ -46,7 +46,7 @@ def test_server_whose_clock_is_ahead_makes_no_reward_late(pool: PostgresPool) ->
     assert right.reward("2", 1) == right.reward("3", 1) == "applied"
     found = event_times(right)
     assert found == sorted(found) and found[-1] - found[0] < 60_000_000
-    assert abs(right.now() / 1e6 - times.system_clock()) < 60, "the database is on this machine"
+    assert abs(right.now() / 1e6 - inputs.system_clock()) < 60, "the database is on this machine"
     assert right.hash == wrong.hash
     right.verify()
     for experiment in (right, wrong):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import ensample as es
-from ensample.experiments.dsjson import read_dsjson, write_dsjson
+from ensample.experiments.log.dsjson import read_dsjson, write_dsjson
 
 KEYS = "_label_cost _label_probability _label_Action _labelIndex o Timestamp Version EventId a c p VWState"
 PERSONALIZER = {

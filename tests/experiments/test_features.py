@@ -15,8 +15,7 @@ from sklearn.utils import murmurhash3_32
 
 import ensample as es
 from ensample.experiments.features import Featuriser, as_features
-from ensample.experiments.features.murmur import murmur3
-from ensample.experiments.features.vocabulary import SHARED, Vocabulary, size_for
+from ensample.experiments.features.vocabulary import SHARED, Vocabulary, murmur3, size_for
 from ensample.experiments.plain import plain_context
 from naive.features import crossed, disjoint, everything
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import ensample as es
-from ensample.experiments.book import log_rows
-from ensample.experiments.log import frame_of, log_schema
+from ensample.experiments.log.builder import log_rows
+from ensample.experiments.log.table import frame_of, log_schema
 from experiments.places import NAMES, SMALL, News
 from experiments.test_experiment import played
 from experiments.ticking import Ticking
@@ -94,7 +94,7 @@ def test_pieces_of_the_log_are_the_log(
     news: News, rule: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read in pieces, with what became of decisions in few bytes, against rows that are filled in as rewards come."""
-    monkeypatch.setattr("ensample.experiments.book.PIECE", 7)
+    monkeypatch.setattr("ensample.experiments.log.builder.PIECE", 7)
     monkeypatch.setattr("ensample.experiments.experiment.READ", 5)
     clock = Ticking()
     experiment = news(clock, reward=es.Reward(0, 9, wait=60, default=1, rule=rule))

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 import ensample as es
 from attempts import attempts
 from ensample.experiments.opening import begun
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.ticking import Ticking, counted
 
 WAIT = 60

@@ -9,8 +9,8 @@ import pytest
 
 import ensample as es
 from ensample.experiments.events import Created
-from ensample.experiments.storage import MemoryStorage
-from ensample.experiments.writer_lock import WriterLock
+from ensample.experiments.storage.memory import MemoryStorage
+from ensample.experiments.storage.writer_lock import WriterLock
 from experiments.places import NAMES, SMALL
 
 
@@ -93,7 +93,7 @@ LOCKS = """
 import sys, time
 from pathlib import Path
 import ensample as es
-from ensample.experiments.writer_lock import WriterLock
+from ensample.experiments.storage.writer_lock import WriterLock
 mine = Path(sys.argv[1]).with_name("held")
 for _ in range(300):
     try:

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 
 import ensample as es
-from ensample.experiments import postgres_pool
 from ensample.experiments.events import Expired
 from ensample.experiments.opening import begun
-from ensample.experiments.postgres import PostgresStorage
-from ensample.experiments.postgres_pool import PostgresPool, limited
+from ensample.experiments.storage import postgres_pool
+from ensample.experiments.storage.postgres import PostgresStorage
+from ensample.experiments.storage.postgres_pool import PostgresPool, limited
 from experiments.places import SMALL
 
 

@@ -11,7 +11,7 @@ import pytest
 import ensample as es
 from attempts import attempts
 from ensample.experiments.opening import begun
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.disks import Forgetful, Outage, Small, disk, laid_out
 from experiments.places import SMALL
 from experiments.ticking import Ticking, counted

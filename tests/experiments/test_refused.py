@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import ensample as es
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from ensample.experiments.events import Created, Decided
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.opening import begun
 from ensample.experiments.settings import Settings
-from ensample.experiments.sqlite_reader import SQLiteReader
 from ensample.experiments.state import State
-from ensample.experiments.storage import MemoryStorage
+from ensample.experiments.storage.memory import MemoryStorage
+from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from experiments.places import NAMES, SMALL, News
 from experiments.test_versions import unpacked
 

@@ -9,11 +9,10 @@ import apsw
 import pytest
 
 import ensample as es
-from ensample.experiments import snapshotting
-from ensample.experiments.folding import folded
-from ensample.experiments.snapshotting import captured, snapshot_of, state_hash
+from ensample.experiments import snapshots
+from ensample.experiments.snapshots import captured, folded, snapshot_of, state_hash
 from ensample.experiments.state import State
-from ensample.experiments.storage import Snapshot
+from ensample.experiments.storage.base import Snapshot
 from experiments.places import NAMES, SMALL, Place
 from experiments.test_experiment import played
 
@@ -131,18 +130,18 @@ def test_who_makes_a_snapshot_meanwhile_rests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between pieces, for others to go on; what comes of it is the same."""
-    monkeypatch.setattr(snapshotting, "PIECE", 4)
+    monkeypatch.setattr(snapshots, "PIECE", 4)
     rests: list[float] = []
-    monkeypatch.setattr(snapshotting.time, "sleep", rests.append)
+    monkeypatch.setattr(snapshots.time, "sleep", rests.append)
     experiment = Place("disk", tmp_path).news()
     experiment.snapshot_every, experiment.aside = 20, (later := Later())
     for number in range(19):
         experiment.decide({"age": number})
     moment = captured(experiment._state)
     assert (
-        later.asked[0][0]() == snapshot_of(moment) and rests == [snapshotting.REST] * 8
+        later.asked[0][0]() == snapshot_of(moment) and rests == [snapshots.REST] * 8
     )  # words, then arrays
-    monkeypatch.setattr(snapshotting, "RESTS", 0.001)
+    monkeypatch.setattr(snapshots, "RESTS", 0.001)
     snapshot_of(moment, gently=True)
     assert 0 < sum(rests[8:]) < 2 * 0.001, "however many wait"
     experiment.close()
@@ -336,9 +335,9 @@ def test_the_clock_goes_on_from_the_latest_time_after_reopening(file: Path) -> N
 def test_a_snapshot_without_a_time_is_that_of_an_earlier_release(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = snapshotting.write_tensors
+    write = snapshots.write_tensors
     monkeypatch.setattr(
-        snapshotting,
+        snapshots,
         "write_tensors",
         lambda to, all, found: write(to, all, {"content": found["content"]}),
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 import ensample as es
 from ensample.experiments.opening import begun
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from experiments.test_power import AnswersFirst
 
 THREADS = 4

@@ -5,7 +5,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.keys import new_key

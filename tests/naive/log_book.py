@@ -1,8 +1,8 @@
 """The log of an experiment as rows that are filled in as rewards come: all of them in memory, every expiry looks at all."""
 
-from ensample.experiments.actions import Actions
 from ensample.experiments.events import Activated, Changed, Decided, Event, Expired, Rewarded
-from ensample.experiments.log import LOG_VERSION, Row, compact
+from ensample.experiments.inputs import Actions
+from ensample.experiments.log.table import LOG_VERSION, Row, compact
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import merged
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.service import Service

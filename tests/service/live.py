@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.journal import Journal
 from ensample.service.keys import new_key
 from ensample.service.running import server_of

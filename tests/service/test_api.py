@@ -308,7 +308,7 @@ def played(client: Served, rounds: int = 40) -> None:
 def test_the_log_goes_out_and_in(
     format: str, shop: Served, monkeypatch: pytest.MonkeyPatch, tmp_path
 ) -> None:
-    monkeypatch.setattr("ensample.experiments.book.PIECE", 15)
+    monkeypatch.setattr("ensample.experiments.log.builder.PIECE", 15)
     played(shop)
     log = shop.get(f"{ONE}/log?format={format}")
     assert log.status_code == 200 and "shop" in log.headers["content-disposition"]

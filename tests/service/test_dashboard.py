@@ -17,7 +17,7 @@ import ensample as es
 from ensample.evaluation.sequences import LowerBound
 from ensample.experiments.events import Decided, Event
 from ensample.experiments.mixture import Mixture
-from ensample.experiments.storage import Snapshot
+from ensample.experiments.storage.base import Snapshot
 from ensample.service.dashboard import counting
 from ensample.service.dashboard.action_means import ActionMeans
 from ensample.service.dashboard.facts import looks, provisional_looks

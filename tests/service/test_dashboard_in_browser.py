@@ -15,7 +15,7 @@ import uvicorn
 import ensample as es
 from browsing import as_rgb, browser, visit
 from ensample.experiments.opening import begun
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.palette import variables
 from ensample.service.app import application
 from ensample.service.journal import Journal

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from attempts import attempts
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.service import Service

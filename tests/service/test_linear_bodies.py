@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ensample.errors import EnsampleError
-from ensample.experiments.actions import as_actions
+from ensample.experiments.inputs import as_actions
 from ensample.service.bodies import decoded
 from ensample.service.dialects.personalizer import RankCall, question_of
 from ensample.service.messages import DecideCall

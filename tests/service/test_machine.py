@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 )
 
 from attempts import attempts
-from ensample.experiments.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.service import Service

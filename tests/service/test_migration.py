@@ -13,11 +13,11 @@ import pytest
 import ensample as es
 import prompt
 from databases import postgresql
-from ensample.experiments.folding import creation
 from ensample.experiments.migration import sole_writer
-from ensample.experiments.postgres import PostgresStorage, prepared_database
-from ensample.experiments.postgres_pool import PostgresPool
-from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.experiments.snapshots import creation
+from ensample.experiments.storage.postgres import PostgresStorage, prepared_database
+from ensample.experiments.storage.postgres_pool import PostgresPool
+from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from ensample.service import migrating_postgres
 from ensample.service.keys import new_key
 from ensample.service.migrating import migrate

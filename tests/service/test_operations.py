@@ -11,8 +11,8 @@ import pytest
 
 import ensample as es
 import prompt
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.experiments.storage.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from ensample.service.keys import new_key
 from ensample.service.replaying import replayed_experiments
 from experiments.disks import Failing, Forgetful, Small, disk, laid_out

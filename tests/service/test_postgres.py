@@ -18,8 +18,8 @@ import prompt
 from attempts import attempts
 from databases import postgresql
 from ensample.experiments.opening import begun
-from ensample.experiments.postgres import PostgresStorage
-from ensample.experiments.postgres_pool import PostgresPool
+from ensample.experiments.storage.postgres import PostgresStorage
+from ensample.experiments.storage.postgres_pool import PostgresPool
 from experiments.test_clocks import ahead
 from service.conftest import SHOP, Serve, Served
 from service.test_operations import until

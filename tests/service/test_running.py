@@ -50,7 +50,7 @@ print(json.dumps(stopped_under_load(Path({str(tmp_path)!r}))))
 
 def stopped_under_load(data: Path) -> dict[str, int]:
     """In a process without threads, of which the service is a fork."""
-    from ensample.experiments.sqlite import SQLiteStorage
+    from ensample.experiments.storage.sqlite import SQLiteStorage
 
     import_all()
     found = {"again": 0}

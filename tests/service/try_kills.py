@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from ensample.experiments import Experiment
-from ensample.experiments.book import log_rows
-from ensample.experiments.folding import creation
+from ensample.experiments.log.builder import log_rows
 from ensample.experiments.settings import Settings
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.sqlite_reader import SQLiteReader
-from ensample.experiments.storage import Reading
+from ensample.experiments.snapshots import creation
+from ensample.experiments.storage.base import Reading
+from ensample.experiments.storage.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from ensample.service import worker
 from ensample.service.replaying import replayed_events
 from ensample.service.running import listening, run

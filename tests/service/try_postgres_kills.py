@@ -17,8 +17,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ensample.experiments.postgres import PostgresReader, PostgresStorage, prepared_database
-from ensample.experiments.postgres_pool import PostgresPool
+from ensample.experiments.storage.postgres import PostgresReader, PostgresStorage, prepared_database
+from ensample.experiments.storage.postgres_pool import PostgresPool
 from service.try_kills import (
     EXPERIMENT,
     ONE,

@@ -30,9 +30,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from ensample.experiments import postgres_pool
-from ensample.experiments.postgres import PostgresReader, prepared_database
-from ensample.experiments.postgres_pool import PostgresPool
+from ensample.experiments.storage import postgres_pool
+from ensample.experiments.storage.postgres import PostgresReader, prepared_database
+from ensample.experiments.storage.postgres_pool import PostgresPool
 from service.try_kills import (
     Ask,
     Client,

@@ -19,7 +19,7 @@ from ensample.errors import EnsampleError, InvalidArgument, WrongType
 from ensample.evaluation.action_weights import action_weights
 from ensample.evaluation.contexts import ContextColumns
 from ensample.evaluation.mistakes import complain, mistake_of_lists, mistakes_of_numbers
-from ensample.experiments.dsjson import read_dsjson
+from ensample.experiments.log.dsjson import read_dsjson
 from ensample.extras import package, require
 from ensample.frames import columns_of, is_frame
 from ensample.types import BoolArray, FloatArray, IntArray

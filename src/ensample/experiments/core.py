@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from ensample.checks import LARGEST_REWARD, check_label
 from ensample.errors import DecisionError, InvalidArgument
-from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.events import Activated, Changed, Decided, Event, Rewarded
+from ensample.experiments.inputs import Actions, as_actions
 from ensample.experiments.learner import Advice, Learner
 from ensample.experiments.mixture import Mixture, Uniforms
 from ensample.experiments.plain import PlainDict, plain_context

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ensample.checks import boolean, instance
 from ensample.errors import DecisionError, ForkError, InvalidArgument, StorageError
-from ensample.experiments.actions import Actions, as_actions
+from ensample.experiments.commit_queue import Group, OneAtATime
 from ensample.experiments.core import (
     Asked,
     asked,
@@ -22,22 +22,30 @@ from ensample.experiments.core import (
 )
 from ensample.experiments.decision import NamedDecision, decision_of
 from ensample.experiments.events import Created, Event, Expired, Learned
-from ensample.experiments.explaining import Explanation, explained
-from ensample.experiments.exports import Exports
+from ensample.experiments.explanation import Explanation, explained
 from ensample.experiments.facts import Facts
 from ensample.experiments.features import Encoder, Features, as_features
-from ensample.experiments.folding import folded, verified
-from ensample.experiments.group import Group, OneAtATime
 from ensample.experiments.identifiers import TextFields
+from ensample.experiments.inputs import (
+    Actions,
+    Clock,
+    Moment,
+    as_actions,
+    as_function,
+    as_id,
+    as_text,
+    microseconds_of,
+    random_id,
+)
+from ensample.experiments.log.exporter import Exports
 from ensample.experiments.mixture import Uniforms
 from ensample.experiments.reward import Outcome, Reward
 from ensample.experiments.settings import Settings, numbers_of
-from ensample.experiments.snapshotting import state_hash
+from ensample.experiments.snapshots import folded, state_hash, verified
 from ensample.experiments.state import State
-from ensample.experiments.storage import MemoryStorage, Reading, Storage
+from ensample.experiments.storage.base import Reading, Storage
+from ensample.experiments.storage.memory import MemoryStorage
 from ensample.experiments.taking import Taking
-from ensample.experiments.texts import as_function, as_id, as_text, random_id
-from ensample.experiments.times import Clock, Moment, microseconds_of
 from ensample.experiments.warm_start import (
     CHUNK,
     check_learnable,
@@ -428,7 +436,7 @@ class Experiment(Facts, Taking, Exports):
 
     def _repr_html_(self) -> str:
         """For notebooks."""
-        from ensample.experiments.showing import LATEST, experiment_html
+        from ensample.experiments.notebook import LATEST, experiment_html
 
         try:
             latest = self._do(

@@ -7,7 +7,7 @@ from ensample.errors import FeatureCapWarning, IdentifierWarning
 from ensample.experiments.identifiers import TextFields
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
-from ensample.experiments.storage import Storage
+from ensample.experiments.storage.base import Storage
 
 
 class Facts:

@@ -16,19 +16,18 @@ from typing import Any
 
 from ensample.checks import file_path
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, StorageError
-from ensample.experiments.book import log_rows
 from ensample.experiments.events import Created, Event
 from ensample.experiments.features import Encoder, Features, as_features
-from ensample.experiments.folding import creation
-from ensample.experiments.log import Row
+from ensample.experiments.log.builder import log_rows
+from ensample.experiments.log.table import Row
 from ensample.experiments.opening import newer_version, recorded_settings
 from ensample.experiments.settings import Settings, numbers_of
-from ensample.experiments.snapshotting import captured, snapshot_of
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.experiments.snapshots import captured, creation, snapshot_of
 from ensample.experiments.state import State
-from ensample.experiments.storage import Reading, Storage
-from ensample.experiments.writer_lock import WriterLock
+from ensample.experiments.storage.base import Reading, Storage
+from ensample.experiments.storage.sqlite import SQLiteStorage
+from ensample.experiments.storage.sqlite_reader import SQLiteReader
+from ensample.experiments.storage.writer_lock import WriterLock
 from ensample.files import sync
 from ensample.policies.recipe import Recipe
 

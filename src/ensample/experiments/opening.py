@@ -10,12 +10,12 @@ from ensample.errors import InvalidArgument, SnapshotError
 from ensample.experiments.experiment import Experiment
 from ensample.experiments.features import Encoder, Features
 from ensample.experiments.features.featuriser import as_features
-from ensample.experiments.folding import creation
+from ensample.experiments.inputs import Clock
 from ensample.experiments.reward import Reward
 from ensample.experiments.settings import Settings, numbers_of
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.storage import Reading, Storage
-from ensample.experiments.times import Clock
+from ensample.experiments.snapshots import creation
+from ensample.experiments.storage.base import Reading, Storage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.policies.recipe import Recipe
 
 NOT_THERE = "the file of an experiment; to create one, give its actions, or at least its name"

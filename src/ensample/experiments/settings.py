@@ -6,9 +6,9 @@ from typing import Any
 
 from ensample.checks import check_label, instance, number, sequence, whole
 from ensample.errors import InvalidArgument, SnapshotError, WrongType
-from ensample.experiments.actions import Actions, as_actions
 from ensample.experiments.differences import OtherSettings, differences
 from ensample.experiments.features import Encoder, Features, as_features
+from ensample.experiments.inputs import Actions, as_actions
 from ensample.experiments.reward import Reward
 from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling

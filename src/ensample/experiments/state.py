@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ensample.errors import LeftOutWarning, NonFiniteError
-from ensample.experiments.actions import Actions
 from ensample.experiments.events import (
     Activated,
     Changed,
@@ -26,6 +25,7 @@ from ensample.experiments.events import (
 )
 from ensample.experiments.features import Featuriser
 from ensample.experiments.features.vocabulary import size_for
+from ensample.experiments.inputs import Actions
 from ensample.experiments.learner import Learner
 from ensample.experiments.settings import Settings
 from ensample.types import FloatArray, IntArray

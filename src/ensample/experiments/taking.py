@@ -7,9 +7,9 @@ from functools import partial
 
 from ensample.errors import SnapshotError, SnapshotWarning
 from ensample.experiments.settings import Settings
-from ensample.experiments.snapshotting import captured, snapshot_of
+from ensample.experiments.snapshots import captured, snapshot_of
 from ensample.experiments.state import State
-from ensample.experiments.storage import Snapshot, Storage
+from ensample.experiments.storage.base import Snapshot, Storage
 
 
 class Taking:

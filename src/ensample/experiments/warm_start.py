@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from ensample.checks import blaming, check_label
 from ensample.errors import InvalidArgument, WrongType
-from ensample.experiments.actions import checked_name, own_features
 from ensample.experiments.events import Learned
+from ensample.experiments.inputs import checked_name, own_features
 from ensample.experiments.plain import plain_context
-from ensample.experiments.snapshotting import captured, restored, snapshot_of
+from ensample.experiments.snapshots import captured, restored, snapshot_of
 from ensample.experiments.state import State
 from ensample.extras import package
 from ensample.frames import columns_of, is_frame

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ensample.experiments.sqlite_reader import read_only, refused
+from ensample.experiments.storage.sqlite_reader import read_only, refused
 from ensample.extras import package
 from ensample.files import check_file, write_whole
 from ensample.service.store import FILE, experiments_in

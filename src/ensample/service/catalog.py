@@ -8,7 +8,7 @@ from typing import Any
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments import Experiment
 from ensample.experiments.opening import begun
-from ensample.experiments.storage import NameTaken, Snapshot, Storage
+from ensample.experiments.storage.base import NameTaken, Snapshot, Storage
 from ensample.service.places import Place, is_name
 from ensample.service.refusals import Refusal, unavailable
 from ensample.service.service_settings import ServiceSettings

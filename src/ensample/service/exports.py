@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ensample.experiments import Experiment
-from ensample.experiments.book import log_frames
-from ensample.experiments.dsjson import dsjson_line, read_dsjson
-from ensample.experiments.log import Row, opened, read_log, write_pieces
+from ensample.experiments.log.builder import log_frames
+from ensample.experiments.log.dsjson import dsjson_line, read_dsjson
+from ensample.experiments.log.table import Row, opened, read_log, write_pieces
 
 if TYPE_CHECKING:
     import polars

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ensample.experiments.decision import NamedDecision
-from ensample.experiments.explaining import Explanation
+from ensample.experiments.explanation import Explanation
 from ensample.experiments.reward import Outcome
 
 Text = Annotated[str, Meta(min_length=1, max_length=1_000)]

@@ -6,10 +6,10 @@ from functools import partial
 from pathlib import Path
 
 from ensample.errors import InvalidArgument
-from ensample.experiments.folding import creation
 from ensample.experiments.migration import carry_over_file, sole_writer, staged
-from ensample.experiments.postgres import is_address
-from ensample.experiments.sqlite_reader import SQLiteReader
+from ensample.experiments.snapshots import creation
+from ensample.experiments.storage.postgres import is_address
+from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from ensample.extras import package
 from ensample.service.backups import copied
 from ensample.service.places import Files

@@ -7,13 +7,13 @@ from typing import Any
 
 from ensample.errors import InvalidArgument
 from ensample.experiments.migration import carry_over
-from ensample.experiments.postgres import (
+from ensample.experiments.storage.postgres import (
     PostgresReader,
     PostgresStorage,
     prepared_database,
     stream_names,
 )
-from ensample.experiments.postgres_pool import PostgresPool, connected, database_errors
+from ensample.experiments.storage.postgres_pool import PostgresPool, connected, database_errors
 from ensample.extras import package
 from ensample.service.postgres_store import PostgresStore
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Protocol
 
 from ensample.errors import InvalidArgument, StorageError
-from ensample.experiments.postgres import PostgresStorage, prepared_database, stream_names
-from ensample.experiments.postgres_pool import PostgresPool
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.storage import Storage
-from ensample.experiments.writer_lock import WriterLock
+from ensample.experiments.storage.base import Storage
+from ensample.experiments.storage.postgres import PostgresStorage, prepared_database, stream_names
+from ensample.experiments.storage.postgres_pool import PostgresPool
+from ensample.experiments.storage.sqlite import SQLiteStorage
+from ensample.experiments.storage.writer_lock import WriterLock
 
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 FOLDER, SUFFIX = "experiments", ".db"

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from ensample.errors import StorageError
-from ensample.experiments.postgres_pool import PostgresPool
+from ensample.experiments.storage.postgres_pool import PostgresPool
 from ensample.service.keys import Key
 
 READ_EVERY = 0.2  # seconds between two reads of all keys and pauses

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ensample.errors import EnsampleError
-from ensample.experiments.folding import folded, replayed
 from ensample.experiments.opening import recorded_settings
-from ensample.experiments.postgres import PostgresReader, is_address, stream_names
-from ensample.experiments.postgres_pool import PostgresPool
-from ensample.experiments.snapshotting import state_hash
-from ensample.experiments.sqlite_reader import SQLiteReader
-from ensample.experiments.storage import Reading
+from ensample.experiments.snapshots import folded, replayed, state_hash
+from ensample.experiments.storage.base import Reading
+from ensample.experiments.storage.postgres import PostgresReader, is_address, stream_names
+from ensample.experiments.storage.postgres_pool import PostgresPool
+from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from ensample.service.store import experiments_in
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import uvicorn
 
 from ensample.errors import InvalidArgument
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.storage import Storage
+from ensample.experiments.storage.base import Storage
+from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.connections import Connections, RefusalLog, connection_limits
 from ensample.service.journal import Journal

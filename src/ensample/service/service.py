@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ensample.errors import EnsampleError, StorageError
-from ensample.experiments.postgres_pool import PostgresPool
-from ensample.experiments.sqlite import SQLiteStorage
-from ensample.experiments.storage import Storage
-from ensample.experiments.writer_lock import WriterLock
+from ensample.experiments.storage.base import Storage
+from ensample.experiments.storage.postgres_pool import PostgresPool
+from ensample.experiments.storage.sqlite import SQLiteStorage
+from ensample.experiments.storage.writer_lock import WriterLock
 from ensample.service.catalog import Catalog
 from ensample.service.dashboard.counting import count_along
 from ensample.service.gate import Gate

@@ -10,8 +10,8 @@ from typing import Any
 
 from ensample.checks import whole
 from ensample.errors import InvalidArgument
-from ensample.experiments.postgres import is_address
 from ensample.experiments.reward import microseconds
+from ensample.experiments.storage.postgres import is_address
 
 FILE = Path("ensample.toml")
 TABLE = "serve"

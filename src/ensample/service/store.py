@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ensample.errors import InvalidArgument, StorageError
-from ensample.experiments.postgres_pool import PostgresPool
+from ensample.experiments.storage.postgres_pool import PostgresPool
 from ensample.extras import package
 from ensample.service.keys import Key
 from ensample.service.places import experiment_files

@@ -8,7 +8,7 @@ import threading
 from os import PathLike
 
 from ensample.errors import InvalidArgument, PropensityError
-from ensample.experiments.log import LOG_VERSION, Row, compact, frame_of, write_parquet
+from ensample.experiments.log.table import LOG_VERSION, Row, compact, frame_of, write_parquet
 from ensample.policies.decision import Decision
 from ensample.policies.policy import Policy
 from ensample.problems import Problem

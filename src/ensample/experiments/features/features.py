@@ -1,10 +1,11 @@
-"""(context, action) -> x: what the featurisers have in common."""
+"""Features of a pair of context and action: `Crosses`, `Disjoint`, `Hybrid`."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 
 from ensample.checks import whole
 from ensample.errors import InvalidArgument, WrongType
-from ensample.experiments.features.encoder import EVERYTHING, Encoder, Items
+from ensample.experiments.features.encoders import EVERYTHING, Encoder, Items, named
 from ensample.experiments.features.vocabulary import SHARED, Vocabulary
 from ensample.experiments.plain import PlainDict
 
@@ -79,3 +80,142 @@ def checked_room(features: Features) -> None:
         object.__setattr__(features, "hashed", whole("hashed", features.hashed, 1, 1 << 14))
         if features.cap != CAP:
             raise InvalidArgument("cap", features.cap, "none where names are hashed")
+
+
+@dataclass(frozen=True)
+class Crosses(Features):
+    """An intercept for each action, the context, and context x action; what an experiment uses unless told otherwise.
+
+    x = (1{a}, phi(c), psi(a), phi(c) psi(a)'), with the action's name in the place of psi(a) where it has no features.
+    `context` and `action` say what phi and psi are; by default all numbers as they are and an indicator for each string.
+
+    >>> import ensample as es
+    >>> experiment = es.Experiment("news", actions=["sport", "culture"], features=es.Crosses())
+    >>> decision = experiment.decide({"age": 31, "device": "phone"})
+    >>> experiment.columns
+    ['[sport]', 'age', 'device=phone', 'age x [sport]', 'device=phone x [sport]',
+     '[culture]', 'age x [culture]', 'device=phone x [culture]']
+
+    The number of columns is what was seen, at most `cap`: after that new names share eight columns, and a `FeatureCapWarning`
+    says so. Or `hashed` of them, whatever is seen. After 10,000 rewards x grows no more: it keeps twice the columns then used.
+    """
+
+    context: Encoder | None = None
+    action: Encoder | None = None
+    cap: int = field(default=CAP, kw_only=True)
+    hashed: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checked_encoder("context", self.context)
+        checked_encoder("action", self.action)
+        checked_room(self)
+
+    def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
+        return encoded(self.context, context, seen)
+
+    def second(
+        self,
+        context: "PlainDict | list[float | None]",
+        features: PlainDict | None,
+        seen: Vocabulary,
+    ) -> Items:
+        return encoded_own(self.action, features, seen)
+
+    def names(self, first: tuple[str, ...], action: str, second: tuple[str, ...]) -> list[str]:
+        crosses = [f"{name} x {other}" for name in first for other in second or (own(action),)]
+        return [own(action), *first, *second, *crosses]
+
+    def numbers(self, first: list[float], second: list[float]) -> list[float]:
+        if not second:
+            return [1.0, *first, *first]
+        return [1.0, *first, *second, *(number * other for number in first for other in second)]
+
+
+@dataclass(frozen=True)
+class Disjoint(Features):
+    """A model for each action: x = 1{a} (1, phi(c)), so that nothing is learned of one action from another.
+
+    As in L. Li et al., "A Contextual-Bandit Approach to Personalized News Article Recommendation", WWW 2010, section 3.1; the
+    scales of noise and parameter are learned from all actions together. Features of the action's own are part of phi.
+
+    >>> import ensample as es
+    >>> experiment = es.Experiment("news", actions=["sport", "culture"], features=es.Disjoint())
+    >>> decision = experiment.decide({"age": 31})
+    >>> experiment.columns
+    ['[sport]', 'age x [sport]', '[culture]', 'age x [culture]']
+    """
+
+    context: Encoder | None = None
+    cap: int = field(default=CAP, kw_only=True)
+    hashed: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checked_encoder("context", self.context)
+        checked_room(self)
+
+    def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
+        return encoded(self.context, context, seen)
+
+    def second(
+        self,
+        context: "PlainDict | list[float | None]",
+        features: PlainDict | None,
+        seen: Vocabulary,
+    ) -> Items:
+        return encoded_own(None, features, seen)
+
+    def names(self, first: tuple[str, ...], action: str, second: tuple[str, ...]) -> list[str]:
+        return [own(action), *(f"{name} x {own(action)}" for name in (*first, *second))]
+
+    def numbers(self, first: list[float], second: list[float]) -> list[float]:
+        return [1.0, *first, *second]
+
+
+@dataclass(frozen=True)
+class Hybrid(Features):
+    """x = (z(c, a), 1{a} (1, phi(c))): `shared` says what z is, of the context and the action's features; `own` what phi is.
+
+    As in Li et al. 2010, section 3.2. Without an `own` part x is z alone: numbers as they are, say. Then what does not depend
+    on the action cannot tell actions apart.
+
+    >>> import ensample as es
+    >>> actions = {"small": {"price": 3, "size": 1}, "large": {"price": 5, "size": 2}}
+    >>> experiment = es.Experiment("coffee", actions=actions, features=es.Hybrid(es.Columns("price", "size")))
+    >>> decision = experiment.decide()
+    >>> experiment.columns
+    ['price', 'size']
+    """
+
+    shared: Encoder | None = None
+    own: Encoder | None = None
+    cap: int = field(default=CAP, kw_only=True)
+    hashed: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        checked_encoder("shared", self.shared)
+        checked_encoder("own", self.own)
+        if self.shared is None and self.own is None:
+            raise InvalidArgument(
+                "shared", None, "an encoder such as Columns('price'), or one for own"
+            )
+        checked_room(self)
+
+    def first(self, context: "PlainDict | list[float | None]", seen: Vocabulary) -> Items:
+        return NOTHING if self.own is None else encoded(self.own, context, seen)
+
+    def second(
+        self,
+        context: "PlainDict | list[float | None]",
+        features: PlainDict | None,
+        seen: Vocabulary,
+    ) -> Items:
+        merged = context if features is None else {**named(context), **features}
+        return NOTHING if self.shared is None else encoded(self.shared, merged, seen)
+
+    def names(self, first: tuple[str, ...], action: str, second: tuple[str, ...]) -> list[str]:
+        if self.own is None:
+            return list(second)
+        return [*second, own(action), *(f"{name} x {own(action)}" for name in first)]
+
+    def numbers(self, first: list[float], second: list[float]) -> list[float]:
+        return second if self.own is None else [*second, 1.0, *first]

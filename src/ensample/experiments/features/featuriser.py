@@ -4,10 +4,8 @@ import numpy as np
 
 from ensample.checks import LARGEST, are_within
 from ensample.errors import InvalidArgument, WrongType
-from ensample.experiments.features.crosses import Crosses
-from ensample.experiments.features.encoder import Encoder
-from ensample.experiments.features.features import Features
-from ensample.experiments.features.hashing import Hashed, Hashing
+from ensample.experiments.features.encoders import Encoder, Hashed, Hashing
+from ensample.experiments.features.features import Crosses, Features
 from ensample.experiments.features.vocabulary import FORGETFUL, Vocabulary
 from ensample.experiments.plain import PlainDict
 from ensample.types import FloatArray, IntArray

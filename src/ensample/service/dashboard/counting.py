@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from ensample.errors import EnsampleError
 from ensample.experiments import Experiment
-from ensample.experiments.snapshotting import restored
-from ensample.experiments.storage import Reading
+from ensample.experiments.snapshots import restored
+from ensample.experiments.storage.base import Reading
 from ensample.service.dashboard.summary import Posed, Summary
 
 BUDGET = 0.7  # seconds of one look

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import UnsetType
 
 from ensample.experiments import Experiment, NamedDecision
-from ensample.experiments.explaining import Explanation, explained
+from ensample.experiments.explanation import Explanation, explained
 from ensample.service.calls import Call
 from ensample.service.catalog import Hosted
 from ensample.service.handlers.experiments import hosted

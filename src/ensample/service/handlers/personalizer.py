@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from ensample.experiments.features.hashing import Hashing
+from ensample.experiments.features.encoders import Hashing
 from ensample.experiments.reward import Reward
 from ensample.service.calls import Call
 from ensample.service.dialects.personalizer import (

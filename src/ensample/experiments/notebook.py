@@ -7,7 +7,7 @@ import numpy as np
 
 from ensample.experiments.events import Activated, Decided, Event
 from ensample.experiments.facts import Facts
-from ensample.experiments.fates import Fates
+from ensample.experiments.log.builder import Fates
 from ensample.markup import and_more, bar, brief, facts, in_windows, sparkline, table
 
 LATEST = 20_000  # events that are looked at, so that a page never waits for a long log

@@ -19,16 +19,16 @@ from typing import Any
 
 from ensample.errors import ForkError, InvalidArgument, StorageError
 from ensample.experiments.events import Event, from_json, to_json
-from ensample.experiments.sqlite_reader import (
+from ensample.experiments.inputs import Moment, system_clock
+from ensample.experiments.storage.base import Snapshot
+from ensample.experiments.storage.sqlite_reader import (
     CHUNK,
     SQLiteReader,
     close_inherited,
     inherited,
     refused,
 )
-from ensample.experiments.storage import Snapshot
-from ensample.experiments.times import Moment, system_clock
-from ensample.experiments.writer_lock import WriterLock
+from ensample.experiments.storage.writer_lock import WriterLock
 from ensample.extras import package
 from ensample.fork_safety import Lock, RefusedLock, register
 

@@ -29,7 +29,7 @@ class Exports(ABC):
         """Return how many events there are now, and the time: no event of an earlier time comes after them."""
 
     def _frames(self) -> "Iterator[polars.DataFrame]":
-        from ensample.experiments.book import log_frames
+        from ensample.experiments.log.builder import log_frames
 
         count, now = self._present()
         return log_frames(self.settings, lambda: self._events(count), now)
@@ -48,18 +48,18 @@ class Exports(ABC):
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the log as Parquet: complete or not at all. It may be larger than memory."""
-        from ensample.experiments.log import write_pieces
+        from ensample.experiments.log.table import write_pieces
 
         write_pieces(self._frames(), path)
 
     def to_jsonl(self, path: str | PathLike[str]) -> None:
         """Write the log as JSON lines: complete or not at all. It may be larger than memory."""
-        from ensample.experiments.log import write_jsonl
+        from ensample.experiments.log.table import write_jsonl
 
         write_jsonl(self._frames(), path)
 
     def to_dsjson(self, path: str | PathLike[str]) -> int:
         """Write the decisions that were shown in the format of Vowpal Wabbit, complete or not at all; how many there are."""
-        from ensample.experiments.dsjson import write_dsjson
+        from ensample.experiments.log.dsjson import write_dsjson
 
         return write_dsjson(self._frames(), path)

@@ -1,15 +1,73 @@
-"""Actions: names, with features or without."""
+"""Arguments of callers as an experiment keeps them: times, ids, names of actions and their features."""
 
-from collections.abc import Mapping, Sequence
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
-from ensample.checks import repeated
+from ensample.checks import check_label, number, repeated
 from ensample.errors import InvalidArgument, WrongType
-from ensample.experiments.features.encoder import named
+from ensample.experiments.decision import NamedDecision
+from ensample.experiments.features.encoders import named
 from ensample.experiments.plain import PlainDict, plain_context
+from ensample.experiments.reward import SECOND
 from ensample.frames import is_column
+
+Moment = float | datetime
+"""Seconds since 1970, or a datetime; one without a time zone is UTC."""
+
+Clock = Callable[[], Moment]
+
+LAST = 2.0**53 / SECOND  # seconds whose microseconds a double can count: the year 2255
+
+
+def system_clock() -> float:
+    return time.time()
+
+
+def microseconds_of(argument: str, value: object) -> int:
+    """Since 1970.
+
+    >>> microseconds_of("time", datetime(1970, 1, 2)), microseconds_of("time", 1.5)
+    (86400000000, 1500000)
+    """
+    if isinstance(value, datetime):
+        aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value
+        return round((aware - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * SECOND)
+    try:
+        return round(number(argument, value, -LAST, LAST) * SECOND)
+    except InvalidArgument as error:
+        raise type(error)(
+            argument, value, "seconds since 1970 (before the year 2255), or a datetime"
+        ) from None
+
+
+def random_id() -> str:
+    """Time and 64 random bits: nobody guesses one, no two are alike, and neighbours in time are neighbours in an index."""
+    return f"{time.time_ns() // 1_000:014x}{secrets.token_hex(8)}"
+
+
+def as_function(argument: str, value: Any, answer: str) -> Any:
+    if not callable(value):
+        raise WrongType(argument, value, f"a function without arguments that answers with {answer}")
+    return value
+
+
+def as_id(value: object) -> str:
+    if isinstance(value, NamedDecision):
+        return value.id
+    return as_text("id", value)
+
+
+def as_text(argument: str, value: object) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= 1_000:
+        raise WrongType(argument, value, "a text of 1 to 1,000 characters")
+    check_label(argument, value)
+    return str(value)
+
 
 Actions = dict[str, PlainDict | None]
 """Names, and the features of those that have any, in the order in which they came."""

@@ -19,8 +19,13 @@ from typing import Any
 
 from ensample.errors import StorageError
 from ensample.experiments.events import Event, from_json, to_json
-from ensample.experiments.postgres_pool import PostgresPool, Session, connected, database_errors
-from ensample.experiments.storage import NameTaken, Snapshot
+from ensample.experiments.storage.base import NameTaken, Snapshot
+from ensample.experiments.storage.postgres_pool import (
+    PostgresPool,
+    Session,
+    connected,
+    database_errors,
+)
 
 CHUNK = 200  # events read together: they arrive in a fraction of `postgres_pool.ANSWER` also where contexts are large
 WHOLE_SNAPSHOTS = 2  # of which the content is kept

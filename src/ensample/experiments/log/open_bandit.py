@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ensample.checks import boolean, file_path
 from ensample.errors import InvalidArgument
-from ensample.experiments.log import readable
+from ensample.experiments.log.table import readable
 from ensample.extras import package
 
 if TYPE_CHECKING:

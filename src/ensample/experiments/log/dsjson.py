@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument
-from ensample.experiments.log import EPOCH, LOG_VERSION, Row, compact, frame_of, lines_of, readable
+from ensample.experiments.log.table import (
+    EPOCH,
+    LOG_VERSION,
+    Row,
+    compact,
+    frame_of,
+    lines_of,
+    readable,
+)
 from ensample.files import write_whole
 
 if TYPE_CHECKING:

@@ -1,19 +1,24 @@
-"""The state of an experiment as bytes and back, and its hash: the same wherever the same events were taken in."""
+"""The state of an experiment as bytes and back, its hash, and how it is folded from events.
+
+The hash is the same wherever the same events were taken in.
+"""
 
 import heapq
 import io
 import json
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ensample.errors import SnapshotError
+from ensample.experiments.events import Created
 from ensample.experiments.learner import Learner
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import Observation, Open, State
-from ensample.experiments.storage import Snapshot
+from ensample.experiments.storage.base import Reading, Snapshot, Storage
 from ensample.policies.plain_json import plain_json
 from ensample.policies.snapshot import checksum
 from ensample.policies.tensor_file import Header, Tensors, read_tensors, storable, write_tensors
@@ -181,3 +186,70 @@ def opened(content: bytes) -> tuple[str, Tensors, int]:
         io.BytesIO(content[8 + length :]), Header({}, found, len(content) - 8 - length)
     )
     return metadata["content"], tensors, int(metadata.get("time", 0))
+
+
+def creation(storage: Storage | Reading) -> Created:
+    """Return the first event."""
+    first = next(iter(storage.read()))
+    if not isinstance(first, Created):
+        raise SnapshotError("the first event does not say what the experiment is")
+    return first
+
+
+def nearest(settings: Settings, storage: Storage | Reading, round: float = math.inf) -> State:
+    """The latest state before a round that is kept whole, its hash checked; that of no events where there is none."""
+    for item in storage.snapshots():
+        if (
+            item.content is not None
+            and (state := restored(settings, item)).round <= round
+            and state.learner.is_finite()
+        ):
+            return state  # of earlier releases some are not finite; `State` leaves out the reward that made them so
+    return State(settings)
+
+
+def folded(settings: Settings, storage: Storage | Reading) -> State:
+    """Return the present state, from the latest finite snapshot with its content and the events after it."""
+    state = nearest(settings, storage)
+    events = iter(storage.read(max(0, state.seq - 1)))
+    if state.seq:
+        state.time = max(state.time, next(events).time)
+    for event in events:
+        state.apply(event)
+    return state
+
+
+def replayed(
+    settings: Settings, storage: Storage | Reading, progress: Callable[[], object] = lambda: None
+) -> tuple[State, int]:
+    """Take in all events from the first on; raise `SnapshotError` unless the hash of each snapshot is equal.
+
+    Return the state and the number of equal hashes. Where this version leaves out a reward that an earlier release learned
+    (`State.left_out`), the snapshots of that release without a finite model are skipped, until a hash is equal again.
+    """
+    kept = {item.seq: item for item in storage.snapshots()}
+    state, compared, is_equal_again = State(settings), 0, False
+    for event in storage.read():
+        state.apply(event)
+        found = kept.get(state.seq)
+        if found is not None and state_hash(state) == found.hash:
+            compared += 1
+            is_equal_again = state.left_out > 0
+        elif found is not None and (
+            is_equal_again or not state.left_out or was_finite(settings, found)
+        ):
+            raise SnapshotError(f"the state after {state.seq} events is not the one that was kept")
+        progress()
+    return state, compared
+
+
+def was_finite(settings: Settings, snapshot: Snapshot) -> bool:
+    """Return True if the snapshot has its content, with a model that is finite."""
+    return snapshot.content is not None and restored(settings, snapshot).learner.is_finite()
+
+
+def verified(settings: Settings, storage: Storage | Reading, present: State) -> None:
+    """Do as `replayed`, and raise unless the present state has the same hash, too."""
+    state, _ = replayed(settings, storage)
+    if state_hash(state) != state_hash(present):
+        raise SnapshotError(f"the present state is not what its {state.seq} events come to")

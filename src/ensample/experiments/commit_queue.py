@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ensample.errors import ForkError, StorageError
-from ensample.experiments.storage import Storage
+from ensample.experiments.storage.base import Storage
 from ensample.fork_safety import RefusedLock, register
 
 PATIENCE = 0.0002  # seconds that a leader gives others, where there were others the last time

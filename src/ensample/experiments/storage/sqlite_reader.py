@@ -10,7 +10,7 @@ from typing import Any
 
 from ensample.errors import ForkError, InvalidArgument, SnapshotError, StorageError
 from ensample.experiments.events import Event, from_json
-from ensample.experiments.storage import Snapshot
+from ensample.experiments.storage.base import Snapshot
 from ensample.extras import package
 from ensample.fork_safety import Lock, RefusedLock, register
 

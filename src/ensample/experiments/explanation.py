@@ -5,10 +5,10 @@ from typing import NamedTuple
 from ensample.errors import DecisionError
 from ensample.experiments.core import first_decided, mixture_of
 from ensample.experiments.events import Decided
-from ensample.experiments.folding import creation, nearest
 from ensample.experiments.settings import Settings
+from ensample.experiments.snapshots import creation, nearest
 from ensample.experiments.state import State
-from ensample.experiments.storage import Reading, Storage
+from ensample.experiments.storage.base import Reading, Storage
 
 
 class Explanation(NamedTuple):

@@ -1,0 +1,1 @@
+"""Places where the events of an experiment are kept: memory, SQLite, PostgreSQL."""
