@@ -16,16 +16,18 @@ from ensample.errors import InvalidArgument
 from ensample.names import HOMES
 
 
-def ours(name: str) -> Any:
+def public_object(name: str) -> Any:
     """What a public name of ours stands for; None where it is no such name. Imports nothing but ours."""
     return getattr(import_module(HOMES[name]), name) if name in HOMES else None
 
 
 @cache
-def kinds(*bases: type) -> dict[str, type[Any]]:
+def public_classes(*bases: type) -> dict[str, type[Any]]:
     """Our classes derived from these, by name, without abstract ones. They are at home in the packages of their bases."""
     packages = {package_of(base.__module__) for base in bases}
-    things = {name: ours(name) for name, home in HOMES.items() if package_of(home) in packages}
+    things = {
+        name: public_object(name) for name, home in HOMES.items() if package_of(home) in packages
+    }
     return {
         name: thing
         for name, thing in things.items()
@@ -54,13 +56,13 @@ def name_of(thing: Any) -> str:
     return thing.__qualname__ if is_ours(thing) else f"{thing.__module__}:{thing.__qualname__}"
 
 
-def says_all(kind: type) -> bool:
+def has_plain_constructor(kind: type) -> bool:
     """Whether the fields of a dataclass are all that makes it: not so where a subclass has an `__init__` of its own."""
     maker = next(owner for owner in kind.__mro__ if "__init__" in vars(owner))
     return "__dataclass_fields__" in vars(maker)
 
 
-def imported(name: str) -> Any:
+def loaded_object(name: str) -> Any:
     """What `module:Name` stands for where that module is imported already, else None.
 
     For names in files of unknown origin: nothing is imported, and no code runs to find out.
@@ -74,10 +76,10 @@ def imported(name: str) -> Any:
     return thing
 
 
-def theirs(argument: str, name: str) -> Any:
+def import_object(argument: str, name: str) -> Any:
     """What `module:Name` stands for; the module is imported, so the name must be one that the user gave.
 
-    >>> theirs("law", "math:tau")
+    >>> import_object("law", "math:tau")
     6.283185307179586
     """
     module, _, path = name.partition(":")
@@ -93,17 +95,17 @@ def theirs(argument: str, name: str) -> Any:
     for part in path.split("."):
         if not hasattr(thing, part):
             there = [item for item in getattr(thing, "__dict__", {}) if not item.startswith("_")]
-            raise InvalidArgument(argument, name, f"a name that is there: {known(part, there)}")
+            raise InvalidArgument(argument, name, f"a name that is there: {one_of(part, there)}")
         thing = getattr(thing, part)
     return thing
 
 
-def known(name: str, names: list[str]) -> str:
+def one_of(name: str, names: list[str]) -> str:
     """The known names, and the nearest of them where one is near.
 
-    >>> known("spere", ["sphere", "adversarial-duplicates"])
+    >>> one_of("spere", ["sphere", "adversarial-duplicates"])
     "one of sphere, adversarial-duplicates (did you mean 'sphere'?)"
-    >>> known("gaussian-process", ["sphere", "adversarial-duplicates"])
+    >>> one_of("gaussian-process", ["sphere", "adversarial-duplicates"])
     'one of sphere, adversarial-duplicates'
     """
     near = difflib.get_close_matches(name, names, 1)

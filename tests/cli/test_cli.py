@@ -14,7 +14,7 @@ import ensample as es
 from ensample import theory
 from ensample.cli.main import OurCommands
 from ensample.cli.measure import BEGIN, END, POLICIES
-from ensample.registry import kinds
+from ensample.registry import public_classes
 from prompt import PLAIN, ensample
 
 
@@ -294,5 +294,5 @@ def test_measure_for_people_programs_and_pages(tmp_path: Path) -> None:
 
 def test_measure_has_every_recipe_of_ours() -> None:
     text = ",".join(POLICIES)
-    linear = set(kinds(es.Recipe)) - {"EVILL"}  # the theorem is about linear rewards
+    linear = set(public_classes(es.Recipe)) - {"EVILL"}  # the theorem is about linear rewards
     assert all(re.search(rf"\b{kind}\b", text) for kind in linear)

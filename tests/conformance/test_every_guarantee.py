@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 import ensample as es
-from ensample.registry import kinds
+from ensample.registry import public_classes
 
 SETTING = es.Setting(
     dim=3, arms=8, horizon=500, noise=0.5, norm=1.0, regularization=2.0, delta=0.02
 )
-RECIPES = kinds(es.Recipe)
+RECIPES = public_classes(es.Recipe)
 theory = es.theory
 PROVED = {  # recipe: bound, multiple of delta, theorem
     "Theorem 1": (es.EnsembleSampling.from_theorem(SETTING), theory.theorem_bound(SETTING), 4),

@@ -11,7 +11,7 @@ import pytest
 
 import ensample as es
 from ensample.randomness import RunStream, run_generator
-from ensample.registry import kinds
+from ensample.registry import public_classes
 from ensample.simulation.replicates import Job, Workspace, replicates
 from ensample.simulation.simulate import BLOCK_ROUNDS, blocks_of
 from naive.stored import StoredRows, StoredVectors
@@ -150,7 +150,7 @@ def recipes() -> list[es.Recipe]:
     """Return a recipe of each type, and those whose kernels differ within a type."""
     usual = (
         kind(3) if "size" in kind.__dataclass_fields__ else kind()
-        for kind in kinds(es.Recipe).values()
+        for kind in public_classes(es.Recipe).values()
     )
     return [
         *usual,

@@ -55,7 +55,7 @@ from ensample.claims.statements import (
     uninflated_trap,
 )
 from ensample.errors import InvalidArgument
-from ensample.registry import known
+from ensample.registry import one_of
 
 CLAIMS: tuple[Claim, ...] = (
     minimiser.CLAIM,
@@ -119,5 +119,5 @@ def find(ids: Sequence[str]) -> tuple[Claim, ...]:
     names = [claim.id for claim in CLAIMS]
     for name in ids:
         if name not in names:
-            raise InvalidArgument("claim", name, known(str(name), names))
+            raise InvalidArgument("claim", name, one_of(str(name), names))
     return tuple(claim for claim in CLAIMS if not ids or claim.id in ids)

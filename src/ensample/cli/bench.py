@@ -20,7 +20,7 @@ from ensample.cli.console import output, progress
 from ensample.errors import InvalidArgument
 from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
-from ensample.registry import known
+from ensample.registry import one_of
 
 DATA, PEERS = "data", "peers"
 
@@ -86,7 +86,7 @@ def bench(
         return
     for group in only or []:
         if group not in (*GROUPS, DATA):
-            raise InvalidArgument("only", group, known(group, [*GROUPS, DATA]))
+            raise InvalidArgument("only", group, one_of(group, [*GROUPS, DATA]))
     measure_and_show(only or list(GROUPS), turns, rounds, json_file, markdown)
 
 
@@ -97,7 +97,7 @@ def show_versions(against: str, parts: list[str], levels: list[str], turns: int)
         raise InvalidArgument("case", parts, f"a part of one of {', '.join(map(repr, CASES))}")
     for name in levels:
         if name not in _core.levels():
-            raise InvalidArgument("level", name, known(name, _core.levels()))
+            raise InvalidArgument("level", name, one_of(name, _core.levels()))
     table = Table(title=f"Time of a round over that of {against}", title_justify="left")
     table.add_column("case")
     for name in levels:

@@ -16,9 +16,9 @@ from typing import Any, get_args
 import ensample as es
 from ensample.checks import blaming
 from ensample.errors import EnsampleError, InvalidArgument
-from ensample.registry import kinds, known, theirs
+from ensample.registry import import_object, one_of, public_classes
 
-LIGHT = kinds(es.InitialLaw, es.MemberRule)
+LIGHT = public_classes(es.InitialLaw, es.MemberRule)
 UNITS: dict[str, Callable[[es.Setting], float]] = {
     "noise": lambda setting: setting.noise,
     "radius": es.theory.radius,  # beta_T
@@ -28,7 +28,7 @@ UNITS: dict[str, Callable[[es.Setting], float]] = {
 @cache
 def parts() -> dict[str, type[Any]]:
     """Laws, rules and models by name. Models bring the kernels, which take their time."""
-    return LIGHT | kinds(es.RewardModel)
+    return LIGHT | public_classes(es.RewardModel)
 
 
 def part(name: str) -> type[Any] | None:
@@ -82,7 +82,7 @@ class Reader:
         unknown = node.func if isinstance(node, ast.Call) else node
         words = [*UNITS, *parts()]
         expected = (
-            known(unknown.id, words)
+            one_of(unknown.id, words)
             if isinstance(unknown, ast.Name)
             else f"one of {', '.join(words)}"
         )
@@ -93,7 +93,7 @@ class Reader:
     def theirs(self, node: ast.expr) -> Any:
         """A law, a rule or a model of the user's own, `mymodule.MyLaw`, or its class."""
         *module, name = dotted(node) or [""]
-        found = theirs(self.argument, f"{'.'.join(module)}:{name}") if module else None
+        found = import_object(self.argument, f"{'.'.join(module)}:{name}") if module else None
         kinds_of_parts = es.InitialLaw, es.MemberRule, es.RewardModel
         if not isinstance(found, kinds_of_parts) and not (
             isinstance(found, type) and issubclass(found, kinds_of_parts)
@@ -157,7 +157,7 @@ class Reader:
                 raise InvalidArgument(
                     f"{self.text}: {field}",
                     value,
-                    f"a field of {name}: {known(field, list(takes))}",
+                    f"a field of {name}: {one_of(field, list(takes))}",
                 )
         try:
             signature.bind(*arguments, **fields)

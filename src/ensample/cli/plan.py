@@ -19,7 +19,7 @@ from ensample.cli.frontier import FOLDER, in_symbols, show_frontier
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.numerals import terminal
 from ensample.perturbations import Perturbation
-from ensample.registry import kinds, known
+from ensample.registry import one_of, public_classes
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic
 from ensample.theory.guarantee import COROLLARY, LINUCB_THEOREM, OPTIMISTIC_RULE, THEOREM_ONE
@@ -40,7 +40,7 @@ def plan(
     perturbation: Annotated[
         str,
         typer.Option(
-            help=f"{', '.join(kinds(Perturbation))}, with fields where it needs them, or mymodule:MyLaw"
+            help=f"{', '.join(public_classes(Perturbation))}, with fields where it needs them, or mymodule:MyLaw"
         ),
     ] = "Gaussian",
     frontier: Annotated[
@@ -84,7 +84,7 @@ def law_named(text: str, setting: Setting) -> Perturbation:
     CenteredBinomial(trials=4, scale=1.0)
     """
     find_here()
-    typed = {name.lower(): name for name in kinds(Perturbation)}.get(text, text)
+    typed = {name.lower(): name for name in public_classes(Perturbation)}.get(text, text)
     typed = re.sub(r"^\s*([\w.]+):", r"\1.", typed)  # module:Name, as an expression
     try:
         law = Reader(text, setting).value(ast.parse(typed.strip(), mode="eval").body)
@@ -92,7 +92,7 @@ def law_named(text: str, setting: Setting) -> Perturbation:
         law = None
     if not isinstance(law, Perturbation):
         raise InvalidArgument(
-            "perturbation", text, f"a law: {known(text, list(kinds(Perturbation)))}"
+            "perturbation", text, f"a law: {one_of(text, list(public_classes(Perturbation)))}"
         )
     return law
 

@@ -10,7 +10,7 @@ from ensample.checks import blaming
 from ensample.cli.letters import as_typed
 from ensample.cli.recipes import RECIPES, build, looks_like_a_recipe
 from ensample.errors import InvalidArgument
-from ensample.registry import known
+from ensample.registry import one_of
 
 
 class Contender(NamedTuple):
@@ -97,7 +97,7 @@ def contender(text: str) -> Contender:
     if looks_like_a_recipe(text):
         return Contender(text, partial(build, text))
     raise InvalidArgument(
-        "policy", text, f"{known(text, [*POLICIES, *RECIPES])}; see `ensample race --list`"
+        "policy", text, f"{one_of(text, [*POLICIES, *RECIPES])}; see `ensample race --list`"
     )
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import ensample as es
 from ensample.cli.fields import Reader, dotted, find_here
 from ensample.errors import InvalidArgument
-from ensample.registry import kinds, known, theirs
+from ensample.registry import import_object, one_of, public_classes
 
-RECIPES = kinds(es.Recipe)
+RECIPES = public_classes(es.Recipe)
 LONGEST = 2000  # characters: enough for any recipe, too few to exhaust a parser
 THEOREM = "from_theorem"
 EXPECTED = "a recipe such as EnsembleSampling(size=20, scale=2*noise), LinUCB.from_theorem or mymodule:MyRecipe(size=3)"
@@ -32,7 +32,7 @@ def build(text: str, setting: es.Setting) -> es.Recipe:
     names = dotted(node.func if isinstance(node, ast.Call) else node)
     if not names:
         raise InvalidArgument("policy", text, EXPECTED)
-    thing = own(text, module, names) if module else ours(text, names)
+    thing = own(text, module, names) if module else public_object(text, names)
     if isinstance(thing, es.Recipe) and not isinstance(node, ast.Call):
         return thing
     if names[-1] == THEOREM:
@@ -62,11 +62,11 @@ def parsed(text: str) -> tuple[str, ast.expr]:
         raise InvalidArgument("policy", text, EXPECTED) from None
 
 
-def ours(text: str, names: list[str]) -> Any:
+def public_object(text: str, names: list[str]) -> Any:
     """A recipe of this library, or the theorem's."""
     name, *rest = names
     if name not in RECIPES:
-        raise InvalidArgument("policy", text, f"a recipe: {known(name, list(RECIPES))}")
+        raise InvalidArgument("policy", text, f"a recipe: {one_of(name, list(RECIPES))}")
     if rest not in ([], [THEOREM]):
         raise InvalidArgument("policy", text, f"{name} or {name}.{THEOREM}")
     if rest and not hasattr(RECIPES[name], THEOREM):
@@ -80,6 +80,6 @@ def own(text: str, module: str, names: list[str]) -> Any:
     """Something in a module of the user's own."""
     find_here()
     try:
-        return theirs("policy", f"{module}:{'.'.join(names)}")
+        return import_object("policy", f"{module}:{'.'.join(names)}")
     except InvalidArgument as error:
         raise InvalidArgument("policy", text, error.expected) from error

@@ -20,7 +20,7 @@ from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import StudyStore
 from ensample.numerals import duration, terminal
-from ensample.registry import known
+from ensample.registry import one_of
 from ensample.statistics import require_scipy
 
 SHOWN_CELLS = 60
@@ -167,7 +167,7 @@ def find(study: str, scale: str) -> Study:
     if path.suffix == ".toml" or path.exists():
         find_here()
         return Study.read(path, scale)
-    raise InvalidArgument("study", study, f"a TOML file, or {known(study, list(BUNDLED))}")
+    raise InvalidArgument("study", study, f"a TOML file, or {one_of(study, list(BUNDLED))}")
 
 
 def bars() -> Progress:

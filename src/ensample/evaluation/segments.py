@@ -9,7 +9,7 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.evaluation.contexts import flat
 from ensample.evaluation.logged import LoggedData, LogRows
 from ensample.evaluation.tally import RowSums, Weighed
-from ensample.registry import known
+from ensample.registry import one_of
 
 CONTEXT = "context."
 HEAD = 1_000  # rows that say which fields contexts have
@@ -33,7 +33,7 @@ class Segments:
             raise InvalidArgument(
                 "segments",
                 name,
-                f"a column of the log, or a field of its contexts: {known(name, there)}",
+                f"a column of the log, or a field of its contexts: {one_of(name, there)}",
             )
 
     def add(self, weighed: Weighed, rows: LogRows) -> None:

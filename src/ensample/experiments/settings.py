@@ -14,7 +14,7 @@ from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.recipe import Recipe
 from ensample.randomness import drawn_seed, seed_of_stream
-from ensample.registry import name_of, ours
+from ensample.registry import name_of, public_object
 from ensample.version import LIVE_NUMBERS
 
 PARTS = (Features, Encoder, Reward)
@@ -216,7 +216,7 @@ def built(description: Any) -> Any:
         raise SnapshotError(
             f"the experiment uses {description['own']}, which cannot be written down: give it again"
         )
-    kind = ours(description["kind"])
+    kind = public_object(description["kind"])
     if not isinstance(kind, type) or not issubclass(kind, PARTS):
         raise SnapshotError(
             f"the experiment uses {description['kind']}, which is not of this library: give it again"

@@ -11,7 +11,7 @@ from ensample.members import MemberRule
 from ensample.models import RewardModel
 from ensample.perturbations import InitialLaw
 from ensample.problems import Noise
-from ensample.registry import kinds, known
+from ensample.registry import one_of, public_classes
 from ensample.theory import Setting
 
 PARTS = (InitialLaw, MemberRule, Noise, RewardModel)  # what options may be, by name
@@ -29,7 +29,7 @@ class ArgumentType(NamedTuple):
         number = f"a number, or one with a unit ({', '.join(units)})" if units else "a number"
         if not self.parts:
             return number if units else f"{number} or the name of a law"
-        names = known(words, list(kinds(*self.parts)))
+        names = one_of(words, list(public_classes(*self.parts)))
         return f"{number}, or {names}" if self.number else names
 
 
@@ -54,7 +54,7 @@ def asked_of(make: Any, name: str) -> ArgumentType:
         item for item in types if isinstance(item, type) and issubclass(item, INNER)
     ]
     return ArgumentType(
-        tuple(item for item in parts if kinds(item)), float in types or int in types
+        tuple(item for item in parts if public_classes(item)), float in types or int in types
     )
 
 
@@ -64,9 +64,9 @@ def kind_expected(table: dict[str, Any], bases: tuple[type, ...]) -> str:
     >>> kind_expected({"fit": "exact"}, (RewardModel,))
     'the kind that this table lacks, { kind = "Logistic", ... }: one of Linear, Logistic, Neural, TorchModel'
     """
-    there, name = kinds(*bases), table.get("kind")
+    there, name = public_classes(*bases), table.get("kind")
     if "kind" in table:
-        return known(str(name), list(there))
+        return one_of(str(name), list(there))
     like = next(
         (kind for kind, make in there.items() if table.keys() <= signature(make).parameters.keys()),
         next(iter(there)),

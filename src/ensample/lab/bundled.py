@@ -4,7 +4,7 @@ from importlib.resources import files
 
 from ensample.errors import InvalidArgument
 from ensample.lab.study import Study
-from ensample.registry import known
+from ensample.registry import one_of
 
 BUNDLED = (
     "ensemble-size",
@@ -29,6 +29,6 @@ def bundled(name: str, scale: str = "") -> Study:
     'rates'
     """
     if name not in BUNDLED:
-        raise InvalidArgument("study", name, known(str(name), list(BUNDLED)))
+        raise InvalidArgument("study", name, one_of(str(name), list(BUNDLED)))
     text = files("ensample.lab").joinpath("studies", f"{name}.toml").read_text(encoding="utf-8")
     return Study.parse(text, name, scale)

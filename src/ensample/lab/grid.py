@@ -15,7 +15,7 @@ from ensample.lab.parts import Unsuitable, build_problem, build_recipe
 from ensample.lab.written import label_of
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
-from ensample.registry import known
+from ensample.registry import one_of
 
 if TYPE_CHECKING:
     from ensample.lab.study import Study
@@ -171,7 +171,7 @@ def check_problems(
     for policy in policies:
         for wanted in policy.problems or []:
             if wanted not in labels:
-                mistakes.add(f"{policy.where}.problems", wanted, known(str(wanted), labels))
+                mistakes.add(f"{policy.where}.problems", wanted, one_of(str(wanted), labels))
 
 
 def check_baseline(study: "Study", policies: list[Given], mistakes: Mistakes) -> None:
@@ -179,7 +179,7 @@ def check_baseline(study: "Study", policies: list[Given], mistakes: Mistakes) ->
         return
     labels = list(dict.fromkeys(policy.label for policy in policies))
     if study.baseline and study.baseline not in labels:
-        mistakes.add("baseline", study.baseline, known(study.baseline, labels))
+        mistakes.add("baseline", study.baseline, one_of(study.baseline, labels))
 
 
 def fits(study: "Study", problems: list[Given], policies: list[Given], mistakes: Mistakes) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from ensample.registry import imported
+from ensample.registry import loaded_object
 
 
 def code_digests(defined: Any) -> dict[str, str]:
@@ -30,7 +30,7 @@ def code_digests(defined: Any) -> dict[str, str]:
 @cache
 def source_digest(name: str) -> str:
     """Of the module that `module:Name` is in, of the class alone where that is no file (a notebook); empty if unknown."""
-    thing = imported(name)
+    thing = loaded_object(name)
     for part in (inspect.getmodule(thing), thing):
         try:
             return hashlib.sha256(inspect.getsource(part).encode()).hexdigest()[:16]  # type: ignore[arg-type]

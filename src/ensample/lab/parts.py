@@ -19,7 +19,7 @@ from ensample.problems import (
     families_by_name,
     setting_of,
 )
-from ensample.registry import is_ours, kinds, known, ours, theirs
+from ensample.registry import import_object, is_ours, one_of, public_classes, public_object
 from ensample.theory import radius
 
 MOST_NUMBERS = 500_000_000  # of the arms of a problem, or of a matrix in its dimension: 4 GB
@@ -38,7 +38,7 @@ def build_problem(table: Table) -> Problem | Family:
         found = made("family", name, (Family, Problem), {})
         allow(options, [], "no option of a problem that is given whole")
     elif ":" in name:
-        found = theirs("family", name)
+        found = import_object("family", name)
         if isinstance(found, Family | Problem):
             allow(options, [], f"no option: {name} is a problem already")
         else:
@@ -48,7 +48,7 @@ def build_problem(table: Table) -> Problem | Family:
     else:
         there = families_by_name()
         if name not in there:
-            raise InvalidArgument("family", name, known(name, list(there)))
+            raise InvalidArgument("family", name, one_of(name, list(there)))
         allow(options, [item.name for item in fields(there[name])], f"an option of {name!r}")  # type: ignore[arg-type]
         kind = there[name]
         check_needed(kind, options)
@@ -102,11 +102,11 @@ def recipe_named(name: str | Table) -> Any:
     if isinstance(name, dict):
         return made("recipe", name, (Recipe,), {})
     if ":" not in name:
-        there = kinds(Recipe)
+        there = public_classes(Recipe)
         if name not in there:
-            raise InvalidArgument("recipe", name, known(name, list(there)))
+            raise InvalidArgument("recipe", name, one_of(name, list(there)))
         return there[name]
-    found = theirs("recipe", name)
+    found = import_object("recipe", name)
     if isinstance(found, Recipe) or (
         isinstance(found, type) and issubclass(found, Recipe) and is_dataclass(found)
     ):
@@ -155,10 +155,10 @@ def part(key: str, value: Any, units: Units, asked: ArgumentType = ANYTHING) -> 
 
     `asked` is what the argument may be, which errors name.
     """
-    if isinstance(value, str) and value in kinds(*PARTS):
+    if isinstance(value, str) and value in public_classes(*PARTS):
         value = {"kind": value}
     if isinstance(value, str) and ":" in value:
-        found = theirs(key, value)
+        found = import_object(key, value)
         return called(key, value, found, {}) if isinstance(found, type) else found
     if isinstance(value, str):
         if value == AUTO and units:
@@ -177,7 +177,7 @@ def made(
     """What a table with a `kind` and its arguments describes."""
     name = table.get("kind")
     text = name if isinstance(name, str) else ""
-    kind = theirs(f"{key}.kind", text) if ":" in text else ours(text)
+    kind = import_object(f"{key}.kind", text) if ":" in text else public_object(text)
     if not (isinstance(kind, type) and issubclass(kind, bases)):
         raise InvalidArgument(f"{key}.kind", name, kind_expected(table, asked.parts or bases))
     options = {name: value for name, value in table.items() if name != "kind"}
@@ -261,5 +261,5 @@ def allow(options: Table, allowed: list[str], expected: str) -> None:
     for key, value in options.items():
         if key not in allowed:
             raise InvalidArgument(
-                key, value, f"{expected}: {known(key, allowed)}" if allowed else expected
+                key, value, f"{expected}: {one_of(key, allowed)}" if allowed else expected
             )

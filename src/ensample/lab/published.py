@@ -11,7 +11,7 @@ from ensample.errors import InvalidArgument
 from ensample.lab.cell import Cell
 from ensample.lab.mistakes import Mistakes
 from ensample.problems import example_of
-from ensample.registry import known
+from ensample.registry import one_of
 from ensample.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def check_error(table: dict[str, Any]) -> None:
 def check_measure(table: dict[str, Any]) -> None:
     measure = table.get("measure", "regret")
     if not isinstance(measure, str) or measure not in MEASURES:
-        raise InvalidArgument("published.measure", measure, known(str(measure), list(MEASURES)))
+        raise InvalidArgument("published.measure", measure, one_of(str(measure), list(MEASURES)))
 
 
 def check_fit(study: "Study", table: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from ensample.lab.published import measured, published_in
 from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.markup import table as rows_table
-from ensample.registry import known
+from ensample.registry import one_of
 from ensample.statistics import standard_error
 from ensample.types import FloatArray, IntArray
 
@@ -154,7 +154,7 @@ class Results:
         name = baseline or self.study.baseline or self.study.cells[0].policy
         policies = list(dict.fromkeys(cell.policy for cell in self.study.cells))
         if name not in policies:
-            raise InvalidArgument("baseline", name, known(str(name), policies))
+            raise InvalidArgument("baseline", name, one_of(str(name), policies))
         rows = []
         for outcome in self.outcomes:
             other = self._counterpart(outcome.cell, name)
@@ -247,7 +247,7 @@ class Results:
         pyarrow is not needed.
         """
         if frame not in FRAMES:
-            raise InvalidArgument("frame", frame, known(str(frame), FRAMES))
+            raise InvalidArgument("frame", frame, one_of(str(frame), FRAMES))
         found = getattr(self, frame)
         return as_pandas(found() if callable(found) else found)
 

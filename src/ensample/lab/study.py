@@ -20,7 +20,7 @@ from ensample.lab.published import check_published
 from ensample.lab.written import tables
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
-from ensample.registry import known
+from ensample.registry import one_of
 from ensample.simulation.dispatch import EVALUATIONS
 
 KEYS = (
@@ -144,7 +144,7 @@ class Study:
         mistakes = Mistakes(source)
         scales = table.pop("scales", {})
         for key in [key for key in table if key not in KEYS]:
-            mistakes.add(key, table.pop(key), f"a key of a study: {known(key, [*KEYS, 'scales'])}")
+            mistakes.add(key, table.pop(key), f"a key of a study: {one_of(key, [*KEYS, 'scales'])}")
         given: Table = dict.fromkeys(NEEDED) | at_scale(table, scales, scale, mistakes)
         try:
             study = cls(**given, source=source, text=text)
@@ -234,7 +234,7 @@ def check_horizon(key: str, value: Any) -> None:
 
 def check_evaluation(key: str, value: Any) -> None:
     if value not in EVALUATIONS:
-        raise InvalidArgument(key, value, known(str(value), list(EVALUATIONS)))
+        raise InvalidArgument(key, value, one_of(str(value), list(EVALUATIONS)))
 
 
 CHECKS: dict[str, Callable[[str, Any], object]] = {
@@ -265,7 +265,7 @@ def at_scale(table: Table, scales: Any, scale: str, mistakes: Mistakes) -> Table
         return table
     if scale not in scales:
         mistakes.add(
-            "scale", scale, known(scale, list(scales)) if scales else "none: the study has but one"
+            "scale", scale, one_of(scale, list(scales)) if scales else "none: the study has but one"
         )
         return table
     return changed(table, scales[scale])

@@ -14,7 +14,7 @@ from ensample.models import RewardModel
 from ensample.perturbations import InitialLaw
 from ensample.policies import Recipe
 from ensample.problems import Family, Noise, Problem
-from ensample.registry import name_of, says_all, theirs
+from ensample.registry import has_plain_constructor, import_object, name_of
 from ensample.theory import Setting
 
 WHOLE = (Recipe, Family, Problem)
@@ -36,7 +36,7 @@ def table(where: str, needed: str, value: Any) -> Any:
         return value
     given = value.get(needed)
     if isinstance(given, str) and ":" in given:
-        named = theirs(f"{where}.{needed}", given)
+        named = import_object(f"{where}.{needed}", given)
         if isinstance(named, WHOLE) and "own" not in definition(
             named
         ):  # its constants count, not where they are kept
@@ -77,7 +77,7 @@ def written(where: str, value: Any, depth: int = 0) -> Any:
 
 def arguments_of(part: Any) -> Table | None:
     """What makes it again, without what it would be anyway; "none" for None, which TOML has not."""
-    if not says_all(type(part)):
+    if not has_plain_constructor(type(part)):
         found: Table | None = getattr(part, "parameters", None)
         return found
     values = {

@@ -17,7 +17,7 @@ from ensample.models.network_ensemble import NetworkEnsemble, Training
 from ensample.models.networks import ACTIVATIONS, Nets, Networks
 from ensample.perturbations import GAUSSIAN, Perturbation
 from ensample.randomness import Address
-from ensample.registry import known
+from ensample.registry import one_of
 from ensample.types import Auto
 
 OPTIMIZERS = ("adam", "sgd")
@@ -39,8 +39,8 @@ class Trained(RewardModel):
 
     def check_training(self) -> None:
         """Raise on a field that cannot be used."""
-        one_of("loss", self.loss, LOSSES)
-        one_of("optimizer", self.optimizer, OPTIMIZERS)
+        check_word("loss", self.loss, LOSSES)
+        check_word("optimizer", self.optimizer, OPTIMIZERS)
         object.__setattr__(self, "prior", number("prior", self.prior, 0.0, 1e6))
         object.__setattr__(self, "rate", number("rate", self.rate, 0.0, 1.0, above=0.0))
         for name, most in (("batch", 1 << 20), ("steps", 1000), ("memory", 1 << 30)):
@@ -169,7 +169,7 @@ class Neural(Trained):
         if not 1 <= len(widths) <= DEEPEST:
             raise InvalidArgument("hidden", self.hidden, f"the widths of 1 to {DEEPEST} layers")
         object.__setattr__(self, "hidden", widths)
-        one_of("activation", self.activation, ACTIVATIONS)
+        check_word("activation", self.activation, ACTIVATIONS)
         self.check_training()
 
     def member_numbers(self, dim: int) -> int:
@@ -182,9 +182,9 @@ class Neural(Trained):
         return Networks(dim, self.hidden, self.activation, size)
 
 
-def one_of(argument: str, value: object, names: Iterable[str]) -> None:
+def check_word(argument: str, value: object, names: Iterable[str]) -> None:
     """Raise unless it is one of these words."""
     if not isinstance(value, str):
         raise WrongType(argument, value, f"one of {', '.join(names)}")
     if value not in names:
-        raise InvalidArgument(argument, value, known(value, list(names)))
+        raise InvalidArgument(argument, value, one_of(value, list(names)))

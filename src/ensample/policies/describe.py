@@ -10,7 +10,7 @@ from ensample.members import MemberRule
 from ensample.models import RewardModel
 from ensample.perturbations import InitialLaw
 from ensample.policies.recipe import Recipe
-from ensample.registry import imported, is_ours, name_of, ours, says_all
+from ensample.registry import has_plain_constructor, is_ours, loaded_object, name_of, public_object
 from ensample.theory import Setting
 
 PARTS = (Recipe, RewardModel, InitialLaw, MemberRule, Setting)
@@ -32,7 +32,7 @@ def describe(value: object) -> Any:
         return value
     if isinstance(value, tuple):
         return [describe(item) for item in value]
-    if isinstance(value, PARTS) and is_dataclass(value) and says_all(type(value)):
+    if isinstance(value, PARTS) and is_dataclass(value) and has_plain_constructor(type(value)):
         described = {item.name: describe(getattr(value, item.name)) for item in fields(value)}
         if is_ours(type(value)) or not any(is_own(item) for item in described.values()):
             return {"kind": name_of(type(value))} | described
@@ -93,7 +93,7 @@ def class_of(name: object) -> Any:
     """Return the class of this name, if it is ours or its module is imported."""
     if not isinstance(name, str):
         return None
-    return imported(name) if ":" in name else ours(name)
+    return loaded_object(name) if ":" in name else public_object(name)
 
 
 def rebuild(description: Any, part: str = "recipe") -> Any:
@@ -140,7 +140,7 @@ def class_named(name: object, part: str) -> type[Any]:
     if (
         isinstance(kind, type)
         and issubclass(kind, PARTS)
-        and says_all(kind)
+        and has_plain_constructor(kind)
         and name_of(kind) == name
     ):
         return kind

@@ -23,7 +23,7 @@ from ensample.policies.sound_replay import check_bits, is_short, take_replayed
 from ensample.policies.sound_state import check_state
 from ensample.policies.soundness import LATEST_ROUND, check_log, check_open
 from ensample.policies.tensor_file import Tensors
-from ensample.registry import is_ours, name_of, ours
+from ensample.registry import is_ours, name_of, public_object
 
 FLOAT, WHOLE, FLAG = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -192,7 +192,7 @@ def restored_arms(description: dict[str, Any], tensors: Tensors, given: Arms | N
         ):
             raise InvalidArgument("arms", given, f"the saved arms, {name} of dim {dim}")
         return given
-    kind = ours(name)
+    kind = public_object(name)
     if (
         not (isinstance(kind, type) and issubclass(kind, Arms))
         or kind.parameters is Arms.parameters

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from ensample.errors import InvalidArgument
 from ensample.problems.linear import Problem
-from ensample.registry import kinds, known
+from ensample.registry import one_of, public_classes
 
 
 class Family(ABC):
@@ -30,7 +30,7 @@ class Family(ABC):
 
 def families_by_name() -> dict[str, type[Family]]:
     """Ours, by the names that `problem` knows them by."""
-    return {kind.name: kind for kind in kinds(Family).values()}
+    return {kind.name: kind for kind in public_classes(Family).values()}
 
 
 def problem(name: str, **options: Any) -> Family:
@@ -42,12 +42,12 @@ def problem(name: str, **options: Any) -> Family:
     there = families_by_name()
     kind = there.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise InvalidArgument("problem", name, known(str(name), list(there)))
+        raise InvalidArgument("problem", name, one_of(str(name), list(there)))
     allowed = [item.name for item in fields(kind)]  # type: ignore[arg-type]
     for option in options:
         if option not in allowed:
             raise InvalidArgument(
-                option, options[option], f"an option of {name!r}: {known(option, allowed)}"
+                option, options[option], f"an option of {name!r}: {one_of(option, allowed)}"
             )
     check_needed(kind, options)
     return kind(**options)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec import inspect
 
-from ensample.registry import known
+from ensample.registry import one_of
 from ensample.service.refusals import Refusal
 
 LONGEST = 60  # characters of a name in a message
@@ -24,7 +24,7 @@ def check_fields(value: Any, kind: Any) -> None:
     found = next(unknown_fields(value, inspect.type_info(kind), ""), None)
     if found is not None:
         name = found.name[:LONGEST]
-        expected = known(name, found.fields) if found.fields else "no fields"
+        expected = one_of(name, found.fields) if found.fields else "no fields"
         raise Refusal(422, f"{found.path}{name}: expected {expected}", argument=found.path + name)
 
 

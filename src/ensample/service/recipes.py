@@ -8,7 +8,7 @@ from ensample.errors import EnsampleError, InvalidArgument, WrongType
 from ensample.experiments.features import Encoder, Features
 from ensample.policies.describe import PARTS as RECIPE_PARTS
 from ensample.policies.recipe import Recipe
-from ensample.registry import kinds, known
+from ensample.registry import one_of, public_classes
 from ensample.service.fields import LONGEST
 from ensample.service.messages import ExperimentCall
 from ensample.service.service_settings import ServiceSettings
@@ -42,11 +42,13 @@ def made(argument: str, description: Any, settings: ServiceSettings) -> Any:
         check_size(argument, description, settings)
         return description
     bases = (Recipe, *RECIPE_PARTS) if argument.startswith("recipe") else (Features, Encoder)
-    known_kinds = {name: kind for name, kind in kinds(*bases).items() if is_dataclass(kind)}
+    known_kinds = {
+        name: kind for name, kind in public_classes(*bases).items() if is_dataclass(kind)
+    }
     name = description.get("kind")
     if not isinstance(name, str) or name not in known_kinds:
         raise InvalidArgument(
-            f"{argument}.kind", name, known(str(name)[:LONGEST], list(known_kinds))
+            f"{argument}.kind", name, one_of(str(name)[:LONGEST], list(known_kinds))
         )
     return built(argument, known_kinds[name], description, settings)
 
@@ -60,7 +62,7 @@ def built(
         if field == "kind":
             continue
         if field not in allowed:
-            expected = f"a field of {kind.__name__}: {known(field[:LONGEST], sorted(allowed))}"
+            expected = f"a field of {kind.__name__}: {one_of(field[:LONGEST], sorted(allowed))}"
             raise InvalidArgument(f"{argument}.{field}", value, expected)
         arguments[field] = made(f"{argument}.{field}", value, settings)
     names = arguments.pop("names", ())
