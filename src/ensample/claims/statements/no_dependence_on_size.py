@@ -45,8 +45,8 @@ def measure(scale: Scale, seed: int, inflated: bool = False) -> Judge:
     )
     means, x = regrets.reshape(len(sizes), groups, GROUP).mean(axis=2).T, np.array(sizes, float)
     drawn = figure(seed)
-    means = ", ".join(f"{mean:.2f}" for mean in regrets.mean(axis=1))
-    detail = f"mean regret {means} with {', '.join(map(str, sizes))} members"
+    listed = ", ".join(f"{mean:.2f}" for mean in regrets.mean(axis=1))
+    detail = f"mean regret {listed} with {', '.join(map(str, sizes))} members"
     last = np.arange(len(sizes)) == len(sizes) - 1
     return lambda f: replace(
         slope_at_most(x, np.where(last, f, 1.0) * means, EXPONENT, detail), figure=drawn
