@@ -91,7 +91,7 @@ serve-demo: .venv/serves  ## the decision service with simulated visitors for 30
 	$(BIN)/python -m ensample.service.demo
 
 bench: .venv/develops  ## speed as ratios, measured side by side; AGAINST=/path/to/python compares with the version there
-	OPENBLAS_NUM_THREADS=1 $(BIN)/ensample bench $(if $(AGAINST),--against $(AGAINST))
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks $(if $(AGAINST),--against $(AGAINST))
 
 docs: .venv/develops  ## write docs/paper.md and its figures from the claims, what docs/theory.md measures, and the figures of tutorials and README
 	rm -rf docs/images/paper

@@ -28,7 +28,7 @@ PACKAGES = [
     "polars",
     "distributed",
 ]
-COMMANDS = ["race", "plan", "measure", "run", "studies", "report", "evaluate", "verify", "bench"]
+COMMANDS = ["race", "plan", "measure", "run", "studies", "report", "evaluate", "verify"]
 RECIPES = (
     *(
         es.EnsembleSampling(5, 0.3),

@@ -73,7 +73,6 @@ def ensample(arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]"
         ("replay data", "ensample replay needs apsw: pip install apsw"),
         ("replay data --verify", "ensample replay needs apsw: pip install apsw"),
         ("backup data file", "ensample backup needs apsw: pip install apsw"),
-        ("bench --only data --turns 1", "ensample bench needs sklearn: pip install scikit-learn"),
         (
             "demo",
             "ensample demo needs polars, matplotlib and jinja2: pip install polars matplotlib jinja2",

@@ -170,10 +170,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
 PRODUCT, RESEARCH, SHARED = "--s0", "--s1", "--quiet"
 LAYERS = (
     (("cli", "commands", SHARED),),
-    (
-        ("serve, client", "HTTP and who calls it", PRODUCT),
-        ("report, bench", "pages; speed", RESEARCH),
-    ),
+    (("service, client", "HTTP and who calls it", PRODUCT), ("report", "pages", RESEARCH)),
     (("evaluation", "what a log says", PRODUCT), ("claims, lab", "the paper; studies", RESEARCH)),
     (
         ("experiments", "names, contexts, ledger", PRODUCT),

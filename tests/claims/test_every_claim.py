@@ -4,7 +4,7 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -16,8 +16,10 @@ from ensample.claims.power import is_sharp, power
 from ensample.claims.references import place
 from ensample.errors import InvalidArgument, WrongType
 from ensample.report.paper import Finding
+from golden.make_claims import STORED, record
 
 SEEDS = (0, 1)
+GOLDEN = json.loads(STORED.read_text())
 
 every_claim = pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 
@@ -56,6 +58,27 @@ def test_it_holds(work: Work) -> None:
         documented.says_what_was_found(
             Finding(claim, outcome, outcome, 0.0, is_sharp(judge), found)
         )
+
+
+def test_it_finds_what_is_stored(work: Work) -> None:
+    """Texts, faults, broken twin and figure are those of claims.json."""
+    claim, seed, judge = work
+    if seed == 0:
+        found = json.loads(json.dumps(record(claim, judge)))
+        assert equal(found, next(one for one in GOLDEN if one["texts"]["claim"] == claim.id))
+
+
+def equal(found: Any, stored: Any) -> bool:
+    """Whether two JSON values are equal, numbers to 1e-9: sums of BLAS differ between machines."""
+    if isinstance(stored, float):
+        return found == pytest.approx(stored, rel=1e-9, abs=1e-9, nan_ok=True)
+    if isinstance(stored, dict):
+        return found.keys() == stored.keys() and all(
+            equal(found[key], stored[key]) for key in stored
+        )
+    if isinstance(stored, list):
+        return len(found) == len(stored) and all(map(equal, found, stored))
+    return bool(found == stored)
 
 
 def test_its_broken_twin_is_refuted(work: Work) -> None:

@@ -122,13 +122,11 @@ def test_plan_fits_a_narrow_terminal() -> None:
         (("plan", "--delta", "2"), "delta = 2.0: expected"),
         (("plan", "--noise", "nan"), "noise = nan: expected"),
         (("plan", "--arms", "-1"), "arms = -1: expected"),
-        (("bench", "--only", "everything"), "only = 'everything': expected one of simulated"),
-        (("bench", "--turns", "0"), "turns = 0: expected"),
         (
-            ("bench", "--json", "/nowhere/bench.json"),
-            "json = '/nowhere/bench.json': expected a file that can be written",
+            ("verify", "--json", "/nowhere/claims.json"),
+            "json = '/nowhere/claims.json': expected a file that can be written",
         ),
-        (("bench", "--json", "/"), "json = '/': expected a file that can be written"),
+        (("verify", "--json", "/"), "json = '/': expected a file that can be written"),
         (("race", "--runs", "0"), "runs = 0: expected"),
         (("race", "--horizon", "-5"), "horizon = -5: expected"),
         (("race", "--noise", "-1"), "noise = -1.0: expected"),
@@ -150,7 +148,7 @@ def test_a_wrong_option_is_explained() -> None:
 
 
 def test_help_has_examples() -> None:
-    for command in ("plan", "race", "bench"):
+    for command in ("plan", "race"):
         assert f"ensample {command} --" in run(command, "--help").stdout
     shown = run("--help").stdout
     assert "plan" in shown and "race" in shown

@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 import ensample as es
+from ensample.extras import package
+from ensample.problems.digits import digits
 
 ANIMALS = {
     "weight": [4.0, 30.0, 5.0, None, 3.5, 28.0],
@@ -194,3 +196,10 @@ def test_files_that_are_no_movielens(content: bytes, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(es.InvalidArgument, match="ratings of MovieLens"):
             es.read_movielens(tmp_path / name)
+
+
+def test_the_digits_are_those_of_scikit_learn() -> None:
+    theirs = package("sklearn.datasets", "test_own_data.py").load_digits()
+    images, labels = digits()
+    np.testing.assert_array_equal(16.0 * images, theirs.data)
+    np.testing.assert_array_equal(labels, theirs.target)

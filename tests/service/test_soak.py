@@ -1,9 +1,9 @@
-"""The visitors of a soak, on a service of this process; the half hour itself is `python -m ensample.bench.soak`."""
+"""The visitors of a soak, on a service of this process; the half hour itself is `python -m benchmarks.soak`."""
 
 import os
 from urllib.parse import urlsplit
 
-from ensample.bench.soak import BATCH, EXPERIMENT, ONE, Minute, Visitor, fill, processor, resident
+from benchmarks.soak import BATCH, EXPERIMENT, ONE, Minute, Visitor, fill, processor, resident
 from service.live import Live
 
 

@@ -76,11 +76,6 @@ class OurCommands(Commands):
             "ensample.cli.verify",
             "Check the paper's statements: what is measured against what is claimed.",
         ),
-        Later(
-            "bench",
-            "ensample.cli.bench",
-            "Measure our speed against the NumPy textbook, a loop in C, other libraries and ourselves at other sizes.",
-        ),
     )
 
 

@@ -1,9 +1,10 @@
-"""Durable decisions over HTTP beside the hello-world of the framework, one client beside the disk, ours beside httpx."""
+"""Decisions over HTTP beside the framework's hello-world, and our client beside httpx."""
 
 import asyncio
 import json
 import os
 import re
+import socket
 import statistics
 import subprocess
 import sys
@@ -15,10 +16,10 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from ensample.bench.load import Load, load, request
+from benchmarks.http_load import Load, load, request
 
 CLIENTS, SECONDS = 32, 3.0
-WORKERS, MANY_CALLS = 16, 400  # tasks of one process that call at the same time
+FEW_CALLS, MANY_CALLS = 16, 400  # tasks of one process that call at the same time
 ACTIONS = [f"action {number}" for number in range(10)]
 EXPERIMENT = {
     "actions": ACTIONS,
@@ -45,63 +46,61 @@ class Measured(NamedTuple):
     hello: Load
     decide: Load
     alone: Load  # one client
-    greeted: Load  # likewise: what the client, the server and the way between them take of it
+    greeted: Load  # one client: the share of client, server and network in `alone`
     sync: float  # milliseconds for a page to be on the disk, the median
 
 
 @contextmanager
 def served(data: Path, **environment: str) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
-    """`ensample serve` in a process of its own, and its port."""
+    """Start `ensample serve` in a process of its own; yield its port and the process."""
     command = [sys.executable, "-m", "ensample", "serve", "--data", str(data), "--port", "0"]
-    said = data.with_name(f"{data.name}.log")
-    with said.open("w") as log:
+    log_path = data.with_name(f"{data.name}.log")
+    with log_path.open("w") as log:
         server = subprocess.Popen(command, stderr=log, env={**os.environ, **environment})
     try:
-        yield awake(address(said, server), "/readyz"), server
+        yield wait_for(port_of(log_path, server), "/readyz"), server
     finally:
         server.terminate()
         server.wait()
 
 
-def address(said: Path, server: "subprocess.Popen[bytes]") -> int:
-    """The port that a service says it listens at."""
+def port_of(log_path: Path, server: "subprocess.Popen[bytes]") -> int:
+    """Return the port that the log of a service names."""
     while server.poll() is None:
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", said.read_text())
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", log_path.read_text())
         if found:
             return int(found[1])
         time.sleep(0.05)
-    raise RuntimeError(f"the service ended before it listened: {said.read_text()}")
+    raise RuntimeError(f"the service ended before it listened: {log_path.read_text()}")
 
 
 @contextmanager
 def greeting() -> Iterator[int]:
-    """The hello-world."""
-    import socket
-
+    """Start the hello-world; yield its port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen([sys.executable, "-c", HELLO, str(port)])
     try:
-        yield awake(port, "/")
+        yield wait_for(port, "/")
     finally:
         server.terminate()
         server.wait()
 
 
-def awake(port: int, path: str) -> int:
-    """The port, once somebody answers there."""
+def wait_for(port: int, path: str) -> int:
+    """Return the port as soon as it answers."""
     for _ in range(3_000):
         try:
             if load(port, iter([request("GET", path)]), 1, 5.0).calls:
                 return port
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError("nobody answers")
+    raise RuntimeError(f"no answer on port {port}")
 
 
-def questions() -> Iterator[bytes]:
-    """Each with a context of its own; 20 columns in all."""
+def decide_calls() -> Iterator[bytes]:
+    """Yield calls of decide, each with a context of its own."""
     numbers = count()
     return (request("POST", "/v1/experiments/bench/decide", body(next(numbers))) for _ in numbers)
 
@@ -115,10 +114,15 @@ def body(number: int) -> bytes:
     return json.dumps({"context": context}).encode()
 
 
-def synced(folder: Path, times: int = 100) -> float:
-    """Milliseconds for a page of a file that is there already, as a write-ahead log's is; one after the other, without a pause.
+def create_experiment(port: int) -> None:
+    body = json.dumps(EXPERIMENT).encode()
+    assert load(port, iter([request("PUT", "/v1/experiments/bench", body)]), 1, 60.0).calls == 1
 
-    A decision's commit writes two pages, and the disk has rested meanwhile: both take longer.
+
+def synced(folder: Path, times: int = 100) -> float:
+    """Return the median milliseconds of writing a page to an existing file, as a WAL does.
+
+    A decision's commit takes longer: it writes two pages, and the disk was idle before.
     """
     found = []
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -133,32 +137,23 @@ def synced(folder: Path, times: int = 100) -> float:
 
 
 class Clients(NamedTuple):
-    """Decisions a second of one process."""
+    """Decisions a second of one process, in one turn."""
 
-    bare: float  # httpx.AsyncClient, WORKERS at once
-    ours: float  # ensample.client.AsyncClient, WORKERS at once
-    crowd: float  # ours, MANY_CALLS at once
+    bare: float  # httpx.AsyncClient, FEW_CALLS at once
+    ours: float  # ensample.client.AsyncClient, FEW_CALLS at once
+    many: float  # ours, MANY_CALLS at once
 
 
 def measured_clients(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Clients]:
-    """Turn by turn, after one to warm up."""
+    """Yield turn by turn, after one to warm up."""
     with served(folder / "clients") as (port, _):
-        made = load(
-            port,
-            iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]),
-            1,
-            60.0,
-        )
-        assert made.calls == 1
+        create_experiment(port)
         for turn in range(turns + 1):
             bare = asyncio.run(bare_rate(port, seconds))
-            found = Clients(
-                bare,
-                *(
-                    asyncio.run(client_rate(port, tasks, seconds))
-                    for tasks in (WORKERS, MANY_CALLS)
-                ),
+            ours = (
+                asyncio.run(client_rate(port, tasks, seconds)) for tasks in (FEW_CALLS, MANY_CALLS)
             )
+            found = Clients(bare, *ours)
             if turn:
                 yield found
 
@@ -166,15 +161,14 @@ def measured_clients(folder: Path, turns: int, seconds: float = SECONDS) -> Iter
 async def bare_rate(port: int, seconds: float) -> float:
     import httpx
 
+    address = f"http://127.0.0.1:{port}/v1/experiments/bench/decide"
     async with httpx.AsyncClient(verify=False) as http:
 
         async def call(number: int) -> None:
-            answer = await http.post(
-                f"http://127.0.0.1:{port}/v1/experiments/bench/decide", content=body(number)
-            )
+            answer = await http.post(address, content=body(number))
             assert answer.status_code == 200 and answer.json()["action"]
 
-        return await rate(call, WORKERS, seconds)
+        return await rate(call, FEW_CALLS, seconds)
 
 
 async def client_rate(port: int, tasks: int, seconds: float) -> float:
@@ -201,21 +195,15 @@ async def rate(call: Callable[[int], Awaitable[None]], tasks: int, seconds: floa
 
 
 def measured_service(folder: Path, turns: int, seconds: float = SECONDS) -> Iterator[Measured]:
-    """Turn by turn, after one to warm up."""
+    """Yield turn by turn, after one to warm up."""
     with served(folder / "data") as (port, _), greeting() as hello:
-        made = load(
-            port,
-            iter([request("PUT", "/v1/experiments/bench", json.dumps(EXPERIMENT).encode())]),
-            1,
-            60.0,
-        )
-        assert made.calls == 1
-        asked, greetings = questions(), iter(lambda: request("GET", "/"), None)
+        create_experiment(port)
+        decides, greetings = decide_calls(), iter(lambda: request("GET", "/"), None)
         for turn in range(turns + 1):
             found = Measured(
                 load(hello, greetings, CLIENTS, seconds),
-                load(port, asked, CLIENTS, seconds),
-                load(port, asked, 1, seconds / 2),
+                load(port, decides, CLIENTS, seconds),
+                load(port, decides, 1, seconds / 2),
                 load(hello, greetings, 1, seconds / 6),
                 synced(folder),
             )

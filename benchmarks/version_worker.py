@@ -1,7 +1,8 @@
 """Measure one version of ensample: a script that the Python of any version can run.
 
-Used by `versions`, which starts it with the Python of two versions and an instruction-set level ("" in versions before the
-compiled core). It reads names of `CASES` from standard input and answers each with the microseconds of a round.
+Used by `versions`, which starts it with the Python of two versions and an instruction-set level (""
+in versions before the compiled core). It reads names of `CASES` from standard input and answers
+each with the microseconds of a round.
 """
 
 import sys

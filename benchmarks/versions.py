@@ -1,13 +1,13 @@
-"""Compare this version with another one, installed in an environment of its own: `ensample bench --against PYTHON`."""
+"""Compare this version with one in another environment: `--against PYTHON`."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ensample.bench.timing import Times, Turn, take_turns
+from benchmarks.timing import Step, Times, Turn, take_turns
 from ensample.errors import InvalidArgument
 
 WORKER = Path(__file__).with_name("version_worker.py")
@@ -58,9 +58,9 @@ def workers(other: str, levels: list[str]) -> Iterator[dict[str, VersionProcess]
 
 
 def compare_versions(
-    other: str, cases: list[str], levels: list[str], turns: int, step: Callable[[], None]
+    other: str, cases: list[str], levels: list[str], turns: int, step: Step
 ) -> Iterator[tuple[str, Times]]:
-    """Yield for each case the microseconds a round of the other version and of this one at each level."""
+    """Yield the times of each case: of the other version, and of this one at each level."""
     with workers(other, levels) as started:
         for case in cases:
             contestants = {name: worker.turn(case) for name, worker in started.items()}

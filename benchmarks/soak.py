@@ -1,6 +1,6 @@
-"""A service under moderate traffic for half an hour: whether memory, files and latency stay what they are.
+"""Run a service under moderate traffic for half an hour and watch memory, open files and latency.
 
-`python -m ensample.bench.soak --minutes 30` starts one in a folder of its own and prints a line a minute.
+`python -m benchmarks.soak --minutes 30` prints a line a minute.
 """
 
 import http.client
@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from ensample.bench.service import served
+from benchmarks.service import served
 
 ONE = "/v1/experiments/soak"
 EXPERIMENT = {
@@ -27,11 +27,11 @@ EXPERIMENT = {
     "reward": {"low": 0, "high": 1, "wait": "20 s", "default": 0},
 }
 BATCH, FILLED = 500, 60_000  # decisions before the first minute
-HEAD = f"{'minute':>6} {'calls':>7} {'p50 ms':>7} {'p99 ms':>7} {'CPU us/call':>11} {'page ms':>7} {'RSS MB':>7} {'files':>5}"
+HEAD = "minute   calls  p50 ms  p99 ms CPU us/call page ms  RSS MB files"
 
 
 class Minute(NamedTuple):
-    """What was seen in one."""
+    """Measurements of one minute."""
 
     number: int
     calls: int
@@ -50,7 +50,7 @@ class Minute(NamedTuple):
 
 
 class Visitor(threading.Thread):
-    """Asks, and rewards most answers, at an even pace on one connection."""
+    """Thread that decides, and sends most rewards, at an even pace on one connection."""
 
     def __init__(self, port: int, rate: float, seed: int) -> None:
         super().__init__(daemon=True)
@@ -62,7 +62,7 @@ class Visitor(threading.Thread):
         self.error: Exception | None = None
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Once more where the connection was hung up, as one that is idle is: the ids make that safe."""
+        """Send a call; if the server closed an idle connection, send it again, which ids make safe."""
         try:
             answer, content = self._sent(method, path, body)
         except (ConnectionError, http.client.HTTPException):
@@ -90,6 +90,13 @@ class Visitor(threading.Thread):
         except Exception as error:
             self.error = error
 
+    def take(self) -> list[float]:
+        """Return the latencies since the last call; raise what went wrong."""
+        if self.error is not None:
+            raise self.error
+        latencies, self.latencies = self.latencies, []
+        return latencies
+
     def visit(self) -> None:
         context = {
             "age": self._rng.random(),
@@ -100,13 +107,16 @@ class Visitor(threading.Thread):
             "POST", f"{ONE}/decide", {"id": secrets.token_hex(12), "context": context}
         )
         self.latencies.append(time.perf_counter() - start)
-        if self._rng.random() < 0.9:  # the others have the default once their wait is over
+        if self._rng.random() < 0.9:  # the others get the default value later
             liked = self._rng.random() < context["age"] * (decision["action"] == "sport")
             self.call("POST", f"{ONE}/decisions/{decision['id']}/reward", {"value": int(liked)})
 
 
 def fill(visitor: Visitor, decisions: int) -> None:
-    """With so many decisions and rewards: until then memory grows, as the database keeps 32 MB of its pages at hand."""
+    """Send so many decisions and rewards.
+
+    Until then memory grows: the database caches 32 MB of its pages.
+    """
     for start in range(0, decisions, BATCH):
         ids = [f"{visitor._rng.getrandbits(96):024x}" for _ in range(BATCH)]
         visitor.call(
@@ -125,12 +135,12 @@ def soak(
     length: float = 60.0,
     filled: int = FILLED,
 ) -> "list[Minute]":
-    """Minute by minute, each printed when it is over."""
+    """Print each minute when it is over, and return all of them."""
     found = []
     with served(folder / "data") as (port, server):
-        looker = Visitor(port, 1.0, -1)
-        looker.call("PUT", ONE, EXPERIMENT)
-        fill(looker, filled)
+        watcher = Visitor(port, 1.0, -1)
+        watcher.call("PUT", ONE, EXPERIMENT)
+        fill(watcher, filled)
         visitors = [Visitor(port, rate / clients, seed) for seed in range(clients)]
         for visitor in visitors:
             visitor.start()
@@ -138,18 +148,11 @@ def soak(
         for number in range(1, minutes + 1):
             calls, cpu = sum(visitor.calls for visitor in visitors), processor(server.pid)
             time.sleep(length)
-            latencies: list[float] = []
-            for visitor in visitors:
-                if visitor.error is not None:
-                    raise visitor.error
-                latencies += visitor.latencies
-                visitor.latencies = []
-            made, spent = (
-                sum(visitor.calls for visitor in visitors) - calls,
-                processor(server.pid) - cpu,
-            )
+            latencies = [latency for visitor in visitors for latency in visitor.take()]
+            made = sum(visitor.calls for visitor in visitors) - calls
+            spent = processor(server.pid) - cpu
             start = time.perf_counter()
-            looker.call("GET", "/experiments/soak")
+            watcher.call("GET", "/experiments/soak")
             page = time.perf_counter() - start
             half, most = (float(value) * 1e3 for value in np.quantile(latencies, (0.5, 0.99)))
             memory, files = resident(server.pid), len(os.listdir(f"/proc/{server.pid}/fd"))
@@ -160,31 +163,32 @@ def soak(
         for visitor in visitors:
             visitor.stopping.set()
             visitor.join()
-        looker.call("GET", "/readyz")
+        watcher.call("GET", "/readyz")
     return found
 
 
 def processor(pid: int) -> float:
-    """Seconds that a process has had of it."""
+    """Return the CPU seconds of a process."""
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> float:
+    """Return the resident memory of a process in MB."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def main(
     minutes: Annotated[int, typer.Option(min=1)] = 30,
     rate: Annotated[float, typer.Option(help="visits a second")] = 60.0,
-    folder: Annotated[Path, typer.Option(help="where it keeps its file meanwhile")] = Path("."),
+    folder: Annotated[Path, typer.Option(help="where the service keeps its files")] = Path("."),
 ) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory(dir=folder) as kept:
         found = soak(Path(kept), minutes, rate)
         size = sum(path.stat().st_size for path in Path(kept).rglob("*") if path.is_file()) / 1e6
     typer.echo(
-        f"{sum(minute.calls for minute in found)} calls; {size:.0f} MB of files, the service's log among them"
+        f"{sum(minute.calls for minute in found)} calls; {size:.0f} MB of files with the log"
     )
 
 
