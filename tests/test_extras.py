@@ -37,7 +37,6 @@ EXTRAS = (
     "psycopg",
     "psycopg_pool",
     "pyarrow",
-    "safetensors",
     "scipy",
     "scipy.special",
     "sklearn",

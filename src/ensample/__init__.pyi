@@ -82,7 +82,6 @@ from ensample.policies.greedy import Greedy as Greedy
 from ensample.policies.information_directed import InformationDirected as InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE as KvetonPHE
 from ensample.policies.linucb import LinUCB as LinUCB
-from ensample.policies.loading import load as load
 from ensample.policies.multiplier_bootstrap import MultiplierBootstrap as MultiplierBootstrap
 from ensample.policies.perturbed_history import PerturbedHistory as PerturbedHistory
 from ensample.policies.policy import Policy as Policy
@@ -90,6 +89,7 @@ from ensample.policies.recipe import Recipe as Recipe
 from ensample.policies.refreshed import RefreshedEnsembleSampling as RefreshedEnsembleSampling
 from ensample.policies.sampled import SampledPropensities as SampledPropensities
 from ensample.policies.sharp import SharpEnsembleSampling as SharpEnsembleSampling
+from ensample.policies.snapshot import load as load
 from ensample.policies.sup_linucb import SupLinUCB as SupLinUCB
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling as SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling as ThompsonSampling

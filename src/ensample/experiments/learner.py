@@ -13,7 +13,7 @@ from ensample.policies.decision import UNNUMBERED
 from ensample.policies.ledger import LogEntry
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
-from ensample.policies.tensor_file import Tensors
+from ensample.policies.tensors import Tensors
 from ensample.types import FloatArray
 
 

@@ -4,7 +4,6 @@ The hash is the same wherever the same events were taken in.
 """
 
 import heapq
-import io
 import json
 import math
 import time
@@ -20,8 +19,13 @@ from ensample.experiments.settings import Settings
 from ensample.experiments.state import Observation, Open, State
 from ensample.experiments.storage.base import Reading, Snapshot, Storage
 from ensample.policies.plain_json import plain_json
-from ensample.policies.snapshot import checksum
-from ensample.policies.tensor_file import Header, Tensors, read_tensors, storable, write_tensors
+from ensample.policies.tensors import (
+    Tensors,
+    checksum,
+    storable,
+    tensors_from_bytes,
+    tensors_to_bytes,
+)
 from ensample.types import FloatArray, IntArray
 
 PIECE = 100  # open decisions, a third of a millisecond
@@ -127,11 +131,9 @@ def state_hash(state: State) -> str:
 
 def snapshot_of(moment: Captured, gently: bool = False) -> Snapshot:
     words, tensors = contents(moment, gently)
-    file = io.BytesIO()
-    write_tensors(
-        file, tensors, {"content": words, "time": str(moment.time)}
-    )  # hashes stay those of releases without it
-    return Snapshot(moment.words["seq"], file.getvalue(), checksum(words, tensors))
+    metadata = {"content": words, "time": str(moment.time)}  # the time is in no hash
+    content = tensors_to_bytes(tensors, metadata)
+    return Snapshot(moment.words["seq"], content, checksum(words, tensors))
 
 
 def restored(settings: Settings, snapshot: Snapshot) -> State:
@@ -179,12 +181,7 @@ def restored(settings: Settings, snapshot: Snapshot) -> State:
 
 def opened(content: bytes) -> tuple[str, Tensors, int]:
     """Return words, arrays and time of what `snapshot_of` wrote; 0 as the time of earlier releases, which kept none."""
-    length = int.from_bytes(content[:8], "little")
-    found = plain_json("the snapshot's header", content[8 : 8 + length])
-    metadata = found.pop("__metadata__")
-    tensors = read_tensors(
-        io.BytesIO(content[8 + length :]), Header({}, found, len(content) - 8 - length)
-    )
+    metadata, tensors = tensors_from_bytes(content)
     return metadata["content"], tensors, int(metadata.get("time", 0))
 
 

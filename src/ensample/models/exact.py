@@ -17,6 +17,7 @@ from ensample.errors import ConvergenceWarning, InvalidArgument
 from ensample.models.description import EnsemblePlan
 from ensample.models.generalized import GeneralizedLinear
 from ensample.models.linear import best_for
+from ensample.models.model import fault_of_counts
 from ensample.models.search import greedy_arms
 from ensample.models.streamed import Streamed, StreamEnsemble
 from ensample.randomness import Address
@@ -186,7 +187,7 @@ class ExactFit(Streamed):
     def fault(self) -> str | None:
         if self.other_count[0] > 0.0 and self.history is None:
             return 'observations that were no standing arm\'s, without its log, which fit="exact" looks at'
-        return None
+        return super().fault() or fault_of_counts(self.arm_counts, self.count)
 
     def seen(self) -> Seen:
         """All observations, by standing arm if that is all."""

@@ -145,6 +145,9 @@ class FreshEnsemble(LinearModel):
             self.link_code,
         )
 
+    def fault(self) -> str | None:
+        return super().fault() or ("ages below 0" if (self.ages < 0.0).any() else None)
+
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {
             **super().arrays(),

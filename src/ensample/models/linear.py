@@ -177,6 +177,13 @@ class LinearModel(Model):
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_ridge(self.state, x, y, self.learning, self.link_code)
 
+    def fault(self) -> str | None:
+        if not (self.parts.prior > 0.0).all():
+            return "a prior that is not positive"
+        if self.unknown is not None and (self.scales < 0.0).any():
+            return "scales below 0"
+        return None
+
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return (
             {"ridge": self.state}

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,3 +168,10 @@ class Model(ABC):
     def estimates(self, round: int) -> FloatArray:
         """theta^j of every member, or the one of the coming round: [m, d]. Not every model has them."""
         raise AttributeError(f"{type(self).__name__} has no estimates")
+
+
+def fault_of_counts(counts: NDArray[Any], most: int) -> str | None:
+    """Return what is impossible about counts of observations, if anything is."""
+    if counts.size and not (counts.min() >= 0 and counts.max() <= most):
+        return f"counts that are not from 0 to {most}"
+    return None

@@ -304,7 +304,8 @@ class NetworkEnsemble(Model):
             return f"a memory that does not hold {filled} observations, each once"
         round, place = state.kept.tolist()
         known = (round >= 0) == (self.count > 0) and EMPTY <= place < max(filled, 0)
-        if not known or int(state.trained[0]) < self.count * self.training.steps:
+        steps, trained = self.training.steps, int(state.trained[0])
+        if not known or not self.count * steps <= trained <= self.count * max(steps, MOST):
             return "a newest observation, or minibatches, that cannot have been"
         if place != EMPTY:
             there = (*self.memory.features[place], self.memory.rewards[place], float(rounds[place]))

@@ -13,12 +13,12 @@ from ensample.policies.greedy import Greedy
 from ensample.policies.information_directed import InformationDirected
 from ensample.policies.kveton_phe import KvetonPHE
 from ensample.policies.linucb import LinUCB
-from ensample.policies.loading import load
 from ensample.policies.perturbed_history import PerturbedHistory
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.refreshed import RefreshedEnsembleSampling
 from ensample.policies.sharp import SharpEnsembleSampling
+from ensample.policies.snapshot import load
 from ensample.policies.symmetrized import SymmetrizedEnsembleSampling
 from ensample.policies.thompson_sampling import ThompsonSampling
 

@@ -11,6 +11,7 @@ from ensample import _core
 from ensample.arms import Arms, Offer
 from ensample.checks import number
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
+from ensample.models.model import fault_of_counts
 from ensample.policies.generalized import PseudoClicks
 from ensample.policies.recipe import Recipe
 from ensample.randomness import Address, Stream
@@ -92,6 +93,9 @@ class PseudoRewardModel(DrawnModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_pull(self.state, self.pulls, arm, x, y)
+
+    def fault(self) -> str | None:
+        return super().fault() or fault_of_counts(self.pulls, self.count)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "pulls": self.pulls}

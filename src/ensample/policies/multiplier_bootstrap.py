@@ -12,6 +12,7 @@ from ensample.arms import Arms, Offer
 from ensample.checks import number, whole
 from ensample.members import UNIFORM_MEMBER, MemberRule
 from ensample.models import LinearModel
+from ensample.models.model import fault_of_counts
 from ensample.models.search import greedy_arms
 from ensample.perturbations.gaussian import standard_normals
 from ensample.policies.kveton_phe import independent_rows
@@ -136,6 +137,9 @@ class ReweighedModel(LinearModel):
         _core.learn_replicates(
             self.state, self.grams, self.targets, self.pulls, weights, self.pseudo, arm, x, y
         )
+
+    def fault(self) -> str | None:
+        return super().fault() or fault_of_counts(self.pulls, self.count)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return super().arrays() | {

@@ -14,6 +14,7 @@ from ensample.calibration import AUTO
 from ensample.checks import instance
 from ensample.errors import InvalidArgument
 from ensample.models import LINEAR, DrawnModel, GeneralizedLinear, Linear, RewardModel
+from ensample.models.model import fault_of_counts
 from ensample.perturbations import GAUSSIAN, Gaussian, InitialLaw, Perturbation, drawn
 from ensample.policies.generalized import EXACT, FollowedLeader, StreamLeader
 from ensample.policies.ledger import LogSink
@@ -155,6 +156,9 @@ class HistoryModel(DrawnModel):
 
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_history(self.state, self.root, self.pulls, arm, x, y, self.learning)
+
+    def fault(self) -> str | None:
+        return super().fault() or fault_of_counts(self.pulls, self.count)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "pulls": self.pulls}

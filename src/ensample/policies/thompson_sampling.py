@@ -173,6 +173,11 @@ class ThompsonModel(DrawnModel):
     def learn(self, round: int, arm: int, x: FloatArray, y: float) -> None:
         _core.learn_posterior(self.state, self.root, self.rewards, x, y)
 
+    def fault(self) -> str | None:
+        return super().fault() or (
+            "squares below 0" if (self.rewards < 0.0)[[0, 2]].any() else None
+        )
+
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super().arrays(), "root": self.root, "rewards": self.rewards}
 
