@@ -132,7 +132,7 @@ from ensample.problems.shifted import ShiftedProblem as ShiftedProblem
 from ensample.problems.student import StudentNoise as StudentNoise
 from ensample.problems.switch import Switch as Switch
 from ensample.problems.wheel import Wheel as Wheel
-from ensample.simulation.difference import Difference as Difference
+from ensample.simulation.runs import Difference as Difference
 from ensample.simulation.runs import Runs as Runs
 from ensample.simulation.simulate import simulate as simulate
 from ensample.theory.guarantee import Guarantee as Guarantee

@@ -5,8 +5,7 @@ import pytest
 
 import ensample as es
 from ensample.lab.work import Task, play
-from ensample.simulation.replicates import Job, Workspace, prepare, run
-from ensample.simulation.simulate import checkpoint_rounds
+from ensample.simulation.plan import Plan, checkpoint_rounds
 
 LONGEST = 2**31 - 1
 WARMUP = 3
@@ -14,18 +13,10 @@ PROBLEM = es.LinearProblem(es.FiniteArms(np.eye(2)), [0.2, 0.9], 0.1, warmup=[0,
 SAID = f"^horizon = {LONGEST - WARMUP + 1}: expected at most {LONGEST - WARMUP}, .* the {WARMUP} rounds of the warm-up"
 
 
-def begin(
-    problem: es.LinearProblem | es.ContextualLinearProblem,
-    horizon: int,
-    evaluation: str,
-    fresh: bool | None = None,
-) -> str:
-    """The first moment of a run; a kernel that has been told to stop plays no round."""
-    stop, marks = np.ones(1, np.int64), checkpoint_rounds(horizon, 5)
-    job = Job(es.EnsembleSampling(size=3, fresh=fresh), problem, marks, evaluation, 0, 0)
-    way, regret, _ = run(job, prepare(job, problem), Workspace(job, stop))
-    assert np.isnan(regret[-1])
-    return way
+def evaluation_of(problem: es.Problem, horizon: int, way: str, fresh: bool | None = None) -> str:
+    """Return the evaluation of a run that is not begun."""
+    plan = Plan(es.EnsembleSampling(3, fresh=fresh), problem, checkpoint_rounds(horizon, 5), way)
+    return plan.prepared.evaluation
 
 
 @pytest.mark.parametrize(
@@ -33,19 +24,15 @@ def begin(
     [("lazy", False), ("eager", False), ("live", False), ("lazy", True), ("live", True)],
 )
 def test_the_warm_up_counts(evaluation: str, fresh: bool) -> None:
-    assert begin(PROBLEM, LONGEST - WARMUP, evaluation, fresh) == evaluation
+    assert evaluation_of(PROBLEM, LONGEST - WARMUP, evaluation, fresh) == evaluation
     with pytest.raises(es.InvalidArgument, match=rf"{SAID}$"):
-        begin(PROBLEM, LONGEST - WARMUP + 1, evaluation, fresh)
+        evaluation_of(PROBLEM, LONGEST - WARMUP + 1, evaluation, fresh)
 
 
-def test_without_one_every_round_counts() -> None:
-    assert (
-        begin(es.problem("sphere", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto") == "lazy"
-    )
-    assert (
-        begin(es.problem("contextual", dim=2).draw(np.random.default_rng(0)), LONGEST, "auto")
-        == "lazy"
-    )
+@pytest.mark.parametrize("name", ["sphere", "contextual"])
+def test_without_one_every_round_counts(name: str) -> None:
+    problem = es.problem(name, dim=2).draw(np.random.default_rng(0))
+    assert evaluation_of(problem, LONGEST, "auto") == "lazy"
 
 
 def test_simulations_say_it_at_once() -> None:

@@ -12,8 +12,7 @@ import pytest
 import ensample as es
 from ensample.randomness import RunStream, run_generator
 from ensample.registry import public_classes
-from ensample.simulation.replicates import Job, Workspace, replicates
-from ensample.simulation.simulate import BLOCK_ROUNDS, blocks_of
+from ensample.simulation.plan import Plan, chunks
 from naive.stored import StoredRows, StoredVectors
 
 FAMILY = es.problem("sphere", dim=4, arms=8, noise=0.4)
@@ -133,13 +132,13 @@ def test_runs_say_what_happened() -> None:
     )
 
 
-def test_blocks_hold_every_replicate_once() -> None:
-    for runs, horizon, workers in ((1, 10, 1), (7, 10**6, 2), (1000, 100, 2), (100_001, 1000, 8)):
-        blocks = list(blocks_of(runs, horizon, workers))
-        assert [r for block in blocks for r in block] == list(range(runs))
-        assert len(blocks) >= min(runs, 4 * workers) and max(map(len, blocks)) * horizon <= max(
-            horizon, BLOCK_ROUNDS
-        )
+@pytest.mark.parametrize(
+    ("runs", "most", "first"), [(1, 1, 1), (7, 3, 1), (1000, 64, 1), (9, 4, 4)]
+)
+def test_chunks_grow_and_hold_every_replicate_once(runs: int, most: int, first: int) -> None:
+    found = list(chunks(range(2, 2 + runs), most, first))
+    assert [number for chunk in found for number in chunk] == list(range(2, 2 + runs))
+    assert len(found[0]) == min(first, runs) and max(map(len, found)) <= most
 
 
 def of_known_scale(recipe: es.Recipe) -> es.Recipe:
@@ -186,23 +185,20 @@ def by_kernels() -> list[tuple[es.Recipe, str, str]]:
 
 
 @pytest.mark.parametrize(("recipe", "name", "way"), by_kernels(), ids=repr)
-def test_a_replicate_does_not_depend_on_those_before_it(
+def test_replicate_does_not_depend_on_those_before_it(
     recipe: es.Recipe, name: str, way: str
 ) -> None:
-    """Threads move their generators and wipe their tracks from replicate to replicate, by every kernel."""
-    family, stop = es.problem(name, dim=2, arms=5), np.zeros(1, np.int64)
-    for faced in (
-        family,
-        family.draw(np.random.default_rng(0)),
-    ):  # on one problem tracks of learned scales are wiped, too
+    """Generators are moved and states reset from replicate to replicate."""
+    family = es.problem(name, dim=2, arms=5)
+    for faced in (family, family.draw(np.random.default_rng(0))):
         whole = es.simulate(recipe, faced, 60, 12, evaluation=way, checkpoints=2, threads=1)
-        job = Job(recipe, faced, whole.checkpoints, way, seed=0, cell=0)
-        for order in ((3,), (4,), (11,), (11, 3, 3, 4, 11)):
-            for r, done in zip(order, replicates(job, order, Workspace(job, stop)), strict=True):
-                np.testing.assert_array_equal(done.regret, whole.regret[r])
-                np.testing.assert_array_equal(
-                    done.pulls, None if whole.pulls is None else whole.pulls[r]
-                )
+        plan = Plan(recipe, faced, whole.checkpoints, way)
+        for numbers in ((3,), (4,), (11,), (11, 3, 3, 4, 11)):
+            part = plan.run(numbers)
+            for row, r in enumerate(numbers):
+                np.testing.assert_array_equal(part.regret[row], whole.regret[r])
+                if whole.pulls is not None:
+                    np.testing.assert_array_equal(part.pulls[row], whole.pulls[r])
 
 
 def test_rounds_are_told_of_on_the_way() -> None:

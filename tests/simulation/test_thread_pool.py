@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from ensample.simulation import threads
-from ensample.simulation.simulate import blocks_of
 from ensample.simulation.threads import ENOUGH, MAX_PAUSE, PAUSE, PoolSize, Spent, cores, on_threads
 
 
 def size_after(size: PoolSize, *shares: float, now: float = 0.0, passed: float = ENOUGH) -> int:
     """Return the size of a pool whose threads were busy for these shares of the time, after a first task each."""
-    for share in [0.0] * size._new + list(shares):
+    for share in [0.0] * size._ignored + list(shares):
         size.record(size.size, Spent(share * passed, passed), now)
     return size.current(now)
 
@@ -106,13 +105,6 @@ def test_who_waits_for_others_is_sent_home(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_as_many_as_somebody_asks_for() -> None:
     assert max(met(3, all_of_them=True)[-20:]) > 1
-
-
-def test_blocks_grow_and_hold_every_run_once() -> None:
-    for runs, horizon, workers in ((1, 5, 1), (7, 10, 2), (1000, 50, 2), (1000, 10**6, 8)):
-        blocks = list(blocks_of(runs, horizon, workers))
-        assert [r for block in blocks for r in block] == list(range(runs))
-        assert len(blocks[0]) == 1 and max(map(len, blocks)) <= max(1, runs // (4 * workers))
 
 
 @pytest.mark.skipif(

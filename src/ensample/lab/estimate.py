@@ -13,7 +13,7 @@ from ensample.lab.study import Study
 from ensample.lab.work import Task, play
 from ensample.problems import example_of
 from ensample.simulation.dispatch import Evaluation
-from ensample.simulation.simulate import checkpoint_rounds
+from ensample.simulation.plan import checkpoint_rounds
 
 PILOT_ROUNDS = 500
 BUDGET = 10.0  # seconds for all pilots

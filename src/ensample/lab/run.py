@@ -21,7 +21,7 @@ from ensample.lab.results import Results
 from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.lab.work import Block, Task, tasks_of
-from ensample.simulation.simulate import checkpoint_rounds
+from ensample.simulation.plan import checkpoint_rounds
 
 PACKAGES = ("ensample", "numpy", "polars")
 

@@ -3,15 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from ensample.arms import FiniteArms
 from ensample.checks import blaming
 from ensample.lab.cell import Cell
 from ensample.lab.study import Study
-from ensample.problems import Problem
-from ensample.simulation.replicates import Job, Workspace, replicates
-from ensample.simulation.simulate import checkpoint_rounds
+from ensample.simulation.plan import Plan, checkpoint_rounds
 from ensample.types import FloatArray, IntArray
 
 BLOCK_ROUNDS = 400_000  # a fraction of a second, by kernels
@@ -56,25 +51,8 @@ def play(task: Task, stop: IntArray) -> Block:
     """Run the replicates of a task one after the other."""
     cell = task.cell
     marks = checkpoint_rounds(cell.horizon, task.checkpoints)
-    count = task.last - task.first
-    regret, seconds = np.full((count, marks.size), np.nan), np.zeros(count)
-    pulls: list[IntArray] = []
-    way = ""
-    job = Job(cell.recipe, cell.family, marks, task.evaluation, task.seed, cell.key)
+    way = task.evaluation
+    plan = Plan(cell.recipe, cell.family, marks, way, task.seed, cell.key, best_first=True)
     with blaming(f"{cell.policy} on {', '.join([cell.problem, *cell.values])}"):
-        for place, done in enumerate(
-            replicates(job, range(task.first, task.last), Workspace(job, stop))
-        ):
-            way, regret[place], seconds[place] = done.evaluation, done.regret, done.seconds
-            if done.pulls is not None:
-                pulls.append(done.pulls[best_first(done.problem)])
-    return Block(way, regret, np.array(pulls) if pulls else None, seconds)
-
-
-def best_first(problem: Problem) -> IntArray:
-    """The arms by their means."""
-    assert isinstance(problem.arms, FiniteArms)
-    features = problem.arms.features
-    linear = type(problem).mean is Problem.mean
-    means = features @ problem.theta if linear else np.array([problem.mean(x) for x in features])
-    return np.argsort(-means, kind="stable")
+        done = plan.run(range(task.first, task.last), stop)
+    return Block(done.evaluation, done.regret, done.pulls, done.seconds)

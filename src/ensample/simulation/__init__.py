@@ -1,7 +1,6 @@
 """Many replicates of a policy on a problem, as fast as the algorithm allows."""
 
-from ensample.simulation.difference import Difference
-from ensample.simulation.runs import Runs
+from ensample.simulation.runs import Difference, Runs
 from ensample.simulation.simulate import simulate
 
 __all__ = ["Difference", "Runs", "simulate"]

@@ -1,15 +1,15 @@
 """Registry of the kernels that simulate recipes.
 
-A kernel is registered for one type of recipe and one kind of problem: `FiniteProblem` (finitely many arms) or
-`ContextualProblem` (arms that change every round, or the ball).
+A kernel is registered for one type of recipe, one kind of problem, `FiniteProblem` (finitely many
+arms) or `ContextualProblem` (arms that change every round, or the ball), and one type of model:
 
     @simulates(LinUCB, FiniteProblem, Evaluation.EAGER)
-    def linucb(recipe: LinUCB, run: FiniteRun) -> None:
+    def linucb(recipe: LinUCB, run: SimulatedRun) -> None:
         run.play("linucb", factor=recipe.factor)
 
 The type must match exactly, since a subclass may decide otherwise than its parent. A subclass that
 decides alike is registered itself: `simulates(Mine, FiniteProblem, Evaluation.EAGER)(linucb)`. Any
-other recipe is simulated by its live policy. A kernel is for one type of model, `Linear` by default.
+other recipe is simulated by its live policy.
 """
 
 import threading
@@ -17,7 +17,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ensample import _core
 from ensample.errors import InvalidArgument, LiveSimulationWarning
@@ -39,31 +39,27 @@ class Evaluation(StrEnum):
 
 FASTEST_FIRST = list(Evaluation)
 EVALUATIONS = ("auto", *(evaluation.value for evaluation in FASTEST_FIRST))
+SLOW = "a hundred times slower (evaluation='live' says that this is meant)"
 
 Arrays = FiniteProblem | ContextualProblem
-ProblemArrays = TypeVar("ProblemArrays", bound=FiniteProblem | ContextualProblem)
-Simulate = Callable[[Any, Any], None]  # of a recipe and a `SimulatedRun`
-AnySimulate = TypeVar("AnySimulate", bound=Simulate)
+Simulate = Callable[[Any, "SimulatedRun"], None]  # of a recipe
+AnySimulate = TypeVar("AnySimulate", bound=Callable[..., None])
 
 
-class SimulatedRun(NamedTuple, Generic[ProblemArrays]):
+class SimulatedRun(NamedTuple):
     """Problem, state and generators of one run."""
 
-    problem: ProblemArrays
+    problem: Any  # of the kind that the kernel is registered for
     state: RunState
     generators: RunGenerators
 
     def play(self, kernel: str, *streams: str, **options: Any) -> None:
-        """Simulate the run by a kernel of the core that draws the noise, and from these streams besides.
+        """Simulate the run by a kernel of the core that draws noise, and from these streams.
 
         `Rngs` has the names of streams, `Options` of cpp/simulate/state.hpp those of options.
         """
         drawn = {stream: getattr(self.generators, stream) for stream in ("noise", *streams)}
         _core.simulate(kernel, self.problem, self.state, Rngs(**drawn), options)
-
-
-FiniteRun = SimulatedRun[FiniteProblem]
-ContextualRun = SimulatedRun[ContextualProblem]
 
 
 class Kernel(NamedTuple):
@@ -97,7 +93,7 @@ def simulates(
     unless: Callable[[Any], str] = never,
     model: type[RewardModel] = Linear,
 ) -> Callable[[AnySimulate], AnySimulate]:
-    """Register a function that simulates recipes of this type, but for those that `unless` gives a reason against."""
+    """Register a function for recipes of this type, but for those that `unless` objects to."""
 
     def register(simulate: AnySimulate) -> AnySimulate:
         kernels = KERNELS[recipe, problem]
@@ -116,36 +112,30 @@ def kernel_for(
     `arrays` is the problem as kernels take it. Raise if no kernel has this evaluation.
     """
     registered = KERNELS.get((type(recipe), type(arrays)), [])
-    able = (kernel for kernel in registered if not kernel.why_not(recipe))
+    able = [kernel for kernel in registered if not kernel.why_not(recipe)]
     if evaluation == "auto":
-        fastest = next(able, None)
-        if fastest is None:
-            warn_once(f"{why_no_kernel(recipe, problem, arrays, registered)}: {SLOW}")
-        return fastest
+        if not able:
+            reason = why_no_kernel(recipe, problem, arrays, registered)
+            warn_once(f"{reason}: its live policy is simulated, about {SLOW}")
+        return able[0] if able else None
     by_evaluation = {kernel.evaluation: kernel for kernel in able}
     if evaluation != Evaluation.LIVE and evaluation not in by_evaluation:
-        known = ", ".join(
-            repr(each.value)
-            for each in Evaluation
-            if each in by_evaluation or each is Evaluation.LIVE
-        )
-        raise InvalidArgument("evaluation", evaluation, f"'auto' or one of {known} for {recipe!r}")
+        there = [each.value for each in Evaluation if each in {*by_evaluation, Evaluation.LIVE}]
+        expected = f"'auto' or one of {', '.join(map(repr, there))} for {recipe!r}"
+        raise InvalidArgument("evaluation", evaluation, expected)
     return by_evaluation.get(Evaluation(evaluation))
-
-
-SLOW = "its live policy is simulated, about a hundred times slower (evaluation='live' says that this is meant)"
 
 
 def why_no_kernel(
     recipe: Recipe, problem: Problem, arrays: Arrays | None, registered: list[Kernel]
 ) -> str:
     """Return why no kernel can simulate a recipe on a problem."""
-    name = type(recipe).__name__
+    name, arms = type(recipe).__name__, type(problem.arms).__name__
     if arrays is None:
-        kinds = type(problem.arms).__name__, type(problem.noise).__name__
-        return f"{name} on {type(problem).__name__} with {kinds[0]} and {kinds[1]}, which kernels do not know"
+        faced = f"{type(problem).__name__} with {arms} and {type(problem.noise).__name__}"
+        return f"{name} on {faced}, which kernels do not know"
     if not registered:
-        return f"no kernel simulates {name} on {type(problem.arms).__name__}"
+        return f"no kernel simulates {name} on {arms}"
     same = [kernel for kernel in registered if kernel.model is type(recipe.model)]
     return f"{name}: {(same or registered)[0].why_not(recipe)}"
 

@@ -3,7 +3,9 @@
 Importing this module registers them in `dispatch.KERNELS`.
 """
 
+from collections.abc import Callable
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,27 +26,35 @@ from ensample.policies import (
 from ensample.policies.generalized import EXACT
 from ensample.policies.kveton_phe import independent_rows
 from ensample.problems.arrays import ContextualProblem, FiniteProblem
-from ensample.simulation.dispatch import ContextualRun, Evaluation, FiniteRun, simulates
+from ensample.simulation.dispatch import Evaluation, SimulatedRun, simulates
 from ensample.simulation.options import (
-    ensemble_options,
+    Options,
+    member_options,
     why_not_fading,
     why_not_fresh,
     why_not_lazy,
     why_not_stored,
 )
 
-__all__: list[str] = []
-
 MIN_PRIOR_SHARE = 1e-8  # of the prior in V: a root of V in doubles keeps eight digits of it
 
+MEMBERS = ("member", "perturbation")  # streams of kernels with members
 
-# The stream fit: cpp/simulate/lazy_stream.hpp, fresh_stream.hpp
+lazy = partial(simulates, evaluation=Evaluation.LAZY, model=Logistic)
+eager = partial(simulates, evaluation=Evaluation.EAGER, model=Logistic)
+
+
+def model_of(recipe: Recipe) -> Logistic:
+    assert isinstance(recipe.model, Logistic)  # by the registry
+    return recipe.model
+
+
+# The stream fit: lazy_stream.hpp, fresh_stream.hpp
 
 
 def why_not_stream(recipe: EnsembleSampling) -> str:
     """Return why an ensemble cannot be simulated lazily, whether its members are stored or fresh."""
-    assert isinstance(recipe.model, Logistic)
-    if recipe.model.fit != "stream":
+    if model_of(recipe).fit != "stream":
         return 'only fit="stream" has a lazy law'
     if recipe.initial is not None or recipe.reward is not None:
         return "the lazy law of the stream fit is that of the default laws"
@@ -59,18 +69,17 @@ def why_not_fresh_stream(recipe: EnsembleSampling) -> str:
     return why_not_stream(recipe) or why_not_fresh(recipe)
 
 
-def stream_options(recipe: EnsembleSampling) -> dict[str, Any]:
-    """Return the options that stored and fresh members share."""
-    assert isinstance(recipe.model, Logistic)
-    return {"link": recipe.model.code, "scale": recipe.unit_scale}
+def stored_options(recipe: EnsembleSampling) -> Options:
+    link = {"link": model_of(recipe).code, "scale": recipe.unit_scale}
+    return {**member_options(recipe), **link}
 
 
-def stored_options(recipe: EnsembleSampling) -> dict[str, Any]:
-    options = ensemble_options(recipe)
-    return {"size": options["size"], "stay": options["stay"], **stream_options(recipe)}
+def fresh_options(recipe: EnsembleSampling) -> Options:
+    link = {"link": model_of(recipe).code, "scale": recipe.unit_scale}
+    return {**link, "ageing": recipe.ageing_rate}
 
 
-def is_prior_representable(run: FiniteRun) -> bool:
+def is_prior_representable(run: SimulatedRun) -> bool:
     """Return True if a root of V in doubles keeps the prior until the last round."""
     problem, state = run.problem, run.state
     largest = float(np.square(problem.features).sum(axis=1).max())
@@ -79,50 +88,32 @@ def is_prior_representable(run: FiniteRun) -> bool:
     return float(state.prior.min()) >= MIN_PRIOR_SHARE * (float(state.prior.max()) + played)
 
 
-@simulates(
-    EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic
-)
-def lazy_stream(recipe: EnsembleSampling, run: FiniteRun) -> None:
-    from_base = is_prior_representable(run)
-    run.play("lazy_stream", "member", "perturbation", from_base=from_base, **stored_options(recipe))
+@lazy(EnsembleSampling, FiniteProblem, unless=why_not_lazy_stream)
+def lazy_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
+    options = {**stored_options(recipe), "from_base": is_prior_representable(run)}
+    run.play("lazy_stream", *MEMBERS, **options)
 
 
-@simulates(
-    EnsembleSampling, ContextualProblem, Evaluation.LAZY, unless=why_not_lazy_stream, model=Logistic
-)
-def lazy_moving_stream(recipe: EnsembleSampling, run: ContextualRun) -> None:
-    run.play("lazy_moving_stream", "member", "perturbation", "context", **stored_options(recipe))
+@lazy(EnsembleSampling, ContextualProblem, unless=why_not_lazy_stream)
+def lazy_moving_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
+    run.play("lazy_moving_stream", *MEMBERS, "context", **stored_options(recipe))
 
 
-@simulates(
-    EnsembleSampling, FiniteProblem, Evaluation.LAZY, unless=why_not_fresh_stream, model=Logistic
-)
-def fresh_stream(recipe: EnsembleSampling, run: FiniteRun) -> None:
-    run.play("fresh_stream", "perturbation", ageing=recipe.ageing_rate, **stream_options(recipe))
+@lazy(EnsembleSampling, FiniteProblem, unless=why_not_fresh_stream)
+def fresh_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
+    run.play("fresh_stream", "perturbation", **fresh_options(recipe))
 
 
-@simulates(
-    EnsembleSampling,
-    ContextualProblem,
-    Evaluation.LAZY,
-    unless=why_not_fresh_stream,
-    model=Logistic,
-)
-def fresh_moving_stream(recipe: EnsembleSampling, run: ContextualRun) -> None:
-    run.play(
-        "fresh_moving_stream",
-        "perturbation",
-        "context",
-        ageing=recipe.ageing_rate,
-        **stream_options(recipe),
-    )
+@lazy(EnsembleSampling, ContextualProblem, unless=why_not_fresh_stream)
+def fresh_moving_stream(recipe: EnsembleSampling, run: SimulatedRun) -> None:
+    run.play("fresh_moving_stream", "perturbation", "context", **fresh_options(recipe))
 
 
-# The exact fit: cpp/simulate/newton_rounds.hpp
+# The exact fit: newton_rounds.hpp
 
 
 class ExactKind(IntEnum):
-    """Choice of an arm from theta_hat and the Hessian (`ExactKind` in cpp/simulate/newton_rounds.hpp)."""
+    """Choice of an arm from theta_hat and the Hessian (`ExactKind` in newton_rounds.hpp)."""
 
     LAPLACE = 0
     PERTURBED_LEADER = 1
@@ -135,75 +126,62 @@ class ExactKind(IntEnum):
 
 def why_not_exact(recipe: Recipe) -> str:
     """Return why the kernel of the exact fit cannot run a recipe; empty if it can."""
-    assert isinstance(recipe.model, Logistic)
-    if recipe.model.fit != EXACT:
+    if model_of(recipe).fit != EXACT:
         return 'with Logistic() this recipe has a kernel for fit="exact" only'
     return why_not_fading(recipe)
 
 
 def why_not_exact_members(recipe: EnsembleSampling) -> str:
-    plain = (
-        recipe.initial is None and recipe.reward is None and type(recipe.member) is UniformMember
-    )
-    return why_not_exact(recipe) or (
-        "" if plain else "this kernel knows default laws and the uniform rule only"
-    )
+    default_laws = recipe.initial is None and recipe.reward is None
+    plain = default_laws and type(recipe.member) is UniformMember
+    reason = "this kernel knows default laws and the uniform rule only"
+    return why_not_exact(recipe) or ("" if plain else reason)
 
 
-def play_exact(
-    kind: ExactKind, scale: float, recipe: Recipe, run: FiniteRun, **options: Any
+def exact(
+    recipe: type[Recipe],
+    kind: ExactKind,
+    options: Callable[[Any], Options],
+    unless: Callable[[Any], str] = why_not_exact,
 ) -> None:
-    """Simulate the exact fit.
+    """Register the kernel of the exact fit for a type of recipe.
 
-    `scale` is that of perturbations, beta of LinUCB, or a of pseudo-rewards.
+    In its options `scale` is that of perturbations, beta of LinUCB, or a of pseudo-rewards.
     """
-    assert isinstance(recipe.model, Logistic)
-    link = {"link": recipe.model.code, "spread": recipe.model.spread}
-    run.play(
-        "newton_rounds", "member", "perturbation", kind=kind.value, scale=scale, **link, **options
-    )
+
+    @eager(recipe, FiniteProblem, unless=unless)
+    def simulate(recipe: Recipe, run: SimulatedRun) -> None:
+        model = model_of(recipe)
+        link = {"link": model.code, "spread": model.spread}
+        run.play("newton_rounds", *MEMBERS, kind=kind.value, **link, **options(recipe))
 
 
-@simulates(ThompsonSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def laplace(recipe: ThompsonSampling, run: FiniteRun) -> None:
-    play_exact(ExactKind.LAPLACE, recipe.unit_scale, recipe, run)
+def scale_of(recipe: ThompsonSampling | PerturbedHistory | EVILL) -> Options:
+    return {"scale": recipe.unit_scale}
 
 
-@simulates(PerturbedHistory, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def perturbed_leader(recipe: PerturbedHistory, run: FiniteRun) -> None:
-    play_exact(ExactKind.PERTURBED_LEADER, recipe.unit_scale, recipe, run)
+def exploration_of(recipe: EpsilonGreedy) -> Options:
+    return {"scale": 0.0, "epsilon": recipe.epsilon, "decay": recipe.decay or 0.0}
 
 
-@simulates(EVILL, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def linear_loss(recipe: EVILL, run: FiniteRun) -> None:
-    play_exact(ExactKind.LINEAR_LOSS, recipe.unit_scale, recipe, run)
-
-
-@simulates(KvetonPHE, FiniteProblem, Evaluation.EAGER, model=Logistic)
-def pseudo_rewards(recipe: KvetonPHE, run: FiniteRun) -> None:
-    basis = independent_rows(np.ascontiguousarray(run.problem.by_coordinate.T))
-    play_exact(ExactKind.PSEUDO_REWARDS, recipe.a, recipe, run, basis=basis)
-
-
-@simulates(LinUCB, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def optimist(recipe: LinUCB, run: FiniteRun) -> None:
-    play_exact(ExactKind.OPTIMIST, recipe.factor.base, recipe, run)
-
-
-@simulates(Greedy, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def greedy(recipe: Greedy, run: FiniteRun) -> None:
-    play_exact(ExactKind.GREEDY, 0.0, recipe, run)
-
-
-@simulates(EpsilonGreedy, FiniteProblem, Evaluation.EAGER, unless=why_not_exact, model=Logistic)
-def epsilon_greedy(recipe: EpsilonGreedy, run: FiniteRun) -> None:
-    play_exact(
-        ExactKind.GREEDY, 0.0, recipe, run, epsilon=recipe.epsilon, decay=recipe.decay or 0.0
-    )
-
-
-@simulates(
-    EnsembleSampling, FiniteProblem, Evaluation.EAGER, unless=why_not_exact_members, model=Logistic
+exact(ThompsonSampling, ExactKind.LAPLACE, scale_of)
+exact(PerturbedHistory, ExactKind.PERTURBED_LEADER, scale_of)
+exact(EVILL, ExactKind.LINEAR_LOSS, scale_of)
+exact(LinUCB, ExactKind.OPTIMIST, lambda recipe: {"scale": recipe.factor.base})
+exact(Greedy, ExactKind.GREEDY, lambda recipe: {"scale": 0.0})
+exact(EpsilonGreedy, ExactKind.GREEDY, exploration_of)
+exact(
+    EnsembleSampling,
+    ExactKind.MEMBERS,
+    lambda recipe: {"scale": recipe.unit_scale, "size": recipe.size},
+    unless=why_not_exact_members,
 )
-def members(recipe: EnsembleSampling, run: FiniteRun) -> None:
-    play_exact(ExactKind.MEMBERS, recipe.unit_scale, recipe, run, size=recipe.size)
+
+
+@eager(KvetonPHE, FiniteProblem)
+def pseudo_rewards(recipe: KvetonPHE, run: SimulatedRun) -> None:
+    model = model_of(recipe)
+    basis = independent_rows(np.ascontiguousarray(run.problem.by_coordinate.T))
+    link = {"link": model.code, "spread": model.spread}
+    kind = ExactKind.PSEUDO_REWARDS.value
+    run.play("newton_rounds", *MEMBERS, kind=kind, scale=recipe.a, basis=basis, **link)

@@ -21,6 +21,8 @@ from ensample.perturbations import (
 )
 from ensample.policies.recipe import EnsembleRecipe, PerturbationRecipe, Recipe
 
+Options = dict[str, Any]
+
 
 class Law(NamedTuple):
     """Law of perturbations, as the core takes it."""
@@ -49,16 +51,21 @@ def law_of(law: InitialLaw) -> Law:
     return Law(LAWS[type(law)], law.trials if isinstance(law, CenteredBinomial) else 1, law.scale)
 
 
-def law_options(recipe: PerturbationRecipe) -> dict[str, Any]:
+def law_options(recipe: PerturbationRecipe) -> Options:
     """Return the options that say how perturbations are drawn."""
     return {"initial": law_of(recipe.initial_law), "reward": law_of(recipe.reward_law)}
 
 
-def ensemble_options(recipe: EnsembleRecipe) -> dict[str, Any]:
-    """Return the options that say how many members there are, who acts and how perturbations are drawn."""
+def member_options(recipe: EnsembleRecipe) -> Options:
+    """Return the options that say how many members there are and who acts."""
     rule = as_member_rule(recipe.member)
     stay = rule.rounds if isinstance(rule, StickyMember) else RULES[type(rule)]
-    return {"size": recipe.size, "stay": stay, **law_options(recipe)}
+    return {"size": recipe.size, "stay": stay}
+
+
+def ensemble_options(recipe: EnsembleRecipe) -> Options:
+    """Return the options of members with perturbations."""
+    return member_options(recipe) | law_options(recipe)
 
 
 def factor_of(recipe: Recipe) -> Inflation:
@@ -66,63 +73,45 @@ def factor_of(recipe: Recipe) -> Inflation:
     return Inflation(recipe.boldness, learned=True) if recipe.calibrates else NO_INFLATION
 
 
+# Reasons against a kernel; empty texts where there is none
+
+
 def why_not_fading(recipe: Recipe) -> str:
-    """Return why a kernel without forgetting cannot run a recipe; empty if it can."""
-    return (
-        ""
-        if recipe.half_life is None
-        else f"this kernel does not know half_life={recipe.half_life:g}"
-    )
+    forgets = recipe.half_life is not None
+    return f"this kernel does not know half_life={recipe.half_life:g}" if forgets else ""
 
 
 def why_not_stored(recipe: EnsembleRecipe) -> str:
-    """Return why a kernel of stored members cannot run a recipe; empty if it can."""
-    return (
-        "this kernel keeps its members, and fresh=True draws them anew each round"
-        if recipe.draws_fresh
-        else ""
-    )
+    reason = "this kernel keeps its members, and fresh=True draws them anew each round"
+    return reason if recipe.draws_fresh else ""
 
 
 def why_not_fresh(recipe: EnsembleRecipe) -> str:
-    """Return why a kernel of fresh members cannot run a recipe; empty if it can."""
-    return (
-        ""
-        if recipe.draws_fresh
-        else "this kernel draws its members anew each round, and fresh=False keeps them"
-    )
+    reason = "this kernel draws its members anew each round, and fresh=False keeps them"
+    return "" if recipe.draws_fresh else reason
 
 
 def why_not_laws(recipe: PerturbationRecipe) -> str:
-    """Return which law of a recipe no kernel can draw; empty if kernels draw both."""
     laws = type(recipe.initial_law), type(recipe.reward_law)
-    return next(
-        (f"kernels do not know the law {law.__name__}" for law in laws if law not in LAWS), ""
-    )
+    unknown = (f"kernels do not know the law {law.__name__}" for law in laws if law not in LAWS)
+    return next(unknown, "")
 
 
 def why_not_members(recipe: EnsembleRecipe) -> str:
-    """Return which law, member rule or intercept no kernel knows; empty if kernels know all."""
-    rule = type(as_member_rule(recipe.member))
     if recipe.intercept and not recipe.calibrates:
         return 'kernels know an intercept only where scale="auto"'
-    return why_not_laws(recipe) or (
-        "" if rule in (*RULES, StickyMember) else f"kernels do not know {recipe.member!r}"
-    )
-
-
-def why_not_moving(recipe: EnsembleRecipe) -> str:
-    """Return why a kernel without standing arms cannot run a recipe; empty if it can."""
-    return (
-        "kernels know an intercept only where finitely many arms stand"
-        if recipe.intercept
-        else why_not_lazy(recipe)
-    )
+    known = type(as_member_rule(recipe.member)) in (*RULES, StickyMember)
+    return why_not_laws(recipe) or ("" if known else f"kernels do not know {recipe.member!r}")
 
 
 def why_not_lazy(recipe: EnsembleRecipe) -> str:
-    """Return why a kernel that computes one member a round cannot run a recipe; empty if it can."""
+    """Return why a kernel that computes one member a round cannot run a recipe."""
     optimistic = type(recipe.member) is OptimisticMember
-    return why_not_members(recipe) or (
-        "the optimistic rule looks at every member" if optimistic else ""
-    )
+    reason = "the optimistic rule looks at every member" if optimistic else ""
+    return why_not_members(recipe) or reason
+
+
+def why_not_moving(recipe: EnsembleRecipe) -> str:
+    """Return why a kernel without standing arms cannot run a recipe."""
+    reason = "kernels know an intercept only where finitely many arms stand"
+    return why_not_fading(recipe) or (reason if recipe.intercept else why_not_lazy(recipe))

@@ -1,4 +1,7 @@
-"""Arrays of a simulated run: Python owns them, the compiled core reads and writes them (cpp/simulate/state.hpp)."""
+"""Arrays of a simulated run. Python owns them, the core reads and writes them.
+
+cpp/simulate/state.hpp documents the fields.
+"""
 
 from typing import Any, NamedTuple
 
@@ -24,21 +27,15 @@ COUNTERS = np.dtype(
         ("information", np.float64),  # log(det V / lam^d) up to some round
         ("growth", np.float64),  # of det V since then
         ("count", np.float64),  # of observations
-        (
-            "origin",
-            np.float64,
-        ),  # what rewards are relative to, where there is an intercept: the first of them
-        (
-            "next_calibration",
-            np.float64,
-        ),  # observations when the scales are learned; infinite where they are given
+        ("origin", np.float64),  # with an intercept, the first reward: others are relative to it
+        ("next_calibration", np.float64),  # count at which scales are learned; may be infinite
         ("next_checkpoint", np.int64),
     ]
 )
 
 
 class RunState(NamedTuple):
-    """State of a run. cpp/simulate/state.hpp documents the fields."""
+    """State of a run."""
 
     lam: float
     fixed_lam: float
@@ -60,6 +57,13 @@ class RunState(NamedTuple):
     regret: FloatArray  # [C]
     scores: FloatArray  # [K]
     stop: IntArray  # [1] the run ends when it is not 0, as after Ctrl-C
+
+
+WRITTEN = (
+    *("gram", "inverse", "mean", "target", "pulls", "gain", "regret"),
+    *("counters", "scales", "prior", "prior_root", "counted"),
+)
+"""Fields that the core writes and that must be reset before the next run."""
 
 
 class Rngs(NamedTuple):
@@ -97,9 +101,8 @@ def new_state(
     """Return the state before the first round. Scales are learned if `unknown` says which."""
     dim, rows, arms = size
     counts = -(-rows // COUNT_BLOCK) * COUNT_BLOCK
-    inverse, mean, target, gain, scores, pulls = aligned(
-        (dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,)
-    )
+    shapes = (dim, dim), (dim,), (dim,), (dim,), (arms,), (counts // 2,)
+    inverse, mean, target, gain, scores, pulls = aligned(*shapes)
     sizes, fixed_lam, intercept = Unknown(None, lam) if unknown is None else unknown
     scales = new_scales(np.zeros(dim) if sizes is None else sizes, fixed_lam)
     prior = first_prior(scales[0], fixed_lam, intercept)
@@ -131,41 +134,30 @@ def new_state(
     )
 
 
-class RunStates:
-    """State that is reused from run to run while their sizes and scales are the same."""
+class ReusedState:
+    """State that consecutive runs share while their sizes and scales are the same.
+
+    Resetting it takes a third of the time of `new_state`, which short runs notice.
+    """
 
     def __init__(self, checkpoints: IntArray, stop: IntArray, rate: float) -> None:
         self.checkpoints, self.stop, self.rate = checkpoints, stop, rate
         self._size: tuple[RunSize, float] | None = None
         self._unknown: Unknown | None = None
         self._state: RunState
-        self._initial: list[
-            tuple[Any, Any]
-        ]  # arrays that runs write to, and their values before the first round
+        self._initial: list[tuple[Any, Any]] = []  # arrays, and their values before the first round
 
     def reset(self, size: RunSize, lam: float, unknown: Unknown | None) -> RunState:
-        """Return the state that `new_state` returns.
-
-        The one returned before must not be used any more.
-        """
+        """Return the state before the first round; the one returned before becomes invalid."""
         if self._size == (size, lam) and is_same(unknown, self._unknown):
             for values, initial in self._initial:
                 values[...] = initial
             return self._state
-        state = self._state = new_state(size, lam, self.checkpoints, self.stop, unknown, self.rate)
-        written: list[Any] = [
-            state.gram,
-            state.inverse,
-            state.mean,
-            state.target,
-            state.pulls,
-            state.gain,
-            state.regret,
-        ]
-        written += [state.counters, state.scales, state.prior, state.prior_root, state.counted]
+        self._state = new_state(size, lam, self.checkpoints, self.stop, unknown, self.rate)
+        written = [getattr(self._state, name) for name in WRITTEN]
         self._initial = [(values, values.copy()) for values in written]
         self._size, self._unknown = (size, lam), unknown
-        return state
+        return self._state
 
 
 def is_same(one: Unknown | None, other: Unknown | None) -> bool:

@@ -1,6 +1,6 @@
 """Thread pool for tasks: a bounded number at a time, in any order, until done or stopped.
 
-Kernels release the GIL. Where they do little of the work, threads wait for the GIL and for each other: then one thread is used.
+Kernels release the GIL. Where they do little of the work, threads wait for the GIL: then one is used.
 """
 
 import itertools
@@ -18,10 +18,8 @@ Result = TypeVar("Result")
 
 ENOUGH = 0.02  # seconds of tasks that tell how busy threads are
 MIN_CORES = 1.4  # used by all threads together; with less they wait for the GIL
-PAUSE, MAX_PAUSE = (
-    1.0,
-    60.0,
-)  # seconds with one thread before all are tried again; doubled each time
+PAUSE = 1.0  # seconds with one thread before all are tried again; doubled each time
+MAX_PAUSE = 60.0
 
 
 def cores() -> int:
@@ -30,7 +28,7 @@ def cores() -> int:
 
 
 class Spent(NamedTuple):
-    """The seconds of a task."""
+    """Seconds of a task."""
 
     busy: float  # on a core
     passed: float
@@ -41,14 +39,14 @@ class PoolSize:
 
     def __init__(self, most: int) -> None:
         self.most = self.size = most
-        self._new = most  # first tasks, which do not count: they import modules while others wait
+        self._ignored = most  # first tasks, in which threads import modules
         self._seen: list[Spent] = []
         self._pause, self._until = PAUSE, math.inf
 
     def record(self, size: int, spent: Spent, now: float) -> None:
         """Record the end of a task that began when `size` threads were used."""
-        if self._new > 0:
-            self._new -= 1
+        if self._ignored > 0:
+            self._ignored -= 1
         elif size == self.size > 1:
             self._seen.append(spent)
             busy, passed = map(sum, zip(*self._seen, strict=True))
@@ -72,12 +70,13 @@ def on_threads(
     stop: IntArray,
     all_of_them: bool = False,
 ) -> Generator[tuple[Task, Result], None, None]:
-    """(task, result) as they finish. On Ctrl-C or an error `stop[0]` tells the running ones, which then end soon.
+    """Yield (task, result) as tasks finish.
 
-    `workers`: at most so many, and one where more would wait for each other; or always `all_of_them`.
+    At most `workers` threads are used, and one where more would wait for each other, unless
+    `all_of_them`. On Ctrl-C or an error `stop[0]` is set, so that running kernels end soon.
     """
     coming = iter(tasks)
-    size_of_pool = PoolSize(workers)
+    pool_size = PoolSize(workers)
     waiting: dict[Future[tuple[Result, Spent]], tuple[Task, int]] = {}
 
     def timed(task: Task) -> tuple[Result, Spent]:
@@ -88,23 +87,19 @@ def on_threads(
     with ThreadPoolExecutor(workers) as pool:
         try:
             while True:
-                size = workers if all_of_them else size_of_pool.current(time.monotonic())
-                room = (
-                    2 * workers if size == workers else size
-                )  # some wait in line, where all threads may take them
-                for task in itertools.islice(coming, max(0, room - len(waiting))):
+                size = workers if all_of_them else pool_size.current(time.monotonic())
+                most = 2 * workers if size == workers else size  # keep some in the queue
+                for task in itertools.islice(coming, max(0, most - len(waiting))):
                     waiting[pool.submit(timed, task)] = task, size
                 if not waiting:
                     return
-                finished, _ = wait(
-                    waiting, timeout=0.2, return_when=FIRST_COMPLETED
-                )  # wakes up for Ctrl-C
-                for future in finished:
+                # The time-out lets Ctrl-C in.
+                for future in wait(waiting, 0.2, FIRST_COMPLETED).done:
                     task, size = waiting.pop(future)
                     result, spent = future.result()
-                    size_of_pool.record(size, spent, time.monotonic())
+                    pool_size.record(size, spent, time.monotonic())
                     yield task, result
-        except BaseException:  # also GeneratorExit: whoever asked has left
+        except BaseException:  # also GeneratorExit, where the caller stops early
             stop[0] = 1
             pool.shutdown(wait=True, cancel_futures=True)
             raise

@@ -1,0 +1,206 @@
+"""Simulations as a plan: what replicates share, and the loop that plays them."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ensample.arms import FiniteArms
+from ensample.calibration import Unknown
+from ensample.checks import whole
+from ensample.errors import InvalidArgument
+from ensample.policies.recipe import Recipe
+from ensample.problems import BernoulliNoise, Family, LinearProblem, Problem
+from ensample.problems.arrays import ContextualProblem, FiniteProblem, with_constant
+from ensample.randomness import RunGenerators
+from ensample.simulation import linear_kernels as linear_kernels  # registers kernels
+from ensample.simulation import logistic_kernels as logistic_kernels
+from ensample.simulation.dispatch import Evaluation, Kernel, SimulatedRun, kernel_for
+from ensample.simulation.live import RunLog, run_live
+from ensample.simulation.state import ReusedState, RunSize
+from ensample.types import CountArray, FloatArray, IntArray
+
+LONGEST = (1 << 31) - 1  # kernels count pulls in 32 bits
+
+
+def checkpoint_rounds(horizon: int, count: int) -> IntArray:
+    """Return at most `count` numbers of rounds, evenly spaced, the last being the horizon."""
+    whole("horizon", horizon, 1, LONGEST)
+    return np.unique(np.linspace(0, horizon, min(count, horizon) + 1)[1:].round().astype(np.int64))
+
+
+def chunks(replicates: range, most: int, first: int) -> Iterator[range]:
+    """Yield consecutive ranges of `first` replicates, twice, four times as many, ..., `most`."""
+    start, size = replicates.start, min(first, most)
+    while start < replicates.stop:
+        yield range(start, min(start + size, replicates.stop))
+        start, size = start + size, min(2 * size, most)
+
+
+@dataclass(eq=False)
+class RunArrays:
+    """Results of consecutive replicates, a row each."""
+
+    regret: FloatArray  # [runs, C] at the checkpoints
+    seconds: FloatArray  # [runs] of work
+    pulls: IntArray | None = None  # [runs, K]; None where arms are not numbered
+    evaluation: str = ""  # lazy, eager or live
+
+    @classmethod
+    def empty(cls, runs: int, checkpoints: int) -> "RunArrays":
+        return cls(np.full((runs, checkpoints), np.nan), np.full(runs, np.nan))
+
+    def fill(self, first: int, part: "RunArrays") -> None:
+        """Copy the rows of other results to those that begin at `first`."""
+        rows = slice(first, first + len(part.regret))
+        self.regret[rows], self.seconds[rows] = part.regret, part.seconds
+        self.evaluation = part.evaluation
+        if part.pulls is not None:
+            self.put_pulls(rows, part.pulls)
+
+    def put_pulls(self, rows: int | slice, pulls: IntArray) -> None:
+        if self.pulls is None:
+            self.pulls = np.zeros((len(self.regret), pulls.shape[-1]), np.int64)
+        self.pulls[rows] = pulls
+
+
+class PreparedProblem(NamedTuple):
+    """Problem with its kernel and arrays: the same for every replicate on it."""
+
+    problem: Problem
+    kernel: Kernel | None  # None for the live policy
+    arrays: FiniteProblem | ContextualProblem | None
+    size: RunSize
+    unknown: Unknown | None  # scales that are learned
+
+    @property
+    def evaluation(self) -> str:
+        return Evaluation.LIVE.value if self.kernel is None else self.kernel.evaluation.value
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Description of simulations. A replicate is a pure function of it and of its number."""
+
+    recipe: Recipe
+    problem: Problem | Family  # a family draws a problem of its own for each replicate
+    checkpoints: IntArray  # [C] rounds, the last being the horizon
+    evaluation: str = "auto"  # or lazy, eager, live
+    seed: int = 0
+    cell: int = 0
+    best_first: bool = False  # whether pulls are sorted by the means of the arms
+
+    def run(
+        self,
+        replicates: Sequence[int],
+        stop: IntArray | None = None,
+        log: RunLog | None = None,
+        played: Callable[[int], None] | None = None,
+    ) -> RunArrays:
+        """Simulate replicates one after the other; end early once `stop[0]` is set.
+
+        The decisions of live policies are written to `log`. `played` is called with numbers of
+        rounds as they are played.
+        """
+        stop = np.zeros(1, np.int64) if stop is None else stop
+        results = RunArrays.empty(len(replicates), self.checkpoints.size)
+        generators = RunGenerators(self.seed, self.cell)
+        states = ReusedState(self.checkpoints, stop, self.recipe.rate)
+        fixed = None if isinstance(self.problem, Family) else self.prepared
+        for row, number in enumerate(replicates):
+            if stop[0]:
+                break
+            generators.move(number)
+            problem = self._draw(generators)
+            start = time.perf_counter()
+            prepared = fixed or self.prepare(problem)
+            if prepared.kernel is None:
+                watch = None if log is None else log.watch(number)
+                regret, pulls = run_live(
+                    self.recipe, problem, self.checkpoints, generators, stop, watch, played
+                )
+            else:
+                regret, pulls = self._by_kernel(prepared, states, generators)
+                if played is not None:
+                    played(int(self.checkpoints[-1]))
+            results.regret[row], results.seconds[row] = regret, time.perf_counter() - start
+            results.evaluation = prepared.evaluation
+            if pulls is not None:
+                results.put_pulls(row, pulls[best_first(problem)] if self.best_first else pulls)
+        return results
+
+    @cached_property
+    def prepared(self) -> PreparedProblem:
+        """The problem of all replicates."""
+        assert isinstance(self.problem, Problem)
+        return self.prepare(self.problem)
+
+    def prepare(self, problem: Problem) -> PreparedProblem:
+        """Check a problem and find its kernel and arrays."""
+        recipe, horizon = self.recipe, int(self.checkpoints[-1])
+        check_length(problem, horizon)
+        recipe.check(problem.arms)
+        arrays = problem.place(horizon) if can_be_learned(recipe, problem) else None
+        kernel = kernel_for(recipe, problem, arrays, self.evaluation)
+        if recipe.intercept and isinstance(arrays, FiniteProblem):
+            arrays = with_constant(arrays)
+        size = RunSize.of(arrays, problem.arms.dim + recipe.intercept)
+        prior = None if kernel is None else recipe.prior(problem.arms)
+        unknown = prior if isinstance(prior, Unknown) else None
+        return PreparedProblem(problem, kernel, arrays, size, unknown)
+
+    def _draw(self, generators: RunGenerators) -> Problem:
+        if isinstance(self.problem, Family):
+            return self.problem.draw(generators.problem)
+        return self.problem
+
+    def _by_kernel(
+        self, prepared: PreparedProblem, states: ReusedState, generators: RunGenerators
+    ) -> tuple[FloatArray, IntArray | None]:
+        """Return the regret at the checkpoints, and the pulls where arms are numbered."""
+        assert prepared.kernel is not None
+        lam = self.recipe.model.strength(self.recipe.regularization, prepared.problem.arms)
+        state = states.reset(prepared.size, lam, prepared.unknown)
+        prepared.kernel.simulate(self.recipe, SimulatedRun(prepared.arrays, state, generators))
+        arrays = prepared.arrays
+        pulls = pulls_of(arrays, state.pulls) if isinstance(arrays, FiniteProblem) else None
+        return state.regret, pulls
+
+
+def can_be_learned(recipe: Recipe, problem: Problem) -> bool:
+    """Return True if the model is for all rewards of the problem.
+
+    Kernels check no reward; live policies do.
+    """
+    everything = recipe.model.reward_range == (-math.inf, math.inf)
+    return everything or isinstance(problem.noise, BernoulliNoise)
+
+
+def check_length(problem: Problem, horizon: int) -> None:
+    """Raise if a run is longer than kernels can count: the rounds of the warm-up are pulls too."""
+    warmup = len(problem.warmup) if isinstance(problem, LinearProblem) else 0
+    if warmup + horizon > LONGEST:
+        reason = f"which is 2^31 - 1 without the {warmup} rounds of the warm-up"
+        raise InvalidArgument("horizon", horizon, f"at most {LONGEST - warmup}, {reason}")
+
+
+def pulls_of(problem: FiniteProblem, counts: CountArray) -> IntArray:
+    """Return the pulls of the arms on offer, without the warm-up."""
+    arms = problem.by_coordinate.shape[1]
+    pulls = counts[:arms].astype(np.int64)
+    if problem.warmup.size:
+        pulls -= np.bincount(problem.warmup, minlength=arms)[:arms]
+    return pulls
+
+
+def best_first(problem: Problem) -> IntArray:
+    """Return the arms sorted by their means."""
+    assert isinstance(problem.arms, FiniteArms)
+    features = problem.arms.features
+    linear = type(problem).mean is Problem.mean
+    means = features @ problem.theta if linear else np.array([problem.mean(x) for x in features])
+    return np.argsort(-means, kind="stable")
