@@ -17,7 +17,7 @@ import pytest
 
 import ensample as es
 from ensample import _core
-from ensample.policies.describe import describe, rebuild
+from ensample.codec import describe, rebuild
 from ensample.report.study import write_report
 from ensample.report.study.asked import as_toml, code_line
 from ensample.simulation import dispatch as kernels
@@ -496,6 +496,6 @@ problem = es.problem("needle", dim=4, noise=es.UniformNoise(0.2))
 assert es.simulate(recipe, problem, 5, evaluation="live").regret.shape == (1, 5)
 [cell] = es.Study.read("own.toml").cells
 assert cell.recipe == es.MeanSampling(5, es.Triangular(0.5)) and cell.family == problem
-from ensample.policies.describe import describe
+from ensample.codec import describe
 assert describe(recipe)["kind"] == "MeanSampling" and cell.definition["recipe"]["kind"] == "MeanSampling"
 """

@@ -20,11 +20,11 @@ import pytest
 
 import ensample as es
 from ensample.cli.contenders import usual_race
-from ensample.cli.fields import parts
 from ensample.cli.policies import POLICIES, USUAL
 from ensample.cli.preparing import prepare
 from ensample.cli.race import minus_best, shown_gap
 from ensample.cli.recipes import RECIPES
+from ensample.codec import PARTS, classes_of
 from ensample.problems import families_by_name
 from ensample.report.race import figure as report
 from prompt import ENSAMPLE, PLAIN, ensample
@@ -242,7 +242,7 @@ def test_the_list(tmp_path: Path) -> None:
         *families_by_name(),
         *POLICIES,
         *RECIPES,
-        *parts(),
+        *classes_of(PARTS),
         "es-N",
         "LinUCB.from_theorem",
         "arms 5,000",

@@ -74,8 +74,8 @@ def test_every_recipe_has_its_name(name: str) -> None:
             "es-99999999999999999999: size = 99999999999999999999: expected",
         ),
         ("Recipe", "policy = 'Recipe': expected one of"),
-        ("RefreshedEnsembleSampling", "missing a required argument: 'size'"),
-        ("EnsembleSampling(1, 2, 3, 4, 5, 6, 7)", "too many positional arguments"),
+        ("RefreshedEnsembleSampling", "size = None: expected to be given"),
+        ("EnsembleSampling(1, 2, 3, 4, 5, 6, 7)", "expected at most 6 arguments without a name"),
         ("EnsembelSampling(3)", "did you mean 'EnsembleSampling'?"),
         (
             "EnsembleSampling(sise=3)",
@@ -91,29 +91,20 @@ def test_every_recipe_has_its_name(name: str) -> None:
         ),
         (
             "EnsembleSampling(scale=autos)",
-            "scale = 'autos': expected a number, text in quotes, or one of noise, radius",
+            "scale = 'autos': expected a number, or one of noise, radius",
         ),
         (
             "EnsembleSampling(3, model=Logistic(fitt=exact))",
             "fitt = 'exact': expected a field of Logistic: one of fit (did you mean",
         ),
-        (
-            "EnsembleSampling(3, model=exact)",
-            "model = 'exact': expected a number, text in quotes, or one of noise, radius",
-        ),
-        (
-            "own:Mine(seven)",
-            "own:Mine(seven): size = 'seven': expected a number, text in quotes, or one of noise",
-        ),
+        ("EnsembleSampling(3, model=exact)", "model = 'exact': expected one of Linear, Logistic"),
+        ("own:Mine(seven)", "own:Mine(seven): size = 'seven': expected a number, or one of noise"),
         (
             "EnsembleSampling(3, member=Optimist())",
             "member = 'Optimist()': expected .*did you mean 'OptimisticMember'?",
         ),
         ("EnsembleSampling(3, member=StickyMember(0))", "rounds = 0: expected a whole number"),
-        (
-            "EnsembleSampling(3, member=StickyMember)",
-            "StickyMember(rounds): missing a required argument",
-        ),
+        ("EnsembleSampling(3, member=StickyMember)", "member.rounds = None: expected to be given"),
         (
             "EnsembleSampling(3, reward=Gaussian(sigma=1))",
             "sigma = 1: expected a field of Gaussian: one of scale",
@@ -121,16 +112,13 @@ def test_every_recipe_has_its_name(name: str) -> None:
         ("EnsembleSampling(size=noize)", "did you mean 'noise'?"),
         ("EnsembleSampling(3, scale=2*Gaussian())", "scale = 'Gaussian()': expected a number"),
         ("EnsembleSampling(3, scale=-True)", "scale = 'True': expected a number"),
-        (
-            "EnsembleSampling(3, scale=10**9)",
-            "scale = '10 ** 9': expected a number, text in quotes, or one of",
-        ),
+        ("EnsembleSampling(3, scale=10**9)", "scale = '10 ** 9': expected a number, or one of"),
         ("EnsembleSampling(3, scale=1j)", "scale = '1j': expected a number"),
         ("EnsembleSampling(3, *[1])", "scale = '*[1]': expected"),
         ("EnsembleSampling(3, **{})", r"field = '**{}': expected name=value"),
         ("EnsembleSampling(3)(4)", "expected a recipe such as"),
         ("EnsembleSampling(3", "was never closed"),
-        ("EnsembleSampling(3, size=4)", "multiple values for argument 'size'"),
+        ("EnsembleSampling(3, size=4)", "field = 'size=4': expected name=value, each name once"),
         (
             "EnsembleSampling(size=3, size=4)",
             "field = 'size=4': expected name=value, each name once",

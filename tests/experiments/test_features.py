@@ -16,7 +16,7 @@ from sklearn.utils import murmurhash3_32
 import ensample as es
 from ensample.experiments.features import Featuriser, as_features
 from ensample.experiments.features.vocabulary import SHARED, Vocabulary, murmur3, size_for
-from ensample.experiments.plain import plain_context
+from ensample.plain_data import plain_context
 from naive.features import crossed, disjoint, everything
 
 TEXTS = st.text(max_size=6)
@@ -327,7 +327,7 @@ def test_a_context_that_cannot_be_used(context: Any, message: str) -> None:
 
 def test_deep_contexts_are_refused() -> None:
     deep: dict[str, Any] = {}
-    for _ in range(9):
+    for _ in range(30):
         deep = {"a": deep}
     with pytest.raises(es.InvalidArgument, match="levels deep"):
         plain_context("context", deep)

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import ensample as es
-from ensample.policies import describe
+from ensample import codec
 from ensample.version import LIVE_NUMBERS
 
 RELEASED = Path(__file__).parent / "released"
@@ -112,12 +112,12 @@ def test_fields_that_a_recipe_has_lost_or_gained_do_not_shut_its_experiments(
         unpacked("given", tmp_path),
         es.EnsembleSampling(size=10, scale=0.5, regularization=1.0),
     )
-    monkeypatch.setattr(describe, "REMOVED", {"EnsembleSampling": ("gone", "also_gone")})
-    monkeypatch.setattr(describe, "ADDED", {"EnsembleSampling": ("half_life", "never_there")})
-    new = describe.describe(recipe)
+    monkeypatch.setattr(codec.stored, "REMOVED", {"EnsembleSampling": ("gone", "also_gone")})
+    monkeypatch.setattr(codec.stored, "ADDED", {"EnsembleSampling": ("half_life", "never_there")})
+    new = codec.describe(recipe)
     old = {name: value for name, value in new.items() if name != "half_life"} | {"gone": "auto"}
-    assert describe.upgraded(old) == describe.upgraded(new) == new
-    assert describe.upgraded([old, 3]) == [new, 3]
+    assert codec.upgrade(old) == codec.upgrade(new) == new
+    assert codec.upgrade([old, 3]) == [new, 3]
     connection = apsw.Connection(str(file))
     change = "UPDATE events SET event = json_set(event, '$.settings.recipe', json(?)) WHERE seq = 0"
     connection.execute(change, (json.dumps(old),))

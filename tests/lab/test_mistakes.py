@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import ensample as es
+from ensample.codec import ANYTHING, argument_type
 from ensample.errors import SHOWN, InvalidArgument
-from ensample.lab.asked import ANYTHING, asked_of
 from ensample.lab.mistakes import MOST, Mistakes, mistakes_of
 from lab.studies import POLICIES, SPHERE, TOML, small
 
@@ -165,7 +165,7 @@ def test_one_mistake_is_one_line(key: str) -> None:
             {"policy": [{**POLICIES[0], "scale": b"x"}, {**POLICIES[1], "scale": -1}]},
             ["policy[0].scale", "policy[1].scale"],
         ),
-        ({"policy": {"recipe": "Greedy", 3: 4}, "runs": 0}, ["policy", "runs"]),
+        ({"policy": {"recipe": "Greedy", 3: 4}, "runs": 0}, ["runs", "policy.3"]),
         ({"problem": {**SPHERE, "dim": [2, 2], "arms": 5}, "policy": POLICIES[1]}, ["cell"]),
         ({"name": None, "horizon": None}, ["name", "horizon"]),
         (
@@ -205,11 +205,11 @@ LAWS = "one of CenteredBinomial, Gaussian, Rademacher, Uniform"
         ),
         (
             {"model": {"fit": "exact"}},
-            f'policy.model.kind = None: expected the kind that this table lacks, {{ kind = "Logistic", ... }}: {MODELS}',
+            f'policy.model.kind = None: expected the kind of this table, such as kind = "Logistic": {MODELS}',
         ),
         (
             {"member": {"rounds": 3, "colour": 4}},
-            'policy.member.kind = None: expected the kind that this table lacks, { kind = "OptimisticMember", ... }: '
+            'policy.member.kind = None: expected the kind of this table, such as kind = "OptimisticMember": '
             "one of OptimisticMember, RoundRobin, StickyMember, UniformMember",
         ),
         (
@@ -218,7 +218,7 @@ LAWS = "one of CenteredBinomial, Gaussian, Rademacher, Uniform"
         ),
         (
             {"scale": "Gaussians"},
-            "policy.scale = 'Gaussians': expected a number, or one with a unit (noise, radius)",
+            "policy.scale = 'Gaussians': expected a number, or one of noise, radius",
         ),
         (
             {"theorem": True, "perturbation": "Uniforn"},
@@ -252,10 +252,9 @@ def test_what_somebody_elses_types_say_is_not_needed() -> None:
     def plain(law: Own, initial: es.Gaussian | Own) -> None:
         pass
 
-    assert asked_of(build, "law") == asked_of(plain, "x")._replace(number=True) == ANYTHING
-    assert asked_of(plain, "law") == ((), False) and asked_of(plain, "initial").parts == (
-        es.Gaussian,
-    )
+    assert argument_type(build, "law") == argument_type(plain, "x") == ANYTHING
+    assert argument_type(plain, "law") == ({}, False, ())
+    assert list(argument_type(plain, "initial").classes) == ["Gaussian"]
 
 
 @pytest.mark.parametrize(

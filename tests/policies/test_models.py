@@ -9,9 +9,9 @@ import pytest
 import ensample as es
 from conformance.policies import FEATURES, fingerprint, play
 from ensample.cli.recipes import build
+from ensample.codec import describe, rebuild
 from ensample.models import LinearEnsemble
 from ensample.models.description import EnsemblePlan
-from ensample.policies.describe import describe, rebuild
 from ensample.simulation.dispatch import KERNELS
 
 SETTING = es.Setting(dim=3, arms=7, horizon=100, noise=1, norm=1)

@@ -6,7 +6,7 @@ import pytest
 import ensample as es
 from conformance.policies import FEATURES, fingerprint, play
 from ensample import _core
-from ensample.policies.describe import describe, rebuild
+from ensample.codec import describe, rebuild
 
 SMALL = es.Neural((4,), prior=1.0, batch=8, memory=12)
 RECIPE = es.EnsembleSampling(4, model=SMALL)

@@ -9,7 +9,7 @@ from scipy import stats
 
 import ensample as es
 from conformance.policies import ARMS, FEATURES, play, reward
-from ensample.policies.describe import describe, rebuild
+from ensample.codec import describe, rebuild
 from ensample.policies.epsilon_greedy import EpsilonGreedy
 from ensample.policies.greedy import Greedy
 from ensample.policies.linucb import LinUCB, farthest_point

@@ -144,7 +144,7 @@ def test_a_law_or_rule_of_ones_own_is_handed_in_again(tmp_path) -> None:
     policy = recipe.start(es.FiniteArms(np.eye(2)))
     play_two_arms(policy)
     policy.save(tmp_path / "own")
-    with pytest.raises(es.SnapshotError, match=r"first.*hand the recipe to load"):
+    with pytest.raises(es.SnapshotError, match=r"first.*give the recipe again"):
         es.load(tmp_path / "own")
     assert fingerprint(es.load(tmp_path / "own", recipe=recipe)) == fingerprint(policy)
     with pytest.raises(es.InvalidArgument, match=r"^recipe = "):
@@ -297,7 +297,7 @@ CRAFTED = [  # of an ensemble of 12 on 7 arms in R^3: 20 rewards, 3 open decisio
     (described("more", 1), r"content = .*: expected recipe, arms, seed, round and version"),
     (described("recipe.kind", "os:system"), r"recipe.kind = 'os:system'"),
     (described("recipe.kind", "Gaussian"), r"recipe = .*: expected the fields of Gaussian"),
-    (described("recipe.size", -1), r"recipe: size = -1"),
+    (described("recipe.size", -1), r"recipe.size = -1"),
     (described("recipe.size", 1 << 40), r"state = .*: expected one of at least"),
     (described("recipe.scale", ...), r"recipe = .*: expected the fields of EnsembleSampling"),
 ]

@@ -76,12 +76,12 @@ def test_time_of_a_decision_is_iso_8601(shop: Served) -> None:
         (
             "features",
             {"kind": "Reward"},
-            "expected one of Columns, Crosses, Disjoint, Hashing, Hybrid, OneHot",
+            "expected one of Columns, .*Crosses, Disjoint",
         ),
         (
             "recipe",
             {"kind": "EnsembleSampling", "names": 1},
-            "one of ageing, .*, model, regularization,",
+            "one of size, scale, regularization, ",
         ),
         (
             "recipe",

@@ -8,9 +8,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from ensample.cli.console import output
-from ensample.cli.fields import UNITS, parts, shown
 from ensample.cli.policies import POLICIES
-from ensample.cli.recipes import RECIPES, THEOREM
+from ensample.cli.recipes import RECIPES, fields_of
+from ensample.codec import PARTS, THEOREM, classes_of
 from ensample.problems import families_by_name
 
 
@@ -35,8 +35,8 @@ def show_names() -> None:
     recipes.add_row("module:Name", "its own", "a recipe, or the class of one, in a module of yours")
     for table in (problems, short, recipes):
         output.print(table)
-    kept = f"laws, rules and models: {', '.join(parts())}"
-    output.print(f"Fields are numbers, text, {', '.join(UNITS)}, and {kept}.", highlight=False)
+    kept = f"laws, rules and models: {', '.join(classes_of(PARTS))}"
+    output.print(f"Fields are numbers, text, noise, radius, and {kept}.", highlight=False)
 
 
 def named_table(title: str, *columns: str) -> Table:
@@ -57,14 +57,6 @@ def default_of(item: Any) -> str:
     if isinstance(value, int | float):
         return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
     return "" if value is MISSING else repr(value)
-
-
-def fields_of(kind: type) -> str:
-    """As they are typed, without the setting, which the theorem fills in."""
-    own = inspect.signature(kind)
-    return shown(
-        own.replace(parameters=[item for item in own.parameters.values() if item.name != "setting"])
-    )[1:-1]
 
 
 def first_sentence(kind: type) -> str:

@@ -1,8 +1,6 @@
 """`ensample plan`: what the theorems prescribe for a setting, and what that is worth."""
 
-import ast
 import json
-import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -14,12 +12,13 @@ from rich.table import Table
 
 from ensample import theory
 from ensample.cli.console import output
-from ensample.cli.fields import Reader, find_here
 from ensample.cli.frontier import FOLDER, in_symbols, show_frontier
+from ensample.cli.recipes import find_here, units_of
+from ensample.codec import from_text
 from ensample.errors import AssumptionError, InvalidArgument
 from ensample.numerals import terminal
 from ensample.perturbations import Perturbation
-from ensample.registry import one_of, public_classes
+from ensample.registry import public_classes
 from ensample.theory import Setting
 from ensample.theory.assumptions import require_optimistic
 from ensample.theory.guarantee import COROLLARY, LINUCB_THEOREM, OPTIMISTIC_RULE, THEOREM_ONE
@@ -85,15 +84,7 @@ def law_named(text: str, setting: Setting) -> Perturbation:
     """
     find_here()
     typed = {name.lower(): name for name in public_classes(Perturbation)}.get(text, text)
-    typed = re.sub(r"^\s*([\w.]+):", r"\1.", typed)  # module:Name, as an expression
-    try:
-        law = Reader(text, setting).value(ast.parse(typed.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        law = None
-    if not isinstance(law, Perturbation):
-        raise InvalidArgument(
-            "perturbation", text, f"a law: {one_of(text, list(public_classes(Perturbation)))}"
-        )
+    law: Perturbation = from_text("perturbation", typed, "Perturbation", units_of(setting))
     return law
 
 

@@ -15,15 +15,15 @@ from ensample.checks import blaming, whole
 from ensample.cli import complete
 from ensample.cli.console import output, progress, warnings_shown
 from ensample.cli.contenders import CLICKS, CURVED, LINEAR, usual_race
-from ensample.cli.fields import find_here
 from ensample.cli.listing import show_names
 from ensample.cli.policies import contender
 from ensample.cli.preparing import prepare
 from ensample.cli.problem_options import ArmCount, Dim, Noise, ProblemName
+from ensample.cli.recipes import find_here
 from ensample.errors import InvalidArgument
 from ensample.extras import has, require
 from ensample.files import check_folder
-from ensample.lab.parts import build_problem
+from ensample.lab.build import build_problem
 from ensample.numerals import numeral, terminal
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem, example_of

@@ -50,7 +50,7 @@ def report(
         "tomli_w",
         user="ensample report",
     )
-    from ensample.cli.fields import find_here
+    from ensample.cli.recipes import find_here
     from ensample.lab import Results
     from ensample.report.study import write_report
 

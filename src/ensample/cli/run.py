@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ensample.cli import complete
 from ensample.cli.console import SafeConsole, errors, label, output, warnings_shown
-from ensample.cli.fields import find_here
+from ensample.cli.recipes import find_here
 from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study

@@ -21,8 +21,9 @@ from ensample.client.answers import (
     reading,
     reading_decision,
 )
-from ensample.client.plain import plain, plain_context
+from ensample.codec import describe
 from ensample.errors import InvalidArgument, ServiceError, WrongType
+from ensample.plain_data import plain
 
 T = TypeVar("T")
 Items = list[dict[str, Any]]
@@ -89,7 +90,7 @@ def decide(
     With a `targeting_key` the decision lasts: whoever it stands for has the same action for a while.
     """
     body = given(
-        context=plain_context(context),
+        context=None if context is None else plain("context", context),
         actions=actions,
         id=id,
         excluded=list(excluded or ()) or None,
@@ -271,13 +272,7 @@ def described(value: Any) -> Any:
     """An object of this library as JSON has it."""
     if value is None or isinstance(value, Mapping):
         return value
-    from ensample.experiments.settings import (
-        described as description,  # which takes a while to import
-    )
-    from ensample.policies import Recipe
-    from ensample.policies.describe import describe
-
-    return describe(value) if isinstance(value, Recipe) else description(value)
+    return describe(value)
 
 
 def format_of(path: "str | os.PathLike[str]") -> str:

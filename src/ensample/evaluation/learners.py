@@ -25,10 +25,10 @@ from ensample.experiments.core import mixture_of
 from ensample.experiments.events import Learned
 from ensample.experiments.experiment import Experiment
 from ensample.experiments.features import Features
-from ensample.experiments.plain import plain_context
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import State
 from ensample.extras import package
+from ensample.plain_data import plain_context
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.types import FloatArray

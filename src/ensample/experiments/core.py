@@ -9,8 +9,8 @@ from ensample.experiments.events import Activated, Changed, Decided, Event, Rewa
 from ensample.experiments.inputs import Actions, as_actions
 from ensample.experiments.learner import Advice, Learner
 from ensample.experiments.mixture import Mixture, Uniforms
-from ensample.experiments.plain import PlainDict, plain_context
 from ensample.experiments.state import State
+from ensample.plain_data import PlainDict, plain_context
 from ensample.types import FloatArray
 
 History = Callable[[str], list[Event]]

@@ -7,7 +7,7 @@ import json
 from typing import Any, NamedTuple
 
 from ensample.errors import SnapshotError
-from ensample.experiments.plain import PlainDict
+from ensample.plain_data import PlainDict
 
 
 class Created(NamedTuple):

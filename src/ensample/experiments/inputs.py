@@ -12,9 +12,9 @@ from ensample.checks import check_label, number, repeated
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.decision import NamedDecision
 from ensample.experiments.features.encoders import named
-from ensample.experiments.plain import PlainDict, plain_context
 from ensample.experiments.reward import SECOND
 from ensample.frames import is_column
+from ensample.plain_data import PlainDict, plain_context
 
 Moment = float | datetime
 """Seconds since 1970, or a datetime; one without a time zone is UTC."""

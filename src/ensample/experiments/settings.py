@@ -1,23 +1,20 @@
 """What an experiment is: all that does not change while it runs, and how it is written down."""
 
 import math
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ensample.checks import check_label, instance, number, sequence, whole
-from ensample.errors import InvalidArgument, SnapshotError, WrongType
+from ensample.codec import describe, rebuild, upgrade, without_modules
+from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.differences import OtherSettings, differences
-from ensample.experiments.features import Encoder, Features, as_features
+from ensample.experiments.features import Features, as_features
 from ensample.experiments.inputs import Actions, as_actions
 from ensample.experiments.reward import Reward
-from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.recipe import Recipe
 from ensample.randomness import drawn_seed, seed_of_stream
-from ensample.registry import name_of, public_object
 from ensample.version import LIVE_NUMBERS
-
-PARTS = (Features, Encoder, Reward)
 
 
 @dataclass(frozen=True)
@@ -136,8 +133,8 @@ class Settings:
         return {
             "name": self.name,
             "actions": self.actions,
-            "features": described(self.features),
-            "reward": described(self.reward),
+            "features": describe(self.features),
+            "reward": describe(self.reward),
             "recipe": describe(self.recipe),
             "floor": self.floor,
             "baseline": None if self.baseline is None else list(self.baseline),
@@ -151,16 +148,18 @@ class Settings:
     ) -> "Settings":
         """The inverse of `described`. What is `given` must be what is described; it may be what cannot be written down."""
         given = {name: value for name, value in (given or {}).items() if value is not None}
-        description = {**description, "recipe": upgraded(description["recipe"])}
+        description = {**description, "recipe": upgrade(description["recipe"])}
         parts: dict[str, Any] = dict(description)
-        for name, make in (("features", built), ("reward", built), ("recipe", rebuild)):
-            parts[name] = given[name] if name in given else make(description[name])
+        for name in ("features", "reward", "recipe"):
+            parts[name] = given[name] if name in given else rebuild(description[name], name)
         settings = cls.checked_each(**{**parts, **given})
         mine = settings.described()
         differ = [
             each
             for name in given
-            for each in differences(name, wherever(mine[name]), wherever(description[name]))
+            for each in differences(
+                name, without_modules(mine[name]), without_modules(description[name])
+            )
         ]
         if differ:
             raise OtherSettings(differ)
@@ -195,32 +194,3 @@ def checked_baseline(value: Any) -> tuple[str, float] | None:
     if len(pair) != 2 or not isinstance(pair[0], str):
         raise InvalidArgument("baseline", value, expected)
     return pair[0], number("baseline[1]", pair[1], 0.0, 1.0)
-
-
-def described(value: Any) -> Any:
-    """Featurisers, encoders and rules of rewards as {"kind": name, field: ...}; what cannot be written, by its looks."""
-    if isinstance(value, PARTS):
-        if not is_dataclass(value):
-            return {"own": repr(value)}
-        return {"kind": name_of(type(value))} | {
-            item.name: described(getattr(value, item.name)) for item in fields(value)
-        }
-    return list(value) if isinstance(value, tuple) else value
-
-
-def built(description: Any) -> Any:
-    """The inverse of `described`."""
-    if not isinstance(description, dict):
-        return tuple(description) if isinstance(description, list) else description
-    if description.keys() == {"own"}:  # `Hybrid` has a field of this name
-        raise SnapshotError(
-            f"the experiment uses {description['own']}, which cannot be written down: give it again"
-        )
-    kind = public_object(description["kind"])
-    if not isinstance(kind, type) or not issubclass(kind, PARTS):
-        raise SnapshotError(
-            f"the experiment uses {description['kind']}, which is not of this library: give it again"
-        )
-    arguments = {name: built(value) for name, value in description.items() if name != "kind"}
-    names = arguments.pop("names", ())  # of Columns and OneHot
-    return kind(*names, **arguments)

@@ -18,7 +18,7 @@ from ensample.experiments.learner import Learner
 from ensample.experiments.settings import Settings
 from ensample.experiments.state import Observation, Open, State
 from ensample.experiments.storage.base import Reading, Snapshot, Storage
-from ensample.policies.plain_json import plain_json
+from ensample.plain_data import parse_json
 from ensample.policies.tensors import (
     Tensors,
     checksum,
@@ -143,7 +143,7 @@ def restored(settings: Settings, snapshot: Snapshot) -> State:
         raise SnapshotError(
             f"the snapshot after {snapshot.seq} events is damaged: its hash does not fit"
         )
-    found = plain_json("content", words)
+    found = parse_json("content", words)
     state = State(settings)
     state.time, state.seq, state.round, state.grows = (
         time,

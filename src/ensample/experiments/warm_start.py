@@ -12,11 +12,11 @@ from ensample.checks import blaming, check_label
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.events import Learned
 from ensample.experiments.inputs import checked_name, own_features
-from ensample.experiments.plain import plain_context
 from ensample.experiments.snapshots import captured, restored, snapshot_of
 from ensample.experiments.state import State
 from ensample.extras import package
 from ensample.frames import columns_of, is_frame
+from ensample.plain_data import plain_context
 
 CHUNK = 500  # rows of one event
 USUAL = 1e10  # products of two such numbers are `checks.ORDINARY`

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ensample.codec import definition
 from ensample.lab.own_code import names_in
-from ensample.lab.written import definition
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
 

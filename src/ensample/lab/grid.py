@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ensample.checks import whole
 from ensample.errors import InvalidArgument
+from ensample.lab.build import Unsuitable, build_problem, build_recipe, label_of
 from ensample.lab.cell import Cell
 from ensample.lab.mistakes import Mistakes, mistakes_of
-from ensample.lab.parts import Unsuitable, build_problem, build_recipe
-from ensample.lab.written import label_of
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
 from ensample.registry import one_of

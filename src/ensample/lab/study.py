@@ -10,14 +10,14 @@ from typing import Any, Self
 
 from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
+from ensample.lab.build import to_tables
 from ensample.lab.cell import Cell
 from ensample.lab.definition import Definition, digest
 from ensample.lab.grid import LONGEST, Table, cells_of, usual_label
 from ensample.lab.mistakes import Mistakes
 from ensample.lab.own_code import code_digests
-from ensample.lab.plain_data import not_plain
 from ensample.lab.published import check_published
-from ensample.lab.written import tables
+from ensample.plain_data import plain
 from ensample.policies import Recipe
 from ensample.problems import Family, Problem
 from ensample.registry import one_of
@@ -89,9 +89,9 @@ class Study:
         )
         mistakes = Mistakes(self.source)
         with mistakes.noted():
-            object.__setattr__(self, "problem", tables("problem", "family", self.problem))
+            object.__setattr__(self, "problem", to_tables("problem", "family", self.problem))
         with mistakes.noted():
-            object.__setattr__(self, "policy", tables("policy", "recipe", self.policy))
+            object.__setattr__(self, "policy", to_tables("policy", "recipe", self.policy))
         self._check(mistakes)
         object.__setattr__(self, "cells", tuple(cells_of(self, mistakes)))
         check_published(self, mistakes)
@@ -99,8 +99,10 @@ class Study:
 
     def _check(self, mistakes: Mistakes) -> None:
         """What is not about problems and policies."""
-        for error in not_plain(self.describe()):
-            mistakes.add(error.argument, error.value, error.expected)
+        for key, value in self.describe().items():
+            if not mistakes.touch(key):
+                with mistakes.noted():
+                    plain(key, value)
         for key in NEEDED:
             if getattr(self, key) is None:
                 mistakes.add(

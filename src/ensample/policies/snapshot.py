@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from ensample.arms import Arms, ChangingArms
 from ensample.checks import LARGEST, LARGEST_REWARD, boolean, file_path, instance, whole
+from ensample.codec import describe, rebuild, upgrade, without_modules
 from ensample.errors import EnsampleError, InvalidArgument, SnapshotError, SnapshotWarning
 from ensample.files import write_whole
 from ensample.models import Linear
+from ensample.plain_data import parse_json
 from ensample.policies.decision import LAST_ROUND, UNNUMBERED, Decision
-from ensample.policies.describe import describe, rebuild, upgraded, wherever
 from ensample.policies.ensemble_sampling import EnsembleSampling
 from ensample.policies.ledger import LogSink, finite_arrays
-from ensample.policies.plain_json import plain_json
 from ensample.policies.policy import Policy
 from ensample.policies.recipe import Recipe
 from ensample.policies.tensors import (
@@ -142,7 +142,7 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, Tensors]:
         raise SnapshotError.about("the header's __metadata__", sorted(metadata), expected)
     if metadata["checksum"] != checksum(metadata["content"], tensors):
         raise SnapshotError("damaged, its checksum does not fit its content")
-    return plain_json("content", metadata["content"]), tensors
+    return parse_json("content", metadata["content"]), tensors
 
 
 def file_content(path: str | os.PathLike[str]) -> bytes:
@@ -218,10 +218,10 @@ def checked_content(content: Any) -> tuple[dict[str, Any], int, int, int]:
 
 
 def restored_recipe(description: Any, given: Recipe | None) -> Recipe:
-    description = upgraded(description)
+    description = upgrade(description)
     if given is not None:
         own = describe(instance("recipe", given, Recipe, "a recipe"))
-        if wherever(own) != wherever(description):
+        if without_modules(own) != without_modules(description):
             raise InvalidArgument("recipe", given, f"the saved recipe, {description}")
         return given
     built = rebuild(description)

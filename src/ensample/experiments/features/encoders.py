@@ -9,7 +9,7 @@ import numpy as np
 from ensample.checks import vector, whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.features.vocabulary import FORGETFUL, Vocabulary, signed
-from ensample.experiments.plain import Plain, PlainDict
+from ensample.plain_data import Plain, PlainDict
 from ensample.types import FloatArray
 
 MOST_VALUES = 64  # of a field of strings

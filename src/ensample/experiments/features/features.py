@@ -7,7 +7,7 @@ from ensample.checks import whole
 from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.features.encoders import EVERYTHING, Encoder, Items, named
 from ensample.experiments.features.vocabulary import SHARED, Vocabulary
-from ensample.experiments.plain import PlainDict
+from ensample.plain_data import PlainDict
 
 CAP = 256
 """Columns of x at most, unless a featuriser says otherwise: learning costs the square of their number."""

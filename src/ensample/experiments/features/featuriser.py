@@ -7,7 +7,7 @@ from ensample.errors import InvalidArgument, WrongType
 from ensample.experiments.features.encoders import Encoder, Hashed, Hashing
 from ensample.experiments.features.features import Crosses, Features
 from ensample.experiments.features.vocabulary import FORGETFUL, Vocabulary
-from ensample.experiments.plain import PlainDict
+from ensample.plain_data import PlainDict
 from ensample.types import FloatArray, IntArray
 
 PLANS = 10_000  # kept at hand

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ensample.checks import file_path
 from ensample.errors import EnsampleError, InvalidArgument
-from ensample.experiments.plain import PlainDict
 from ensample.extras import package
 from ensample.files import check_file, write_whole
+from ensample.plain_data import PlainDict
 
 if TYPE_CHECKING:
     import polars
