@@ -30,7 +30,7 @@ from ensample.errors import StudyError as StudyError
 from ensample.errors import WrongType as WrongType
 from ensample.evaluation.evaluate import evaluate as evaluate
 from ensample.evaluation.evaluation import Evaluation as Evaluation
-from ensample.evaluation.tally import Estimate as Estimate
+from ensample.evaluation.sums import Estimate as Estimate
 from ensample.experiments.decision import NamedDecision as NamedDecision
 from ensample.experiments.experiment import Experiment as Experiment
 from ensample.experiments.features.encoders import Columns as Columns

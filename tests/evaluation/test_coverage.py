@@ -14,7 +14,7 @@ from scipy import stats
 from attempts import attempts
 from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.sequences import RATES, LowerBound
-from ensample.evaluation.tally import EstimateTrack, RowSums, Weighed
+from ensample.evaluation.sums import EstimateSums, RowSums, WeighedRows
 from evidence import FALSE_ALARM
 
 ALARM, LOOK, FLOOR = 0.05, 100, 0.1
@@ -64,7 +64,9 @@ def looks(logs: Logs, run: int) -> Iterator[Look]:
         weights = TARGET[chosen] / shares[np.arange(len(chosen)), chosen]
         contexts = np.zeros((len(chosen), 0))
         tally.add(
-            Weighed(reward.astype(float), chosen, weights, target, shares, model.predict(contexts))
+            WeighedRows(
+                reward.astype(float), chosen, weights, target, shares, model.predict(contexts)
+            )
         )
         model.add(contexts, chosen, reward.astype(float))
         model.fit()
@@ -79,7 +81,7 @@ def is_above(bound: LowerBound, mean: float) -> bool:
 
 def misses(name: str, look: Look) -> bool:
     """Whether the sequence misses the truth; the mirrored rewards' truth is 1 less it, or minus it for the lift."""
-    track: EstimateTrack = getattr(look.tally, name)
+    track: EstimateSums = getattr(look.tally, name)
     truth = look.truths[name]
     return is_above(track.lower, truth) or is_above(
         track.upper, (0.0 if name == "lift" else 1.0) - truth

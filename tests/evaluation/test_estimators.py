@@ -11,12 +11,13 @@ from scipy import stats
 
 import ensample as es
 from attempts import attempts
+from ensample.evaluation.cross_fitting import FOLDS
 from ensample.evaluation.estimators import doubly_robust, held_below, weights_of
-from ensample.evaluation.folds import FOLDS
-from ensample.evaluation.logged import LoggedData
+from ensample.evaluation.log import LoggedData
+from ensample.evaluation.options import EvaluationOptions
 from ensample.evaluation.reward_model import ActionRidges
 from ensample.evaluation.targets import as_target
-from ensample.evaluation.work import EvaluationWork, pieces
+from ensample.evaluation.weighing import RowWeigher, pieces
 from evaluation.logs import ACTIONS, World
 from evidence import FALSE_ALARM
 from naive import off_policy as naive
@@ -25,9 +26,9 @@ from naive import reward_model as twin
 
 def parts(log, target):
     """What the twins need, and the predictions that the package made on the way."""
-    data = LoggedData(log, low=0.0, high=1.0)
-    work = EvaluationWork(data, as_target(target), None)
-    found = [work.weigh(data.rows(*piece)) for piece in pieces(data.count, len(data.names))]
+    data = LoggedData(log, EvaluationOptions(low=0.0, high=1.0))
+    weigher = RowWeigher(data, as_target(target))
+    found = [weigher.weigh(data.rows(*piece)) for piece in pieces(len(log), len(ACTIONS))]
     propensity = np.concatenate(
         [rows.target[np.arange(len(rows.chosen)), rows.chosen] / rows.weights for rows in found]
     )
@@ -81,7 +82,7 @@ def test_the_model_is_its_definition(rows):
 @pytest.mark.parametrize(("rows", "room"), [(1, 4096), (11, 4096), (150, 4096), (150, 90)])
 def test_a_log_of_one_policy_is_predicted_in_folds(rows, room, monkeypatch):
     """The first rows from all other folds, later ones in time; the lift follows, and intervals contain both."""
-    monkeypatch.setattr("ensample.evaluation.folds.MOST_ROWS", room)
+    monkeypatch.setattr("ensample.evaluation.cross_fitting.MOST_ROWS", room)
     world = World(2)
     log = world.log(rows, 1)
     found = es.evaluate(log, world.target, low=0, high=1)

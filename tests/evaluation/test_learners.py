@@ -6,8 +6,9 @@ import pytest
 
 import ensample as es
 from ensample.evaluation.learners import RecipeTarget
-from ensample.evaluation.logged import LoggedData
-from ensample.evaluation.work import pieces
+from ensample.evaluation.log import LoggedData
+from ensample.evaluation.options import EvaluationOptions
+from ensample.evaluation.weighing import pieces
 from ensample.experiments.events import Learned
 from ensample.experiments.storage.memory import MemoryStorage
 from evaluation.logs import World
@@ -26,10 +27,9 @@ def teach(experiment, row):
 
 
 def all_shares(target, log):
-    data = LoggedData(log, low=0, high=1)
-    return np.concatenate(
-        [target.probabilities(data.rows(*piece)) for piece in pieces(data.count, len(data.names))]
-    )
+    data = LoggedData(log, EvaluationOptions(low=0, high=1))
+    cuts = pieces(len(log), len(data.summary.actions))
+    return np.concatenate([target.probabilities(data.rows(*piece)) for piece in cuts])
 
 
 def test_a_recipe_gives_what_an_experiment_that_learned_the_same_rows_gives(log):
@@ -88,10 +88,11 @@ def test_rows_that_replay_accepts_are_draws_of_the_target():
                 "propensities": [shares.tolist()] * 20_000,
             }
         ),
-        low=0,
-        high=1,
+        EvaluationOptions(low=0, high=1),
     ).rows(0, 20_000)
-    accepted = [rows.chosen[place] for place in range(20_000) if target.agrees(rows, place, wanted)]
+    accepted = [
+        rows.chosen[place] for place in range(20_000) if target.accepts(rows, place, wanted)
+    ]
     counts = np.bincount(accepted, minlength=3)
     spread = np.sqrt(len(accepted) * wanted * (1.0 - wanted))
     assert (np.abs(counts - len(accepted) * wanted) < 5.7 * spread).all()

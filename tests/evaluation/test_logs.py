@@ -418,7 +418,7 @@ def test_what_cannot_be_a_log_is_refused(change, said):
         ({"columns": {"action": ["action", "reward"]}}, "a column of the log"),
         (
             {"target": lambda contexts: [context["x"] for context in contexts]},
-            "told None for each context (TypeError",
+            "without it each context is None (TypeError",
         ),
         ({"log": 7}, "a frame of polars or pandas"),
         ({"log": "nothing.parquet"}, "a file that exists"),
@@ -454,10 +454,10 @@ contexts = st.dictionaries(
 
 @given(st.lists(contexts, min_size=1, max_size=8))
 @settings(max_examples=80, deadline=None)
-def test_contexts_read_by_column_are_those_read_one_by_one(seen):
+def test_contexts_read_by_column_are_those_read_by_row(seen):
     series = pl.Series([json.dumps(context) for context in seen])
     columns = ContextColumns.seen_in(series)
-    assert np.array_equal(columns.matrix(series), columns.one_by_one(seen))
+    assert np.array_equal(columns.matrix(series), columns.matrix(seen))
 
 
 def test_a_cluster_reads_the_same(log, tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation, evaluate
-from ensample.evaluation.logged import LogRows
+from ensample.evaluation.log import LogRows
 from ensample.evaluation.targets import Target
 from ensample.experiments import Experiment, Reward
 from ensample.experiments.features import Disjoint

@@ -15,8 +15,7 @@ from ensample.cli.waiting import LateProgress
 from ensample.errors import InvalidArgument
 from ensample.evaluation import Evaluation
 from ensample.evaluation import evaluate as evaluate_log
-from ensample.evaluation.evaluation import warnings_of
-from ensample.evaluation.requirements import Requirement, requirement
+from ensample.evaluation.evaluation import Requirement, parse_requirement, warnings_of
 from ensample.extras import require
 from ensample.files import check_file, write_whole
 from ensample.numerals import terminal
@@ -123,7 +122,7 @@ def evaluate(
     Example: `ensample evaluate log.csv --columns action=arm,reward=clicked,propensity=p --require "lift.lower >= 0"`
     """
     check_outputs(html, json_file)
-    needed = [requirement(text) for text in required or []]
+    needed = [parse_requirement(text) for text in required or []]
     given: dict[str, Any] = {
         "low": low,
         "high": high,

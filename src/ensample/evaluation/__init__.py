@@ -1,7 +1,7 @@
-"""What a log says of another policy: `evaluate(log, target)`. Needs the extra `lab`."""
+"""Off-policy evaluation: `evaluate(log, target)`. Needs the extra `lab`."""
 
 from ensample.evaluation.evaluate import evaluate
 from ensample.evaluation.evaluation import Evaluation
-from ensample.evaluation.tally import Estimate
+from ensample.evaluation.sums import Estimate
 
 __all__ = ["Estimate", "Evaluation", "evaluate"]

@@ -1,83 +1,81 @@
-"""The answer of `evaluate`."""
+"""Result of `evaluate`, and requirements on it such as `lift.lower >= 0`."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ensample.evaluation.action_weights import CHANCE, ActionWeights, beyond_one
-from ensample.evaluation.logged import AS_ZERO, BEYOND, LoggedData
-from ensample.evaluation.tally import Estimate, Interval, RowSums
+from ensample.errors import InvalidArgument
+from ensample.evaluation.log import COUNT_AS_ZERO, NO_MORE_REWARDS, LogSummary
+from ensample.evaluation.log_checks import STANDARD_ERRORS, ActionWeights, weight_beyond_one
+from ensample.evaluation.options import EvaluationOptions
+from ensample.evaluation.sums import Estimate, RowSums
 from ensample.numerals import several
 
 if TYPE_CHECKING:
     import polars
 
-
 ESTIMATORS = "ips", "snips", "dm", "dr"
-THIN = 100.0  # an effective sample of fewer rows says little
-UNSUPPORTED = (
-    1e-3  # share of the target's mass that nothing was logged of, above which one is warned
-)
+FEW_ROWS = 100.0  # an effective sample below this says little
+UNSUPPORTED = 1e-3  # share of the target's choices that the log never made, from which on to warn
+MOST_STRAYS = 3  # actions with a misspelt name that are warned of
 WRONG_PROPENSITIES = (
     "the propensities are not those by which the actions were drawn, "
     "and no estimate that uses them can be believed"
 )
-NOBODY_KNOWS = "nothing in the log says what they earn. The bounds allow for it, the estimates do not (floor > 0 avoids it)"
+NOBODY_KNOWS = (
+    "nothing in the log says what they earn. "
+    "The bounds allow for it, the estimates do not (floor > 0 avoids it)"
+)
 
 
 class Look(NamedTuple):
-    """What was known after some rows, for rewards in [0, 1]."""
+    """Estimates after some rows, for rewards in [0, 1]."""
 
     rows: int
     estimates: dict[str, Estimate]
 
 
 class Evaluation(Mapping[str, Estimate]):
-    """What a policy would have earned, by estimator: `evaluation["dr"].value`, `.low`, `.high`.
+    """Estimates of a policy's reward: `evaluation["dr"].value`, `.low`, `.high`.
 
-    `lift` is the difference to what the logged policy earned, paired row by row (DR less the reward); `logged` what that was.
+    `lift` is the difference to what the logged policy earned, paired row by row (DR less the
+    reward); `logged` is what that policy earned.
     """
 
     def __init__(
         self,
         target: str,
-        data: LoggedData,
-        tally: RowSums,
+        options: EvaluationOptions,
+        log: LogSummary,
+        sums: RowSums,
         looks: list[Look],
-        parts: dict[str, RowSums],
-        segments: str | None,
-        alarm: float,
-        interval: Interval,
-        knows_all: bool,
-        caution: str,
+        segments: dict[str, RowSums],
+        has_all_bounds: bool,
+        target_warning: str,
     ) -> None:
-        self.target, self.alarm, self.interval = target, alarm, interval
-        self.low, self.high, self.assumed = data.low, data.high, data.assumed
-        self.rows, self.unrewarded = tally.rows, data.unrewarded
-        self.actions = data.names
-        self.effective_rows = tally.effective
-        self.largest_weight = tally.largest
-        self.weight_counts = tally.counts
-        self.mean_weight = tally.weights / tally.rows
-        self._overweight, self._strays = overweight(target, tally, data), data.strays
-        self._has_all = data.has_all
-        self.unsupported = tally.unsupported / tally.rows if data.has_all else missing_weight(tally)
-        self.waiting, self.zeros = data.waiting, data.zeros
-        self._cut_unrewarded, self._unpaid = data.cut_unrewarded, data.unpaid
-        self._caution = caution
-        self.logged = self.in_units(tally.rewards / tally.rows)
-        self.segments_by = segments
-        self._found = self.estimates_of(looks[-1].estimates)
-        self._looks = looks
-        self._parts = parts
-        self._knows_all = knows_all
+        self.target, self.alarm, self.interval = target, float(options.alarm), options.interval
+        self.segments_by = options.segments
+        self.low, self.high, self.assumed = log.low, log.high, log.assumed_range
+        self.actions, self.unrewarded = log.actions, log.unrewarded
+        self.waiting, self.zeros = log.waiting, log.zeros
+        self.rows = sums.rows
+        self.effective_rows = sums.effective_rows
+        self.largest_weight = sums.largest
+        self.weight_counts = sums.weight_counts
+        self.mean_weight = sums.weights / sums.rows
+        self.logged = self.low + (self.high - self.low) * (sums.rewards / sums.rows)
+        has_all = log.has_all_propensities
+        self.unsupported = sums.unsupported / sums.rows if has_all else missing_weight(sums)
+        self._log, self._sums = log, sums
+        self._looks, self._segments = looks, segments
+        self._has_all_bounds, self._target_warning = has_all_bounds, target_warning
+        self._found = self._in_units(looks[-1].estimates)
 
-    def in_units(self, share: float) -> float:
-        return self.low + (self.high - self.low) * share
-
-    def estimates_of(self, shares: dict[str, Estimate]) -> dict[str, Estimate]:
-        """In the units of the rewards."""
+    def _in_units(self, shares: dict[str, Estimate]) -> dict[str, Estimate]:
+        """Return estimates for rewards in [0, 1] in the log's own units."""
         width = self.high - self.low
         return {
             name: found.rescaled(width, 0.0 if name == "lift" else self.low)
@@ -99,82 +97,80 @@ class Evaluation(Mapping[str, Estimate]):
 
     @property
     def warnings(self) -> list[str]:
-        """What one should know before one believes the numbers."""
-        found = [self._caution] if self._caution else []
+        """Sentences to read before the numbers are believed."""
+        log = self._log
+        found = [self._target_warning] if self._target_warning else []
         if self.waiting:
-            total = self.waiting + self.rows + self.unrewarded
+            total = several(self.waiting + self.rows + self.unrewarded, "row")
             found.append(
-                f"left out: the last {self.waiting:,} of {several(total, 'row')}, from the first decision that waits for its "
-                f"reward on; {self._cut_unrewarded:,} of these have no reward; {BEYOND}"
+                f"left out: the last {self.waiting:,} of {total}, from the first decision that "
+                f"waits for its reward on; {log.cut_unrewarded:,} of these have no reward; "
+                f"{NO_MORE_REWARDS}"
             )
         if self.zeros:
             found.append(f"counted as 0: {several(self.zeros, 'row')} without a reward")
         if self.assumed:
-            found.append(
-                f"rewards are taken to lie in [{self.low:g}, {self.high:g}] by those seen: give low and high"
-            )
-        found += [stray_text(each) for each in self._strays]
-        if self._overweight is not None:
-            of, mean = self._overweight
-            whose = "" if of == self.target else f" of {of}"
-            found.append(
-                f"the mean weight{whose} is {mean:.3g}, beyond 1 by more than chance: {WRONG_PROPENSITIES}"
-            )
-        if self.unsupported > UNSUPPORTED and (self._has_all or self._overweight is None):
-            found.append(self.support_text())
-        if self.effective_rows < THIN:
-            found.append(
-                f"the weights leave {self.effective_rows:.0f} effective rows of {self.rows:,}"
-            )
+            said = f"[{self.low:g}, {self.high:g}] by those seen: give low and high"
+            found.append(f"rewards are taken to lie in {said}")
+        strays = [] if log.has_offers else [each for each in log.weights if each.is_stray]
+        found += [stray_warning(each) for each in strays[:MOST_STRAYS]]
+        found += self._weight_warnings()
         if self.unrewarded:
-            found.append(
-                f"left out: {several(self.unrewarded, 'row')} without a reward{self.unpaid_text()}"
-            )
+            hidden = self.unrewarded - log.unpaid
+            shown = f" ({hidden:,} of them not shown)" if hidden else ""
+            remedy = f"; {COUNT_AS_ZERO}" if log.unpaid else ""
+            rows = several(self.unrewarded, "row")
+            found.append(f"left out: {rows} without a reward{shown}{remedy}")
         if self.interval == "normal":
+            policy = "a policy that does not learn, looked at once"
+            found.append(f"normal intervals are right for logs of {policy}")
+        elif not self._has_all_bounds:
             found.append(
-                "normal intervals are right for logs of a policy that does not learn, looked at once"
-            )
-        if self.interval == "sequence" and not self._knows_all:
-            found.append(
-                "only propensities of chosen actions are known: give least_propensity for a narrower sequence of DR"
+                "only propensities of chosen actions are known: "
+                "give least_propensity for a narrower sequence of DR"
             )
         return found
 
-    def unpaid_text(self) -> str:
-        """Return what can be done about rows without a reward; one that was not shown has none to count."""
-        hidden = self.unrewarded - self._unpaid
-        shown = f" ({hidden:,} of them not shown)" if hidden else ""
-        return f"{shown}; {AS_ZERO}" if self._unpaid else shown
-
-    def support_text(self) -> str:
-        """Of choices that the log does not have; where it has all propensities, these say that they could not be made."""
-        never = (
-            f"{self.unsupported:.1%} of the target's choices were never made by the logged policy"
-        )
-        if self._has_all:
-            return f"{never}: {NOBODY_KNOWS}"
-        low = f"the mean weight is {self.mean_weight:.3g}, below 1 by more than chance"
-        return f"{low}: either {WRONG_PROPENSITIES}; or {never}, and {NOBODY_KNOWS}"
+    def _weight_warnings(self) -> list[str]:
+        """Warn of weights whose mean is not 1, and of too few effective rows."""
+        found, has_all = [], self._log.has_all_propensities
+        overweight = overweight_policy(self.target, self._sums, self._log)
+        if overweight is not None:
+            policy, mean = overweight
+            whose = "" if policy == self.target else f" of {policy}"
+            said = f"{mean:.3g}, beyond 1 by more than chance: {WRONG_PROPENSITIES}"
+            found.append(f"the mean weight{whose} is {said}")
+        if self.unsupported > UNSUPPORTED and (has_all or overweight is None):
+            share = f"{self.unsupported:.1%} of the target's choices"
+            never = f"{share} were never made by the logged policy"
+            if has_all:
+                found.append(f"{never}: {NOBODY_KNOWS}")
+            else:
+                low = f"the mean weight is {self.mean_weight:.3g}, below 1 by more than chance"
+                found.append(f"{low}: either {WRONG_PROPENSITIES}; or {never}, and {NOBODY_KNOWS}")
+        if self.effective_rows < FEW_ROWS:
+            said = f"{self.effective_rows:.0f} effective rows of {self.rows:,}"
+            found.append(f"the weights leave {said}")
+        return found
 
     def path(self) -> "polars.DataFrame":
-        """The estimates as they were while the rows came in: rows, estimator, value, low, high."""
-        import polars
+        """Return the estimates as rows came in: rows, estimator, value, low, high."""
+        import polars as pl
 
-        looks = [(look.rows, self.estimates_of(look.estimates)) for look in self._looks]
+        looks = [(look.rows, self._in_units(look.estimates)) for look in self._looks]
         rows = [(n, name, *found[name]) for n, found in looks for name in (*ESTIMATORS, "lift")]
-        return polars.DataFrame(
-            rows, schema=["rows", "estimator", "value", "low", "high"], orient="row"
-        )
+        schema = ["rows", "estimator", "value", "low", "high"]
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def segments(self) -> dict[str, dict[str, Estimate]]:
-        """The estimates of each segment by itself."""
+        """Return the estimates of each segment on its own."""
         return {
-            name: self.estimates_of(part.estimates(self.alarm, self.interval))
-            for name, part in self._parts.items()
+            name: self._in_units(part.estimates(self.alarm, self.interval))
+            for name, part in self._segments.items()
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return all numbers as plain data."""
         return {
             "target": self.target,
             "rows": self.rows,
@@ -196,55 +192,107 @@ class Evaluation(Mapping[str, Estimate]):
         }
 
     def __repr__(self) -> str:
-        lines = [
-            f"{self.target} on {several(self.rows, 'row')}, which earned {self.logged:.6g} each"
-        ]
-        lines += [f"  {name:5} {shown(found)}" for name, found in self._found.items()]
+        rows = several(self.rows, "row")
+        lines = [f"{self.target} on {rows}, which earned {self.logged:.6g} each"]
+        for name, found in self._found.items():
+            has_interval = not math.isnan(found.low)
+            bounds = f" ({found.low:.6g} .. {found.high:.6g})" if has_interval else ""
+            lines.append(f"  {name:5} {found.value:.6g}{bounds}")
         return "\n".join([*lines, *(f"  warning: {warning}" for warning in self.warnings)])
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def missing_weight(tally: RowSums) -> float:
-    """By how much the mean weight misses 1, as far as that cannot be chance: the target's mass that was never logged."""
-    mean, rows = tally.weights / tally.rows, tally.rows
-    error = math.sqrt(max(tally.squared_weights / rows - mean**2, 0.0) / rows)
-    return max(0.0, 1.0 - mean - CHANCE * error)
+def missing_weight(sums: RowSums) -> float:
+    """Return how far the mean weight is below 1 beyond chance: choices never logged."""
+    mean, rows = sums.weights / sums.rows, sums.rows
+    error = math.sqrt(max(sums.squared_weights / rows - mean**2, 0.0) / rows)
+    return max(0.0, 1.0 - mean - STANDARD_ERRORS * error)
 
 
-def overweight(target: str, tally: RowSums, data: LoggedData) -> tuple[str, float] | None:
-    """Whose mean weight is beyond 1 by more than chance, the target's or else an action's, and what it is."""
-    rows = tally.rows
-    mean, square = tally.weights / rows, tally.squared_weights / rows
-    if beyond_one(mean, square, tally.largest, rows) > 0.0:
+def overweight_policy(target: str, sums: RowSums, log: LogSummary) -> tuple[str, float] | None:
+    """Return the target or action whose mean weight is above 1 by more than chance."""
+    mean, square = sums.weights / sums.rows, sums.squared_weights / sums.rows
+    if weight_beyond_one(mean, square, sums.largest, sums.rows) > 0.0:
         return target, mean
-    beyond = [each for each in data.weights if each.is_beyond_one(len(data.weights))]
+    beyond = [each for each in log.weights if each.is_beyond_one(len(log.weights))]
     largest = max(beyond, key=lambda each: each.mean, default=None)
     return largest and (f"action:{largest.name}", largest.mean)
 
 
+def stray_warning(action: ActionWeights) -> str:
+    first = f"row {action.first:,} is the first, counted from 0"
+    return (
+        f"{action.name!r} was chosen in {action.chosen} of {action.rows:,} rows ({first}), "
+        "far fewer than its propensities say. It counts as an action of its own: "
+        "is its name misspelt?"
+    )
+
+
 def warnings_of(found: Sequence[Evaluation]) -> list[str]:
-    """Of several evaluations, each once; where not all of them have it, with the policies that do."""
-    those = {
-        text: [each.target for each in found if text in each.warnings]
-        for each in found
-        for text in each.warnings
-    }
+    """Return the warnings of several evaluations, with the policies that have each."""
+    targets: dict[str, list[str]] = {}
+    for each in found:
+        for text in each.warnings:
+            targets.setdefault(text, []).append(each.target)
     return [
         text if len(names) == len(found) else f"{', '.join(names)}: {text}"
-        for text, names in those.items()
+        for text, names in targets.items()
     ]
 
 
-def stray_text(action: ActionWeights) -> str:
-    return (
-        f"{action.name!r} was chosen in {action.chosen} of {action.rows:,} rows (row {action.first:,} is the first, counted "
-        "from 0), far fewer than its propensities say. It counts as an action of its own: is its name misspelt?"
-    )
+FORM = re.compile(r"\s*(\w+)(?:\.(\w+))?\s*(>=|<=|>|<)\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*")
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+FIELDS = {"value": "value", "low": "low", "lower": "low", "high": "high", "upper": "high"}
+NUMBERS = "rows", "effective_rows", "largest_weight", "unsupported", "logged"
+EXPECTED = (
+    f'"NAME.FIELD >= NUMBER" with one of {", ".join((*ESTIMATORS, "lift"))} and value, '
+    f'lower or upper, or "NAME <= NUMBER" with one of {", ".join(NUMBERS)}'
+)
 
 
-def shown(found: Estimate) -> str:
-    return f"{found.value:.6g}" + (
-        f" ({found.low:.6g} .. {found.high:.6g})" if found.low == found.low else ""
-    )
+class Requirement(NamedTuple):
+    """A number of an evaluation and a bound, for scripts that deploy a policy or do not."""
+
+    text: str
+    name: str
+    field: str | None
+    sign: str
+    bound: float
+
+    def measured(self, found: Evaluation) -> float:
+        if self.field is None:
+            return float(getattr(found, self.name))
+        estimate = found.lift if self.name == "lift" else found[self.name]
+        return float(getattr(estimate, self.field))
+
+    def holds(self, found: Evaluation) -> bool:
+        """Return whether the number meets the bound; NaN meets none."""
+        return COMPARISONS[self.sign](self.measured(found), self.bound)
+
+
+def parse_requirement(text: str) -> Requirement:
+    """Return a requirement from its text.
+
+    >>> parse_requirement("lift.lower >= 0")[1:]
+    ('lift', 'low', '>=', 0.0)
+    >>> parse_requirement("effective_rows > 1e3")[1:]
+    ('effective_rows', None, '>', 1000.0)
+    """
+    form = FORM.fullmatch(text) if isinstance(text, str) else None
+    if form is None:
+        raise InvalidArgument("require", text, EXPECTED)
+    name, field, sign, bound = form.groups()
+    is_estimate = name in (*ESTIMATORS, "lift") and field in FIELDS
+    if not (name in NUMBERS if field is None else is_estimate):
+        raise InvalidArgument("require", text, EXPECTED)
+    try:
+        return Requirement(text, name, FIELDS[field] if field else None, sign, float(bound))
+    except ValueError:
+        raise InvalidArgument("require", text, EXPECTED) from None

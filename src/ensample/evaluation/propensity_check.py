@@ -1,22 +1,25 @@
-"""Whether a log's propensities are those that the actions were drawn with, tested at all times at once.
+"""Anytime-valid test that actions were drawn with the propensities that a log has.
 
-If they are, X_t = 1{A_t = k} - p_tk has mean 0 given the past, so that S = sum X_t is a martingale, of variance at most
-V = sum p_tk (1 - p_tk). As |X_t| <= 1, Bennett's inequality makes
+If they are, X_t = 1{A_t = k} - p_tk has mean 0 given the past, so that S = sum X_t is a martingale,
+of variance at most V = sum p_tk (1 - p_tk). As |X_t| <= 1, Bennett's inequality makes
 
     M_t(l) = exp( l S_t - V_t (e^l - 1 - l) ),   l > 0,
 
-a supermartingale, as is an average of several of them. By Ville's inequality the average passes 1/alpha with probability at
-most alpha, ever. What passes is a mistake of the log, however often one looks: a floor that was forgotten, two columns
-exchanged, a propensity of another version of the model. The same for -S. Where actions come and go, number j of them has the
-part 1 / (j (j + 1)) of the alarm, half of it a side; these sum up to 1.
+a supermartingale, as is an average of several of them. By Ville's inequality the average passes
+1/alpha with probability at most alpha, ever. What passes is a mistake of the log, however often one
+looks: a floor that was forgotten, two columns exchanged, a propensity of another version of the
+model. The same for -S. Where actions come and go, number j of them has the part 1 / (j (j + 1)) of
+the alarm, half of it a side; these sum up to 1.
 
-Mistakes that even out over the decisions of an action show by height: of the actions whose propensity lies between two edges,
-as many are chosen as their propensities sum up to. `by_height` makes such rows, to which the same applies.
+Mistakes that even out over the decisions of an action show by height: of the actions whose
+propensity lies between two edges, as many are chosen as their propensities sum up to. `by_height`
+makes such rows, to which the same applies.
 
-References: G. Bennett, "Probability inequalities for the sum of independent random variables", Journal of the American
-Statistical Association 57 (1962); D. A. Freedman, "On tail probabilities for martingales", Annals of Probability 3 (1975);
-S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, "Time-uniform Chernoff bounds via nonnegative supermartingales",
-Probability Surveys 17 (2020).
+References: G. Bennett, "Probability inequalities for the sum of independent random variables",
+Journal of the American Statistical Association 57 (1962); D. A. Freedman, "On tail probabilities
+for martingales", Annals of Probability 3 (1975); S. R. Howard, A. Ramdas, J. McAuliffe and J.
+Sekhon, "Time-uniform Chernoff bounds via nonnegative supermartingales", Probability Surveys 17
+(2020).
 """
 
 from collections.abc import Sequence
@@ -27,7 +30,8 @@ import numpy as np
 from ensample.types import FloatArray, IntArray
 
 RATES = 2.0 ** np.arange(1.0, -14.0, -1.0)
-"""l: from single rows of an action that is never chosen to differences of a few in ten million rows."""
+"""l: from single rows of an action that is never chosen to differences of a few in ten million
+rows."""
 PENALTIES = np.expm1(RATES) - RATES
 HALVINGS = 60
 HEIGHTS = np.array([0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99])
@@ -36,7 +40,7 @@ SLACK = 1e-6  # by which probabilities may miss a sum of 1
 
 
 class Standing(NamedTuple):
-    """What is known of one action."""
+    """Test of one action."""
 
     name: str
     chosen: int
@@ -47,7 +51,7 @@ class Standing(NamedTuple):
 
 
 class PropensityCheck:
-    """Rows go in as they were logged; what is kept are two sums for each action.
+    """Test of the propensities of rows added in the log's order; keeps two sums an action.
 
     >>> check = PropensityCheck()
     >>> check.add(("a", "b"), np.full((400, 2), 0.5), np.zeros(400, int))
@@ -68,7 +72,7 @@ class PropensityCheck:
         self._passed: list[int | None] = []
 
     def add(self, names: Sequence[str], propensities: FloatArray, chosen: IntArray) -> None:
-        """Rows with the same actions on offer: propensities [n, K], and the place of the action that was chosen [n]."""
+        """Add rows of the same offer: propensities [n, K] and places of chosen actions [n]."""
         if not len(chosen):
             return
         self.rows += len(chosen)
@@ -101,7 +105,7 @@ class PropensityCheck:
         return own
 
     def _growth(self, places: IntArray) -> FloatArray:
-        """log sum_l M(l) of the side that S is on."""
+        """Return log sum_l M(l) for the sign of S."""
         size = np.abs(self._chosen[places] - self._expected[places])
         return log_sums(size, self._variance[places])
 
@@ -112,11 +116,11 @@ class PropensityCheck:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing has ever been seen that right propensities make less likely than `alarm`."""
+        """True if nothing was seen that has probability below `alarm` for right propensities."""
         return not self.impossible and all(passed is None for passed in self._passed)
 
     def standings(self) -> list[Standing]:
-        """Of each action, in the order in which they were met."""
+        """Return the test of each action, in the order of their first rows."""
         places = np.arange(len(self._passed))
         bounds = bounds_of(self._variance, self._needed(places))
         differences = self._chosen - self._expected
@@ -134,7 +138,7 @@ class PropensityCheck:
 
 
 def by_height(propensities: FloatArray, chosen: IntArray) -> tuple[FloatArray, IntArray]:
-    """The sum of the propensities of each height [n, 10], and the height of the action that was chosen [n].
+    """Return sums of propensities by height [n, 10], and the height of the chosen action [n].
 
     >>> sums, heights = by_height(np.array([[0.05, 0.05, 0.9]]), np.array([1]))
     >>> sums.round(3).tolist(), heights
@@ -154,7 +158,7 @@ def log_sums(size: FloatArray, variance: FloatArray) -> FloatArray:
 
 
 def bounds_of(variance: FloatArray, needed: FloatArray) -> FloatArray:
-    """The |S| at which the average passes: one rate alone does at `high`."""
+    """Return the |S| at which the average passes; at `high` one rate alone does."""
     if not variance.size:
         return variance
     low: FloatArray = np.zeros(variance.size)

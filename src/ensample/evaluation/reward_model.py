@@ -1,11 +1,12 @@
-"""What each action earns in a context: ridge regressions for each action, from the rows before.
+"""Reward model: ridge regressions for each action, fitted to earlier rows.
 
-Cross-fitted in time: a row's reward is predicted from earlier rows only, so that the prediction is known before the reward, as
-the confidence sequences need, and no row has a part in its own prediction. It is fitted anew whenever their number has grown
-by a seventh.
+Cross-fitted in time: a row's reward is predicted from earlier rows only, so that the prediction is
+known before the reward, as the confidence sequences need, and no row has a part in its own
+prediction. It is fitted anew whenever their number has grown by a seventh.
 
-How strongly to regularize, and whether actions have something in common, nobody knows before: there is a fit for each
-possibility, and each is believed as far as it has predicted the rewards of earlier rows, each before it came.
+How strongly to regularize, and whether actions have something in common, nobody knows before: there
+is a fit for each possibility, and each is believed as far as it has predicted the rewards of
+earlier rows, each before it came.
 """
 
 import numpy as np
@@ -18,10 +19,13 @@ LEAST_NOISE = 1e-12  # a variance: of rewards that are predicted exactly
 
 
 class ActionRidges:
-    """theta_a = mu + argmin |y - ybar - z'(mu + delta)|^2 + lam |delta|^2 over the rows of action a.
+    """Mixture of ridge regressions for each action.
 
-    z is the standardised context and a constant; mu is 0, or a ridge regression on the rows of all actions. Rewards are in
-    [0, 1], and so are predictions. Before the first fit every prediction is `guess`.
+    theta_a = mu + argmin |y - ybar - z'(mu + delta)|^2 + lam |delta|^2 over the rows of action a.
+
+    z is the standardised context and a constant; mu is 0, or a ridge regression on the rows of all
+    actions. Rewards are in [0, 1], and so are predictions. Before the first fit every prediction is
+    `guess`.
     """
 
     def __init__(self, actions: int, width: int, guess: float = 0.5) -> None:
@@ -35,7 +39,7 @@ class ActionRidges:
         self.mean = guess
 
     def add(self, contexts: FloatArray, chosen: IntArray, rewards: FloatArray) -> None:
-        """Take in rows: [n, p], [n], [n]."""
+        """Add rows: contexts [n, p], actions [n], rewards [n]."""
         z = with_constant(contexts)
         for action in np.unique(chosen):
             rows, y = z[chosen == action], rewards[chosen == action]
@@ -46,7 +50,7 @@ class ActionRidges:
             self.targets[action] += rows.T @ y
 
     def fit(self) -> None:
-        """From all rows taken in so far."""
+        """Fit all regressions to the rows added so far."""
         gram, target = self.grams.sum(axis=0), self.targets.sum(axis=0)
         count = gram[-1, -1]
         if count == 0.0:
@@ -66,11 +70,11 @@ class ActionRidges:
             self.weights[2 * place + 1] = change @ (around[..., 1] + common).T
 
     def predict(self, contexts: FloatArray) -> FloatArray:
-        """[n, K]."""
+        """Return predicted rewards, [n, K]."""
         return self.within(with_constant(contexts) @ np.tensordot(self.beliefs(), self.weights, 1))
 
     def beliefs(self) -> FloatArray:
-        """In each fit: proportional to the likelihood of the rewards so far, were their noise what the best fit misses."""
+        """Return fit weights, proportional to the likelihood of the rewards so far."""
         least, count = float(self.losses.min()), float(self.grams[:, -1, -1].sum())
         variance = max(least / max(count, 1.0), LEAST_NOISE)
         shares: FloatArray = np.exp(-0.5 * (self.losses - least) / variance)
@@ -78,13 +82,13 @@ class ActionRidges:
         return shares
 
     def within(self, above: FloatArray) -> FloatArray:
-        """The prediction, from what is expected above the mean."""
+        """Return predictions from the values expected above the mean."""
         predicted: FloatArray = np.clip(self.mean + above, 0.0, 1.0)
         return predicted
 
 
 def standardising(moments: FloatArray) -> FloatArray:
-    """z -> (z - means) / spreads as a matrix, from the mean of z z'; the constant, which is last, stays."""
+    """Return z -> (z - means) / spreads as a matrix, from the mean of z z'."""
     means = moments[-1]
     spreads = np.sqrt(np.maximum(np.diag(moments) - means**2, 0.0))
     spreads[-1] = 1.0

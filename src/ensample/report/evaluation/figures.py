@@ -7,7 +7,7 @@ from textwrap import shorten
 from matplotlib.figure import Figure
 
 from ensample.evaluation import Evaluation
-from ensample.evaluation.tally import WEIGHT_EDGES
+from ensample.evaluation.sums import WEIGHT_EDGES
 from ensample.numerals import aligned
 from ensample.report.drawing.axes import logarithmic, tick_numeral
 from ensample.report.drawing.style import INK, LOOKS, ON_A_PAGE, QUIET, house_style
