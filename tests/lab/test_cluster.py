@@ -324,9 +324,10 @@ def test_a_result_that_was_lost_is_waited_for_while_there_are_workers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(engine, "PATIENCE", -1.0)
-    assert engine.gathered(Fetched(3), engine.Patience(Client({"a": 1}), "tcp://there")) == "block"
+    there, nobody = (engine.Patience(Client(threads), "tcp://there") for threads in ({"a": 1}, {}))
+    assert engine.result_of(Fetched(3), None, there) == "block"
     with pytest.raises(es.InvalidArgument, match="a scheduler with workers, and it has had none"):
-        engine.gathered(Fetched(3), engine.Patience(Client({}), "tcp://there"))
+        engine.result_of(Fetched(3), None, nobody)
 
 
 @OPEN

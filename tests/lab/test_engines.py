@@ -5,14 +5,12 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import ensample as es
-from ensample.lab.cluster import play_there
-from ensample.lab.engines import Engine, Threads
+from ensample.lab.cluster import run_there
 from ensample.lab.run import Progress
-from ensample.lab.work import Block, play, tasks_of
+from ensample.lab.tasks import Engine, Threads, tasks_of
 from lab.clusters import machines, write_keys
 from lab.studies import slow, small
 from lab.test_run import cell_files
@@ -23,7 +21,7 @@ class Backwards(Engine):
 
     def run(self, tasks):  # type: ignore[no-untyped-def]
         for task in reversed(list(tasks)):
-            yield task, play(task, np.zeros(1, np.int64))
+            yield task, task.run()
 
     def __str__(self) -> str:
         return "backwards"
@@ -62,12 +60,12 @@ def test_a_cluster_gives_the_same_bytes_and_survives_the_loss_of_a_worker(
 
 def test_a_worker_of_another_version_is_refused() -> None:
     with pytest.raises(es.InvalidArgument, match=r"workers with ensample \('99\.0', 1\)"):
-        play_there(b"a task of that version", ("99.0", 1))
+        run_there(b"a task of that version", ("99.0", 1))
 
 
 def test_an_error_in_a_cell_stops_the_engine() -> None:
     def broken() -> Iterator[object]:
-        yield from tasks_of(small(), small().cells[:2])
+        yield from tasks_of(small(), small().cells[:2], {})
         raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
@@ -76,7 +74,6 @@ def test_an_error_in_a_cell_stops_the_engine() -> None:
 
 def test_blocks_are_the_replicates_they_say() -> None:
     study = small(horizon=150_000, runs=5)
-    first, *_ = tasks = list(tasks_of(study, study.cells[:1]))
-    assert [(task.first, task.last) for task in tasks] == [(0, 2), (2, 4), (4, 5)]
-    block = play(first, np.zeros(1, np.int64))
-    assert isinstance(block, Block) and block.regret.shape == (2, 200)
+    first, *_ = tasks = list(tasks_of(study, study.cells[:1], {}))
+    assert [task.replicates for task in tasks] == [range(2), range(2, 4), range(4, 5)]
+    assert first.run().regret.shape == (2, 200)

@@ -16,12 +16,11 @@ import polars
 import pytest
 
 import ensample as es
-from ensample.lab import engines
-from ensample.lab.cell_file import as_parquet, found_at, name_of, read
+from ensample.lab.cell import source_digest
+from ensample.lab.cell_file import as_parquet, intact_file, name_of, read
 from ensample.lab.changes import SHOWN, changes_between
-from ensample.lab.own_code import source_digest
 from ensample.lab.run import Progress
-from ensample.lab.work import Task
+from ensample.lab.tasks import Task
 from lab.studies import POLICIES, SPHERE, TOML, small
 from lab.test_run import cell_files, file_of
 
@@ -43,18 +42,18 @@ GROWN: dict[str, tuple[dict[str, Any], int]] = {  # what changes, and the runs t
 def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Task]]:
     """The tasks that are really run."""
     tasks: list[Task] = []
-    play = engines.play
+    run = Task.run
 
     def watched(task: Task, stop: Any) -> Any:
         tasks.append(task)
-        return play(task, stop)
+        return run(task, stop)
 
-    monkeypatch.setattr(engines, "play", watched)
+    monkeypatch.setattr(Task, "run", watched)
     yield tasks
 
 
 def runs_of(tasks: list[Task]) -> int:
-    return sum(task.last - task.first for task in tasks)
+    return sum(len(task.replicates) for task in tasks)
 
 
 @pytest.mark.parametrize("name", GROWN)
@@ -77,7 +76,7 @@ def test_the_first_runs_are_those_that_were_there(tmp_path: Path, played: list[T
     forge(tmp_path, 4)
     played.clear()
     grown = es.run_study(small(runs=9), tmp_path, grow=True)
-    assert all((task.first, task.last) == (6, 9) for task in played) and len(played) == 6
+    assert all(task.replicates == range(6, 9) for task in played) and len(played) == 6
     for number, outcome in enumerate(grown.outcomes):
         before = np.full_like(marked[number], 12345.0) if number == 4 else marked[number]
         assert np.array_equal(outcome.regret[:6], before) and len(outcome.regret) == 9
@@ -87,7 +86,7 @@ def test_the_first_runs_are_those_that_were_there(tmp_path: Path, played: list[T
 def forge(folder: Path, number: int) -> None:
     """A whole file of a cell with other numbers."""
     study, path = small(), file_of(folder, number)
-    file = found_at(path)
+    file = intact_file(path)
     assert file is not None
     block, marks = read(file)
     forged = replace(block, regret=np.full_like(block.regret, 12345.0))

@@ -10,9 +10,8 @@ import pytest
 from scipy import stats
 
 import ensample as es
-from ensample.lab.bounds import guarantee_of
+from ensample.lab.analysis import guarantee_of, mean_interval, slope_interval
 from ensample.lab.estimate import StudyEstimate, estimate
-from ensample.lab.intervals import mean_interval, slope_interval
 from ensample.lab.published import measured
 from lab.studies import small
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.lab.bounds import guarantee_of
+from ensample.lab.analysis import guarantee_of
 from ensample.problems.arrays import FiniteProblem
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 import ensample as es
+from ensample.lab.analysis import stuck_runs
 from ensample.lab.cell import Cell
 from ensample.lab.results import CellOutcome
-from ensample.lab.stuck import stuck_runs
 from ensample.report.study.answers import (
     ProblemAnswer,
     answer_of,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ensample as es
-from ensample.lab.work import Task, play
+from ensample.lab.tasks import tasks_of
 from ensample.simulation.plan import Plan, checkpoint_rounds
 
 LONGEST = 2**31 - 1
@@ -43,9 +43,9 @@ def test_simulations_say_it_at_once() -> None:
 def test_studies_say_it_before_a_round_is_played() -> None:
     trap = {"family": "trap", "dim": 3}
     study = es.Study(name="long", horizon=LONGEST, problem=trap, policy={"recipe": "Greedy"})
-    task = Task(study.cells[0], 0, 1, seed=0, checkpoints=5, evaluation="auto")
+    task = next(tasks_of(study, study.cells, {}))
     with pytest.raises(
         es.InvalidArgument,
         match=f"^Greedy on trap: horizon = {LONGEST}: expected at most {LONGEST - 203}",
     ):
-        play(task, np.zeros(1, np.int64))
+        task.run()

@@ -16,9 +16,9 @@ from ensample.errors import InvalidArgument
 from ensample.extras import require
 from ensample.lab import BUNDLED, Results, Study, bundled, run_study
 from ensample.lab import Progress as Done
-from ensample.lab.engines import Threads
 from ensample.lab.estimate import estimate
 from ensample.lab.store import StudyStore
+from ensample.lab.tasks import Threads
 from ensample.numerals import duration, terminal
 from ensample.registry import one_of
 from ensample.statistics import require_scipy

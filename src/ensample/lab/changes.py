@@ -1,78 +1,102 @@
-"""From the study that a folder holds to another one: what stays, what is computed, what is no longer shown."""
+"""Changes from the study that a folder holds to another one."""
 
+import json
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ensample.lab.definition import differences
+from ensample.lab.cell import Definition
 from ensample.lab.study import Study
 
 SHOWN = 12  # rows of a kind
 
 
 class Changes(NamedTuple):
-    """Cells by their names. Empty where the studies differ in words only, such as labels and the question."""
+    """Cells by their names. Empty where the studies differ in words only, such as labels."""
 
-    name: tuple[str, str] | None  # of the study, before and now
-    added: list[str]
-    dropped: list[str]
-    changed: list[str]  # each with what differs
-    runs: tuple[int, int] | None  # of every cell that stays, before and now
+    name: tuple[str, str] | None = None  # of the study, before and now
+    added: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()  # each with what differs
+    runs: tuple[int, int] | None = None  # of every cell that stays, before and now
 
     def __bool__(self) -> bool:
         return any(self)
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """(kind, what) of each, the first few of a kind."""
+        """Yield (kind, description) of each change, the first few of a kind."""
         if self.name:
             yield "name", " -> ".join(map(repr, self.name))
         if self.runs:
             yield "runs", " -> ".join(f"{count:,}" for count in self.runs)
-        for kind, cells in (
-            ("added", self.added),
-            ("changed", self.changed),
-            ("dropped", self.dropped),
-        ):
+        for kind in ("added", "changed", "dropped"):
+            cells = getattr(self, kind)
             yield from ((kind, cell) for cell in cells[:SHOWN])
             if len(cells) > SHOWN:
                 yield kind, f"... and {len(cells) - SHOWN:,} more"
 
     def __str__(self) -> str:
-        return "\n".join(f"  {kind:8} {what}" for kind, what in self.rows())
-
-
-NOTHING = Changes(None, [], [], [], None)
+        return "\n".join(f"  {kind:8} {description}" for kind, description in self.rows())
 
 
 def changes_between(before: Study, now: Study) -> Changes:
-    """Cells of one definition are the same; of the others those of one name have changed."""
+    """Compare cells by definition; of those that differ, cells of one name have changed."""
     there, wanted = set(before.digests), set(now.digests)
-    old = {
-        cell.name: cell
-        for cell, digest in zip(before.cells, before.digests, strict=True)
-        if digest not in wanted
-    }
-    new = {
-        cell.name: cell
-        for cell, digest in zip(now.cells, now.digests, strict=True)
-        if digest not in there
-    }
+    old = cells_by_name(before, without=wanted)
+    new = cells_by_name(now, without=there)
+    both = [name for name in new if name in old]
     return Changes(
         (before.name, now.name) if before.name != now.name else None,
-        [name for name in new if name not in old],
-        [name for name in old if name not in new],
-        [
-            f"{name}: {differences(before.definition(old[name]), now.definition(cell))}"
-            for name, cell in new.items()
-            if name in old
-        ],
+        tuple(name for name in new if name not in old),
+        tuple(name for name in old if name not in new),
+        tuple(f"{name}: {differences(old[name], new[name])}" for name in both),
         (before.runs, now.runs) if before.runs != now.runs and there & wanted else None,
     )
 
 
-def outlook(study: Study, there: Mapping[str, int]) -> str:
-    """What running the study means where so many runs of a definition are there."""
-    runs = [there.get(digest, 0) for digest in study.digests]
-    whole = sum(count >= study.runs for count in runs)
+def cells_by_name(study: Study, without: set[str]) -> dict[str, Definition]:
+    """Return the definitions of the cells whose digests are not among these."""
+    pairs = zip(study.cells, study.digests, strict=True)
+    return {cell.name: study.definition(cell) for cell, digest in pairs if digest not in without}
+
+
+def outlook(study: Study, done: Mapping[str, int]) -> str:
+    """Describe what running the study means where so many runs of a definition are done."""
+    runs = [done.get(digest, 0) for digest in study.digests]
+    kept = sum(count >= study.runs for count in runs)
     begun = sum(0 < count < study.runs for count in runs)
-    anew = len(runs) - whole - begun
-    return f"of {len(runs):,} cells {whole:,} stay, {begun:,} go on from the runs they have, {anew:,} to compute anew"
+    stay = f"of {len(runs):,} cells {kept:,} stay, {begun:,} go on from the runs they have"
+    return f"{stay}, {len(runs) - kept - begun:,} to compute anew"
+
+
+def differences(before: Definition, now: Definition) -> str:
+    """Describe what differs between two definitions.
+
+    >>> before = {"recipe": {"size": 1}, "horizon": 60}
+    >>> differences(before, {"recipe": {"size": 1, "scale": 2.0}, "horizon": 61})
+    'recipe.scale by default -> 2.0, horizon 60 -> 61'
+    >>> differences({"code": {"pair": "47b7"}}, {"code": {"pair": "ec6d"}})
+    'pair was edited'
+    """
+    olds, news, order = flat(before), flat(now), list(now | before)
+    keys = [key for key in (olds | news) if shown(olds, key) != shown(news, key)]
+    keys.sort(key=lambda key: order.index(key.partition(".")[0]))
+    return ", ".join(difference(key, olds, news) for key in keys)
+
+
+def difference(key: str, olds: dict[str, Any], news: dict[str, Any]) -> str:
+    if key.startswith("code.") and key in olds and key in news:
+        return f"{key.removeprefix('code.')} was edited"
+    return f"{key} {shown(olds, key)} -> {shown(news, key)}"
+
+
+def shown(values: dict[str, Any], key: str) -> str:
+    return json.dumps(values[key]) if key in values else "by default"
+
+
+def flat(definition: Definition) -> dict[str, Any]:
+    """Return one entry for each option of the problem and of the recipe."""
+    values: dict[str, Any] = {}
+    for key, value in definition.items():
+        inner = value if isinstance(value, dict) else None
+        values |= {key: value} if inner is None else {f"{key}.{k}": v for k, v in inner.items()}
+    return values

@@ -1,4 +1,4 @@
-"""The cluster engine: the same tasks, on the workers of a Dask cluster."""
+"""Tasks of a study on the workers of a Dask cluster."""
 
 import asyncio
 import itertools
@@ -6,39 +6,40 @@ import logging
 import pickle
 import queue
 import time
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from ensample.checks import file_path
 from ensample.errors import InvalidArgument, WrongType
 from ensample.extras import require
-from ensample.lab.engines import Engine
-from ensample.lab.work import Block, Task, play
+from ensample.lab.tasks import Engine, Task
+from ensample.simulation.plan import RunArrays
 from ensample.version import NUMBERS, __version__
 
+Answer = TypeVar("Answer")
+
 PATIENCE = 15.0  # seconds for a scheduler to answer, and again for a first worker to come
-AHEAD = (
-    3  # tasks under way for each thread of the cluster: the next is there before the last is done
-)
+AHEAD = 3  # tasks under way for each thread: the next is there before the last is done
 TLS = "tls://"
 LATER = "finished cells are safe, and the same command goes on from here"
-CAUTION = (
-    "it asks nobody who they are and encrypts nothing: whoever can reach the scheduler or a worker can run code there, and "
-    "through their answers here, as you; use a tls:// address with --cluster-security"
+OPEN = (
+    "it asks nobody who they are and encrypts nothing: whoever can reach the scheduler or a worker "
+    "can run code there, and through their answers here, as you; use a tls:// address with "
+    "--cluster-security"
 )
 
 
 @dataclass(frozen=True)
 class Cluster(Engine):
-    """A Dask cluster by the address of its scheduler, or "local" for one on this machine while the study runs.
+    """A Dask cluster by the address of its scheduler, or "local".
 
-    `security` is a file with the paths of the keys for a tls:// address; a local cluster makes keys of its own.
+    `security` is a file with the paths of the keys for a tls:// address; a local cluster makes keys
+    of its own.
     """
 
     address: str
@@ -49,91 +50,103 @@ class Cluster(Engine):
             raise WrongType("cluster", self.address, "'local' or the address of a scheduler")
         require("cryptography", "distributed", user=f"cluster={self.address!r}")
         if self.security is not None and not self.address.startswith(TLS):
-            expected = (
-                "None: a local cluster makes its own keys"
-                if self.address == "local"
-                else "None without a tls:// address"
-            )
+            local = "None: a local cluster makes its own keys"
+            expected = local if self.address == "local" else "None without a tls:// address"
             raise InvalidArgument("cluster_security", str(self.security), expected)
-        if self.address.startswith(TLS):
-            self._keys()  # now rather than when the folder is made
+        self._keys()  # checks them before a folder is made
 
     @property
-    def caution(self) -> str:
-        return (
-            ""
-            if self.address == "local" or self.address.startswith(TLS)
-            else f"cluster = {self.address!r}: {CAUTION}"
-        )
+    def warning(self) -> str:  # type: ignore[override]
+        closed = self.address == "local" or self.address.startswith(TLS)
+        return "" if closed else f"cluster = {self.address!r}: {OPEN}"
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Block]]:
-        with quiet(), impatient(), self._client() as client:
-            try:
-                yield from on_cluster(client, iter(tasks), self.address)
-            except (
-                OSError,
-                CancelledError,
-            ) as error:  # distributed's own errors of this kind are among them
-                raise InvalidArgument(
-                    "cluster", self.address, f"a scheduler that stays ({error}); {LATER}"
-                ) from error
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, RunArrays]]:
+        with self.session(advice=f"; {LATER}") as client:
+            yield from on_cluster(client, iter(tasks), self.address)
 
     @contextmanager
-    def session(self) -> Iterator[Any]:
-        """A client for other work than that of studies; errors of the connection are ours."""
-        with quiet(), impatient(), self._client() as client:
+    def session(self, advice: str = "") -> Iterator[Any]:
+        """Yield a client of distributed. Errors of the connection are raised as ours."""
+        import dask
+
+        from ensample.lab.local_cluster import local_client
+
+        open_client = local_client if self.address == "local" else self._client
+        patience = dask.config.set({"distributed.comm.timeouts.connect": PATIENCE})
+        with quiet(), patience, open_client() as client:
             try:
                 yield client
-            except (OSError, CancelledError) as error:
-                raise InvalidArgument(
-                    "cluster", self.address, f"a scheduler that stays ({error})"
-                ) from error
+            except (OSError, CancelledError) as error:  # distributed's own are among them
+                expected = f"a scheduler that stays ({error}){advice}"
+                raise InvalidArgument("cluster", self.address, expected) from error
 
-    def _client(self) -> AbstractContextManager[Any]:
-        if self.address == "local":
-            from ensample.lab.local_cluster import local_client
-
-            return local_client()
+    def _client(self) -> Any:
         from distributed import Client
 
         keys = self._keys()
         try:
             greet(self.address, keys)
-            client: AbstractContextManager[Any] = Client(
-                self.address, timeout=PATIENCE, security=keys
-            )
-            return client
-        except (
-            OSError,
-            ValueError,
-            TypeError,
-            ImportError,
-        ) as error:  # the last of another version of distributed
-            said = str(error) or f"it said nothing for {PATIENCE:.0f} s"
-            raise InvalidArgument(
-                "cluster", self.address, f"'local' or a scheduler that answers ({said})"
-            ) from None
+            return Client(self.address, timeout=PATIENCE, security=keys)
+        # ImportError: another version of distributed.
+        except (OSError, ValueError, TypeError, ImportError) as error:
+            reason = str(error) or f"it said nothing for {PATIENCE:.0f} s"
+            expected = f"'local' or a scheduler that answers ({reason})"
+            raise InvalidArgument("cluster", self.address, expected) from None
 
     def _keys(self) -> Any:
-        """What shows who we are; None where nobody asks."""
+        """Return the keys for a tls:// address: those of the file, or distributed's configured ones."""
         if not self.address.startswith(TLS):
             return None
-        from ensample.lab.cluster_keys import configured_keys, keys_in
+        from distributed import Security
 
-        return (
-            configured_keys(self.address)
-            if self.security is None
-            else keys_in(file_path("cluster_security", self.security))
-        )
+        if self.security is not None:
+            return keys_in(file_path("cluster_security", self.security))
+        keys: Any = Security()
+        if not keys.tls_ca_file or not keys.tls_client_cert:
+            expected = f"a file with the keys for {self.address}: ca, cert and key"
+            raise InvalidArgument("cluster_security", None, expected)
+        return keys
 
     def __str__(self) -> str:
         return f"cluster {self.address}"
 
 
-def greet(address: str, keys: Any) -> None:
-    """Raise unless somebody there speaks as a scheduler does. To one who takes the call and says nothing, a client would
-    listen for ever.
+def keys_in(file: Path) -> Any:
+    """Return the keys that a TOML file names by paths: ca, cert and, unless cert holds it, key.
+
+    A path that is not absolute is relative to the file.
     """
+    from distributed import Security
+
+    def refusal(expected: str) -> InvalidArgument:
+        return InvalidArgument("cluster_security", str(file), expected)
+
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise refusal(f"a TOML file with ca, cert and key ({error})") from None
+    only = "the paths ca, cert and key, and nothing else"
+    for key, path in table.items():
+        if key not in ("ca", "cert", "key") or not isinstance(path, str):
+            raise refusal(f"{only}: {key} is {path!r:.100}")
+        if not (file.absolute().parent / path).is_file():
+            raise refusal(f"paths of files that are there; {key} is {path!r}")
+    for key in ("ca", "cert"):
+        if key not in table:
+            raise refusal(f"the paths ca, cert and key, and {key} is missing")
+    paths = {key: str(file.absolute().parent / path) for key, path in table.items()}
+    names = {"tls_ca_file": "ca", "tls_client_cert": "cert", "tls_client_key": "key"}
+    files = {name: paths.get(key) for name, key in names.items()}
+    keys = Security(require_encryption=True, **files)
+    try:
+        keys.get_connection_args("client")
+    except OSError as error:  # ssl's errors are among them
+        raise refusal(f"PEM files that belong together ({error})") from None
+    return keys
+
+
+def greet(address: str, keys: Any) -> None:
+    """Raise unless a scheduler answers: a client would wait forever for one that says nothing."""
     from distributed import Security
     from distributed.comm.core import connect
 
@@ -142,27 +155,15 @@ def greet(address: str, keys: Any) -> None:
         comm = await asyncio.wait_for(connect(address, timeout=PATIENCE, **options), PATIENCE)
         comm.abort()
 
-    with ThreadPoolExecutor(
-        1
-    ) as elsewhere:  # this thread may have a loop at work, as in a notebook
-        elsewhere.submit(asyncio.run, call()).result()
-
-
-@contextmanager
-def impatient() -> Iterator[None]:
-    """No call to a scheduler that has gone is waited for longer than its first answer was."""
-    import dask
-
-    with dask.config.set({"distributed.comm.timeouts.connect": PATIENCE}):
-        yield
+    # In another thread: this one may run an event loop, as in a notebook.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, call()).result()
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without distributed's own logs: what goes wrong is said once, by an error."""
-    names = [
-        name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"
-    ]
+    """Silence distributed's own logs: what goes wrong is raised as an error."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]
     try:
@@ -174,24 +175,27 @@ def quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def on_cluster(client: Any, tasks: Iterator[Task], address: str) -> Iterator[tuple[Task, Block]]:
-    """A window of tasks; a task whose worker is lost goes to another one."""
+def on_cluster(
+    client: Any, tasks: Iterator[Task], address: str
+) -> Iterator[tuple[Task, RunArrays]]:
+    """Yield (task, results) with a few tasks under way; a lost worker's go to another one."""
     under_way: dict[Any, Task] = {}
     finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def submit(count: int) -> None:
-        for task in itertools.islice(tasks, max(0, count)):
+    def submit() -> None:
+        most = AHEAD * max(1, threads_of(client))
+        for task in itertools.islice(tasks, max(0, most - len(under_way))):
             future = client.submit(pickle.loads, pickle.dumps(UnpickledCall(task)), pure=False)
             under_way[future] = task
             future.add_done_callback(finished.put)
 
     try:
-        submit(AHEAD * threads_of(client))
+        submit()
         while under_way:
-            future = next_of(finished, Patience(client, address))
+            future = Patience(client, address).wait(lambda: finished.get(timeout=1.0))
             task = under_way.pop(future)
             yield task, result_of(future, task, Patience(client, address))
-            submit(AHEAD * threads_of(client) - len(under_way))
+            submit()
     except BaseException:
         with suppress(Exception):  # a scheduler that has gone has cancelled them itself
             client.cancel(list(under_way))
@@ -199,39 +203,35 @@ def on_cluster(client: Any, tasks: Iterator[Task], address: str) -> Iterator[tup
 
 
 class Patience:
-    """With a cluster that has no workers, for a while: what it has under way would be waited for for ever."""
+    """Limit to the time that a cluster has no workers: its tasks would never finish."""
 
     def __init__(self, client: Any, address: str) -> None:
         self.client, self.address = client, address
         self.last = time.monotonic()  # when there was a worker
 
-    def check(self) -> None:
-        if workers_of(self.client):
-            self.last = time.monotonic()
-        elif time.monotonic() - self.last > PATIENCE:
-            expected = (
-                f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s; {LATER}"
-            )
-            raise InvalidArgument("cluster", self.address, expected)
+    def wait(self, get: Callable[[], Answer]) -> Answer:
+        """Call a function that times out every second until it returns."""
+        while True:
+            with suppress(queue.Empty, TimeoutError):
+                return get()
+            if threads_of(self.client):
+                self.last = time.monotonic()
+            elif time.monotonic() - self.last > PATIENCE:
+                expected = f"a scheduler with workers, and it has had none for {PATIENCE:.0f} s"
+                raise InvalidArgument("cluster", self.address, f"{expected}; {LATER}")
 
 
-def next_of(finished: "queue.SimpleQueue[Any]", patience: Patience) -> Any:
-    """The next future that is finished."""
-    while True:
-        with suppress(queue.Empty):
-            return finished.get(timeout=1.0)
-        patience.check()
-
-
-def result_of(future: Any, task: Task, patience: Patience) -> Block:
-    """What a task gave; what befell it on the workers, said in terms of cells and workers."""
+def result_of(future: Any, task: Task, patience: Patience) -> RunArrays:
+    """Return the result of a finished task, or raise what happened to it in terms of cells."""
     from distributed import KilledWorker
 
     try:
-        return gathered(future, patience)
+        # A worker that dies now takes the result along: the task is then run again.
+        return patience.wait(lambda: fetch(future))
     except KilledWorker as error:
+        cell = f"cell {task.cell.number} ({task.cell.name})"
         deaths = f"{error.allowed_failures + 1} of them died at it, perhaps of too little memory"
-        expected = f"workers that live through cell {task.cell.number} ({task.cell.name}), and {deaths}; {LATER}"
+        expected = f"workers that live through {cell}, and {deaths}; {LATER}"
         raise InvalidArgument("cluster", patience.address, expected) from error
     except (ImportError, AttributeError) as error:
         if isinstance(error, AttributeError) and "Can't get attribute" not in str(error):
@@ -240,49 +240,43 @@ def result_of(future: Any, task: Task, patience: Patience) -> Block:
         raise InvalidArgument("cluster", patience.address, expected) from error
 
 
-def gathered(future: Any, patience: Patience) -> Block:
-    """The result of a future that was finished. A worker that dies before it is fetched takes it along: it is computed anew."""
-    while True:
-        try:
-            block: Block = future.result(timeout=1.0)
-            return block
-        except TimeoutError:
-            if future.status == "error":  # the task's own
-                raise
-            patience.check()
+def fetch(future: Any) -> RunArrays:
+    """Return a result within a second, or raise TimeoutError; the task's own one is another error."""
+    try:
+        results: RunArrays = future.result(timeout=1.0)
+        return results
+    except TimeoutError as error:
+        if future.status == "error":
+            raise RuntimeError("the task timed out") from error
+        raise
 
 
 def threads_of(client: Any) -> int:
-    """Workers come and go."""
-    return max(1, sum(workers_of(client).values()))
-
-
-def workers_of(client: Any) -> dict[str, int]:
-    """The threads of each worker there is."""
-    if client.status != "running":  # at once, instead of calling somebody who has gone
+    """Return the number of threads of all workers, which come and go."""
+    if client.status != "running":  # at once, instead of calling a scheduler that has gone
         raise ConnectionError("the connection is lost")
-    threads: dict[str, int] = client.nthreads()
-    return threads
+    return sum(client.nthreads().values())
 
 
 @dataclass(frozen=True)
 class UnpickledCall:
-    """A task that is done by being unpickled.
+    """A task that is run by being unpickled.
 
-    To the scheduler, and to a worker until it begins, it is bytes: neither needs this package to pass them on, and a worker
-    that lacks it says so. A task that distributed itself unpickles ends such a worker without a word.
+    To the scheduler, and to a worker until it begins, it is bytes: neither needs this package to
+    pass them on, and a worker that lacks it reports that. A task that distributed itself unpickles
+    ends such a worker without a word.
     """
 
     task: Task
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return play_there, (pickle.dumps(self.task), (__version__, NUMBERS))
+        return run_there, (pickle.dumps(self.task), (__version__, NUMBERS))
 
 
-def play_there(task: bytes, version: tuple[str, int]) -> Block:
-    """On a worker, which must be of the same version to give the same numbers."""
+def run_there(task: bytes, version: tuple[str, int]) -> RunArrays:
+    """Run a task on a worker, which must be of the same version to give the same numbers."""
     if version != (__version__, NUMBERS):
-        raise InvalidArgument(
-            "cluster", (__version__, NUMBERS), f"workers with ensample {version}, as here"
-        )
-    return play(pickle.loads(task), np.zeros(1, np.int64))
+        expected = f"workers with ensample {version}, as here"
+        raise InvalidArgument("cluster", (__version__, NUMBERS), expected)
+    unpickled: Task = pickle.loads(task)
+    return unpickled.run()

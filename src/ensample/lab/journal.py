@@ -1,18 +1,28 @@
 """The journal of a folder of results: one line for each session and each finished cell.
 
-It tells of times and circumstances and is needed for no result, so whatever cannot be understood in it is passed over: a
-line that a crash cut short, bytes that are no text, a field of another type.
+It tells of times and circumstances and is needed for no result, so lines and fields that cannot be
+understood are passed over.
 """
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ensample.lab.files import open_plain, read_plain
+from ensample.lab.cell_file import open_plain, read_plain
 
-SLOWEST = 1e6  # seconds a round; beyond it a time is a mistake
+MAX_SECONDS = 1e6  # of a round; a longer time is a mistake
+SESSION = {
+    "at": str,
+    "command": list,
+    "seed": int,
+    "engine": str,
+    "python": str,
+    "machine": str,
+    "processor": str,
+    "packages": dict,
+}
+"""Fields of a session, with their types. Lists and dicts are of texts."""
 
 
 class StudyJournal:
@@ -32,22 +42,18 @@ class StudyJournal:
             os.fsync(file.fileno())
 
     def sessions(self) -> list[dict[str, Any]]:
-        """What each session said of itself, in the fields of SESSION that it has."""
+        """Return the fields of every session."""
         return [
-            {
-                key: clean(event[key])
-                for key, fits in SESSION.items()
-                if key in event and fits(event[key])
-            }
+            {key: event[key] for key, kind in SESSION.items() if is_field(event.get(key), kind)}
             for event in self._events("session")
         ]
 
     def costs(self) -> dict[str, float]:
-        """Seconds a round, by the digest of the cell: the last that was noted."""
+        """Return the last noted seconds a round, by the digest of the cell."""
         return {
             event["cell"]: float(event["seconds_per_round"])
             for event in self._events("cell")
-            if is_text(event.get("cell")) and is_duration(event.get("seconds_per_round"))
+            if is_field(event.get("cell"), str) and is_duration(event.get("seconds_per_round"))
         }
 
     def _events(self, kind: str) -> list[dict[str, Any]]:
@@ -55,57 +61,26 @@ class StudyJournal:
             lines = read_plain(self.path).split(b"\n")
         except OSError:
             return []
-        found = map(understood, lines)
+        found = map(parsed, lines)
         return [event for event in found if isinstance(event, dict) and event.get("event") == kind]
 
 
-def understood(line: bytes) -> Any:
-    """What a line says; None if it cannot be told."""
+def parsed(line: bytes) -> Any:
+    """Return the content of a line; None if it is no JSON, too deep, or cannot be written again."""
     try:
-        return json.loads(line.decode(errors="replace"))
-    except (
-        ValueError,
-        RecursionError,
-    ):  # no JSON, a number of too many digits, or deeper than Python can follow
+        event = json.loads(line.decode(errors="replace"))
+        json.dumps(event, ensure_ascii=False).encode()  # fails for halves of surrogate pairs
+    except (ValueError, RecursionError):
         return None
+    return event
 
 
-def is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def is_field(value: Any, kind: type) -> bool:
+    texts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    is_kind = isinstance(value, kind) and not isinstance(value, bool)
+    return is_kind and all(isinstance(text, str) for text in texts)
 
 
 def is_duration(value: Any) -> bool:
-    return (is_whole(value) or isinstance(value, float)) and 0.0 <= value <= SLOWEST
-
-
-def is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(is_text, value))
-
-
-def is_table(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(is_text, value.values()))
-
-
-SESSION: dict[str, Callable[[Any], bool]] = {
-    "at": is_text,
-    "command": is_texts,
-    "seed": is_whole,
-    "engine": is_text,
-    "python": is_text,
-    "machine": is_text,
-    "processor": is_text,
-    "packages": is_table,
-}
-
-
-def clean(value: Any) -> Any:
-    """Without halves of surrogate pairs, which no file can hold."""
-    if isinstance(value, dict):
-        return {clean(key): clean(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [clean(item) for item in value]
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+    number = is_field(value, int) or isinstance(value, float)
+    return number and 0.0 <= value <= MAX_SECONDS

@@ -1,8 +1,9 @@
-"""A cluster on this machine for one run, which nobody else can use.
+"""A Dask cluster on this machine for one run, which nobody else can use.
 
-A Dask scheduler runs what it is sent, as the user who started it, and every user of a machine can reach its loopback
-addresses. So everything that listens here asks for keys that are made for the run and kept in memory; what cannot ask for
-them (distributed's web pages) is not started; and workers keep what they put on disk in a folder of our own.
+A Dask scheduler runs what it is sent, as the user who started it, and every user of a machine can
+reach its loopback addresses. So everything that listens asks for keys that are made for the run and
+kept in memory; distributed's web pages, which ask for none, are not started; and workers write to a
+folder of our own.
 """
 
 import logging
@@ -16,18 +17,16 @@ from typing import Any
 from dask.system import CPU_COUNT
 from distributed import Client, Nanny, Scheduler, Security, SpecCluster, Worker
 
-HOST = "127.0.0.1"
-
 
 class PagelessScheduler(Scheduler):
-    """Without web pages, which distributed serves to anybody even where the dashboard is off."""
+    """Scheduler without web pages, which distributed serves even where the dashboard is off."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         return
 
 
 class PagelessWorker(Worker):
-    """Likewise."""
+    """Worker without web pages."""
 
     def start_http_server(self, *_: Any, **__: Any) -> None:
         return
@@ -35,22 +34,16 @@ class PagelessWorker(Worker):
 
 @contextmanager
 def local_client() -> Iterator[Any]:
-    """A client of a new cluster: one process of one thread for each core."""
+    """Yield a client of a new cluster: one process of one thread for each core."""
     keys = Security.temporary()
-    with tempfile.TemporaryDirectory(prefix="ensample-") as scratch:  # only we may enter
-        common = {"host": HOST, "protocol": "tls://", "security": keys}
-        worker = common | {
-            "worker_class": PagelessWorker,
-            "nthreads": 1,
-            "local_directory": scratch,
-        }
-        worker |= {"silence_logs": logging.CRITICAL}
-        with deaf_to_ctrl_c():
+    with tempfile.TemporaryDirectory(prefix="ensample-") as scratch:
+        common = {"host": "127.0.0.1", "protocol": "tls://", "security": keys}
+        worker = common | {"worker_class": PagelessWorker, "nthreads": 1}
+        worker |= {"local_directory": scratch, "silence_logs": logging.CRITICAL}
+        scheduler = common | {"port": 0, "dashboard": False}
+        with without_ctrl_c():
             cluster = SpecCluster(
-                scheduler={
-                    "cls": PagelessScheduler,
-                    "options": common | {"port": 0, "dashboard": False},
-                },
+                scheduler={"cls": PagelessScheduler, "options": scheduler},
                 workers={number: {"cls": Nanny, "options": worker} for number in range(CPU_COUNT)},
                 security=keys,
                 silence_logs=logging.CRITICAL,
@@ -60,9 +53,9 @@ def local_client() -> Iterator[Any]:
 
 
 @contextmanager
-def deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes started in here leave Ctrl-C to this one."""
-    if threading.current_thread() is not threading.main_thread():  # elsewhere signals cannot be set
+def without_ctrl_c() -> Iterator[None]:
+    """Let processes that are started in here ignore Ctrl-C, which this process handles."""
+    if threading.current_thread() is not threading.main_thread():  # only it can set signals
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

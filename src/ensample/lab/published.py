@@ -17,17 +17,18 @@ from ensample.types import FloatArray, IntArray
 if TYPE_CHECKING:
     from ensample.lab.study import Study
 
-
+Table = dict[str, Any]
 MEASURES = {
     "regret": "final regret",
     "wrong": "share of the rounds not on the best arm",
     "linear": "share of the runs with regret of T/4 or more",
 }
 KEYS = ("policy", "problem", "measure", "value", "standard_error", "source")
+NEEDED = ("policy", "problem", "value")
 
 
 class Published(NamedTuple):
-    """A figure that somebody has published for a cell."""
+    """A figure that has been published for a cell."""
 
     cell: Cell
     measure: str
@@ -35,25 +36,52 @@ class Published(NamedTuple):
     standard_error: float | None
     source: str
 
+    def compared(self, final: FloatArray, pulls: IntArray | None) -> dict[str, Any]:
+        """Return columns of a frame: ours, theirs, and the distance in joint standard errors."""
+        ours, error = measured(self.measure, self.cell.horizon, final, pulls)
+        theirs = self.standard_error
+        joint = 0.0 if theirs is None or math.isnan(error) else math.hypot(error, theirs)
+        return {
+            "measure": self.measure,
+            "ours": ours,
+            "our_error": error,
+            "theirs": self.value,
+            "their_error": theirs,
+            "distance": (ours - self.value) / joint if joint else None,
+            "source": self.source,
+        }
+
+
+def measured(
+    measure: str, horizon: int, final: FloatArray, pulls: IntArray | None
+) -> tuple[float, float]:
+    """Return our (mean, standard error).
+
+    It comes from the final regret [runs] and the pulls [runs, K], the best arm first.
+    """
+    if measure == "wrong":
+        assert pulls is not None
+        values = 1.0 - pulls[:, 0] / horizon
+    else:
+        values = final if measure == "regret" else (final >= horizon / 4.0).astype(np.float64)
+    runs = len(values)
+    error = float(values.std(ddof=1)) / math.sqrt(runs) if runs > 1 else math.nan
+    return float(values.mean()), error
+
 
 def published_in(study: "Study") -> list[Published]:
-    """The tables, each with the one cell that it is about."""
-    return [one(study, table) for table in study.published]
-
-
-def one(study: "Study", table: dict[str, Any]) -> Published:
-    error = table.get("standard_error")
-    return Published(
-        cell_of(study, table),
-        str(table.get("measure", "regret")),
-        float(table["value"]),
-        None if error is None else float(error),
-        str(table.get("source", "")),
-    )
+    """Return the figures of a study, each with the one cell that it is about."""
+    found = []
+    for table in study.published:
+        error = table.get("standard_error")
+        measure, source = str(table.get("measure", "regret")), str(table.get("source", ""))
+        value = float(table["value"]), None if error is None else float(error)
+        found.append(Published(cell_of(study, table), measure, *value, source))
+    return found
 
 
 def check_published(study: "Study", mistakes: Mistakes) -> None:
-    """Note what is wrong with the tables. Which cell one fits is asked where the grid is right."""
+    """Note what is wrong with the tables, and where the grid is right also cells that do not fit."""
     tables = study.published
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         if not mistakes.touch("published"):
@@ -61,69 +89,49 @@ def check_published(study: "Study", mistakes: Mistakes) -> None:
         return
     grid_is_right = not mistakes
     for table in tables:
-        for check in (check_given, check_value, check_error, check_measure):
-            with mistakes.noted():
+        for check in (check_needed, check_value, check_error, check_measure):
+            with mistakes.noted("published"):
                 check(table)
         if grid_is_right and {"policy", "problem"} <= table.keys():
             with mistakes.noted():
                 check_fit(study, table)
 
 
-def check_given(table: dict[str, Any]) -> None:
-    for key in ("policy", "problem", "value"):
+def check_needed(table: Table) -> None:
+    for key in NEEDED:
         if key not in table:
-            raise InvalidArgument(
-                f"published.{key}", None, "to be given, with policy, problem and value"
-            )
+            raise InvalidArgument(key, None, "to be given, with policy, problem and value")
 
 
-def check_value(table: dict[str, Any]) -> None:
+def check_value(table: Table) -> None:
     if "value" in table:
-        number("published.value", table["value"])
+        number("value", table["value"])
 
 
-def check_error(table: dict[str, Any]) -> None:
+def check_error(table: Table) -> None:
     if table.get("standard_error") is not None:
-        number("published.standard_error", table["standard_error"], 0.0)
+        number("standard_error", table["standard_error"], 0.0)
 
 
-def check_measure(table: dict[str, Any]) -> None:
+def check_measure(table: Table) -> None:
     measure = table.get("measure", "regret")
     if not isinstance(measure, str) or measure not in MEASURES:
-        raise InvalidArgument("published.measure", measure, one_of(str(measure), list(MEASURES)))
+        raise InvalidArgument("measure", measure, one_of(str(measure), list(MEASURES)))
 
 
-def check_fit(study: "Study", table: dict[str, Any]) -> None:
+def check_fit(study: "Study", table: Table) -> None:
     numbered = isinstance(example_of(cell_of(study, table).family).arms, FiniteArms)
     if table.get("measure") == "wrong" and not numbered:
-        raise InvalidArgument(
-            "published.measure", "wrong", "another one: arms here are not numbered"
-        )
+        expected = "another one: arms here are not numbered"
+        raise InvalidArgument("published.measure", "wrong", expected)
 
 
-def cell_of(study: "Study", table: dict[str, Any]) -> Cell:
-    """The cell that a table is about."""
+def cell_of(study: "Study", table: Table) -> Cell:
+    """Return the one cell that a table fits."""
     axes = {key: value for key, value in table.items() if key not in KEYS}
-    fitting = [
-        cell
-        for cell in study.cells
-        if (cell.policy, cell.problem) == (table["policy"], table["problem"])
-        and all(cell.axes.get(axis) == value for axis, value in axes.items())
-    ]
-    if len(fitting) != 1:
-        raise InvalidArgument("published", table, f"to fit one cell, and it fits {len(fitting)}")
-    return fitting[0]
-
-
-def measured(
-    measure: str, horizon: int, regret: FloatArray, pulls: IntArray | None
-) -> tuple[float, float]:
-    """(mean, standard error) of ours, from the final regret [runs] and the pulls [runs, K], the best arm first."""
-    if measure == "wrong":
-        assert pulls is not None
-        values = 1.0 - pulls[:, 0] / horizon
-    else:
-        values = regret if measure == "regret" else (regret >= horizon / 4.0).astype(np.float64)
-    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)) if len(
-        values
-    ) > 1 else math.nan
+    names = table["policy"], table["problem"]
+    there = [cell for cell in study.cells if (cell.policy, cell.problem) == names]
+    there = [c for c in there if all(c.axes.get(axis) == value for axis, value in axes.items())]
+    if len(there) != 1:
+        raise InvalidArgument("published", table, f"to fit one cell, and it fits {len(there)}")
+    return there[0]

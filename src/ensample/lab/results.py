@@ -1,7 +1,7 @@
 """The results of a study as data frames."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -13,11 +13,10 @@ from ensample.checks import file_path
 from ensample.errors import InvalidArgument
 from ensample.extras import package, require
 from ensample.frames import as_pandas
-from ensample.lab.bounds import guarantee_of
+from ensample.lab.analysis import guarantee_of, mean_interval, slope_interval
 from ensample.lab.cell import Cell
 from ensample.lab.cell_file import CellFile, read
-from ensample.lab.intervals import mean_interval, slope_interval
-from ensample.lab.published import measured, published_in
+from ensample.lab.published import published_in
 from ensample.lab.store import StudyStore
 from ensample.lab.study import Study
 from ensample.markup import table as rows_table
@@ -30,22 +29,26 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
-
+Row = dict[str, Any]
 NOTEBOOK_ROWS = 20
+NOTEBOOK_COLUMNS = ("mean regret", "95% from", "to")
 FRAMES = ["cells", "final", "curves", "pulls", "differences", "published", "slopes"]
 
 
 class CellOutcome(NamedTuple):
-    """What one finished cell gave."""
+    """Results of one finished cell."""
 
     cell: Cell
     evaluation: str
     checkpoints: list[int]  # [C]
     regret: FloatArray  # [runs, C]
-    pulls: (
-        IntArray | None
-    )  # [runs, K], the arm with the largest mean first; None where arms are not numbered
+    pulls: IntArray | None  # [runs, K], the arm with the largest mean first; None if not numbered
     seconds_per_round: float
+
+    @property
+    def final(self) -> FloatArray:
+        """Regret at the horizon: [runs]."""
+        return self.regret[:, -1]
 
 
 class Results:
@@ -62,37 +65,24 @@ class Results:
         self.sessions = self._store.journal.sessions()
 
     def __repr__(self) -> str:
-        return (
-            f"Results({str(self.folder)!r}, {len(self.outcomes)} of {len(self.study.cells)} cells)"
-        )
+        cells = f"{len(self.outcomes)} of {len(self.study.cells)} cells"
+        return f"Results({str(self.folder)!r}, {cells})"
 
     def _repr_html_(self) -> str:
         axes = [axis for axis in self.axes if axis != "horizon"]
-        shown = [
-            [
-                outcome.cell.policy,
-                outcome.cell.problem,
-                outcome.cell.horizon,
-                *(outcome.cell.axes.get(axis, "") for axis in axes),
-                *mean_interval(outcome.regret[:, -1]),
-            ]
-            for outcome in self.outcomes[:NOTEBOOK_ROWS]
-        ]
-        more = len(self.outcomes) - len(shown)
+        rows = []
+        for outcome in self.outcomes[:NOTEBOOK_ROWS]:
+            cell = outcome.cell
+            values = [cell.policy, cell.problem, cell.horizon]
+            values += [cell.axes.get(axis, "") for axis in axes]
+            rows.append([*values, *mean_interval(outcome.final)])
         state = f"{len(self.outcomes):,} of {len(self.study.cells):,} cells finished"
-        said = f"<p><strong>{escape(self.study.name)}</strong>: {state}, {self.study.runs:,} runs each</p>"
-        table = (
-            rows_table(
-                ["policy", "problem", "horizon", *axes, "mean regret", "95% from", "to"], shown
-            )
-            if shown
-            else ""
-        )
-        return (
-            said
-            + table
-            + (f"<p>and {more:,} more cells: see <code>.cells</code></p>" if more else "")
-        )
+        name, runs = escape(self.study.name), f"{self.study.runs:,} runs each"
+        page = f"<p><strong>{name}</strong>: {state}, {runs}</p>"
+        if rows:
+            page += rows_table(["policy", "problem", "horizon", *axes, *NOTEBOOK_COLUMNS], rows)
+        more = len(self.outcomes) - len(rows)
+        return page + (f"<p>and {more:,} more cells: see <code>.cells</code></p>" if more else "")
 
     @property
     def version(self) -> str:
@@ -106,7 +96,10 @@ class Results:
 
     @cached_property
     def outcomes(self) -> list[CellOutcome]:
-        """The finished cells, by number. Damaged files are left out (and run again by `run_study`)."""
+        """The finished cells, by number.
+
+        Damaged files are left out (and run again by `run_study`).
+        """
         held, costs = self._store.held(), self._store.journal.costs()
         return [
             outcome_of(cell, held[digest], self.study.runs, costs.get(digest, math.nan))
@@ -116,7 +109,10 @@ class Results:
 
     @cached_property
     def cells(self) -> "polars.DataFrame":
-        """A row a cell: mean final regret with its 95% interval, spread, cost, and the theorem's bound where one applies."""
+        """A row a cell: mean final regret with its 95% interval, spread, cost, and the bound.
+
+        The bound is that of the theorem where one applies.
+        """
         return self._frame(map(self._summary, self.outcomes))
 
     @cached_property
@@ -125,31 +121,32 @@ class Results:
         return self._frame(
             {**self._address(outcome.cell), "run": run, "regret": regret}
             for outcome in self.outcomes
-            for run, regret in enumerate(outcome.regret[:, -1].tolist())
+            for run, regret in enumerate(outcome.final.tolist())
         )
 
     @cached_property
     def curves(self) -> "polars.DataFrame":
-        """A row a checkpoint: mean regret, its standard error, and the 10th and 90th percentile of the runs."""
+        """A row a checkpoint: mean regret, its standard error, 10th and 90th percentile."""
         return self._frame(row for outcome in self.outcomes for row in self._curve(outcome))
 
     @cached_property
     def pulls(self) -> "polars.DataFrame":
         """A row an arm, the one with the largest mean first (rank 1): its share of the rounds."""
-        return self._frame(
-            {**self._address(outcome.cell), "rank": rank, "share": share}
-            for outcome in self.outcomes
-            if outcome.pulls is not None
-            for rank, share in enumerate(
-                (outcome.pulls.mean(axis=0) / outcome.cell.horizon).tolist(), start=1
-            )
-        )
+        rows = []
+        for outcome in self.outcomes:
+            if outcome.pulls is not None:
+                shares = outcome.pulls.mean(axis=0) / outcome.cell.horizon
+                ranks = enumerate(shares.tolist(), start=1)
+                address = self._address(outcome.cell)
+                rows += [{**address, "rank": rank, "share": share} for rank, share in ranks]
+        return self._frame(rows)
 
     def differences(self, baseline: str = "") -> "polars.DataFrame":
-        """A row a cell: final regret minus that of the baseline policy, run by run, on the same problems and noise.
+        """Return a row a cell: final regret minus the baseline policy's, run by run.
 
-        `against` names the baseline's cell: the one whose axes have the values that this cell has. Where there is none it is
-        the first of several, which another choice of numbers may beat, and `alike` is false.
+        Both are on the same problems and noise. `against` names the baseline's cell: the one whose
+        axes have the values that this cell has. Where there is none it is the first of several,
+        which another choice of numbers may beat, and `alike` is false.
         """
         name = baseline or self.study.baseline or self.study.cells[0].policy
         policies = list(dict.fromkeys(cell.policy for cell in self.study.cells))
@@ -159,92 +156,55 @@ class Results:
         for outcome in self.outcomes:
             other = self._counterpart(outcome.cell, name)
             if other is not None and other.cell != outcome.cell:
-                mean, low, high = mean_interval(outcome.regret[:, -1] - other.regret[:, -1])
-                against = {
-                    "against": other.cell.name,
-                    "alike": self._alike(outcome.cell, other.cell),
-                }
-                rows.append(
-                    {
-                        **self._address(outcome.cell),
-                        **against,
-                        "mean": mean,
-                        "low": low,
-                        "high": high,
-                    }
-                )
+                row = self._address(outcome.cell) | {"against": other.cell.name}
+                row["alike"] = self._is_alike(outcome.cell, other.cell)
+                rows.append(row | interval_columns(outcome.final - other.final))
         return self._frame(rows, ("against", "alike", "mean", "low", "high"))
 
     def published(self) -> "polars.DataFrame":
-        """A row a published figure: theirs, ours, and the distance in joint standard errors where theirs is known."""
+        """Return a row a published figure: theirs, ours, and the distance.
+
+        The distance is in joint standard errors, where theirs is known.
+        """
         by_number = {outcome.cell.number: outcome for outcome in self.outcomes}
         rows = []
         for figure in published_in(self.study):
             outcome = by_number.get(figure.cell.number)
             if outcome is not None:
-                ours, error = measured(
-                    figure.measure, figure.cell.horizon, outcome.regret[:, -1], outcome.pulls
-                )
-                theirs = figure.standard_error
-                joint = 0.0 if theirs is None or math.isnan(error) else math.hypot(error, theirs)
-                distance = (ours - figure.value) / joint if joint else None
-                values = {
-                    "ours": ours,
-                    "our_error": error,
-                    "theirs": figure.value,
-                    "their_error": theirs,
-                    "distance": distance,
-                }
-                rows.append(
-                    {
-                        **self._address(figure.cell),
-                        "measure": figure.measure,
-                        **values,
-                        "source": figure.source,
-                    }
-                )
+                columns = figure.compared(outcome.final, outcome.pulls)
+                rows.append(self._address(figure.cell) | columns)
         return self._frame(rows)
 
     def slopes(self) -> "polars.DataFrame":
-        """A row for each axis of positive numbers, policy and problem: the slope of log regret against it, with an interval."""
+        """Return the slopes of log regret against axes of positive numbers, with intervals.
+
+        There is a row for each axis, policy and problem.
+        """
         rows = []
         for axis in self.axes:
             for group in self._along(axis):
                 x = np.array([float(outcome.cell.axes[axis]) for outcome in group])
                 paired = len({outcome.cell.key for outcome in group}) == 1
-                slope, low, high = slope_interval(
-                    x, [outcome.regret[:, -1] for outcome in group], paired
-                )
-                if not math.isnan(slope):
-                    others = {
-                        name: value
-                        for name, value in self._address(group[0].cell).items()
-                        if name not in ("cell", axis)
-                    }
-                    rows.append(
-                        {
-                            "axis": axis,
-                            **others,
-                            "points": len(x),
-                            "slope": slope,
-                            "low": low,
-                            "high": high,
-                        }
-                    )
+                found = slope_interval(x, [outcome.final for outcome in group], paired)
+                if not math.isnan(found[0]):
+                    address = self._address(group[0].cell)
+                    others = {name: address[name] for name in address if name not in ("cell", axis)}
+                    columns = dict(zip(("slope", "low", "high"), found, strict=True))
+                    rows.append({"axis": axis, **others, "points": len(x), **columns})
         return self._frame(rows, ("axis", "points", "slope", "low", "high"))
 
     def plot(self, *, log: bool = False) -> "Figure":
-        """Regret over the rounds, a panel a problem, on linear or logarithmic axes: the first figure of the report.
+        """Draw regret over the rounds, a panel a problem, on linear or logarithmic axes.
 
-        Notebooks show it. Needs matplotlib: `pip install matplotlib`.
+        It is the first figure of the report. Needs matplotlib: `pip install matplotlib`.
         """
         figure: Figure = package("ensample.report.study", "Results.plot").plot_results(self, log)
         return figure
 
     def to_pandas(self, frame: str = "cells") -> "pandas.DataFrame":
-        """One of the frames as one of pandas, by its name: cells, final, curves, pulls, differences, published or slopes.
+        """Return one of the frames as one of pandas, by its name; pyarrow is not needed.
 
-        pyarrow is not needed.
+        Names are cells, final, curves, pulls, differences, published and slopes.
         """
         if frame not in FRAMES:
             raise InvalidArgument("frame", frame, one_of(str(frame), FRAMES))
@@ -252,7 +212,7 @@ class Results:
         return as_pandas(found() if callable(found) else found)
 
     def _along(self, axis: str) -> list[list[CellOutcome]]:
-        """Groups of cells that differ in this axis only, three or more values of it."""
+        """Return groups of cells that differ in this axis only, three or more values of it."""
         groups: dict[Any, list[CellOutcome]] = {}
         for outcome in self.outcomes:
             cell = outcome.cell
@@ -263,43 +223,31 @@ class Results:
         return [group for group in groups.values() if len(group) >= 3]
 
     def _counterpart(self, cell: Cell, policy: str) -> CellOutcome | None:
-        """The baseline's cell on the same problem and horizon: with the same values of its own axes if there is one."""
+        """Return a policy's outcome on the same problem and horizon, if possible with equal axes."""
         there = [
             outcome
             for outcome in self.outcomes
-            if outcome.cell.policy == policy and beside(outcome.cell, cell)
+            if outcome.cell.policy == policy and is_paired(outcome.cell, cell)
         ]
-        return next(
-            (outcome for outcome in there if agree(outcome.cell, cell)), there[0] if there else None
-        )
+        equal = (outcome for outcome in there if has_axes_of(cell, outcome.cell))
+        return next(equal, there[0] if there else None)
 
-    def _alike(self, cell: Cell, other: Cell) -> bool:
-        """Whether no other cell of that policy could have been compared with as well."""
-        return (
-            agree(other, cell)
-            or sum(one.policy == other.policy and beside(one, cell) for one in self.study.cells)
-            == 1
-        )
+    def _is_alike(self, cell: Cell, other: Cell) -> bool:
+        """Return True if no other cell of that policy could have been compared with as well."""
+        rivals = (one for one in self.study.cells if one.policy == other.policy)
+        return has_axes_of(cell, other) or sum(is_paired(one, cell) for one in rivals) == 1
 
-    def _address(self, cell: Cell) -> dict[str, Any]:
+    def _address(self, cell: Cell) -> Row:
+        names = {"cell": cell.number, "policy": cell.policy, "problem": cell.problem}
         axes = {axis: cell.axes.get(axis) for axis in self.axes}
-        return {
-            "cell": cell.number,
-            "policy": cell.policy,
-            "problem": cell.problem,
-            "horizon": cell.horizon,
-        } | axes
+        return {**names, "horizon": cell.horizon, **axes}
 
-    def _summary(self, outcome: CellOutcome) -> dict[str, Any]:
-        final = outcome.regret[:, -1]
-        mean, low, high = mean_interval(final)
-        guarantee = guarantee_of(outcome.cell)
+    def _summary(self, outcome: CellOutcome) -> Row:
+        final, guarantee = outcome.final, guarantee_of(outcome.cell)
         return {
             **self._address(outcome.cell),
             "runs": len(final),
-            "mean": mean,
-            "low": low,
-            "high": high,
+            **interval_columns(final),
             "median": float(np.median(final)),
             "p90": float(np.quantile(final, 0.9)),
             "worst": float(final.max()),
@@ -309,44 +257,41 @@ class Results:
             "bound_confidence": guarantee and guarantee.probability,
         }
 
-    def _curve(self, outcome: CellOutcome) -> list[dict[str, Any]]:
-        error = standard_error(outcome.regret)
-        low, high = np.quantile(outcome.regret, [0.1, 0.9], axis=0)
-        columns = (
-            outcome.checkpoints,
-            outcome.regret.mean(axis=0).tolist(),
-            error.tolist(),
-            low.tolist(),
-            high.tolist(),
-        )
+    def _curve(self, outcome: CellOutcome) -> list[Row]:
+        regret = outcome.regret
+        low, high = np.quantile(regret, [0.1, 0.9], axis=0)
+        columns = regret.mean(axis=0), standard_error(regret), low, high
+        values = zip(outcome.checkpoints, *(column.tolist() for column in columns), strict=True)
         names = ("round", "mean", "standard_error", "p10", "p90")
-        return [
-            self._address(outcome.cell) | dict(zip(names, row, strict=True))
-            for row in zip(*columns, strict=True)
-        ]
+        address = self._address(outcome.cell)
+        return [address | dict(zip(names, row, strict=True)) for row in values]
 
-    def _frame(self, rows: Any, columns: Sequence[str] = ()) -> "polars.DataFrame":
+    def _frame(self, rows: Iterable[Row], columns: Sequence[str] = ()) -> "polars.DataFrame":
+        """Return the rows, or an empty frame with the columns of an address and these."""
         import polars
 
         found = list(rows)
-        names = list(self._address(self.study.cells[0])) + list(columns)
-        return polars.DataFrame(
-            found or None, schema=None if found else names, infer_schema_length=None, strict=False
-        )
+        if not found:
+            return polars.DataFrame(schema=[*self._address(self.study.cells[0]), *columns])
+        return polars.DataFrame(found, infer_schema_length=None, strict=False)
 
 
-def beside(one: Cell, other: Cell) -> bool:
-    """Whether both meet the same problems and noise for as long."""
+def interval_columns(values: FloatArray) -> Row:
+    return dict(zip(("mean", "low", "high"), mean_interval(values), strict=True))
+
+
+def is_paired(one: Cell, other: Cell) -> bool:
+    """Return True if both meet the same problems and noise for as long."""
     return (one.key, one.horizon) == (other.key, other.horizon)
 
 
-def agree(one: Cell, other: Cell) -> bool:
-    """Whether the other has all axes of this one, with the same values."""
-    return all(axis in other.axes and other.axes[axis] == value for axis, value in one.axes.items())
+def has_axes_of(cell: Cell, one: Cell) -> bool:
+    """Return True if a cell has all axes of another one, with the same values."""
+    return all(axis in cell.axes and cell.axes[axis] == value for axis, value in one.axes.items())
 
 
 def outcome_of(cell: Cell, file: CellFile, runs: int, seconds: float) -> CellOutcome:
-    """A finished cell from its file, which may hold more runs than the study has now."""
-    block, checkpoints = read(file)
-    pulls = None if block.pulls is None else block.pulls[:runs]
-    return CellOutcome(cell, block.evaluation, checkpoints, block.regret[:runs], pulls, seconds)
+    """Return a finished cell from its file, which may hold more runs than the study has now."""
+    found, checkpoints = read(file)
+    pulls = None if found.pulls is None else found.pulls[:runs]
+    return CellOutcome(cell, found.evaluation, checkpoints, found.regret[:runs], pulls, seconds)

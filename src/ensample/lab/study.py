@@ -11,11 +11,9 @@ from typing import Any, Self
 from ensample.checks import file_path, whole
 from ensample.errors import InvalidArgument, StudyError
 from ensample.lab.build import to_tables
-from ensample.lab.cell import Cell
-from ensample.lab.definition import Definition, digest
+from ensample.lab.cell import Cell, Definition, code_digests, digest
 from ensample.lab.grid import LONGEST, Table, cells_of, usual_label
 from ensample.lab.mistakes import Mistakes
-from ensample.lab.own_code import code_digests
 from ensample.lab.published import check_published
 from ensample.plain_data import plain
 from ensample.policies import Recipe

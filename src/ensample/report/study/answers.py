@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ensample.lab.analysis import stuck_runs
 from ensample.lab.results import CellOutcome, Results
-from ensample.lab.stuck import stuck_runs
 from ensample.numerals import aligned, numeral
 from ensample.report.study.figures.series import Series, at_last_horizon, scenarios, singles
 from ensample.report.study.tables import Column, Field, RowGroup, StudyTable, without_empty

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ensample.lab.intervals import mean_interval
+from ensample.lab.analysis import mean_interval
 from ensample.lab.published import MEASURES
 from ensample.lab.results import CellOutcome, Results
 from ensample.numerals import NOTHING, aligned, interval, percent, signed

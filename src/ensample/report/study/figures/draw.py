@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import NullLocator
 
-from ensample.lab.intervals import mean_interval
+from ensample.lab.analysis import mean_interval
 from ensample.lab.results import CellOutcome
 from ensample.report.drawing.axes import logarithmic, square_root, tick_numeral
 from ensample.report.drawing.marks import BAND, mark
