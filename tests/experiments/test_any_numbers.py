@@ -19,7 +19,7 @@ from ensample.experiments.snapshots import captured, replayed, snapshot_of
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.policies.ledger import Ledger
 from ensample.policies.recipe import Recipe
-from ensample.service.replaying import replayed_events
+from ensample.service.maintenance import replayed_events
 
 SIZES = [
     5e-324,

@@ -14,7 +14,7 @@ import pytest
 import ensample as es
 from ensample.experiments import migration
 from ensample.experiments.storage.sqlite_reader import SQLiteReader
-from ensample.service.migrating import migrate
+from ensample.service.migration import migrate
 from ensample.version import LIVE_NUMBERS
 from experiments.test_versions import FACTS, FAMILIES, unpacked
 

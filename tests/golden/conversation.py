@@ -7,10 +7,10 @@ from typing import Any
 
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
+from ensample.service.auth import new_key
 from ensample.service.journal import Journal
-from ensample.service.keys import new_key
 from ensample.service.service import Service
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.settings import ServiceSettings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Starlette prefers httpx2
@@ -84,7 +84,7 @@ BODIES = [
     b'{"context": ' + b'{"a":' * 12 + b"1" + b"}" * 12 + b"}",
     b'{"context": {"' + b"x" * 100_001 + b'": 1}}',
     b'{"actions": {"a": 3}}',
-    b'{"x": 1} trailing',
+    b'{"id": "x"} trailing',
 ]
 
 OPEN: list[Call] = [

@@ -12,7 +12,7 @@ from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.service import Service
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.settings import ServiceSettings
 from service.live import Live, listening
 from service.testing import TestClient
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ensample.experiments.storage.sqlite import SQLiteStorage
+from ensample.service.auth import new_key
 from ensample.service.journal import Journal
-from ensample.service.keys import new_key
-from ensample.service.running import server_of
+from ensample.service.server import server_of
 from ensample.service.service import Service
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.settings import ServiceSettings
 
 
 class Live(NamedTuple):

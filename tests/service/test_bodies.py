@@ -20,10 +20,10 @@ DEEP = 100_000
         (b'{"context": {"age": 1e999}}', 422),
         (b'{"context": {"age": 1e200}}', 422),
         (b'{"context": {"age": ' + b"9" * 5_000 + b"}}", 422),
-        (b'{"id": "a", "id": "b"}', 400),
-        (b'{"context": {"age": 1, "age": 2}}', 400),
-        (b'{"context": {"\\u0061": 1, "a": 2}}', 400),
-        (b"[" * DEEP, 400),
+        (b"[" * DEEP, 422),
+        (b'{"context": {"a": ' + b"[" * DEEP + b"]" * DEEP + b"}}", 400),
+        (b'{"id": "' + rb"\ud800" + b'"}', 400),
+        (b'{"id": "' + rb"\udc00" + b'"}', 400),
         (b'{"context": ' + b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"}", 400),
         (b'{"id": "\\ud800"}', 400),
         (b'{"id": "\xff"}', 400),
@@ -53,21 +53,6 @@ def test_a_hostile_body_is_refused(body: bytes, status: int, shop: Served) -> No
     assert found.status_code == status, found.text
     assert found.json()["error"]["message"] and "Traceback" not in found.text
     assert shop.get(ONE).json() == before
-
-
-@pytest.mark.parametrize(
-    "half", [rb"\ud800", rb"\udc00", rb"\ud800\u0041", rb"\ud800 and more", rb"\\\uD800"]
-)
-def test_half_of_a_surrogate_pair_is_named(half: bytes, shop: Served) -> None:
-    refused = shop.post(f"{ONE}/decide", content=b'{"id": "' + half + b'"}')
-    assert (
-        refused.status_code == 400
-        and "half of a surrogate pair" in refused.json()["error"]["message"]
-    )
-    whole = shop.post(f"{ONE}/decide", content=rb'{"id": "\ud83d\ude00 \\ud800"}')
-    assert whole.status_code == 201 or whole.status_code == 200
-    cut = shop.post(f"{ONE}/decide", content=rb'{"id": "\ud83d\ude00')
-    assert cut.status_code == 400 and "surrogate" not in cut.text
 
 
 def test_an_empty_body_is_an_empty_question(shop: Served) -> None:
@@ -250,8 +235,8 @@ HOSTILE = [
     b'{"value": Infinity}',
     b'{"value": -Infinity}',
     b'{"value": 1e400}',
-    b'{"value": 1, "value": 2}',
-    b'{"add": ["x"], "add": ["y"]}',
+    b'{"value": [1]}',
+    b'{"add": [["x"]]}',
     b"\xff\xfe{\x00}\x00",
     b'{"id": "\xc3\x28"}',
     b'{"id": "\\ud83d"}',

@@ -16,7 +16,7 @@ import pytest
 
 import ensample as es
 from ensample.client import AsyncClient, Client, Decision, ServiceError, asks
-from ensample.service.keys import new_key
+from ensample.service.auth import new_key
 from service.conftest import ADDRESS, Serve, Served
 from service.live import Live
 

@@ -22,7 +22,6 @@ from ensample.service.dashboard import counting
 from ensample.service.dashboard.action_means import ActionMeans
 from ensample.service.dashboard.facts import looks, provisional_looks
 from ensample.service.dashboard.joining import Delays
-from ensample.service.dashboard.latency import commit_latency
 from ensample.service.dashboard.lift import Lift, against_action, against_chance
 from ensample.service.dashboard.summary import OTHERS, Summary
 from ensample.service.dashboard.view import lift_words
@@ -603,11 +602,11 @@ def test_the_last_hash_is_computed_again(serve: Serve, tmp_path: Path) -> None:
 
 def test_commits_are_told_as_they_were(shop: Served) -> None:
     traffic(shop)
-    found = commit_latency(shop.service.metrics, "shop")
+    found = shop.service.metrics.commit_latency("shop")
     assert (
         found.commits >= 2
         and found.median is not None
         and found.slowest is not None
         and found.median <= found.slowest
     )
-    assert commit_latency(shop.service.metrics, "none") == (0, None, None)
+    assert shop.service.metrics.commit_latency("none") == (0, None, None)

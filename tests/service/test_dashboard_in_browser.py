@@ -18,11 +18,10 @@ from ensample.experiments.opening import begun
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.palette import variables
 from ensample.service.app import application
+from ensample.service.auth import new_key
 from ensample.service.journal import Journal
-from ensample.service.keys import new_key
 from ensample.service.service import Service
-from ensample.service.service_settings import ServiceSettings
-from ensample.service.wire import OneWriteProtocol
+from ensample.service.settings import ServiceSettings
 
 __all__ = ["browser"]
 HOSTILE = [
@@ -87,7 +86,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         text, key = new_key("read")
         service.store.add(key)
         server = uvicorn.Server(
-            uvicorn.Config(application(service), log_level="error", http=OneWriteProtocol)
+            uvicorn.Config(application(service), log_level="error")
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

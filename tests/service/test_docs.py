@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ensample.service.routes import ROUTES
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.settings import ServiceSettings
 from service.conftest import SHOP, Serve
 
 PAGE = Path(__file__).parents[2] / "docs" / "service.md"

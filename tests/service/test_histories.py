@@ -17,7 +17,7 @@ from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.service import Service
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.settings import ServiceSettings
 from service.conftest import ADDRESS, SHOP
 
 CLIENTS, IDS, ROUNDS = 12, 15, attempts(sample=40, full=600)

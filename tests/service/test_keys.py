@@ -8,11 +8,11 @@ import pytest
 
 import ensample as es
 import prompt
-from ensample.service.calls import Route
-from ensample.service.keys import GRANTS, ROLES, new_key
+from ensample.service.auth import GRANTS, ROLES, new_key
+from ensample.service.endpoint import Route
 from ensample.service.routes import ROUTES
-from ensample.service.running import check_safe
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.server import check_safe
+from ensample.service.settings import ServiceSettings
 from service.conftest import SHOP, Serve, Served
 
 OPEN = {"GET /healthz", "GET /readyz"}
@@ -112,7 +112,7 @@ def test_a_table_without_roles_would_be_noticed(
 ) -> None:
     """The negative control."""
     made(locked, "admin")
-    monkeypatch.setattr(locked.service.gate, "admit", lambda *_: None)
+    monkeypatch.setattr(locked.service.auth, "authorize", lambda *_: None)
     assert all(called(locked, route).status_code != 401 for route in ROUTES)
 
 

@@ -10,13 +10,12 @@ import pytest
 
 from ensample.errors import EnsampleError
 from ensample.experiments.inputs import as_actions
-from ensample.service.bodies import decoded
-from ensample.service.dialects.personalizer import RankCall, question_of
-from ensample.service.messages import DecideCall
-from ensample.service.refusals import Refusal
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.body import BodyDecoder
+from ensample.service.errors import HTTPError
+from ensample.service.protocols.personalizer import RankCall, question_of
+from ensample.service.schemas import DecideCall
 
-SETTINGS = ServiceSettings()
+DECODE = BodyDecoder(DecideCall | list[DecideCall])
 FLAT = b"[" + b"[]," * 20  # as many brackets as have to be looked at
 SHORT, FACTOR, MARGIN = 16_000, 4, 2.5  # a quadratic pass takes FACTOR^2 as long
 
@@ -61,8 +60,8 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
 
 
 def read(body: bytes) -> None:
-    with contextlib.suppress(Refusal, msgspec.MsgspecError):
-        decoded({}, body, DecideCall | list[DecideCall], SETTINGS)
+    with contextlib.suppress(HTTPError, msgspec.MsgspecError, RecursionError):
+        DECODE({}, body)
 
 
 def fastest(work: Callable[[], object], times: int = 5) -> float:
@@ -125,7 +124,7 @@ def test_a_call_of_personalizer_takes_linear_time(name: str) -> None:
         asked = msgspec.convert(given, RankCall)
 
         def translate() -> None:
-            with contextlib.suppress(EnsampleError, Refusal):
+            with contextlib.suppress(EnsampleError, HTTPError):
                 question_of(asked)
 
         return translate

@@ -23,11 +23,11 @@ from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.app import application
 from ensample.service.journal import Journal
 from ensample.service.service import Service
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.settings import ServiceSettings
 from service.conftest import ADDRESS, SHOP
 from service.testing import TestClient
 
-RUNS, STEPS = attempts(sample=8, full=150), attempts(sample=30, full=60)
+RUNS, STEPS = attempts(sample=12, full=150), attempts(sample=30, full=60)
 ONE = "/v1/experiments/shop"
 IDS = st.sampled_from([f"q{number}" for number in range(6)])
 CONTEXTS = st.sampled_from([{}, {"x": 1}, {"x": 2.5, "city": "Kiel"}])

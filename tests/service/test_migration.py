@@ -18,12 +18,12 @@ from ensample.experiments.snapshots import creation
 from ensample.experiments.storage.postgres import PostgresStorage, prepared_database
 from ensample.experiments.storage.postgres_pool import PostgresPool
 from ensample.experiments.storage.sqlite_reader import SQLiteReader
-from ensample.service import migrating_postgres
-from ensample.service.keys import new_key
-from ensample.service.migrating import migrate
+from ensample.service import postgres_migration
+from ensample.service.auth import new_key
+from ensample.service.maintenance import replayed_experiments
+from ensample.service.migration import migrate
 from ensample.service.postgres_store import PostgresStore
-from ensample.service.replaying import replayed_experiments
-from ensample.service.store import Store
+from ensample.service.store import FolderStore
 from ensample.version import LIVE_NUMBERS
 from experiments.test_versions import FACTS, FAMILIES, unpacked
 from service.conftest import SHOP, Serve
@@ -46,7 +46,7 @@ def released(tmp_path: Path) -> Path:
     (folder / "experiments").mkdir(parents=True)
     for name in NAMES:
         unpacked(name, folder / "experiments")
-    store = Store(folder)
+    store = FolderStore(folder)
     store.add(KEY)
     store.pause("linucb", True)
     store.close()
@@ -89,8 +89,10 @@ def test_a_service_goes_on_with_a_migrated_folder(
     found = dict(replayed_experiments(tmp_path / "data", verify=True))
     assert list(found) == list(NAMES) and all(item.compared == 1 for item in found.values())
     assert found["linucb"].hash == FACTS["linucb"]["hash"]
-    store, other = Store(released), Store(tmp_path / "data")
-    assert store.known() == other.known() != {} and store.paused() == other.paused() == {"linucb"}
+    store, other = FolderStore(released), FolderStore(tmp_path / "data")
+    assert store.all_keys() == other.all_keys() != {} and store.paused() == other.paused() == {
+        "linucb"
+    }
     for item in (store, other):
         item.close()
     client = serve()
@@ -194,7 +196,7 @@ def test_a_postgresql_is_migrated_into_another_database(
     prepared_database(new)  # as a server that was started too early does
     before, empty = tables(old), tables(new)
 
-    monkeypatch.setattr(migrating_postgres, "copy_keys", lambda *addresses: 1 // 0)
+    monkeypatch.setattr(postgres_migration, "copy_keys", lambda *addresses: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         migrate(old, new, shown([]))
     assert tables(new) == empty and tables(old) == before
@@ -227,7 +229,7 @@ def test_a_database_that_is_written_to_is_not_migrated(
 ) -> None:
     old, new = database(server, "written"), database(server, "unwritten")
     stored(old, released)
-    copy_keys = migrating_postgres.copy_keys
+    copy_keys = postgres_migration.copy_keys
 
     def meanwhile(*addresses: str) -> None:
         copy_keys(*addresses)
@@ -236,7 +238,7 @@ def test_a_database_that_is_written_to_is_not_migrated(
             with storage.batch():
                 storage.append(creation(storage))
 
-    monkeypatch.setattr(migrating_postgres, "copy_keys", meanwhile)
+    monkeypatch.setattr(postgres_migration, "copy_keys", meanwhile)
     with pytest.raises(es.InvalidArgument, match="stop them first"):
         migrate(old, new, shown([]))
     assert tables(new) == {}
@@ -250,7 +252,7 @@ def test_a_database_cannot_be_written_to_while_its_empty_tables_are_replaced(
     old, new = database(server, "locking"), database(server, "locked")
     stored(old, released)
     prepared_database(new)
-    check_empty, tried = migrating_postgres.check_empty, []
+    check_empty, tried = postgres_migration.check_empty, []
 
     def written_after(connection: Any) -> None:
         check_empty(connection)
@@ -260,5 +262,5 @@ def test_a_database_cannot_be_written_to_while_its_empty_tables_are_replaced(
                 with pytest.raises(psycopg.errors.LockNotAvailable):
                     other.execute("SELECT count(*) FROM ensample_streams")
 
-    monkeypatch.setattr(migrating_postgres, "check_empty", written_after)
+    monkeypatch.setattr(postgres_migration, "check_empty", written_after)
     assert migrate(old, new, shown([])) == dict.fromkeys(NAMES, 60) and tried

@@ -13,8 +13,8 @@ import ensample as es
 import prompt
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.experiments.storage.sqlite_reader import SQLiteReader
-from ensample.service.keys import new_key
-from ensample.service.replaying import replayed_experiments
+from ensample.service.auth import new_key
+from ensample.service.maintenance import replayed_experiments
 from experiments.disks import Failing, Forgetful, Small, disk, laid_out
 from experiments.test_power import AnswersFirst
 from service.conftest import SHOP, Serve, Served

@@ -13,7 +13,7 @@ from msrest.authentication import CognitiveServicesCredentials
 from msrest.exceptions import HttpOperationError
 
 import ensample as es
-from ensample.service.keys import new_key
+from ensample.service.auth import new_key
 from service.conftest import SHOP, Serve, Served
 from service.live import Live
 
@@ -147,7 +147,6 @@ def test_an_event_without_reward_has_the_default(serve: Serve) -> None:
         b'{"actions": [{"id": "a", "features": {"price": 3}}]}',
         b'{"actions": [{"id": "a"}], "contextFeatures": [{"x": NaN}]}',
         b'{"actions": [{"id": "a"}], "contextFeatures": [{"x": [{"y": 1}]}]}',
-        b'{"actions": [{"id": "a"}], "contextFeatures": [{"x": 1, "x": 2}]}',
     ],
 )
 def test_what_cannot_be_is_refused_in_its_own_shape(body: bytes, serve: Serve) -> None:

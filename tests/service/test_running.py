@@ -18,9 +18,9 @@ import pytest
 import ensample as es
 import prompt
 from ensample.service.journal import Journal
-from ensample.service.replaying import replayed_experiments
-from ensample.service.running import listening, tell_warnings
-from ensample.service.service_settings import ServiceSettings, read_settings
+from ensample.service.maintenance import replayed_experiments
+from ensample.service.server import listening, log_warnings
+from ensample.service.settings import ServiceSettings, read_settings
 from service.try_kills import CLIENTS, Client, connected, import_all, request, response, started
 
 ONE = "/v1/experiments/killed"
@@ -112,7 +112,7 @@ def test_warnings_are_lines_of_the_log() -> None:
     said = io.StringIO()
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        tell_warnings(Journal("info", said, lambda: "noon"))
+        log_warnings(Journal("info", said, lambda: "noon"))
         warnings.warn("shop: none", es.SnapshotWarning, stacklevel=1)
     expected = {
         "time": "noon",

@@ -28,9 +28,9 @@ from ensample.experiments.storage.base import Reading
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from ensample.service import worker
-from ensample.service.replaying import replayed_events
-from ensample.service.running import listening, run
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.maintenance import replayed_events
+from ensample.service.server import listening, run
+from ensample.service.settings import ServiceSettings
 from experiments.test_power import AnswersFirst
 
 CLIENTS = 8

@@ -25,7 +25,7 @@ def backup(
     Example: `ensample backup ensample-data monday.tar`
     """
     require("apsw", user="ensample backup")
-    from ensample.service.backups import backed_up
+    from ensample.service.maintenance import back_up
 
-    names = backed_up(data, file)
+    names = back_up(data, file)
     typer.echo(f"{len(names)} experiments in {file}")

@@ -13,9 +13,9 @@ from rich.table import Table
 from ensample.cli.console import label, output
 from ensample.errors import InvalidArgument
 from ensample.extras import require
-from ensample.service.keys import new_key
-from ensample.service.service_settings import ServiceSettings, read_settings
-from ensample.service.store import Keeping, is_begun, store_of
+from ensample.service.auth import new_key
+from ensample.service.settings import ServiceSettings, read_settings
+from ensample.service.store import Store, exists, open_store
 
 
 class Doing(StrEnum):
@@ -57,9 +57,9 @@ def key(
     if doing is Doing.NEW:
         new(settings, role, experiment)
         return
-    if not is_begun(settings):
+    if not exists(settings):
         raise InvalidArgument("data", str(settings.data), "the folder of a service")
-    with closing(store_of(settings)) as store:
+    with closing(open_store(settings)) as store:
         if doing is Doing.LIST:
             show(store)
         else:
@@ -71,15 +71,15 @@ def new(settings: ServiceSettings, role: str | None, experiment: str | None) -> 
     if role is None:
         raise InvalidArgument("role", None, "--role decide, read or admin")
     text, made = new_key(role, experiment)
-    with closing(store_of(settings)) as store:
+    with closing(open_store(settings)) as store:
         store.add(made)
     for_what = f" for {experiment}" if experiment else ""
     typer.echo(f"a key of role {role}{for_what}, shown this once: {text}")
 
 
-def show(store: Keeping) -> None:
+def show(store: Store) -> None:
     table = Table("id", "role", "experiment", "created", "revoked")
-    for found in store.known().values():
+    for found in store.all_keys().values():
         table.add_row(
             found.id,
             found.role,
@@ -90,8 +90,8 @@ def show(store: Keeping) -> None:
     output.print(table)
 
 
-def revoke(store: Keeping, id: str | None) -> None:
-    if id is None or id not in store.known():
+def revoke(store: Store, id: str | None) -> None:
+    if id is None or id not in store.all_keys():
         raise InvalidArgument("id", id, "the id of a key, as `ensample key list` shows it")
     store.revoke(id, int(time.time()))
     typer.echo(f"revoked {id}")

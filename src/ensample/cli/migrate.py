@@ -40,7 +40,7 @@ def migrate(
     `ensample migrate postgresql://shop@db/shop postgresql://shop@db/shop_new`
     """
     require("apsw", user="ensample migrate")
-    from ensample.service.migrating import migrate as migrated
+    from ensample.service.migration import migrate as migrated
 
     with LateProgress(progress(), "events") as bar:
         rows = migrated(old, new, lambda name, done, total: bar.show(done, total))

@@ -31,7 +31,7 @@ def replay(
     Example: `ensample replay ensample-data --verify`
     """
     require("apsw", user="ensample replay")
-    from ensample.service.replaying import replayed_experiments
+    from ensample.service.maintenance import replayed_experiments
 
     table = Table("experiment", "events", "hashes")
     table.add_column("state", overflow="fold")  # a hash of which a part is missing is of no use

@@ -54,8 +54,8 @@ def serve(
         "jinja2",
         user="ensample serve",
     )
-    from ensample.service.running import check_safe, listening, run
-    from ensample.service.service_settings import read_settings
+    from ensample.service.server import check_safe, listening, run
+    from ensample.service.settings import read_settings
 
     given = {"data": data, "database": database, "host": host, "port": port, "log_level": log_level}
     settings = read_settings(given, file=config)

@@ -1,86 +1,64 @@
-"""The experiments of a service: each is open as long as it runs, with a worker of its own."""
+"""The experiments of a service: each stays open while the service runs, with a worker of its own."""
 
 import contextlib
-from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from ensample.errors import EnsampleError, InvalidArgument
 from ensample.experiments import Experiment
 from ensample.experiments.opening import begun
-from ensample.experiments.storage.base import NameTaken, Snapshot, Storage
-from ensample.service.places import Place, is_name
-from ensample.service.refusals import Refusal, unavailable
-from ensample.service.service_settings import ServiceSettings
-from ensample.service.store import Keeping
+from ensample.experiments.settings import Settings
+from ensample.experiments.storage.base import NameTaken, Storage
+from ensample.service.errors import HTTPError, unavailable
+from ensample.service.journal import Journal
+from ensample.service.metrics import Metrics
+from ensample.service.settings import ServiceSettings
+from ensample.service.store import Store, is_name
 from ensample.service.worker import Batch, Crowd, Worker
 
-Watch = Callable[[str, Batch], None]
-Aside = Callable[[Callable[[], Snapshot]], Future[Snapshot]]
-"""Who makes snapshots while others are answered."""
-Warn = Callable[[str, str], None]
-"""Is told of an experiment that is broken, and why."""
+NAME_EXPECTED = "letters, digits, '.', '_' and '-', 100 at most, a letter or digit first"
 
 
-CAPITALS = "there is an experiment whose name differs in capitals only"
+class OnlyBegun(Exception):
+    """A storage without events: a service was killed before anybody was told of the experiment."""
 
 
-class Unmade(Exception):
-    """A place was begun, and what it should hold was never kept: nobody was told that there is such an experiment."""
-
-
+@dataclass(frozen=True)
 class Hosted:
     """An experiment with its worker."""
 
-    def __init__(
-        self, name: str, experiment: Experiment, storage: Storage, worker: Worker, store: Keeping
-    ) -> None:
-        self.name, self.experiment, self.storage, self.worker, self._store = (
-            name,
-            experiment,
-            storage,
-            worker,
-            store,
-        )
-
-    @property
-    def paused(self) -> bool:
-        return self.name in self._store.paused()
+    name: str
+    experiment: Experiment
+    storage: Storage
+    worker: Worker
 
 
 class Catalog:
-    """All of them."""
+    """All experiments, by name."""
 
     def __init__(
-        self,
-        settings: ServiceSettings,
-        store: Keeping,
-        place: Place,
-        watch: Watch,
-        aside: Aside,
-        warn: Warn,
+        self, settings: ServiceSettings, store: Store, metrics: Metrics, journal: Journal
     ) -> None:
-        self.settings, self.store, self.place = settings, store, place
-        self.watch, self.aside, self.warn = watch, aside, warn
-        self._crowd = Crowd()
+        self.settings, self.store = settings, store
+        self.metrics, self.journal = metrics, journal
         self.hosted: dict[str, Hosted] = {}
-        self.broken: dict[
-            str, str
-        ] = {}  # why an experiment cannot be opened, or kept at the moment
+        self.broken: dict[str, str] = {}  # why an experiment cannot be opened, or kept now
+        self._crowd = Crowd()
+        self._snapshots = ThreadPoolExecutor(1, "snapshots")
 
     def open_all(self) -> None:
-        """Those that cannot be opened are known as broken, and the others work."""
-        self.place.prepare()
+        self.store.prepare()
         self.open_new()
 
     def open_new(self) -> None:
-        """Those that are not open yet: other servers may have made some."""
-        for name in self.place.names():
+        """Open the experiments that are not open yet. Those that cannot be opened are broken."""
+        for name in self.store.names():
             if name not in self.hosted:
                 try:
                     self._open(name, None)
                     self.broken.pop(name, None)
-                except Unmade:
+                except OnlyBegun:
                     continue
                 except EnsampleError as error:
                     self._break(name, str(error))
@@ -91,102 +69,88 @@ class Catalog:
             return found
         if name in self.broken:
             raise unavailable(f"the experiment {name} cannot be opened")
-        raise Refusal(404, "expected the name of an experiment: there is none of this name")
+        raise HTTPError(404, "expected the name of an experiment: there is none of this name")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.hosted or name in self.broken
 
     def create(self, name: str, given: dict[str, Any]) -> tuple[Hosted, bool]:
-        """The experiment, and whether it is new; 409 if there is another one of this name. One call at a time."""
+        """Return an experiment and whether it is new. Raise if there is another one of this name.
+
+        The caller sees to it that there is one call at a time.
+        """
         if not is_name(name):
-            raise InvalidArgument(
-                "name",
-                name,
-                "letters, digits, '.', '_' and '-', 100 at most, a letter or digit first",
-            )
-        if name in self.hosted or name in self.broken:
-            found = self[name]
-            check_same(found.experiment, given)
-            return found, False
+            raise InvalidArgument("name", name, NAME_EXPECTED)
+        if name in self:
+            return self._same(self[name], given), False
         if len(self.hosted) + len(self.broken) >= self.settings.experiments:
-            raise Refusal(
-                409,
-                f"there are {self.settings.experiments} experiments already",
-                code="too_many_experiments",
-            )
-        there = self.place.names()
-        if any(
-            other != name and other.lower() == name.lower()
-            for other in (*self.hosted, *self.broken, *there)
-        ):
-            raise Refusal(409, CAPITALS)
-        if name in there:  # of another server, it may be
-            with contextlib.suppress(Unmade):
-                found = self._open(name, None)
-                check_same(found.experiment, given)
-                return found, False
-        Experiment(name, **given)  # refuses what does not fit together before anything is there
+            message = f"there are {self.settings.experiments} experiments already"
+            raise HTTPError(409, message, code="too_many_experiments")
+        stored = self.store.names()
+        others = {*self.hosted, *self.broken, *stored} - {name}
+        if name.lower() in map(str.lower, others):
+            raise name_taken()
+        if name in stored:  # another server may have made it
+            with contextlib.suppress(OnlyBegun):
+                return self._same(self._open(name, None), given), False
+        Experiment(name, **given)  # raises before anything is stored
         try:
             return self._open(name, given), True
         except NameTaken:  # by another server, at the same moment
-            raise Refusal(409, CAPITALS) from None
+            raise name_taken() from None
+
+    def _same(self, found: Hosted, given: dict[str, Any]) -> Hosted:
+        """Return an experiment if it is what was given. Raise otherwise."""
+        try:
+            Settings.rebuilt(found.experiment.settings.described(), given)
+        except InvalidArgument as error:
+            message = f"the experiment is there, and is another: {error}"
+            raise HTTPError(409, message, argument=error.argument) from None
+        return found
 
     def _open(self, name: str, given: dict[str, Any] | None) -> Hosted:
-        """With `given`, which may be empty, it is made if it is not there."""
-        storage = self.place.storage(name)
+        """Open an experiment, and make it if it is not there and `given` says what it is."""
+        storage = self.store.storage(name)
         try:
             if storage.count == 0 and given is None:
-                raise Unmade
+                raise OnlyBegun
             experiment = begun(storage, {"name": name}, given or {})
         except BaseException:
             storage.close()
             raise
-        experiment.snapshot_every, experiment.aside = self.settings.snapshot_every, self.aside
-        here = (
-            not self.place.shared
-        )  # where it is, another server's commit may have to be waited for
+        experiment.snapshot_every = self.settings.snapshot_every
+        experiment.aside = self._snapshots.submit
         worker = Worker(
             experiment,
             self.settings.queue,
             lambda batch: self._observe(name, batch),
             self._crowd,
-            here,
+            here=not self.store.shared,  # a commit may have to wait for another server
         )
-        self.hosted[name] = Hosted(name, experiment, storage, worker, self.store)
+        self.hosted[name] = Hosted(name, experiment, storage, worker)
         return self.hosted[name]
 
     def _observe(self, name: str, batch: Batch) -> None:
-        if batch.error is not None:
+        error = batch.error
+        if error is not None:
             self._break(
-                name,
-                str(batch.error)
-                if isinstance(batch.error, EnsampleError)
-                else type(batch.error).__name__,
+                name, str(error) if isinstance(error, EnsampleError) else type(error).__name__
             )
         elif batch.events:
             self.broken.pop(name, None)
-        self.watch(name, batch)
+        self.metrics.count_batch(name, batch)
 
     def _break(self, name: str, why: str) -> None:
-        """Said once, however often it is found."""
-        if self.broken.get(name) != why:
+        if self.broken.get(name) != why:  # it is logged once, however often it is found
             self.broken[name] = why
-            self.warn(name, why)
-
-    def pause(self, name: str, paused: bool) -> Hosted:
-        found = self[name]
-        self.store.pause(name, paused)
-        return found
+            self.journal.write("warning", "broken", experiment=name, why=why)
 
     def close(self) -> None:
-        """Answer what waits, and let go of all files."""
+        """Answer the questions that wait, and close all storages."""
         for found in self.hosted.values():
             found.worker.stop()
+        self._snapshots.shutdown(wait=True, cancel_futures=True)
 
 
-def check_same(experiment: Experiment, given: dict[str, Any]) -> None:
-    from ensample.experiments.settings import Settings
-
-    try:
-        Settings.rebuilt(experiment.settings.described(), given)
-    except InvalidArgument as error:
-        raise Refusal(
-            409, f"the experiment is there, and is another: {error}", argument=error.argument
-        ) from None
+def name_taken() -> HTTPError:
+    return HTTPError(409, "there is an experiment whose name differs in capitals only")

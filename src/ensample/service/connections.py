@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from ensample.service.journal import Journal
-from ensample.service.wire import OneWriteProtocol
 
 FILES = 512  # descriptors that are left to experiments
 MOST_FILES = 65_536  # descriptors that are asked for
@@ -19,7 +19,7 @@ Address = tuple[str, int]
 
 
 def connection_limits(connections: int, backlog: int) -> tuple[int, int]:
-    """Raise the limit of descriptors; return how many connections may be open, and how many accepted at once, within it."""
+    """Raise the limit of descriptors. Return how many connections may be open and wait within it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -32,17 +32,15 @@ def connection_limits(connections: int, backlog: int) -> tuple[int, int]:
 class Connections:
     """The open connections of a server.
 
-    One whose headers are not complete after `seconds`, or that asks nothing for so long, is closed. Where more than `most` are
-    open, the one that has waited longest is closed, so that half-sent requests keep nobody out.
+    One whose headers are not complete after `seconds`, or that asks nothing for so long, is closed. If more than
+    `most` are open, the one that has waited longest is closed: half-sent requests keep nobody out.
     """
 
     def __init__(self, most: int, seconds: float, journal: Journal) -> None:
         self.most, self.seconds = most, seconds
         self.refused = RefusalLog(journal)
         self._open: dict[Address, asyncio.Transport] = {}
-        self._waiting: dict[
-            Address, float
-        ] = {}  # deadlines of those that ask nothing, the earliest first
+        self._waiting: dict[Address, float] = {}  # deadlines of those that ask nothing, in order
         self._calls: Counter[Address] = Counter()  # under way
         self._timer: asyncio.TimerHandle | None = None
 
@@ -50,7 +48,7 @@ class Connections:
         """Return a subclass of uvicorn's protocol that registers its connections here."""
         connections = self
 
-        class LimitedProtocol(OneWriteProtocol):
+        class LimitedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             def connection_made(self, transport: Any) -> None:
                 super().connection_made(transport)
                 self.raw_transport = transport
@@ -62,8 +60,8 @@ class Connections:
 
         return LimitedProtocol
 
-    def watched(self, app: ASGIApp) -> ASGIApp:
-        """Return an application during whose calls a connection is not waiting for headers."""
+    def watch(self, app: ASGIApp) -> ASGIApp:
+        """Return an application during whose calls a connection does not wait for headers."""
 
         async def call(scope: Scope, receive: Receive, send: Send) -> None:
             address = scope.get("client")
@@ -76,7 +74,7 @@ class Connections:
                 await app(scope, receive, send)
             finally:
                 self._calls[address] -= 1
-                if not self._calls[address]:  # of calls in a pipeline the next one may have begun
+                if not self._calls[address]:  # in a pipeline the next call may have begun
                     del self._calls[address]
                     self._wait(address)
 
@@ -125,7 +123,7 @@ def address_of(transport: asyncio.Transport) -> Address:
 
 
 class RefusalLog(logging.Filter):
-    """A line a second at most about refused connections, with their number.
+    """Logs refused connections with their number, at most once a second.
 
     As a filter of uvicorn's logger it counts the warnings, each of which is about a client's mistake.
     """
@@ -143,7 +141,7 @@ class RefusalLog(logging.Filter):
 
     def _write(self) -> None:
         for why, count in self._counts.items():
-            self._journal.warning("refused", why=why, connections=count)
+            self._journal.write("warning", "refused", why=why, connections=count)
         busy = bool(self._counts)
         self._counts.clear()
         self._timer = asyncio.get_running_loop().call_later(PAUSE, self._write) if busy else None
@@ -154,7 +152,7 @@ class RefusalLog(logging.Filter):
         return record.levelno != logging.WARNING
 
     def on_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handle an error of the event loop: where no connection can be accepted there are thousands of them."""
+        """Handle an error of the event loop. If no connection can be accepted there are thousands of them."""
         if isinstance(context.get("exception"), OSError) and "socket" in context:
             self.add(str(context.get("message")))
         else:

@@ -1,79 +1,67 @@
-"""The log of the service itself: a line of JSON for each call, on the standard error stream.
+"""The log of the service: a line of JSON for each call, on the standard error stream.
 
-Nothing of a context, an action's features or a reward is in it at level info; ids are.
+At level info nothing of a context, an action's features or a reward is in it; ids are.
 """
 
 import asyncio
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import msgspec
 
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
-PARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class Journal:
-    """Lines of at least this level.
+    """Writes lines of at least a level.
 
-    >>> Journal("info", sys.stdout, lambda: "noon").info("ready", address="http://127.0.0.1:8000")
+    >>> journal = Journal("info", sys.stdout, lambda: "noon")
+    >>> journal.write("info", "ready", address="http://127.0.0.1:8000", key=None)
     {"time":"noon","level":"info","event":"ready","address":"http://127.0.0.1:8000"}
     """
 
     def __init__(
-        self, level: str = "info", stream: TextIO | None = None, clock: Any = None
+        self, level: str = "info", stream: TextIO | None = None, clock: Callable[[], str] = utc_now
     ) -> None:
         self._least = LEVELS[level]
         self._stream = sys.stderr if stream is None else stream
-        self._clock = now if clock is None else clock
-        self._lines: list[str] = []  # of this turn of the event loop
+        self._clock = clock
+        self._lines: list[str] = []  # of an event loop, not written yet
 
-    @property
-    def debugs(self) -> bool:
-        return self._least <= LEVELS["debug"]
-
-    def debug(self, event: str, **more: Any) -> None:
-        self._say("debug", event, more)
-
-    def info(self, event: str, **more: Any) -> None:
-        self._say("info", event, more)
-
-    def warning(self, event: str, **more: Any) -> None:
-        self._say("warning", event, more)
-
-    def error(self, event: str, error: BaseException, **more: Any) -> None:
-        """Where it happened; what was said only at level debug, as it may repeat what was sent."""
-        where = [
-            f"{frame.filename}:{frame.lineno} {frame.name}"
-            for frame in traceback.extract_tb(error.__traceback__)
-        ]
-        said = {"message": str(error)} if self.debugs else {}
-        self._say(
-            "error", event, {**more, "type": type(error).__name__, "where": where[-8:], **said}
-        )
-
-    def _say(self, level: str, event: str, more: dict[str, Any]) -> None:
-        if LEVELS[level] >= self._least:
-            known = {name: value for name, value in more.items() if value is not None}
-            line = msgspec.json.encode(
-                {"time": self._clock(), "level": level, "event": event, **known}
-            )
-            self._write(line.decode() + "\n")
-
-    def _write(self, line: str) -> None:
-        """At once; within an event loop together with the other lines of this turn, of which there are many."""
+    def write(self, level: str, event: str, **fields: Any) -> None:
+        """Write a line, with the fields that are not None. An event loop writes its lines together."""
+        if LEVELS[level] < self._least:
+            return
+        known = {name: value for name, value in fields.items() if value is not None}
+        line = {"time": self._clock(), "level": level, "event": event, **known}
+        text = msgspec.json.encode(line).decode() + "\n"
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            self._stream.write(line)
+            self._stream.write(text)
             self._stream.flush()
             return
         if not self._lines:
             loop.call_soon(self.flush)
-        self._lines.append(line)
+        self._lines.append(text)
+
+    def error(self, event: str, error: BaseException, **fields: Any) -> None:
+        """Write where an error happened. Its message may repeat what was sent: it is written at level debug only."""
+        frames = traceback.extract_tb(error.__traceback__)[-8:]
+        where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        message = str(error) if self._least <= LEVELS["debug"] else None
+        self.write(
+            "error", event, **fields, type=type(error).__name__, where=where, message=message
+        )
 
     def flush(self) -> None:
         lines, self._lines = self._lines, []
@@ -81,10 +69,6 @@ class Journal:
         self._stream.flush()
 
 
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 def traceparent(value: str | None) -> str | None:
-    """The W3C header if it is one: nothing else of a caller's goes into the log unseen."""
-    return value if value is not None and PARENT.fullmatch(value) else None
+    """Return the header of W3C if it is one: nothing else of a caller's goes into the log unchecked."""
+    return value if value is not None and TRACEPARENT.fullmatch(value) else None

@@ -1,97 +1,95 @@
-"""Numbers for Prometheus: `/metrics`."""
+"""Metrics for Prometheus: `/metrics`."""
 
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ensample.service.worker import Batch
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-SECONDS = (
-    0.0005,
-    0.001,
-    0.002,
-    0.004,
-    0.008,
-    0.016,
-    0.032,
-    0.064,
-    0.128,
-    0.256,
-    0.512,
-    1.0,
-    2.0,
-    4.0,
-)
-SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+SECONDS = (0.0005, *(0.001 * 2**power for power in range(10)), 1.0, 2.0, 4.0)
+SIZES = tuple(2**power for power in range(9))
+
+
+class Latency(NamedTuple):
+    """How long commits took, in seconds: upper ends of the histogram's buckets."""
+
+    commits: int
+    median: float | None
+    slowest: float | None  # 99 in 100 took no longer
 
 
 class Metrics:
-    """In a registry of its own: several services of one process have nothing in common."""
+    """Metrics in a registry of their own: several services of one process have nothing in common."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        given: Any = {"registry": self.registry}
-        self.requests = Counter(
-            "ensample_requests", "Calls by route and status.", ["route", "status"], **given
-        )
-        self.seconds = Histogram(
-            "ensample_request_seconds", "Time of a call.", ["route"], buckets=SECONDS, **given
-        )
-        self.decisions = Counter(
-            "ensample_decisions", "Decisions that were kept.", ["experiment"], **given
-        )
-        self.rewards = Counter(
-            "ensample_rewards",
-            "Rewards by what became of them.",
-            ["experiment", "outcome"],
-            **given,
-        )
-        self.commits = Histogram(
-            "ensample_commit_seconds", "Time of a batch.", ["experiment"], buckets=SECONDS, **given
-        )
-        self.batches = Histogram(
-            "ensample_batch_size", "Questions of a batch.", ["experiment"], buckets=SIZES, **given
-        )
-        self.failures = Counter(
-            "ensample_storage_failures", "Batches that could not be kept.", ["experiment"], **given
-        )
-        self.ready = Gauge("ensample_ready", "Whether everything can be kept.", **given)
-        self._calls: dict[
-            tuple[str, int], tuple[Counter, Histogram]
-        ] = {}  # looking them up by their labels takes longer
-        self._decisions: dict[str, Counter] = {}
-        self._batches: dict[str, tuple[Histogram, Histogram]] = {}
 
-    def batch(self, experiment: str, batch: Batch) -> None:
-        found = self._batches.get(experiment)
-        if found is None:
-            found = self._batches[experiment] = (
-                self.commits.labels(experiment),
-                self.batches.labels(experiment),
-            )
-        seconds, questions = found
+        def metric(kind: Any, name: str, text: str, *labels: str, **options: Any) -> Any:
+            return kind(f"ensample_{name}", text, labels, registry=self.registry, **options)
+
+        times: Any = {"buckets": SECONDS}
+        self.requests = metric(Counter, "requests", "Calls by route and status.", "route", "status")
+        self.seconds = metric(Histogram, "request_seconds", "Time of a call.", "route", **times)
+        self.decisions = metric(Counter, "decisions", "Decisions that were kept.", "experiment")
+        self.rewards = metric(
+            Counter, "rewards", "Rewards by what became of them.", "experiment", "outcome"
+        )
+        self.commits = metric(
+            Histogram, "commit_seconds", "Time of a batch.", "experiment", **times
+        )
+        self.batches = metric(
+            Histogram, "batch_size", "Questions of a batch.", "experiment", buckets=SIZES
+        )
+        self.failures = metric(
+            Counter, "storage_failures", "Batches that could not be kept.", "experiment"
+        )
+        self.ready = metric(Gauge, "ready", "Whether everything can be kept.")
+        # Looking up a metric by its labels takes longer than counting.
+        self._call = cache(
+            lambda route, status: (self.requests.labels(route, status), self.seconds.labels(route))
+        )
+        self._batch = cache(lambda name: (self.commits.labels(name), self.batches.labels(name)))
+        self._decided = cache(self.decisions.labels)
+
+    def count_call(self, route: str, status: int, seconds: float) -> None:
+        count, histogram = self._call(route, status)
+        count.inc()
+        histogram.observe(seconds)
+
+    def count_decisions(self, experiment: str, count: int) -> None:
+        self._decided(experiment).inc(count)
+
+    def count_reward(self, experiment: str, outcome: str) -> None:
+        self.rewards.labels(experiment, outcome).inc()
+
+    def count_batch(self, experiment: str, batch: Batch) -> None:
+        seconds, questions = self._batch(experiment)
         seconds.observe(batch.seconds)
         questions.observe(batch.questions)
         if batch.error is not None:
             self.failures.labels(experiment).inc()
 
-    def call(self, route: str, status: int, seconds: float) -> None:
-        found = self._calls.get((route, status))
-        if found is None:
-            found = self._calls[route, status] = (
-                self.requests.labels(route, status),
-                self.seconds.labels(route),
-            )
-        count, histogram = found
-        count.inc()
-        histogram.observe(seconds)
-
-    def decided(self, experiment: str, count: int = 1) -> None:
-        found = self._decisions.get(experiment)
-        if found is None:
-            found = self._decisions[experiment] = self.decisions.labels(experiment)
-        found.inc(count)
-
     def text(self) -> bytes:
         return generate_latest(self.registry)
+
+    def commit_latency(self, experiment: str) -> Latency:
+        """Return how long the commits of an experiment took since the service started."""
+        (found,) = self.commits.collect()
+        below = sorted(
+            (float(sample.labels["le"]), sample.value)
+            for sample in found.samples
+            if sample.name.endswith("_bucket") and sample.labels["experiment"] == experiment
+        )
+        count = int(below[-1][1]) if below else 0
+        return Latency(count, quantile(below, 0.5 * count), quantile(below, 0.99 * count))
+
+
+def quantile(below: list[tuple[float, float]], needed: float) -> float | None:
+    """Return the first bucket with so many values in it and below.
+
+    >>> quantile([(0.001, 5.0), (0.002, 9.0), (float("inf"), 10.0)], 9.0)
+    0.002
+    """
+    return next((edge for edge, count in below if count and count >= needed), None)

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from ensample.service.calls import Each, Route
-from ensample.service.messages import Refused
+from ensample.service.endpoint import Each, Query, Route
+from ensample.service.schemas import Refused
 from ensample.version import __version__
 
 REF = "#/components/schemas/{name}"
@@ -28,11 +28,11 @@ MEANING = {
 
 
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
-    """By path and method; everything may be refused as `Refused` says."""
+    """Return the document of a table of routes."""
     named = (
         of(kind)
         for route in routes
-        for kind in (route.takes, route.gives, refusal_type(route))
+        for kind in (route.takes, route.gives, error_type(route))
         if is_type(kind)
     )
     types = list({repr(kind): kind for kind in (Refused, *named)}.values())
@@ -68,55 +68,42 @@ def is_type(kind: Any) -> bool:
     return kind is not None and not isinstance(kind, str)
 
 
-def refusal_type(route: Route) -> Any:
-    return Refused if route.dialect is None else route.dialect.type
+def error_type(route: Route) -> Any:
+    return Refused if route.errors is None else route.errors.type
 
 
 def operation(route: Route, known: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"summary": route.says, "operationId": operation_id(route)}
-    found["parameters"] = [in_path(name) for name in PART.findall(route.path)] + [
-        in_query(query) for query in route.query
-    ]
+    """Return the description of a route. `known`: schemas by the representation of their types."""
+    found: dict[str, Any] = {"summary": route.summary, "operationId": operation_id(route)}
+    found["parameters"] = [in_path(name) for name in PART.findall(route.path)]
+    if route.query is not None:
+        found["parameters"].append(in_query(route.query))
     if route.role is not None:
         found["security"] = [{"bearer": []}, {"header": []}]
         found["description"] = f"Role: {route.role}."
     if route.takes is not None:
-        found["requestBody"] = {"required": True, "content": taken(route, known)}
+        body = content(route.takes, known)
+        if route.example is not None:
+            body["application/json"]["example"] = route.example
+        found["requestBody"] = {"required": True, "content": body}
     found["responses"] = responses(route, known)
     return found
 
 
 def operation_id(route: Route) -> str:
-    """The handler's name, which no two share."""
+    """Return the handler's name, which no two share."""
     return str(getattr(route.handler, "__name__", route.title))
 
 
 def in_path(name: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "in": "path",
-        "required": True,
-        "schema": {"type": "string", "minLength": 1},
-    }
+    schema = {"type": "string", "minLength": 1}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def in_query(query: Any) -> dict[str, Any]:
+def in_query(query: Query) -> dict[str, Any]:
     schema = {"type": "string", "enum": list(query.allowed), "default": query.allowed[0]}
-    return {
-        "name": query.name,
-        "in": "query",
-        "required": False,
-        "description": query.says,
-        "schema": schema,
-    }
-
-
-def taken(route: Route, known: dict[str, Any]) -> dict[str, Any]:
-    """With an example, where there is one."""
-    found = content(route.takes, known)
-    if route.example is not None:
-        found["application/json"]["example"] = route.example
-    return found
+    found: dict[str, Any] = {"name": query.name, "in": "query", "required": False}
+    return found | {"description": query.summary, "schema": schema}
 
 
 def content(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
@@ -130,23 +117,28 @@ def content(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def responses(route: Route, known: dict[str, Any]) -> dict[str, Any]:
-    """What a route gives; what it may refuse."""
+    """Return the answers of a route, and its errors, by status."""
     good = {route.status, *(status for status in route.others if status < 400)}
-    bad = {400, 403, *(status for status in route.others if status >= 400)}
-    bad |= {401} if route.role is not None else set()
-    bad |= {408, 413, 415, 422} if route.takes is not None else set()
-    bad |= {422} if route.query or "{id" in route.path else set()
-    bad |= {503} if "{experiment}" in route.path or route.takes is not None else set()
-    if route.dialect is not None:
-        bad = {route.dialect.status(status) for status in bad}
-    refused = {"description": "", "content": content(refusal_type(route), known)}
     found = {str(status): done(route, status, known) for status in sorted(good)}
+    form = {"content": content(error_type(route), known)}
+    for status in sorted(error_statuses(route)):
+        found[str(status)] = {"description": MEANING[status], **form}
     if route.path == "/readyz":
-        bad -= {503}
         found["503"] = {"description": MEANING[503], "content": content(route.gives, known)}
-    return found | {
-        str(status): refused | {"description": MEANING[status]} for status in sorted(bad)
-    }
+    return found
+
+
+def error_statuses(route: Route) -> set[int]:
+    found = {400, 403, *(status for status in route.others if status >= 400)}
+    if route.role is not None:
+        found |= {401}
+    if route.takes is not None:
+        found |= {408, 413, 415, 422}
+    if route.query is not None or "{id" in route.path:
+        found |= {422}
+    if "{experiment}" in route.path or route.takes is not None:
+        found |= {503}
+    return found if route.errors is None else set(map(route.errors.status, found))
 
 
 def done(route: Route, status: int, known: dict[str, Any]) -> dict[str, Any]:

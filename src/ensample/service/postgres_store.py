@@ -1,4 +1,4 @@
-"""What a service keeps beside its experiments, in PostgreSQL: several servers have the same keys."""
+"""Everything that a service keeps, in PostgreSQL: several servers have the same experiments and keys."""
 
 import errno
 import threading
@@ -7,15 +7,19 @@ from contextlib import suppress
 from typing import Any
 
 from ensample.errors import StorageError
+from ensample.experiments.storage.base import Storage
+from ensample.experiments.storage.postgres import PostgresStorage, prepared_database, stream_names
 from ensample.experiments.storage.postgres_pool import PostgresPool
-from ensample.service.keys import Key
+from ensample.service.auth import Key
+from ensample.service.store import is_name
 
 READ_EVERY = 0.2  # seconds between two reads of all keys and pauses
 STALE = 3.0  # seconds after which the last read is not relied on: a key may have been revoked
 SETTLING = 8_615_103
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS ensample_keys (
-    id text PRIMARY KEY, role text NOT NULL, hash text NOT NULL, experiment text, created bigint NOT NULL, revoked bigint
+    id text PRIMARY KEY, role text NOT NULL, hash text NOT NULL, experiment text,
+    created bigint NOT NULL, revoked bigint
 );
 CREATE TABLE IF NOT EXISTS ensample_paused (experiment text PRIMARY KEY);
 """
@@ -24,7 +28,9 @@ PAUSED = "SELECT experiment FROM ensample_paused"
 
 
 class PostgresStore:
-    """Keys and pauses in PostgreSQL. A thread reads them every READ_EVERY seconds, so that no call waits for the database."""
+    """A database. A thread reads keys and pauses every READ_EVERY seconds, so that no call waits for them."""
+
+    shared = True
 
     def __init__(self, pool: PostgresPool) -> None:
         self.pool = pool
@@ -45,7 +51,16 @@ class PostgresStore:
         self._thread = threading.Thread(target=self._follow, name="keys", daemon=True)
         self._thread.start()
 
-    def known(self) -> dict[str, Key]:
+    def prepare(self) -> None:
+        prepared_database(self.pool.address)
+
+    def names(self) -> list[str]:
+        return [name for name in stream_names(self.pool) if is_name(name)]
+
+    def storage(self, name: str) -> Storage:
+        return PostgresStorage(self.pool, name)
+
+    def all_keys(self) -> dict[str, Key]:
         self._check_fresh()
         return self._keys
 
@@ -75,26 +90,19 @@ class PostgresStore:
             self._read_at = began
 
     def add(self, key: Key) -> None:
+        statement = "INSERT INTO ensample_keys VALUES (%s, %s, %s, %s, %s, %s)"
         again = "ON CONFLICT (id) DO UPDATE SET hash = excluded.hash"  # the same: ids are random
-        self._change(
-            "add a key", f"INSERT INTO ensample_keys VALUES (%s, %s, %s, %s, %s, %s) {again}", *key
-        )
+        self._change("add a key", f"{statement} {again}", *key)
 
     def revoke(self, id: str, time: int) -> None:
-        self._change(
-            "revoke a key",
-            "UPDATE ensample_keys SET revoked = %s WHERE id = %s AND revoked IS NULL",
-            time,
-            id,
-        )
+        statement = "UPDATE ensample_keys SET revoked = %s WHERE id = %s AND revoked IS NULL"
+        self._change("revoke a key", statement, time, id)
 
     def pause(self, experiment: str, paused: bool) -> None:
-        added = "INSERT INTO ensample_paused VALUES (%s) ON CONFLICT DO NOTHING"
-        self._change(
-            "pause",
-            added if paused else "DELETE FROM ensample_paused WHERE experiment = %s",
-            experiment,
-        )
+        statement = "DELETE FROM ensample_paused WHERE experiment = %s"
+        if paused:
+            statement = "INSERT INTO ensample_paused VALUES (%s) ON CONFLICT DO NOTHING"
+        self._change("pause", statement, experiment)
 
     def _change(self, call: str, statement: str, *values: Any) -> None:
         """Run a statement, which may be sent twice, and read its effect at once."""

@@ -1,9 +1,9 @@
-"""Decisions that last: whoever a targeting key stands for has the same action for a while.
+"""Decisions that last: a targeting key has the same action for a while.
 
-Nothing is kept for it but the decision itself, whose id says whose it is: time is cut into windows as long as a decision lasts,
-and the id is a hash of (experiment, key, window, try). A decision that lasts now was taken in this window or in the one before,
-so that two ids are to be looked up; and several servers agree without asking each other. Where the action is no longer on offer
-the next try is taken.
+Nothing is kept for it but the decision itself, whose id says whose it is. Time is cut into windows as long as a
+decision lasts, and the id is a hash of (experiment, key, window, try). A decision that lasts now was taken in this
+window or in the one before, so two ids are looked up, and several servers agree without asking each other. If the
+action is no longer on offer, the next try is taken.
 """
 
 import hashlib
@@ -18,7 +18,8 @@ LOOK_BACK = 32  # windows
 
 
 def sticky_id(experiment: str, key: str, window: int, attempt: int = 0) -> str:
-    """
+    """Return the id of a decision.
+
     >>> sticky_id("shop", "ann", 7) == sticky_id("shop", "ann", 7) != sticky_id("shop", "ann", 8)
     True
     """
@@ -27,21 +28,22 @@ def sticky_id(experiment: str, key: str, window: int, attempt: int = 0) -> str:
 
 
 def sticky_decision(
-    experiment: Experiment, key: str, stays: int, now: int | None = None, **question: Any
+    experiment: Experiment, key: str, lasts: int, now: int | None = None, **question: Any
 ) -> NamedDecision:
-    """The decision of this key, or a new one; within a question to the experiment, so that nothing comes between."""
+    """Return the decision of a key, or take a new one. Ask it of the worker, so that nothing comes between."""
     check_label("targetingKey", key)
     time = experiment.now() if now is None else now
-    window = time // stays
+    window = time // lasts
     for earlier in (window - 1, window):
-        for found in tried(experiment, key, earlier):
-            if found.time + stays > time and found.action in experiment.actions:
+        for found in attempts(experiment, key, earlier):
+            if found.time + lasts > time and found.action in experiment.actions:
                 return found
-    taken = sum(1 for _ in tried(experiment, key, window))
+    taken = sum(1 for _ in attempts(experiment, key, window))
     return experiment.decide(id=sticky_id(experiment.name, key, window, taken), **question)
 
 
-def tried(experiment: Experiment, key: str, window: int) -> Iterator[NamedDecision]:
+def attempts(experiment: Experiment, key: str, window: int) -> Iterator[NamedDecision]:
+    """Yield the decisions of a key in a window."""
     for attempt in range(TRIES):
         found = experiment.decision(sticky_id(experiment.name, key, window, attempt))
         if found is None:
@@ -50,15 +52,15 @@ def tried(experiment: Experiment, key: str, window: int) -> Iterator[NamedDecisi
 
 
 def latest(
-    experiment: Experiment, key: str, stays: int, now: int | None = None
+    experiment: Experiment, key: str, lasts: int, now: int | None = None
 ) -> NamedDecision | None:
-    """The last decision of a key whose reward may still come."""
+    """Return the last decision of a key whose reward may still come."""
     check_label("targetingKey", key)
     time = experiment.now() if now is None else now
     wait = experiment.settings.reward.wait_microseconds or 0
-    back = min(LOOK_BACK, 1 + -(-wait // stays))
-    for window in range(time // stays, time // stays - back - 1, -1):
-        found = list(tried(experiment, key, window))
+    back = min(LOOK_BACK, 1 + -(-wait // lasts))
+    for window in range(time // lasts, time // lasts - back - 1, -1):
+        found = list(attempts(experiment, key, window))
         if found:
             return found[-1]
     return None

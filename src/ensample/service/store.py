@@ -1,43 +1,62 @@
-"""What a service keeps beside its experiments, in the file service.db: keys, and who is paused.
+"""Where a service keeps everything: the storage of each experiment, keys, and which experiments are paused.
 
-Commands change it while a service runs; the service looks whether the file has changed, a hundred times a second
-at most: looking takes as long as answering.
+`FolderStore` has a file for each experiment, and `service.db` for the rest. Commands change `service.db` while a service
+runs, so it is looked at again, at most a hundred times a second: looking takes as long as answering.
 """
 
 import errno
 import os
+import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from ensample.errors import InvalidArgument, StorageError
+from ensample.errors import EnsampleError, InvalidArgument, StorageError
+from ensample.experiments.storage.base import Storage
 from ensample.experiments.storage.postgres_pool import PostgresPool
+from ensample.experiments.storage.sqlite import SQLiteStorage
+from ensample.experiments.storage.writer_lock import WriterLock
 from ensample.extras import package
-from ensample.service.keys import Key
-from ensample.service.places import experiment_files
-from ensample.service.service_settings import ServiceSettings
+from ensample.service.auth import Key
+from ensample.service.settings import ServiceSettings
 
 FILE = "service.db"
-LOOK = 0.01  # seconds
+FOLDER, SUFFIX = "experiments", ".db"
+NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
+LOOK_EVERY = 0.01  # seconds
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS keys (
-    id TEXT PRIMARY KEY, role TEXT NOT NULL, hash TEXT NOT NULL, experiment TEXT, created INTEGER NOT NULL, revoked INTEGER
+    id TEXT PRIMARY KEY, role TEXT NOT NULL, hash TEXT NOT NULL, experiment TEXT,
+    created INTEGER NOT NULL, revoked INTEGER
 ) STRICT;
 CREATE TABLE IF NOT EXISTS paused (experiment TEXT PRIMARY KEY) STRICT;
 """
+KEYS = "SELECT id, role, hash, experiment, created, revoked FROM keys ORDER BY created"
+StorageOf = Callable[[Path], Storage]
 
 
-class Keeping(Protocol):
-    """What is asked of it, wherever it is kept."""
+class Store(Protocol):
+    """Everything that a service keeps."""
 
-    def known(self) -> dict[str, Key]:
-        """All keys that were ever made, by their ids."""
+    shared: bool  # whether other servers may add experiments
+
+    def prepare(self) -> None:
+        """Make what experiments need. The service does it before anything else."""
+
+    def names(self) -> list[str]:
+        """Return the names of the experiments that are there."""
+
+    def storage(self, name: str) -> Storage:
+        """Return the storage of an experiment, which may be new."""
+
+    def all_keys(self) -> dict[str, Key]:
+        """Return all keys that were ever made, by their ids."""
 
     def paused(self) -> set[str]:
-        """The experiments that are paused."""
+        """Return the experiments that are paused."""
 
     def add(self, key: Key) -> None: ...
 
@@ -48,33 +67,55 @@ class Keeping(Protocol):
     def close(self) -> None: ...
 
 
-def store_of(settings: ServiceSettings) -> Keeping:
-    if settings.database:
-        from ensample.service.postgres_store import PostgresStore
+def open_store(settings: ServiceSettings, storage_of: StorageOf = SQLiteStorage) -> Store:
+    if not settings.database:
+        return FolderStore(settings.data, storage_of)
+    from ensample.service.postgres_store import PostgresStore
 
-        return PostgresStore(PostgresPool(settings.database, 1))
-    return Store(settings.data)
+    return PostgresStore(PostgresPool(settings.database, settings.database_connections))
 
 
-def is_begun(settings: ServiceSettings) -> bool:
-    """Whether there is something to look at: to open a folder makes one."""
+def exists(settings: ServiceSettings) -> bool:
+    """Return True if there is a store already. Opening a folder makes one."""
     return bool(settings.database) or (settings.data / FILE).is_file()
 
 
-def experiments_in(data: Path) -> dict[str, Path]:
-    """The file of each experiment of a service's folder; InvalidArgument where it is not one."""
+def is_name(name: str) -> bool:
+    """Return True if an experiment may have a name, which becomes part of addresses and of a file's name."""
+    return NAME.fullmatch(name) is not None
+
+
+def experiment_files(data: Path) -> dict[str, Path]:
+    """Return the file of each experiment of a folder, by name."""
+    found = {path.name.removesuffix(SUFFIX): path for path in (data / FOLDER).glob(f"*{SUFFIX}")}
+    return {name: found[name] for name in sorted(found) if is_name(name)}
+
+
+def experiment_file(data: Path, name: str) -> Path:
+    return data / FOLDER / f"{name}{SUFFIX}"
+
+
+def service_files(data: Path) -> dict[str, Path]:
+    """Return the file of each experiment. Raise if the folder is not one of a service."""
     found = experiment_files(data)
     if not found and not (data / FILE).is_file():
         raise InvalidArgument("data", str(data), "the folder of a service")
     return found
 
 
-class Store:
-    """See the module."""
+class FolderStore:
+    """A folder. One service at a time has it; commands may look meanwhile."""
 
-    def __init__(self, folder: Path) -> None:
+    shared = False
+
+    def __init__(self, folder: Path, storage_of: StorageOf = SQLiteStorage) -> None:
         self._apsw: Any = package("apsw", "the service")
+        self.folder, self.storage_of = folder, storage_of
         self.path = folder / FILE
+        self._lock = threading.Lock()
+        self._writer: WriterLock | None = None
+        self._keys: dict[str, Key] = {}
+        self._paused: set[str] = set()
         with self._errors():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._connection = self._apsw.Connection(os.fspath(self.path))
@@ -83,62 +124,70 @@ class Store:
             self._connection.pragma("synchronous", "FULL")
             with self._connection:
                 self._connection.execute(SCHEMA)
-        self._seen, self._looked = -1, 0.0
-        self._lock = threading.Lock()  # the event loop, and workers
-        self._keys: dict[str, Key] = {}
-        self._paused: set[str] = set()
+        self._version, self._looked_at = -1, float("-inf")
 
-    def known(self) -> dict[str, Key]:
-        """All keys that were ever made, by their ids; read again when the file has changed, which is looked at now and then."""
-        with self._lock:
-            return self._read()
+    def lock(self) -> None:
+        """Keep other services from this folder. The system drops the lock however the process ends."""
+        try:
+            self._writer = WriterLock(self.folder / "service")
+        except EnsampleError as error:
+            self._connection.close()
+            if not isinstance(error, InvalidArgument):
+                raise
+            expected = "a folder of its own: another service has this folder"
+            raise InvalidArgument("data", str(self.folder), expected) from None
 
-    def _read(self) -> dict[str, Key]:
-        now = time.monotonic()
-        if self._seen >= 0 and now - self._looked < LOOK:
-            return self._keys
-        self._looked = now
+    def prepare(self) -> None:
         with self._errors():
-            version = self._connection.pragma("data_version")
-            if version != self._seen:
-                rows = self._connection.execute(
-                    "SELECT id, role, hash, experiment, created, revoked FROM keys ORDER BY created"
-                )
-                self._keys = {row[0]: Key(*row) for row in rows.fetchall()}
-                self._paused = {
-                    name
-                    for (name,) in self._connection.execute(
-                        "SELECT experiment FROM paused"
-                    ).fetchall()
-                }
-                self._seen = version
+            (self.folder / FOLDER).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def names(self) -> list[str]:
+        return list(experiment_files(self.folder))
+
+    def storage(self, name: str) -> Storage:
+        return self.storage_of(experiment_file(self.folder, name))
+
+    def all_keys(self) -> dict[str, Key]:
+        if time.monotonic() - self._looked_at >= LOOK_EVERY:
+            self._look()
         return self._keys
 
-    def add(self, key: Key) -> None:
-        self._change("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", tuple(key))
-
-    def revoke(self, id: str, time: int) -> None:
-        self._change("UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", (time, id))
-
     def paused(self) -> set[str]:
-        self.known()
+        self.all_keys()
         return self._paused
 
-    def pause(self, experiment: str, paused: bool) -> None:
-        change = (
-            "INSERT OR IGNORE INTO paused VALUES (?)"
-            if paused
-            else "DELETE FROM paused WHERE experiment = ?"
-        )
-        self._change(change, (experiment,))
+    def _look(self) -> None:
+        """Read keys and pauses if the file has changed."""
+        with self._lock, self._errors():
+            self._looked_at = time.monotonic()
+            version = self._connection.pragma("data_version")
+            if version != self._version:
+                self._keys = {row[0]: Key(*row) for row in self._connection.execute(KEYS)}
+                names = self._connection.execute("SELECT experiment FROM paused")
+                self._paused = {name for (name,) in names}
+                self._version = version
 
-    def _change(self, statement: str, values: tuple[Any, ...]) -> None:
+    def add(self, key: Key) -> None:
+        self._change("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?)", *key)
+
+    def revoke(self, id: str, time: int) -> None:
+        self._change("UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL", time, id)
+
+    def pause(self, experiment: str, paused: bool) -> None:
+        if paused:
+            self._change("INSERT OR IGNORE INTO paused VALUES (?)", experiment)
+        else:
+            self._change("DELETE FROM paused WHERE experiment = ?", experiment)
+
+    def _change(self, statement: str, *values: Any) -> None:
         with self._lock, self._errors(), self._connection:
             self._connection.execute(statement, values)
-        self._seen = -1  # the version is another one to other connections only
+        self._version, self._looked_at = -1, float("-inf")  # data_version counts others' changes
 
     def close(self) -> None:
         self._connection.close()
+        if self._writer is not None:
+            self._writer.release()
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -148,6 +197,5 @@ class Store:
             number = errno.ENOSPC if isinstance(error, self._apsw.FullError) else errno.EIO
             raise StorageError(number, str(error), os.fspath(self.path)) from error
         except OSError as error:
-            raise StorageError(
-                error.errno, error.strerror or str(error), os.fspath(self.path)
-            ) from error
+            reason = error.strerror or str(error)
+            raise StorageError(error.errno, reason, os.fspath(self.folder)) from error

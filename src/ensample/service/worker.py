@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from ensample.experiments import Experiment
-from ensample.service.refusals import unavailable
+from ensample.service.errors import unavailable
 
 T = TypeVar("T")
 MOST = 256  # questions of one commit

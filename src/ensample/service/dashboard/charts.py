@@ -18,7 +18,6 @@ from ensample.service.dashboard.svg import (
     time_labels,
 )
 from ensample.service.dashboard.timeline import Stretch, Width
-from ensample.service.pages import shortened
 
 LAST = 90  # stretches that are drawn
 EARLY = 0.08  # of the looks, in which bounds are too wide to be drawn whole
@@ -243,6 +242,15 @@ def disagreement_chart(stretches: Stretches, width: Width, label: str) -> Markup
     ]
     below = time_labels(frame.low_x, frame.high_x)
     return frame.drawing(label, frame.axes(below, percent_label), drawn, frame.spots(said))
+
+
+def shortened(name: str, most: int = 60) -> str:
+    """Return a name, or its beginning.
+
+    >>> shortened("a" * 70, most=5)
+    'aaaa…'
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def percent_label(share: float) -> str:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from ensample.numerals import NOTHING, aligned, percent, several, signed
 from ensample.service.dashboard.charts import brief
 from ensample.service.dashboard.counting import Counted
-from ensample.service.dashboard.latency import Latency
 from ensample.service.dashboard.lift import Checkpoint, Provisional
 from ensample.service.dashboard.present import Present
 from ensample.service.dashboard.summary import Summary
+from ensample.service.metrics import Latency
 
 
 class Fact(NamedTuple):

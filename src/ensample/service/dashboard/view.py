@@ -18,6 +18,7 @@ from ensample.service.dashboard.charts import (
     lift_chart,
     reward_chart,
     share_chart,
+    shortened,
 )
 from ensample.service.dashboard.counting import Counted, Verified
 from ensample.service.dashboard.facts import (
@@ -31,11 +32,10 @@ from ensample.service.dashboard.facts import (
     provisional_looks,
     scale,
 )
-from ensample.service.dashboard.latency import Latency
 from ensample.service.dashboard.lift import Checkpoint
 from ensample.service.dashboard.present import Present
 from ensample.service.dashboard.summary import Summary
-from ensample.service.pages import shortened
+from ensample.service.metrics import Latency
 
 BANDS = 8  # actions that have a colour of their own
 ROWS = 12  # actions in a list

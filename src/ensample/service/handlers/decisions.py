@@ -1,17 +1,23 @@
 """Decisions, and what became of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from msgspec import UnsetType
 
 from ensample.experiments import Experiment, NamedDecision
 from ensample.experiments.explanation import Explanation, explained
-from ensample.service.calls import Call
+from ensample.service.auth import check_experiment
 from ensample.service.catalog import Hosted
-from ensample.service.handlers.experiments import hosted
-from ensample.service.messages import (
+from ensample.service.endpoint import Call, Each, route
+from ensample.service.errors import HTTPError, http_error
+from ensample.service.handlers.experiments import ONE, hosted
+from ensample.service.limits import check_batch, check_names, check_offer
+from ensample.service.schemas import (
+    VALUED_ITEM,
+    VALUED_REWARD,
     Activation,
     DecideCall,
     Decision,
@@ -23,195 +29,233 @@ from ensample.service.messages import (
     RewardCall,
     RewardItem,
     decision_answer,
-    explained_answer,
 )
-from ensample.service.refusals import Refusal, refusal_of
 from ensample.service.service import Service
-from ensample.service.sizes import check_batch, check_names, check_offer
 from ensample.service.sticky import latest, sticky_decision
 
-T = TypeVar("T")
+Question = Callable[[], Any]
+"""A function that asks an experiment something."""
 
 
-def asked_of(service: Service, found: Hosted, body: DecideCall) -> Callable[[], NamedDecision]:
-    """The question that a body is, checked as far as that can be done now."""
-    experiment: Experiment = found.experiment
-    if found.paused:
-        raise Refusal(409, "the experiment is paused", code="paused")
-    if body.id is not None and body.targeting_key is not None:
-        raise Refusal(422, "expected an id or a targetingKey, not both", argument="id")
-    check_offer(body.context, body.actions, len(experiment.actions), service.settings)
-    check_names("excluded", body.excluded, service.settings)
-    question: dict[str, Any] = {
+@route(
+    "POST",
+    f"{ONE}/decide",
+    "decide",
+    takes=DecideCall | list[DecideCall],
+    example={"id": "q1", "context": {"age": 31, "device": "phone"}},
+    gives=Each(Decision, alone=True),
+    others=(404, 409),
+)
+async def decide(call: Call) -> Decision | list[Decision | Refused]:
+    """Choose an action, or several for an array of questions. An id makes it safe to ask again."""
+    body = call.body
+    if isinstance(body, DecideCall):
+        return decision_answer(await decide_one(call, call.path["experiment"], body))
+    service, found = call.service, hosted(call)
+    questions = [partial(checked_question, service, found, item) for item in body]
+    before = found.experiment.decisions
+    answers = await ask_all(call, found, questions)
+    service.metrics.count_decisions(found.name, max(found.experiment.decisions - before, 0))
+    return [item if isinstance(item, Refused) else decision_answer(item) for item in answers]
+
+
+async def decide_one(call: Call, name: str, body: DecideCall) -> NamedDecision:
+    """Decide and log it. All protocols come here."""
+    found = call.service.catalog[name]
+    experiment = found.experiment
+    question = question_of(call.service, found, body)
+
+    def answer() -> tuple[NamedDecision, int]:
+        before = experiment.decisions
+        return question(), experiment.decisions - before
+
+    decision, new = await found.worker.ask(answer, brief="decide")
+    call.service.metrics.count_decisions(name, new)
+    call.log["decision"] = decision.id
+    return decision
+
+
+def question_of(service: Service, found: Hosted, body: DecideCall) -> Question:
+    """Check a question, and return the function that asks it."""
+    experiment, settings, key = found.experiment, service.settings, body.targeting_key
+    if found.name in service.store.paused():
+        raise HTTPError(409, "the experiment is paused", code="paused")
+    if body.id is not None and key is not None:
+        raise HTTPError(422, "expected an id or a targetingKey, not both", argument="id")
+    check_offer(body.context, body.actions, len(experiment.actions), settings)
+    if body.excluded:
+        check_names("excluded", body.excluded, settings)
+    options: dict[str, Any] = {
         "context": body.context,
         "actions": body.actions,
         "excluded": body.excluded or None,
         "active": body.active,
         "dry_run": body.dry_run,
     }
-    key = body.targeting_key
     if key is None:
-        return lambda: experiment.decide(id=body.id, **question)
-    return lambda: sticky_decision(experiment, key, service.settings.stays, **question)
+        return partial(experiment.decide, id=body.id, **options)
+    lasts = settings.sticky_microseconds
+    return partial(sticky_decision, experiment, key, lasts, **options)
 
 
-async def decided(call: Call, name: str, body: DecideCall) -> NamedDecision:
-    """One decision of an experiment, counted and noted: for every way in which one can be asked for."""
-    service = call.service
-    found = service.catalog[name]
-    question = asked_of(service, found, body)
-    answer, new = await found.worker.ask(lambda: taken(found.experiment, question), brief="decide")
-    service.metrics.decided(name, new)
-    call.noted["decision"] = answer.id
-    return answer
+def checked_question(service: Service, found: Hosted, body: DecideCall) -> NamedDecision:
+    """Ask a question whose checks are part of it: a wrong item of a batch does not spoil the others."""
+    decision: NamedDecision = question_of(service, found, body)()
+    return decision
 
 
-def taken(experiment: Experiment, question: Callable[[], T]) -> tuple[T, int]:
-    """The answer, and how many decisions were taken for it: where it was known, or nothing is to be kept, none."""
-    before = experiment.decisions
-    answer = question()
-    return answer, experiment.decisions - before
+async def ask_all(call: Call, found: Hosted, questions: Sequence[Question]) -> list[Any]:
+    """Ask a batch of questions with one commit. Errors become answers."""
+    check_batch(questions, call.service.settings)
+    answers = await found.worker.ask(lambda: found.experiment.together(questions))
+    return [error_answer(item) if isinstance(item, Exception) else item for item in answers]
 
 
-async def decide(call: Call) -> "Decision | list[Decision | Refused]":
-    body = call.body
-    if isinstance(body, DecideCall):
-        return decision_answer(await decided(call, call.path("experiment"), body))
-    found = hosted(call)
-    check_batch(body, call.service.settings)
-    questions = [prepared(lambda item=item: asked_of(call.service, found, item)) for item in body]  # type: ignore[misc]
-    answers, new = await found.worker.ask(
-        lambda: taken(found.experiment, lambda: found.experiment.together(questions))
-    )
-    call.service.metrics.decided(call.path("experiment"), new)
-    return [
-        refused(answer) if isinstance(answer, Exception) else decision_answer(answer)
-        for answer in answers
-    ]
-
-
-def prepared(make: Callable[[], Callable[[], T]]) -> Callable[[], T]:
-    """A question whose checks are part of it: one bad item of a batch does not spoil the others."""
-    return lambda: make()()
-
-
-def refused(error: Exception) -> Refused:
-    refusal = refusal_of(error)
-    if refusal is None:
+def error_answer(error: Exception) -> Refused:
+    found = http_error(error)
+    if found is None:
         raise error
-    return refusal.body()
+    return found.body()
 
 
+@route(
+    "POST",
+    f"{ONE}/decisions/{{id:path}}/reward",
+    "decide",
+    takes=VALUED_REWARD,
+    example={"value": 1},
+    gives=OutcomeAnswer,
+    others=(404,),
+)
 async def reward(call: Call) -> OutcomeAnswer:
-    body: RewardCall = call.body
-    item = RewardItem(
-        id=call.path("id"), value=body.value, reward=body.reward, action=body.action, key=body.key
-    )
-    return await rewarded(call, hosted(call), item)
+    """The reward of a decision, and what became of it."""
+    return await reward_one(call, hosted(call), call.path["id"], call.body)
 
 
-async def rewarded(call: Call, found: Hosted, item: RewardItem) -> OutcomeAnswer:
-    call.noted["decision"] = item.id
-    value = value_of(item)
-    experiment = found.experiment
-    outcome = await found.worker.ask(
-        lambda: experiment.reward(item.id, value, action=item.action, key=item.key), brief="reward"
-    )
-    call.noted["outcome"] = outcome
-    call.service.metrics.rewards.labels(experiment.name, outcome).inc()
-    return OutcomeAnswer(item.id, outcome)
-
-
-def value_of(item: RewardCall) -> float | bool:
-    """By either of its names. A body that says none is more likely a mistake than a reward of 1."""
-    given = {
-        value for value in (item.value, item.reward) if not isinstance(value, UnsetType | None)
-    }
-    if len(given) != 1:
-        expected = "one of value and reward" if given else 'a value, such as {"value": 1}'
-        raise Refusal(422, f"value: expected {expected}", argument="value")
-    return given.pop()
-
-
-async def activate(call: Call) -> OutcomeAnswer:
-    return await activated(call, hosted(call), call.path("id"))
-
-
-async def activated(call: Call, found: Hosted, id: str) -> OutcomeAnswer:
-    call.noted["decision"] = id
-    outcome = await found.worker.ask(lambda: found.experiment.activate(id), brief="activate")
-    call.noted["outcome"] = outcome
+async def reward_one(call: Call, found: Hosted, id: str, body: RewardCall) -> OutcomeAnswer:
+    call.log["decision"] = id
+    question = partial(reward_question, found.experiment, id, body)
+    call.log["outcome"] = outcome = await found.worker.ask(question, brief="reward")
+    call.service.metrics.count_reward(found.name, outcome)
     return OutcomeAnswer(id, outcome)
 
 
-async def reward_all(call: Call) -> "list[OutcomeAnswer | Refused]":
+def reward_question(experiment: Experiment, id: str, body: RewardCall) -> Any:
+    return experiment.reward(id, value_of(body), action=body.action, key=body.key)
+
+
+def value_of(body: RewardCall) -> float | bool:
+    """Return the reward by either of its names. A body without one is more likely a mistake than a 1."""
+    named = (body.value, body.reward)
+    given = {value for value in named if not isinstance(value, UnsetType | None)}
+    if len(given) != 1:
+        expected = "one of value and reward" if given else 'a value, such as {"value": 1}'
+        raise HTTPError(422, f"value: expected {expected}", argument="value")
+    return given.pop()
+
+
+@route(
+    "POST",
+    f"{ONE}/rewards",
+    "decide",
+    takes=list[VALUED_ITEM],
+    example=[{"id": "q1", "value": 1}],
+    gives=Each(OutcomeAnswer),
+    others=(404,),
+)
+async def reward_all(call: Call) -> list[OutcomeAnswer | Refused]:
+    """Many rewards with one commit."""
     items: list[RewardItem] = call.body
     found = hosted(call)
-    experiment = found.experiment
-
-    def question(item: RewardItem) -> Callable[[], str]:
-        return lambda: experiment.reward(item.id, value_of(item), action=item.action, key=item.key)
-
-    answers = await outcomes(call, found, items, question)
+    questions = [partial(reward_question, found.experiment, item.id, item) for item in items]
+    answers = with_ids(items, await ask_all(call, found, questions))
     for answer in answers:
         if isinstance(answer, OutcomeAnswer):
-            call.service.metrics.rewards.labels(experiment.name, answer.outcome).inc()
+            call.service.metrics.count_reward(found.name, answer.outcome)
     return answers
 
 
-async def activate_all(call: Call) -> "list[OutcomeAnswer | Refused]":
-    items: list[Activation] = call.body
-    found = hosted(call)
-    return await outcomes(
-        call, found, items, lambda item: lambda: found.experiment.activate(item.id)
-    )
-
-
-async def outcomes(
-    call: Call, found: Hosted, items: "list[Any]", question: "Callable[[Any], Callable[[], Any]]"
-) -> "list[OutcomeAnswer | Refused]":
-    """Of a batch, with one commit."""
-    check_batch(items, call.service.settings)
-    questions = [question(item) for item in items]
-    answers = await found.worker.ask(lambda: found.experiment.together(questions))
+def with_ids(items: list[Any], answers: list[Any]) -> list[OutcomeAnswer | Refused]:
+    """Return the outcomes of a batch with the ids of its items."""
     return [
-        refused(answer) if isinstance(answer, Exception) else OutcomeAnswer(item.id, answer)
+        answer if isinstance(answer, Refused) else OutcomeAnswer(item.id, answer)
         for item, answer in zip(items, answers, strict=True)
     ]
 
 
+@route(
+    "POST", f"{ONE}/decisions/{{id:path}}/activate", "decide", gives=OutcomeAnswer, others=(404,)
+)
+async def activate(call: Call) -> OutcomeAnswer:
+    """A decision that was not active was shown."""
+    return await activate_one(call, hosted(call), call.path["id"])
+
+
+async def activate_one(call: Call, found: Hosted, id: str) -> OutcomeAnswer:
+    call.log["decision"] = id
+    question = partial(found.experiment.activate, id)
+    call.log["outcome"] = outcome = await found.worker.ask(question, brief="activate")
+    return OutcomeAnswer(id, outcome)
+
+
+@route(
+    "POST",
+    f"{ONE}/activations",
+    "decide",
+    takes=list[Activation],
+    example=[{"id": "q1"}],
+    gives=Each(OutcomeAnswer),
+    others=(404,),
+)
+async def activate_all(call: Call) -> list[OutcomeAnswer | Refused]:
+    """Many activations with one commit."""
+    items: list[Activation] = call.body
+    found = hosted(call)
+    questions = [partial(found.experiment.activate, item.id) for item in items]
+    return with_ids(items, await ask_all(call, found, questions))
+
+
+@route(
+    "POST",
+    "/v1/events",
+    "decide",
+    takes=EventCall,
+    example={"experiment": "shop", "targetingKey": "ann", "value": 1},
+    gives=EventOutcome,
+    others=(404,),
+    checks_key=True,
+)
 async def event(call: Call) -> EventOutcome:
     """The reward of the decision that a targeting key has."""
     body: EventCall = call.body
-    service = call.service
-    if call.key is not None and call.key.experiment not in (None, body.experiment):
-        raise Refusal(403, f"this key is for the experiment {call.key.experiment} only")
-    found = service.catalog[body.experiment]
+    check_experiment(call.key, body.experiment)
+    service, found = call.service, call.service.catalog[body.experiment]
 
     def answer() -> EventOutcome:
-        decision = latest(found.experiment, body.targeting_key, service.settings.stays)
+        experiment = found.experiment
+        decision = latest(experiment, body.targeting_key, service.settings.sticky_microseconds)
         if decision is None:
             return EventOutcome("unknown", None)
-        return EventOutcome(
-            found.experiment.reward(decision.id, body.value, key=body.key), decision.id
-        )
+        outcome = experiment.reward(decision.id, body.value, key=body.key)
+        return EventOutcome(outcome, decision.id)
 
-    said = await found.worker.ask(answer, brief="event")
-    call.noted |= {"decision": said.id, "outcome": said.outcome}
-    service.metrics.rewards.labels(body.experiment, said.outcome).inc()
-    return said
+    found_outcome = await found.worker.ask(answer, brief="event")
+    call.log |= {"decision": found_outcome.id, "outcome": found_outcome.outcome}
+    service.metrics.count_reward(body.experiment, found_outcome.outcome)
+    return found_outcome
 
 
+@route("GET", f"{ONE}/decisions/{{id:path}}", "read", gives=Explained, others=(404,))
 async def explain(call: Call) -> Explained:
-    """In a thread of its own: the state of the time is folded again."""
-    found, id = hosted(call), call.path("id")
-    call.noted["decision"] = id
-    if await found.worker.ask(lambda: found.experiment.decision(id)) is None:
-        raise Refusal(404, "expected the id of a decision: there is none of this id")
-    return explained_answer(await call.service.aside(explanation, found.experiment, id))
+    """How a decision came about."""
+    found, id = hosted(call), call.path["id"]
+    call.log["decision"] = id
+    if await found.worker.ask(partial(found.experiment.decision, id)) is None:
+        raise HTTPError(404, "expected the id of a decision: there is none of this id")
+    return Explained(*await call.service.in_thread(explanation, found.experiment, id))
 
 
 def explanation(experiment: Experiment, id: str) -> Explanation:
-    """By a reader, so that nobody waits for it."""
+    """Fold the state of the time again, by a reader of its own so that nobody waits for it."""
     with closing(experiment.reader()) as events:
         return explained(experiment.settings, events, id)

@@ -1,69 +1,135 @@
-"""The log of an experiment: out, in, and what another policy would have made of it."""
+"""The log of an experiment: exported, imported, and what another policy would have made of it."""
 
 import asyncio
-import math
-import os
+import json
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response, StreamingResponse
 
 from ensample.errors import EnsampleError, InvalidArgument
-from ensample.evaluation import evaluate as evaluated
+from ensample.evaluation import evaluate as evaluate_policy
 from ensample.experiments import Experiment
-from ensample.service.calls import Call
-from ensample.service.exports import FORMATS, learned_from, pieces
-from ensample.service.handlers.experiments import hosted, time_of
-from ensample.service.messages import EvaluateCall, Evaluated, Imported
-from ensample.service.recipes import made
-from ensample.service.refusals import Refusal
-from ensample.service.sizes import check_batch
+from ensample.experiments.log.builder import log_frames
+from ensample.experiments.log.dsjson import dsjson_line, read_dsjson
+from ensample.experiments.log.table import Row, opened, read_log, write_pieces
+from ensample.service.endpoint import Call, Query, route
+from ensample.service.errors import HTTPError
+from ensample.service.handlers.experiments import ONE, hosted, recipe_of, time_of
+from ensample.service.limits import check_batch
+from ensample.service.schemas import EvaluateCall, Evaluated, Imported
 
-WORDS = tuple(FORMATS)
+if TYPE_CHECKING:
+    import polars
+
+LINES, BYTES = 500, 1 << 18  # of one piece of the stream
 
 
+class Format(NamedTuple):
+    content_type: str
+    suffix: str
+
+
+FORMATS = {
+    "jsonl": Format("application/x-ndjson", ".jsonl"),
+    "parquet": Format("application/vnd.apache.parquet", ".parquet"),
+    "dsjson": Format("application/x-ndjson", ".dsjson"),
+}
+FORMAT = Query("format", tuple(FORMATS), "jsonl, parquet or dsjson")
+
+
+@route("GET", f"{ONE}/log", "read", gives="application/x-ndjson", others=(404,), query=FORMAT)
 async def export(call: Call) -> Response:
-    """Piece by piece, each made in a thread when the one before has been sent."""
-    found, format = hosted(call), call.query("format", WORDS)
-    now = await time_of(found)
-    name = f"{call.path('experiment')}{FORMATS[format].suffix}"
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    made_pieces = pieces(found.experiment, format, now)
+    """The log, as a stream."""
+    found, format = hosted(call), call.query("format", FORMAT.allowed)
+    in_thread = call.service.in_thread
+    pieces = log_pieces(found.experiment, format, await time_of(found))
 
     async def stream() -> AsyncIterator[bytes]:
+        """Make each piece in a thread when the one before has been sent."""
         try:
-            while (piece := await call.service.aside(next, made_pieces, None)) is not None:
+            while (piece := await in_thread(next, pieces, None)) is not None:
                 yield piece
         finally:
-            await asyncio.shield(call.service.aside(made_pieces.close))  # type: ignore[attr-defined]
+            await asyncio.shield(in_thread(pieces.close))  # type: ignore[attr-defined]
 
+    filename = f"{found.name}{FORMATS[format].suffix}"
+    headers = {"content-disposition": f'attachment; filename="{filename}"'}
     return StreamingResponse(stream(), 200, headers, FORMATS[format].content_type)
 
 
+def log_pieces(experiment: Experiment, format: str, now: int | None) -> Iterator[bytes]:
+    """Yield the log as of `now`, read by a connection of its own: nobody waits for it."""
+    with closing(experiment.reader()) as events:
+        frames = log_frames(experiment.settings, events.read, now)
+        if format == "parquet":
+            yield from parquet(frames)
+        else:
+            yield from lines(frames, jsonl_line if format == "jsonl" else dsjson_line)
+
+
+def lines(
+    frames: "Iterator[polars.DataFrame]", line: Callable[[Row], str | None]
+) -> Iterator[bytes]:
+    for frame in frames:
+        for piece in frame.iter_slices(LINES):
+            texts = [text for row in piece.iter_rows(named=True) if (text := line(row)) is not None]
+            yield "".join(f"{text}\n" for text in texts).encode()
+
+
+def jsonl_line(row: Row) -> str:
+    return json.dumps(opened(row), separators=(",", ":"), ensure_ascii=False)
+
+
+def parquet(frames: "Iterator[polars.DataFrame]") -> Iterator[bytes]:
+    """Yield a Parquet file. Its last bytes say where its parts are, so it is written to the disk first."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "log.parquet")
+        write_pieces(frames, path)
+        with path.open("rb") as file:
+            while found := file.read(BYTES):
+                yield found
+
+
+@route(
+    "POST",
+    f"{ONE}/log",
+    "admin",
+    takes="application/octet-stream",
+    gives=Imported,
+    others=(404,),
+    query=FORMAT,
+    raw=True,
+)
 async def take_log(call: Call) -> Imported:
-    """What was decided elsewhere, with its rewards: learned, and no decisions of this experiment."""
-    found, format = hosted(call), call.query("format", WORDS)
-    body: bytes = call.body
-    if not body:
-        raise Refusal(400, "expected a log as the body")
+    """Learn the rewards of a log from elsewhere."""
+    found, format = hosted(call), call.query("format", FORMAT.allowed)
+    if not call.body:
+        raise HTTPError(400, "expected a log as the body")
+    return await found.worker.ask(partial(learn, found.experiment, format, call.body))
 
-    def answer() -> Imported:
-        try:
-            return Imported(learned_from(found.experiment, format, body))
-        except EnsampleError as error:
-            raise without_path(error) from None
-        except Exception as error:  # of a reader that did not expect what it was given
-            raise InvalidArgument(
-                "body", f"{len(body)} bytes", f"a log as {format} ({type(error).__name__})"
-            ) from None
 
-    return await found.worker.ask(answer)
+def learn(experiment: Experiment, format: str, body: bytes) -> Imported:
+    """Learn the rewards of a log. Its decisions are none of this experiment."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"log{FORMATS[format].suffix}")
+            path.write_bytes(body)
+            frame = read_dsjson(path) if format == "dsjson" else read_log(path)
+        return Imported(experiment.learn(frame))
+    except EnsampleError as error:
+        raise without_path(error) from None
+    except Exception as error:  # of a reader that did not expect what it got
+        expected = f"a log as {format} ({type(error).__name__})"
+        raise InvalidArgument("body", f"{len(body)} bytes", expected) from None
 
 
 def without_path(error: EnsampleError) -> EnsampleError:
-    """The file is ours and means nothing to the caller."""
+    """Return an error that does not name our temporary file."""
     if isinstance(error, InvalidArgument) and error.argument == "path":
         return InvalidArgument("body", "a log", error.expected)
     if isinstance(error, InvalidArgument) and error.argument == "log":
@@ -71,56 +137,50 @@ def without_path(error: EnsampleError) -> EnsampleError:
     return error
 
 
+@route(
+    "POST",
+    f"{ONE}/evaluate",
+    "read",
+    takes=EvaluateCall,
+    example={"policies": ["uniform", "action:b"]},
+    gives=Evaluated,
+    others=(404,),
+)
 async def evaluate(call: Call) -> Evaluated:
-    body: EvaluateCall = call.body
-    settings = call.service.settings
-    check_batch(body.policies, settings)
+    """What other policies would have earned on the log."""
+    service, body = call.service, call.body
+    check_batch(body.policies, service.settings)
     targets = [
-        made("recipe", target, settings) if isinstance(target, dict) else target
+        recipe_of(target, service.settings) if isinstance(target, dict) else target
         for target in body.policies
     ]
     found = hosted(call)
     now = await time_of(found)
-    async with call.service.evaluating:
-        return Evaluated(
-            await call.service.aside(evaluations, found.experiment, targets, body, now)
-        )
+    async with service.evaluating:
+        results = await service.in_thread(evaluations, found.experiment, targets, body, now)
+    return Evaluated(results)
 
 
 def evaluations(
     experiment: Experiment, targets: list[Any], body: EvaluateCall, now: int | None
 ) -> list[dict[str, Any]]:
-    """Of the log in a file, which may be larger than memory."""
+    """Evaluate policies on the log. It is in a file, as it may be larger than memory."""
     rules = experiment.settings.reward
-    low = rules.low if body.low is None and rules.rule == "first" else body.low
-    high = rules.high if body.high is None and rules.rule == "first" else body.high
+    bounded = rules.rule == "first"
+    options: dict[str, Any] = {
+        "low": rules.low if body.low is None and bounded else body.low,
+        "high": rules.high if body.high is None and bounded else body.high,
+        "alarm": body.alarm,
+        "interval": body.interval,
+        "question": body.question,
+        "missing": body.missing,
+    }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "log.parquet")
         with path.open("wb") as file:
-            file.writelines(pieces(experiment, "parquet", now))
+            file.writelines(log_pieces(experiment, "parquet", now))
         try:
-            found = [
-                evaluated(
-                    os.fspath(path),
-                    target,
-                    low=low,
-                    high=high,
-                    alarm=body.alarm,
-                    interval=body.interval,
-                    question=body.question,
-                    missing=body.missing,
-                )
-                for target in targets
-            ]
+            found = [evaluate_policy(str(path), target, **options) for target in targets]
         except EnsampleError as error:
             raise without_path(error) from None
-    return [plain(each.to_dict()) for each in found]
-
-
-def plain(value: Any) -> Any:
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return [each.to_dict() for each in found]

@@ -1,31 +1,36 @@
-"""Whether the service lives, whether it is ready, and its numbers."""
+"""Whether the service lives, whether it is ready, and its metrics."""
 
 from functools import partial
 
 from starlette.responses import Response
 
 from ensample.errors import EnsampleError
-from ensample.service.calls import Answer, Call
-from ensample.service.messages import Status
+from ensample.service.catalog import Hosted
+from ensample.service.endpoint import Call, json_response, route
+from ensample.service.errors import HTTPError
+from ensample.service.handlers.experiments import may_see
 from ensample.service.metrics import CONTENT_TYPE
-from ensample.service.refusals import Refusal
+from ensample.service.schemas import Status
 
 NOT_FINITE = (
     "its model has numbers that are infinite or NaN: `ensample replay` says since which event"
 )
 
 
+@route("GET", "/healthz", None, gives=Status)
 async def healthz(call: Call) -> Status:
+    """Whether the service lives."""
     return Status("ok")
 
 
-async def readyz(call: Call) -> Answer:
-    """Answer without a key; list broken experiments, with the reasons, only to callers who may read them."""
+@route("GET", "/readyz", None, gives=Status, others=(503,))
+async def readyz(call: Call) -> Response:
+    """Whether everything can be kept at the moment."""
     broken = call.service.catalog.broken | await not_finite(call)
     failure = call.service.database_failure
     if broken or failure:
-        return Answer(503, Status("unavailable", readable_by_caller(call, broken), failure))
-    return Answer(200, Status("ready"))
+        return json_response(Status("unavailable", readable(call, broken), failure), 503)
+    return json_response(Status("ready"))
 
 
 async def not_finite(call: Call) -> dict[str, str]:
@@ -33,26 +38,29 @@ async def not_finite(call: Call) -> dict[str, str]:
 
     An update under way may look like it, so the worker is asked again between two updates.
     """
-    found = {}
-    for name, hosted in list(call.service.catalog.hosted.items()):
-        if not hosted.experiment.is_finite and not await hosted.worker.ask(
-            partial(getattr, hosted.experiment, "is_finite")
-        ):
-            found[name] = NOT_FINITE
-    return found
+    suspects = [found for found in call.service.catalog.hosted.values() if not is_finite(found)]
+    return {
+        found.name: NOT_FINITE
+        for found in suspects
+        if not await found.worker.ask(partial(is_finite, found))
+    }
 
 
-def readable_by_caller(call: Call, broken: dict[str, str]) -> dict[str, str]:
+def is_finite(found: Hosted) -> bool:
+    return found.experiment.is_finite
+
+
+def readable(call: Call, broken: dict[str, str]) -> dict[str, str]:
     """Return the broken experiments that the caller may read."""
-    gate = call.service.gate
+    auth = call.service.auth
     try:
-        key = gate.caller(call.headers)
-        mine = None if key is None else key.experiment
-        gate.admit("GET", call.headers, "read", experiment=mine)
-    except (Refusal, EnsampleError):  # also where keys cannot be read at the moment
+        key = auth.authorize(metrics, "GET", call.headers, None)
+    except (HTTPError, EnsampleError):  # also if keys cannot be read at the moment
         return {}
-    return {name: why for name, why in broken.items() if mine in (None, name)}
+    return {name: why for name, why in broken.items() if may_see(key, name)}
 
 
+@route("GET", "/metrics", "read", gives="text/plain", checks_key=True)
 async def metrics(call: Call) -> Response:
+    """Numbers for Prometheus."""
     return Response(call.service.metrics.text(), 200, media_type=CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""What calls and answers look like: the OpenAPI document is made from these types."""
+"""Types of request and response bodies. The OpenAPI document is made from them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from ensample.experiments.decision import NamedDecision
-from ensample.experiments.explanation import Explanation
 from ensample.experiments.reward import Outcome
 
 Text = Annotated[str, Meta(min_length=1, max_length=1_000)]
@@ -21,7 +20,7 @@ Described = dict[str, Any]
 
 
 class Sent(Struct, forbid_unknown_fields=True):
-    """What is sent: a field that is not known is refused, because it would have been meant."""
+    """A request body. A field that is not known is refused, because it would have been meant."""
 
 
 class RewardRules(Sent):
@@ -78,7 +77,9 @@ class DecideCall(Sent):
 
 
 class Decision(Struct):
-    """An answer. `propensity` is the probability with which this action was chosen, `propensities` that of each on offer."""
+    """An answer. `propensity` is the probability with which this action was chosen, `propensities`
+    that of each on offer.
+    """
 
     id: str
     action: str
@@ -110,7 +111,9 @@ class RewardItem(RewardCall, kw_only=True):
 
 
 VALUED = Meta(extra_json_schema={"anyOf": [{"required": ["value"]}, {"required": ["reward"]}]})
-"""What OpenAPI is to say of a reward beside its fields."""
+VALUED_REWARD = Annotated[RewardCall, VALUED]
+VALUED_ITEM = Annotated[RewardItem, VALUED]
+"""Rewards, with what OpenAPI says of them beside their fields."""
 
 
 class Activation(Sent):
@@ -207,8 +210,5 @@ class Refused(Struct):
 
 
 def decision_answer(found: NamedDecision) -> Decision:
-    return Decision(*found._replace(time=EPOCH + timedelta(microseconds=found.time)))  # type: ignore[arg-type]
-
-
-def explained_answer(found: Explanation) -> Explained:
-    return Explained(*found)
+    time = EPOCH + timedelta(microseconds=found.time)
+    return Decision(*found[:7], time, found.active)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What is answered when a call cannot be: a status, a code for programs, a sentence for people."""
+"""HTTP errors: a status, a code for programs and a sentence for people."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ensample.errors import (
     SnapshotError,
     StorageError,
 )
-from ensample.service.messages import Mistake, Refused
+from ensample.service.schemas import Mistake, Refused
 
 CODES = {
     400: "malformed",
@@ -27,10 +27,11 @@ CODES = {
     500: "internal",
     503: "unavailable",
 }
+"""The code of a status where the error has no code of its own."""
 
 
-class Refusal(Exception):
-    """Raised by whoever refuses; `code` is what a program looks at."""
+class HTTPError(Exception):
+    """An error that is the answer to a call. `argument` names the field that is wrong."""
 
     def __init__(
         self,
@@ -39,43 +40,45 @@ class Refusal(Exception):
         *,
         code: str | None = None,
         argument: str | None = None,
-        **headers: str,
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(status, message)
         self.status, self.message, self.argument = status, message, argument
         self.code = CODES[status] if code is None else code
-        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.headers = headers
 
     def body(self) -> Refused:
         return Refused(Mistake(self.code, self.message, self.argument))
 
 
-def refusal_of(error: Exception) -> Refusal | None:
-    """What an error means to the caller; None where it is a mistake of ours."""
+def http_error(error: Exception) -> HTTPError | None:
+    """Return what an exception means to the caller, or None if it is a bug of the service."""
     match error:
-        case Refusal():
+        case HTTPError():
             return error
         case msgspec.ValidationError():
-            return Refusal(422, sentence(error))
+            return HTTPError(422, plain_sentence(error))
         case msgspec.DecodeError():
-            return Refusal(400, sentence(error))
+            return HTTPError(400, plain_sentence(error))
         case DecisionError():
-            return Refusal(409, str(error), argument=error.argument)
+            return HTTPError(409, str(error), argument=error.argument)
         case InvalidArgument():
-            return Refusal(422, str(error), argument=error.argument)
+            return HTTPError(422, str(error), argument=error.argument)
         case StorageError():
             return unavailable("nothing can be kept at the moment: nothing was changed")
         case SnapshotError():
             return unavailable("the experiment's file cannot be read")
         case EnsampleError():
-            return Refusal(422, str(error))
+            return HTTPError(422, str(error))
+        case RecursionError():
+            return HTTPError(400, "expected JSON that is less deeply nested")
     return None
 
 
-def unavailable(message: str) -> Refusal:
-    return Refusal(503, message, Retry_After="1")
+def unavailable(message: str) -> HTTPError:
+    return HTTPError(503, message, headers={"Retry-After": "1"})
 
 
-def sentence(error: Any) -> str:
-    """msgspec's own, with the place in words of JSON."""
+def plain_sentence(error: Any) -> str:
+    """Return msgspec's message, which says where in the body the mistake is."""
     return str(error).replace("`", "'")

@@ -1,4 +1,4 @@
-"""What a service is told: by its command, by variables ENSAMPLE_*, by a file ensample.toml, in this order."""
+"""Settings of the service, from its command, from variables ENSAMPLE_* and from ensample.toml, in this order."""
 
 import os
 import tomllib
@@ -20,7 +20,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """All of them, checked. Numbers are the most that is taken of something.
+    """All settings. Numbers without a unit are the most that is accepted of something.
 
     >>> ServiceSettings(port=80).port
     80
@@ -73,8 +73,8 @@ class ServiceSettings:
         microseconds("sticky", self.sticky)
 
     @property
-    def stays(self) -> int:
-        """`sticky` in microseconds."""
+    def sticky_microseconds(self) -> int:
+        """Return `sticky` in microseconds."""
         return microseconds("sticky", self.sticky)
 
 
@@ -89,18 +89,19 @@ def names(argument: str, value: Any) -> tuple[str, ...]:
 def read_settings(
     given: Mapping[str, Any], environment: Mapping[str, str] | None = None, file: Path | None = None
 ) -> ServiceSettings:
-    """What is None in `given` was not said. A file that is named must be there; ensample.toml need not.
+    """Return the settings. A value of None in `given` is not given. A file that is named must exist.
 
-    >>> read_settings({"port": None}, {"ENSAMPLE_PORT": "9000", "ENSAMPLE_HOSTS": "a.example,b.example"}).hosts
+    >>> environment = {"ENSAMPLE_PORT": "9000", "ENSAMPLE_HOSTS": "a.example,b.example"}
+    >>> read_settings({"port": None}, environment).hosts
     ('a.example', 'b.example')
     """
-    found = in_file(file)
-    found |= in_environment(os.environ if environment is None else environment)
+    found = from_file(file)
+    found |= from_environment(os.environ if environment is None else environment)
     found |= {name: value for name, value in given.items() if value is not None}
     return ServiceSettings(**found)
 
 
-def in_file(file: Path | None) -> dict[str, Any]:
+def from_file(file: Path | None) -> dict[str, Any]:
     path = FILE if file is None else file
     if file is None and not path.is_file():
         return {}
@@ -112,38 +113,34 @@ def in_file(file: Path | None) -> dict[str, Any]:
     known = {item.name for item in fields(ServiceSettings)}
     for name in table if isinstance(table, dict) else [TABLE]:
         if name not in known:
-            raise InvalidArgument(
-                f"{path}: {TABLE}.{name}", table, f"one of {', '.join(sorted(known))}"
-            )
+            expected = f"one of {', '.join(sorted(known))}"
+            raise InvalidArgument(f"{path}: {TABLE}.{name}", table, expected)
     return dict(table)
 
 
-def in_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in fields(ServiceSettings):
         name = f"ENSAMPLE_{item.name.upper()}"
-        text = environment.get(name)
-        if text is not None:
-            found[item.name] = worded(name, text, item.type)
+        if name in environment:
+            found[item.name] = parse(name, environment[name], item.type)
     return found
 
 
-def worded(name: str, text: str, kind: Any) -> Any:
+def parse(name: str, text: str, kind: Any) -> Any:
     if kind is int:
         if not text.isdecimal():
             raise InvalidArgument(name, text, "a whole number")
         return int(text)
-    return (
-        [part.strip() for part in text.split(",") if part.strip()]
-        if kind == tuple[str, ...]
-        else text
-    )
+    if kind == tuple[str, ...]:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return text
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can call.
+    """Return True if only this machine can call an address.
 
-    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "shop.example")]
+    >>> [is_loopback(host) for host in ("127.0.0.1", "localhost", "::1", "0.0.0.0", "a.example")]
     [True, True, True, False, False]
     """
     try:

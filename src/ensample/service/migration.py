@@ -11,9 +11,8 @@ from ensample.experiments.snapshots import creation
 from ensample.experiments.storage.postgres import is_address
 from ensample.experiments.storage.sqlite_reader import SQLiteReader
 from ensample.extras import package
-from ensample.service.backups import copied
-from ensample.service.places import Files
-from ensample.service.store import FILE, experiments_in
+from ensample.service.maintenance import copy_database
+from ensample.service.store import FILE, experiment_file, service_files
 
 ShowExperiment = Callable[[str, int, int], object]
 """A callback that gets (name of the experiment, steps done, steps in all)."""
@@ -26,7 +25,7 @@ def migrate(old: str, new: str, show: ShowExperiment) -> dict[str, int]:
             raise InvalidArgument(
                 "new", "postgresql", "two addresses postgresql://..., or two paths"
             )
-        from ensample.service.migrating_postgres import migrate_database
+        from ensample.service.postgres_migration import migrate_database
 
         return migrate_database(old, new, show)
     source, target = Path(old), Path(new)
@@ -49,14 +48,15 @@ def name_in(path: Path) -> str:
 
 def migrate_folder(old: Path, new: Path, show: ShowExperiment) -> dict[str, int]:
     """Carry over all experiments of a service's folder, with its keys."""
-    found = experiments_in(old)
+    found = service_files(old)
     expected = "the folder of a service that is not running: stop it first"
     with staged(new) as part, sole_writer("old", old / "service", expected, old):
-        place = Files(part)
-        place.prepare()
         rows = {}
         for name, path in found.items():
-            rows[name] = carry_over_file(path, place.path(name), show=partial(show, name))
+            target = experiment_file(part, name)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            rows[name] = carry_over_file(path, target, show=partial(show, name))
         if (old / FILE).is_file():
-            copied(package("apsw", "ensample migrate"), old / FILE, part / FILE, alone=True)
+            apsw = package("apsw", "ensample migrate")
+            copy_database(apsw, old / FILE, part / FILE, alone=True)
         return rows

@@ -63,7 +63,7 @@ def copy_keys(old: str, new: str) -> None:
         closing(PostgresStore(PostgresPool(old, 1))) as source,
         closing(PostgresStore(PostgresPool(new, 1))) as target,
     ):
-        for key in source.known().values():
+        for key in source.all_keys().values():
             target.add(key)
         for name in source.paused():
             target.pause(name, True)

@@ -1,0 +1,116 @@
+"""Pages for people: all experiments, and one of them, with the files that pages need."""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from starlette.responses import Response
+
+from ensample.extras import package
+from ensample.numerals import signed
+from ensample.palette import sheet
+from ensample.service.dashboard.charts import shortened
+from ensample.service.dashboard.counting import counted, known
+from ensample.service.dashboard.facts import looks, scale
+from ensample.service.dashboard.present import present
+from ensample.service.dashboard.view import view_of
+from ensample.service.endpoint import Call, route
+from ensample.service.errors import HTTPError
+from ensample.service.handlers.experiments import hosted, may_see, time_of
+
+HOST = "localhost:8000"  # in examples, if a call does not say
+CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+@cache
+def environment() -> Any:
+    """Return the templates. Everything is escaped, and a name that is not there is an error."""
+    jinja2 = package("jinja2", "the dashboard")
+    loader = jinja2.PackageLoader("ensample.service")
+    strict = jinja2.StrictUndefined
+    found = jinja2.Environment(loader=loader, autoescape=True, undefined=strict, trim_blocks=True)
+    found.filters["shortened"] = shortened
+    return found
+
+
+def page(template: str, **values: Any) -> Response:
+    content = environment().get_template(template).render(**values)
+    return Response(content, media_type="text/html; charset=utf-8")
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """Return the files by name: nothing that is asked for becomes a path."""
+    folder = files("ensample.service") / "static"
+    found = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    return found | {"colours.css": sheet().encode()}
+
+
+@route("GET", "/", "read", gives="text/html", page=True, checks_key=True)
+async def experiments_page(call: Call) -> Response:
+    """All experiments, for people."""
+    hosted, broken = call.service.catalog.hosted, call.service.catalog.broken
+    rows = [row_of(call, name) for name in sorted(hosted) if may_see(call.key, name)]
+    return page(
+        "experiments.html",
+        rows=rows,
+        broken=[name for name in broken if may_see(call.key, name)],
+        host=call.headers.get("host", HOST),
+    )
+
+
+def row_of(call: Call, name: str) -> dict[str, Any]:
+    experiment = call.service.catalog[name].experiment
+    return {
+        "name": name,
+        "paused": name in call.service.store.paused(),
+        "actions": len(experiment.actions),
+        "decisions": experiment.decisions,
+        "version": experiment.version,
+        "waiting": experiment.waiting,
+        "lift": lift_of(experiment),
+    }
+
+
+def lift_of(experiment: Any) -> str:
+    """Return the lift when it was last counted, unless it is being counted now."""
+    found = known(experiment)
+    if not found.lock.acquire(blocking=False):
+        return ""
+    try:
+        path, width = looks(found.summary), scale(found.summary)
+    finally:
+        found.lock.release()
+    return f"{signed(width * path[-1].low)} to {signed(width * path[-1].high)}" if path else ""
+
+
+@route("GET", "/experiments/{experiment}", "read", gives="text/html", others=(404,), page=True)
+async def experiment_page(call: Call) -> Response:
+    """An experiment, for people: lift, rewards, shares, votes, calibration."""
+    found, service = hosted(call), call.service
+    now = await time_of(found)
+    summary, recent = await service.in_thread(lambda: counted(found.experiment, now=now))
+    moment = await found.worker.ask(lambda: present(found.experiment, recent))
+    latency = service.metrics.commit_latency(found.name)
+    paused, host = found.name in service.store.paused(), call.headers.get("host", HOST)
+
+    def rendered() -> Response:
+        with summary.lock:
+            view = view_of(found.name, paused, summary, moment, latency)
+        return page("experiment.html", view=view, host=host)
+
+    return await service.in_thread(rendered)
+
+
+@route("GET", "/static/{name}", "read", gives="text/css", others=(404,), page=True, checks_key=True)
+async def static_file(call: Call) -> Response:
+    """What the pages need."""
+    name = call.path["name"]
+    content, kind = static_files().get(name), CONTENT_TYPES.get(name[name.rfind(".") :])
+    if content is None or kind is None:
+        raise HTTPError(404, "expected the name of a file of these pages")
+    return Response(content, media_type=kind)
