@@ -81,7 +81,6 @@ BODIES = [
     b'{"excluded": ["a", "b", "c"]}',
     b'{"id": "q", "targetingKey": "b"}',
     b'{"active": "yes"}',
-    b'{"context": ' + b'{"a":' * 12 + b"1" + b"}" * 12 + b"}",
     b'{"context": {"' + b"x" * 100_001 + b'": 1}}',
     b'{"actions": {"a": 3}}',
     b'{"id": "x"} trailing',

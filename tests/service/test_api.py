@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 import ensample as es
-from ensample.service.keys import new_key
+from ensample.service.auth import new_key
 from service.conftest import SHOP, Serve, Served
 
 ONE = "/v1/experiments/shop"

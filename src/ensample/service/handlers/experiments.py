@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 from functools import partial
-
 from typing import Any
 
 from msgspec.structs import astuple
