@@ -13,13 +13,13 @@ namespace {
 
 std::vector<std::string> levels() {
   std::vector<std::string> names;
-  for (const auto* level : usable_kernels()) names.emplace_back(level->name);
+  for (const auto* level : usable_kernels()) names.emplace_back(level->level);
   return names;
 }
 
 void use_level(const std::string& name) {
   for (const auto* level : usable_kernels())
-    if (name == level->name) {
+    if (name == level->level) {
       kernels = level;
       return;
     }
@@ -39,12 +39,9 @@ NB_MODULE(_core, module) {
   import_numpy();
   module.doc() = "Compiled kernels of ensample. Arrays are float64 and C-contiguous; shapes are checked, nothing is copied.";
   module.def("levels", &levels, "Return the instruction-set levels that this build has and this machine can run.");
-  module.def("level", [] { return std::string(kernels->name); }, "Return the level in use.");
-  module.def("use_level", &use_level, "level"_a, "Use the kernels of another level; all levels give the same bits.");
-  bind_glm(module);
+  module.def("level", [] { return std::string(kernels->level); }, "Return the level in use.");
+  module.def("use_level", &use_level, nb::arg("level"), "Use the kernels of another level; all levels give the same bits.");
   bind_linear(module);
-  bind_networks(module);
-  bind_recipes(module);
-  bind_search(module);
+  bind_models(module);
   bind_simulation(module);
 }

@@ -1,4 +1,4 @@
-// What all files of bindings share: NumPy arrays as views, named tuples, generators, checks, and how kernels are called.
+// What all files of bindings share: NumPy arrays as views, named tuples, and how kernels become Python functions.
 #pragma once
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -13,12 +13,12 @@
 #include <numpy/arrayobject.h>
 
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "kernels.hpp"
-#include "random.hpp"
-#include "views.hpp"
+#include "shapes.hpp"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -27,22 +27,24 @@
 namespace ensample {
 
 namespace nb = nanobind;
-using namespace nb::literals;
 
-/// NumPy's letter for the kind of a type: float, signed or unsigned integer, boolean.
+// --- Arrays ------------------------------------------------------------------------------------------
+
+/// NumPy's letter for the kind of a type: float, signed or unsigned integer.
 template <class T>
-constexpr char kind_of = std::is_same_v<T, bool> ? 'b' : std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
+constexpr char kind_of = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
 
-/// Borrow a C-contiguous NumPy array of N dimensions whose items are exactly T, for one call; writable unless T is const.
-/// Return false for another dtype, layout or number of dimensions: nothing is copied.
+/// Borrow a C-contiguous NumPy array of N dimensions whose items are exactly T, for one call; writable
+/// unless T is const. Return false for another dtype, layout or number of dimensions: nothing is copied.
 template <class T, int N>
 bool borrow_array(PyObject* object, T*& data, std::size_t (&shape)[N]) {
   using Item = std::remove_const_t<T>;
   if (!PyArray_Check(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
-  if (PyArray_NDIM(array) != N || PyArray_DESCR(array)->kind != kind_of<Item> || PyArray_ITEMSIZE(array) != sizeof(Item) ||
-      !(std::is_const_v<T> ? PyArray_ISCARRAY_RO(array) : PyArray_ISCARRAY(array)))
-    return false;
+  const PyArray_Descr* dtype = PyArray_DESCR(array);
+  if (PyArray_NDIM(array) != N || dtype->kind != kind_of<Item>) return false;
+  if (PyArray_ITEMSIZE(array) != sizeof(Item)) return false;
+  if (!(std::is_const_v<T> ? PyArray_ISCARRAY_RO(array) : PyArray_ISCARRAY(array))) return false;
   data = static_cast<T*>(PyArray_DATA(array));
   for (int i = 0; i < N; ++i) shape[i] = static_cast<std::size_t>(PyArray_DIM(array, i));
   return true;
@@ -73,27 +75,6 @@ bool load_view(PyObject* object, MatrixStack<T>& view) {
   return true;
 }
 
-/// Raise ValueError "argument `name`: expected <expected>" unless a condition holds. Shapes are checked before a kernel runs.
-inline void require(bool condition, const char* name, const char* expected) {
-  if (condition) return;
-  PyErr_Format(PyExc_ValueError, "argument `%s`: expected %s", name, expected);
-  throw nb::python_error();
-}
-
-/// Raise TypeError "argument `name`: expected <expected>", whatever error there was.
-[[noreturn]] inline void raise_type_error(const char* name, const char* expected) {
-  PyErr_Clear();
-  PyErr_Format(PyExc_TypeError, "argument `%s`: expected %s", name, expected);
-  throw nb::python_error();
-}
-
-/// An attribute of an argument; TypeError if there is none.
-inline nb::object attribute_of(nb::handle value, const char* attribute, const char* name, const char* expected) {
-  PyObject* found = PyObject_GetAttrString(value.ptr(), attribute);
-  if (found == nullptr) raise_type_error(name, expected);
-  return nb::steal(found);
-}
-
 /// Borrow the bit generator of a numpy.random.Generator; return false for anything else.
 inline bool load_generator(nb::handle value, Generator& generator) {
   const nb::object bit_generator = nb::getattr(value, "bit_generator", nb::none());
@@ -103,15 +84,25 @@ inline bool load_generator(nb::handle value, Generator& generator) {
   return true;
 }
 
+// --- Named tuples ------------------------------------------------------------------------------------
+
+/// Raise TypeError "argument `name`: expected <expected>", whatever error there was.
+[[noreturn]] inline void raise_type_error(const char* name, const char* expected) {
+  PyErr_Clear();
+  PyErr_Format(PyExc_TypeError, "argument `%s`: expected %s", name, expected);
+  throw nb::python_error();
+}
+
 /// Fields of a named tuple, by name. Its arrays outlive the call: the caller holds the tuple.
 class Fields {
  public:
   explicit Fields(nb::object tuple, const char* name = "") : value(std::move(tuple)), name(name) {}
 
-  Fields operator[](const char* name) const {
-    return Fields(attribute_of(value, name, name, "a field of a named tuple"), name);
+  Fields operator[](const char* field) const {
+    PyObject* found = PyObject_GetAttrString(value.ptr(), field);
+    if (found == nullptr) raise_type_error(field, "a field of a named tuple");
+    return Fields(nb::steal(found), field);
   }
-  bool is_none() const { return value.is_none(); }
   nb::handle object() const { return value; }
 
   operator double() const { return scalar<double>("a number"); }
@@ -120,7 +111,8 @@ class Fields {
   /// An empty generator for None.
   operator Generator() const {
     Generator generator{nullptr};
-    if (!is_none() && !load_generator(value, generator)) raise_type_error(name, "a numpy.random.Generator or None");
+    if (!value.is_none() && !load_generator(value, generator))
+      raise_type_error(name, "a numpy.random.Generator or None");
     return generator;
   }
   template <class T>
@@ -142,7 +134,6 @@ class Fields {
     require(load_view(value.ptr(), result), name, expected);
     return result;
   }
-
   template <class T>
   T scalar(const char* expected) const {
     T result;
@@ -151,7 +142,14 @@ class Fields {
   }
 };
 
-/// Default floating-point mode: a library built with fast-math may have set the processor to flush small numbers to zero.
+inline bool is_link(std::int64_t code) {
+  return code == static_cast<std::int64_t>(Link::identity) || code == static_cast<std::int64_t>(Link::logistic);
+}
+
+// --- Calls -------------------------------------------------------------------------------------------
+
+/// Default floating-point mode: a library built with fast-math may have set the processor to flush
+/// small numbers to zero.
 class DefaultFloatingPoint {
 #if defined(__SSE2__)
  public:
@@ -165,109 +163,118 @@ class DefaultFloatingPoint {
   DefaultFloatingPoint& operator=(const DefaultFloatingPoint&) = delete;
 
  private:
-  static constexpr unsigned flags = 0x3f, usual = 0x1f80;  // exceptions that have occurred; all of them masked
+  static constexpr unsigned flags = 0x3f, usual = 0x1f80;  // exceptions that occurred; all masked
   unsigned saved;
 #endif
 };
 
-/// Call a kernel without the GIL, in default floating-point mode.
-template <class Kernel, class... Arguments>
-auto run(Kernel kernel, Arguments&&... arguments) {
+/// Call a function, or a kernel of the level in use, without the GIL and in default floating-point mode.
+template <class Function, class... Arguments>
+auto run(Function function, Arguments&&... arguments) {
   const nb::gil_scoped_release release;
   const DefaultFloatingPoint mode;
-  return kernel(std::forward<Arguments>(arguments)...);
+  if constexpr (std::is_member_pointer_v<Function>)
+    return (kernels->*function)(std::forward<Arguments>(arguments)...);
+  else
+    return function(std::forward<Arguments>(arguments)...);
 }
 
-/// Run a kernel and return the array that it writes, its last argument; None if it returns false.
-template <class T, int N, class Kernel, class... Arguments>
-nb::object run_into_new(const npy_intp (&shape)[N], Kernel kernel, Arguments&&... arguments) {
-  constexpr int type = std::is_floating_point_v<T> ? NPY_DOUBLE : NPY_INT64;
-  const nb::object array = nb::steal(PyArray_SimpleNew(N, shape, type));
-  if (!array.is_valid()) throw nb::python_error();
-  std::conditional_t<N == 1, std::span<T>, View<T>> view;
-  load_view(array.ptr(), view);
-  if constexpr (std::is_same_v<decltype(run(kernel, arguments..., view)), bool>) {
-    if (!run(kernel, std::forward<Arguments>(arguments)..., view)) return nb::none();
-  } else {
-    run(kernel, std::forward<Arguments>(arguments)..., view);
-  }
-  return array;
+/// An argument of a Python function: its name and its shape.
+struct Parameter {
+  const char* name;
+  Shape shape;
+
+  consteval Parameter(const char* name, const Shape& shape = {}) : name(name), shape(shape) {}
+};
+
+/// Check all arguments of a call against their shapes.
+template <std::size_t N, class... Arguments>
+Symbols checked(const std::array<Parameter, N>& parameters, const Arguments&... arguments) {
+  Symbols symbols;
+  const Parameter* next = parameters.data();
+  ((symbols.read(next->name, next->shape, arguments), ++next), ...);
+  next = parameters.data();
+  ((symbols.check(next->name, next->shape, arguments), ++next), ...);
+  return symbols;
 }
 
-template <class T = double, class... Arguments>
-nb::object new_vector(std::size_t size, Arguments&&... arguments) {
-  return run_into_new<T>({static_cast<npy_intp>(size)}, std::forward<Arguments>(arguments)...);
+template <class T>
+constexpr bool may_be_none = std::is_same_v<T, ScaleLearning> || std::is_same_v<T, Link>;
+template <class T>
+constexpr bool may_be_none<std::optional<T>> = true;
+
+template <class T>
+auto named(const char* name) {
+  if constexpr (may_be_none<std::remove_cvref_t<T>>)
+    return nb::arg(name) = nb::none();
+  else
+    return nb::arg(name);
 }
 
-template <class... Arguments>
-nb::object new_matrix(std::size_t rows, std::size_t columns, Arguments&&... arguments) {
-  return run_into_new<double>({static_cast<npy_intp>(rows), static_cast<npy_intp>(columns)}, std::forward<Arguments>(arguments)...);
+/// A new NumPy array, and a view of it.
+template <class View_>
+std::pair<nb::object, View_> new_array(const Sizes& sizes) {
+  npy_intp shape[3];
+  for (std::size_t i = 0; i < sizes.count; ++i) shape[i] = static_cast<npy_intp>(sizes.values[i]);
+  constexpr int type = std::is_same_v<View_, Ints> ? NPY_INT64 : NPY_DOUBLE;
+  PyObject* array = PyArray_SimpleNew(static_cast<int>(sizes.count), shape, type);
+  if (array == nullptr) throw nb::python_error();
+  View_ view;
+  load_view(array, view);
+  return {nb::steal(array), view};
 }
 
-// Checks of arguments that several groups have.
+/// The result and the arguments of a function, or of a kernel in the table.
+template <class Function>
+struct Signature;
+template <class R, class... A>
+struct Signature<R (*)(A...)> {
+  using Result = R;
+  using Arguments = std::tuple<A...>;
+};
+template <class R, class... A>
+struct Signature<R (*Kernels::*)(A...)> : Signature<R (*)(A...)> {};
 
-inline void require_square(ConstMatrix matrix, std::size_t d, const char* name) {
-  require(matrix.rows == d && matrix.columns == d, name, "[d, d]");
+template <class Function, std::size_t N, std::size_t... I>
+void define(nb::module_& module, const char* name, Function function, const Parameter (&given)[N],
+            const Shape& result, const char* doc, std::index_sequence<I...>) {
+  using Arguments = typename Signature<Function>::Arguments;
+  using Last = std::tuple_element_t<std::tuple_size_v<Arguments> - 1, Arguments>;
+  const auto call = [function, parameters = std::to_array(given),
+                     result](std::tuple_element_t<I, Arguments>... arguments) {
+    const Symbols symbols = checked(parameters, arguments...);
+    if constexpr (std::tuple_size_v<Arguments> == N) {
+      return run(function, arguments...);
+    } else {
+      const auto [array, view] = new_array<Last>(symbols.of(result));
+      bool is_written = true;
+      if constexpr (std::is_same_v<typename Signature<Function>::Result, bool>)
+        is_written = run(function, arguments..., view);
+      else
+        run(function, arguments..., view);
+      return is_written ? array : nb::object(nb::none());
+    }
+  };
+  module.def(name, call, named<std::tuple_element_t<I, Arguments>>(given[I].name)..., doc);
 }
 
-/// Require features of arms by coordinate.
-inline void require_arms(ConstMatrix by_coordinate, std::size_t d) {
-  require(by_coordinate.rows == d && by_coordinate.columns > 0, "by_coordinate", "features of arms, [d, K]");
+/// Make a Python function that checks its arguments and then calls a function or a kernel.
+template <class Function, std::size_t N>
+void bind(nb::module_& module, const char* name, Function function, const Parameter (&parameters)[N],
+          const char* doc) {
+  define(module, name, function, parameters, {}, doc, std::make_index_sequence<N>());
 }
 
-/// Require the number of an arm, or -1 where `least` is that: none.
-inline void require_arm(std::int64_t arm, std::size_t arms, std::int64_t least) {
-  require(arm >= least && arm < static_cast<std::int64_t>(arms), "arm", least < 0 ? "-1 or the number of an arm" : "the number of an arm");
+/// The same of one that writes an array, its last argument. Python's function returns that array, or None
+/// where false is returned.
+template <class Function, std::size_t N>
+void bind(nb::module_& module, const char* name, Function function, const Parameter (&parameters)[N],
+          const Shape& result, const char* doc) {
+  define(module, name, function, parameters, result, doc, std::make_index_sequence<N>());
 }
 
-/// Require a count of pulls that one more can be added to; arm -1 is none.
-inline void require_count(ConstInts pulls, std::int64_t arm) {
-  constexpr std::int64_t most = std::int64_t{1} << 62;
-  require(arm < 0 || (pulls[static_cast<std::size_t>(arm)] >= 0 && pulls[static_cast<std::size_t>(arm)] < most), "pulls",
-          "counts from 0 to 2^62");
-}
-
-/// Return the dimension d of a ridge regression's state (ridge_state.hpp).
-inline std::size_t dim_of_state(ConstMatrix state) {
-  const std::size_t d = state.columns, rest = state.rows - 3 * d;
-  require(d > 0 && state.rows > 3 * d && (rest == 9 || rest == 11), "state", "a ridge regression, [3d + 9, d] or [3d + 11, d]");
-  return d;
-}
-
-inline bool fades(ConstMatrix state) { return state.rows == 3 * state.columns + 11; }
-
-/// Return how scales are learned, from a tuple (`scales` or None, `strength`, `sizes_given`, `intercept`): not at all for None.
-inline ScaleLearning learning_of(const std::optional<nb::tuple>& learning, std::size_t d) {
-  if (!learning) return {};
-  require(learning->size() == 4, "learning", "None or a tuple of 4");
-  const auto item = [&](std::size_t i, const char* name) { return Fields(nb::object((*learning)[i]), name); };
-  const Fields scales = item(0, "scales");
-  const Matrix known = scales.is_none() ? Matrix{} : static_cast<Matrix>(scales);
-  require(scales.is_none() || (known.rows == 6 && known.columns == d), "scales", "None or [6, d]");
-  return {known, item(1, "strength"), item(2, "sizes_given"), item(3, "intercept")};
-}
-
-/// Return a link that the core knows, by its code; the identity for None.
-inline Link link_of(std::optional<std::int64_t> code) {
-  require(!code || *code == static_cast<std::int64_t>(Link::logistic) || *code == static_cast<std::int64_t>(Link::identity), "link",
-          "None or the code of a link that the core knows");
-  return code ? static_cast<Link>(*code) : Link::identity;
-}
-
-/// Return an observation: features [d] and a reward; with an `origin` [1] the state has a constant feature more.
-inline Observation observation_of(ConstVector x, double y, std::optional<Vector> origin, std::size_t d,
-                                  std::optional<std::int64_t> link = {}) {
-  require(!origin || origin->size() == 1, "origin", "None or an array of 1 number");
-  require(x.size() + (origin ? 1 : 0) == d, "x", "one number for each feature of the state");
-  require(!origin || !link, "link", "None where there is an origin");
-  return {x, y, origin.value_or(Vector{}), link_of(link)};
-}
-
-void bind_glm(nb::module_& module);
 void bind_linear(nb::module_& module);
-void bind_networks(nb::module_& module);
-void bind_recipes(nb::module_& module);
-void bind_search(nb::module_& module);
+void bind_models(nb::module_& module);
 void bind_simulation(nb::module_& module);
 
 }  // namespace ensample
@@ -278,13 +285,9 @@ namespace nanobind::detail {
 template <class View_>
 struct view_caster {
   NB_TYPE_CASTER(View_, const_name("numpy.ndarray"))
-  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept { return ensample::load_view(object.ptr(), value); }
-};
-
-template <>
-struct type_caster<ensample::Generator> {
-  NB_TYPE_CASTER(ensample::Generator, const_name("numpy.random.Generator"))
-  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept { return ensample::load_generator(object, value); }
+  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept {
+    return ensample::load_view(object.ptr(), value);
+  }
 };
 template <class T>
 struct type_caster<std::span<T>> : view_caster<std::span<T>> {};
@@ -292,5 +295,40 @@ template <class T>
 struct type_caster<ensample::View<T>> : view_caster<ensample::View<T>> {};
 template <class T>
 struct type_caster<ensample::MatrixStack<T>> : view_caster<ensample::MatrixStack<T>> {};
+
+template <>
+struct type_caster<ensample::Generator> {
+  NB_TYPE_CASTER(ensample::Generator, const_name("numpy.random.Generator"))
+  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept {
+    return ensample::load_generator(object, value);
+  }
+};
+
+/// The code of a link; None is the identity.
+template <>
+struct type_caster<ensample::Link> {
+  NB_TYPE_CASTER(ensample::Link, const_name("int | None"))
+  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept {
+    std::int64_t code = static_cast<std::int64_t>(ensample::Link::identity);
+    if (!object.is_none() && !(try_cast(object, code) && ensample::is_link(code))) return false;
+    value = static_cast<ensample::Link>(code);
+    return true;
+  }
+};
+
+/// A tuple of `scales` or None, `strength`, `sizes_given` and `intercept`; None where nothing is learned.
+template <>
+struct type_caster<ensample::ScaleLearning> {
+  NB_TYPE_CASTER(ensample::ScaleLearning, const_name("tuple | None"))
+  bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept {
+    value = {};
+    if (object.is_none()) return true;
+    if (!PyTuple_Check(object.ptr()) || PyTuple_Size(object.ptr()) != 4) return false;
+    const auto item = [&](Py_ssize_t i) { return handle(PyTuple_GetItem(object.ptr(), i)); };
+    if (!item(0).is_none() && !ensample::load_view(item(0).ptr(), value.scales)) return false;
+    return try_cast(item(1), value.strength) && try_cast(item(2), value.sizes_given) &&
+           try_cast(item(3), value.intercept);
+  }
+};
 
 }  // namespace nanobind::detail

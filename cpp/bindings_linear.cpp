@@ -1,185 +1,191 @@
+// Linear models and other linear recipes.
+#include <nanobind/stl/tuple.h>
+
+
 #include "bindings.hpp"
 
 namespace ensample {
 namespace {
 
-using LinkCode = std::optional<std::int64_t>;
+using OptionalMatrix = std::optional<Matrix>;
 using OptionalOrigin = std::optional<Vector>;
 
-void learn_ridge(Matrix state, ConstVector x, double y, std::optional<nb::tuple> learning,
-                 LinkCode link) {
-  const std::size_t d = dim_of_state(state);
-  const auto observed = observation_of(x, y, {}, d, link);
-  run(kernels->linear.learn_ridge, state, observed, learning_of(learning, d));
+// Shapes that many functions share.
+constexpr Parameter state{"state", "[3d+9|3d+11, d]"};  // a ridge regression (ridge_state.hpp)
+constexpr Parameter sums{"sums", "[2d|3d, m]"}, offer{"by_coordinate", "[d, K]"}, sizes{"sizes", "[d]"};
+constexpr Parameter x{"x", "[d]"}, y{"y"}, root{"root", "[d, d]"}, learning{"learning", "[6, d]"};
+constexpr Parameter inverse{"inverse", "[d, d]"}, mean{"mean", "[d]"}, grams{"grams", "[S, d, d]"};
+constexpr Parameter pulls{"pulls", "[K*]"}, arm_or_none{"arm", "-1..K"}, directions{"directions", "[2M, d]"};
+
+/// An observation; with an `origin` [1] the state has a constant feature more.
+Observation observed(ConstMatrix state, ConstVector x, double y, OptionalOrigin origin, Link link) {
+  require(x.size() + (origin ? 1 : 0) == state.columns, "x", "one number for each feature of the state");
+  require(!origin || link == Link::identity, "link", "None where there is an origin");
+  return {x, y, origin.value_or(Vector{}), link};
 }
 
-/// Return the number of members.
-std::size_t check_sums(ConstMatrix sums, std::size_t d) {
-  require((sums.rows == 2 * d || sums.rows == 3 * d) && sums.columns > 0, "sums", "[2d, m] or [3d, m]");
-  return sums.columns;
+void learn_ridge(Matrix state, ConstVector x, double y, ScaleLearning learning, Link link) {
+  kernels->learn_ridge(state, {x, y, {}, link}, learning);
 }
 
 void learn_members(Matrix state, Matrix sums, ConstVector x, double y, ConstVector z, std::optional<ConstMatrix> fresh,
-                   OptionalOrigin origin, std::optional<Matrix> root, std::optional<nb::tuple> learning, LinkCode link) {
-  const std::size_t d = dim_of_state(state), m = check_sums(sums, d);
-  require(z.size() == m, "z", "one number for each member");
-  if (fades(state)) require(fresh && fresh->rows == d && fresh->columns == m, "fresh", "[d, m] where the past fades");
-  if (root) require_square(*root, d, "root");
-  const auto observed = observation_of(x, y, origin, d, link);
-  run(kernels->linear.learn_members, state, sums, z, fresh.value_or(ConstMatrix{}), root.value_or(Matrix{}), observed,
-      learning_of(learning, d));
+                   OptionalOrigin origin, OptionalMatrix root, ScaleLearning learning, Link link) {
+  require(fresh || state.rows == 3 * state.columns + 9, "fresh", "[d, m] where the past fades");
+  kernels->learn_members(state, sums, z, fresh.value_or(ConstMatrix{}), root.value_or(Matrix{}),
+                         observed(state, x, y, origin, link), learning);
 }
 
-void learn_history(Matrix state, Matrix root, Ints pulls, std::int64_t arm, ConstVector x, double y, std::optional<nb::tuple> learning) {
-  const std::size_t d = dim_of_state(state);
-  require_square(root, d, "root");
-  require_arm(arm, pulls.size(), -1);
-  require_count(pulls, arm);
-  const auto observed = observation_of(x, y, {}, d);
-  run(kernels->linear.learn_history, state, root, pulls, arm, observed, learning_of(learning, d));
-}
-
-void learn_rooted(Matrix state, Matrix root, std::optional<ConstVector> rooted, ConstVector x, double y, LinkCode link) {
-  const std::size_t d = dim_of_state(state);
-  require_square(root, d, "root");
-  require(!rooted || rooted->size() == d, "rooted", "None or one number for each feature of the state");
-  run(kernels->linear.learn_rooted, state, root, rooted.value_or(ConstVector{}), observation_of(x, y, {}, d, link));
-}
-
-void learn_posterior(Matrix state, Matrix root, Vector rewards, ConstVector x, double y) {
-  const std::size_t d = dim_of_state(state);
-  require_square(root, d, "root");
-  require(rewards.size() == 3, "rewards", "3 numbers");
-  run(kernels->linear.learn_posterior, state, root, rewards, observation_of(x, y, {}, d));
+void learn_rooted(Matrix state, Matrix root, std::optional<ConstVector> rooted, ConstVector x, double y, Link link) {
+  kernels->learn_rooted(state, root, rooted.value_or(ConstVector{}), {x, y, {}, link});
 }
 
 void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages, double ageing_rate, ConstVector x, double y,
-                 OptionalOrigin origin, std::optional<nb::tuple> learning, LinkCode link) {
-  const std::size_t d = dim_of_state(state);
-  require_square(root, d, "root");
-  require((gram_root.rows == 0 || gram_root.rows == d) && gram_root.columns == d, "gram_root", "[d, d] or [0, d]");
-  require(ages.size() == 2, "ages", "2 numbers");
-  const auto observed = observation_of(x, y, origin, d, link);
-  run(kernels->linear.learn_fresh, state, root, gram_root, ages, ageing_rate, observed,
-      learning_of(learning, d));
+                 OptionalOrigin origin, ScaleLearning learning, Link link) {
+  kernels->learn_fresh(state, root, gram_root, ages, ageing_rate, observed(state, x, y, origin, link), learning);
 }
 
-/// Return the number of a member as an index.
-std::size_t check_member(std::int64_t member, std::size_t m) {
-  require(member >= 0 && member < static_cast<std::int64_t>(m), "member", "the number of a member");
-  return static_cast<std::size_t>(member);
+void fresh_thetas(Matrix state, ConstMatrix root, double prior_age, double initial, double reward, ConstMatrix w,
+                  ConstMatrix g, Matrix thetas) {
+  kernels->fresh_thetas(state, {root, prior_age, initial, reward, w, g}, thetas);
 }
 
-std::size_t best_arm_of_member(Matrix state, ConstMatrix sums, double factor, std::int64_t member, ConstMatrix by_coordinate) {
-  const std::size_t d = dim_of_state(state), index = check_member(member, check_sums(sums, d));
-  require_arms(by_coordinate, by_coordinate.rows + 1 == d ? d - 1 : d);
-  return run(kernels->linear.best_arm_of_member, state, sums, factor, index, by_coordinate);
+void vote_fresh(Matrix state, ConstMatrix root, double prior_age, double initial, double reward, ConstMatrix w,
+                ConstMatrix g, ConstMatrix by_coordinate, ConstVector sizes, Ints chosen) {
+  kernels->vote_fresh(state, {root, prior_age, initial, reward, w, g}, by_coordinate, sizes, chosen);
 }
 
-nb::object member_theta(Matrix state, ConstMatrix sums, double factor, std::int64_t member) {
-  const std::size_t d = dim_of_state(state), index = check_member(member, check_sums(sums, d));
-  return new_vector(d, kernels->linear.member_theta, state, sums, factor, index);
+void learn_optimist(Matrix state, Vector largest, ConstVector x, double y, ScaleLearning learning, Link link) {
+  kernels->learn_optimist(state, largest, {x, y, {}, link}, learning);
 }
 
-nb::object member_thetas(Matrix state, ConstMatrix sums, double factor) {
-  const std::size_t d = dim_of_state(state), m = check_sums(sums, d);
-  return new_matrix(d, m, kernels->linear.member_thetas, state, sums, factor);
+using Stack = MatrixStack<double>;
+
+void learn_staged(Matrix state, Stack grams, Stack inverses, Matrix targets, Matrix means, ConstMatrix by_coordinate,
+                  std::int64_t arm, ConstVector x, double y, double radius, double floor) {
+  kernels->learn_staged(state, {grams, inverses, targets, means, radius, floor}, by_coordinate, arm, x, y);
 }
 
-void check_offer(ConstMatrix by_coordinate, ConstVector sizes, std::size_t d) {
-  require_arms(by_coordinate, d);
-  require(sizes.size() == d, "sizes", "one number for each feature");
+std::tuple<std::size_t, std::size_t, bool> staged_arm(Stack inverses, Matrix means, ConstMatrix by_coordinate,
+                                                      double radius, double floor) {
+  const auto choice = kernels->choose_staged({inverses, inverses, means, means, radius, floor}, by_coordinate);
+  return {choice.arm, choice.stage, choice.learns};
 }
 
-nb::object vote(Matrix state, ConstMatrix sums, double factor, ConstMatrix by_coordinate, ConstVector sizes) {
-  const std::size_t d = dim_of_state(state), m = check_sums(sums, d);
-  check_offer(by_coordinate, sizes, d);
-  return new_vector<std::int64_t>(m, kernels->linear.vote, state, sums, factor, by_coordinate, sizes);
+using Pair = std::tuple<std::size_t, std::size_t, double>;
+
+Pair best_pair(ConstVector gaps, ConstVector gains, ConstVector means) {
+  const ArmPair pair = kernels->best_pair(gaps, gains, means);
+  return {pair.first, pair.second, pair.share};
 }
 
-FreshDraws draws_of(std::size_t d, ConstMatrix root, double prior_age, double initial, double reward, ConstMatrix w, ConstMatrix g) {
-  require_square(root, d, "root");
-  require(w.rows > 0 && w.columns == d, "w", "[m, d]");
-  require(g.rows == w.rows && g.columns == d, "g", "[m, d], as `w`");
-  return {root, prior_age, initial, reward, w, g};
+Pair informed_pair(ConstMatrix thetas, ConstMatrix by_coordinate) {
+  const ArmPair pair = kernels->informed_pair(thetas, by_coordinate);
+  return {pair.first, pair.second, pair.share};
 }
 
-nb::object fresh_thetas(Matrix state, ConstMatrix root, double prior_age, double initial, double reward, ConstMatrix w, ConstMatrix g) {
-  const std::size_t d = dim_of_state(state);
-  return new_matrix(w.rows, d, kernels->linear.fresh_thetas, state, draws_of(d, root, prior_age, initial, reward, w, g));
+std::optional<std::int64_t> unplayed(ConstInts basis, ConstInts pulls, std::int64_t round) {
+  const auto arms = static_cast<std::int64_t>(pulls.size());
+  for (const auto arm : basis) require(0 <= arm && arm < arms, "basis", "indices of `pulls`");
+  require(round >= 0, "round", "a number that is not negative");
+  const auto arm = kernels->unplayed(basis, pulls, round);
+  return arm < 0 ? std::nullopt : std::optional(arm);
 }
 
-nb::object vote_fresh(Matrix state, ConstMatrix root, double prior_age, double initial, double reward, ConstMatrix w, ConstMatrix g,
-                      ConstMatrix by_coordinate, ConstVector sizes) {
-  const std::size_t d = dim_of_state(state);
-  check_offer(by_coordinate, sizes, d);
-  const auto draws = draws_of(d, root, prior_age, initial, reward, w, g);
-  return new_vector<std::int64_t>(w.rows, kernels->linear.vote_fresh, state, draws, by_coordinate, sizes);
+void theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pulls, double a, double lam, Generator rng,
+                             Vector theta) {
+  constexpr double max_trials = 1e18;
+  require(a > 0.0 && a <= 1e6, "a", "a number above 0, at most 1e6");
+  for (const auto count : pulls) {
+    const bool is_count = count >= 0 && static_cast<double>(count) < max_trials;
+    require(is_count && a * static_cast<double>(count) <= max_trials, "pulls", "counts of arms");
+  }
+  kernels->theta_of_pseudo_rewards(state, rows, pulls, a, lam, rng, theta);
 }
 
-nb::object shift_mean(Matrix state, ConstVector total) {
-  const std::size_t d = dim_of_state(state);
-  require(total.size() == d, "total", "one number for each feature of the state");
-  return new_vector(d, kernels->linear.shift_mean, state, total);
+void bind_members(nb::module_& module) {
+  bind(module, "learn_ridge", learn_ridge, {state, x, y, learning, "link"},
+       "Learn an observation, calibrate where that is due, and recompute what is stale.");
+  bind(module, "learn_members", learn_members,
+       {state, sums, "x", y, {"z", "[m]"}, {"fresh", "[d, m]"}, {"origin", "[1]"}, root, learning, "link"},
+       "Do as `learn_ridge`, perturb member j by x z[j], and update a root of sum x x' if one is given.");
+  bind(module, "learn_history", &Kernels::learn_history, {state, root, pulls, arm_or_none, x, y, learning},
+       "Do as `learn_ridge`, and update an upper triangular root of sum x x' and pull counts (arm -1: none).");
+  bind(module, "learn_rooted", learn_rooted, {state, root, {"rooted", "[d]"}, x, y, "link"},
+       "Do as `learn_ridge`, and update a root of sum f f': f is `rooted` or, if that is None, what is learned of x.");
+  bind(module, "learn_posterior", &Kernels::learn_posterior, {state, root, {"rewards", "[3]"}, x, y},
+       "Do as `learn_ridge`, and update a root of V, and number, mean and squared deviations of the rewards.");
+  bind(module, "learn_fresh", learn_fresh,
+       {state, root, {"gram_root", "[d|0, d]"}, {"ages", "[2]"}, "ageing_rate", "x", y, {"origin", "[1]"}, learning,
+        "link"},
+       "Do as `learn_ridge`, and update the roots that fresh members are drawn from.");
+  bind(module, "best_arm_of_member", &Kernels::best_arm_of_member,
+       {state, sums, "factor", {"member", "0..m"}, {"by_coordinate", "[d|d-1, K]"}},
+       "Return the greedy arm of one member, the lowest index on ties.");
+  bind(module, "member_theta", &Kernels::member_theta, {state, sums, "factor", {"member", "0..m"}}, "[d]",
+       "Return theta of one member: [d].");
+  bind(module, "member_thetas", &Kernels::member_thetas, {state, sums, "factor"}, "[d, m]",
+       "Return theta of every member: [d, m].");
+  bind(module, "vote", &Kernels::vote, {state, sums, "factor", offer, sizes}, "[m]",
+       "Return the greedy arm of every member: [m].");
+  bind(module, "fresh_thetas", fresh_thetas,
+       {state, root, "prior_age", "initial", "reward", {"w", "[m, d]"}, {"g", "[m, d]"}}, "[m, d]",
+       "Return theta of every draw: [m, d].");
+  bind(module, "vote_fresh", vote_fresh,
+       {state, root, "prior_age", "initial", "reward", {"w", "[m, d]"}, {"g", "[m, d]"}, offer, sizes}, "[m]",
+       "Return the greedy arm of every draw: [m].");
+  bind(module, "shift_mean", &Kernels::shift_mean, {state, {"total", "[d]"}}, "[d]",
+       "Return theta_hat + V^-1 total: [d].");
+  bind(module, "add_rows", &Kernels::add_rows, {{"total", "[d*]"}, {"rows", "[n*, d*]"}, {"weights", "[n*]"}},
+       "total += sum_i weights[i] rows[i], in order.");
+  bind(module, "multiply", &Kernels::multiply, {{"matrix", "[d, d]"}, {"vector", "[d]"}}, "[d]",
+       "Return the product of a symmetric matrix and a vector.");
+  bind(module, "cholesky", &Kernels::cholesky, {{"matrix", "[d, d]"}}, "[d, d]",
+       "Return the upper triangular R with R'R = matrix; None if a pivot is not positive.");
+  bind(module, "invert", &Kernels::invert, {{"matrix", "[d, d]"}}, "[d, d]",
+       "Return the inverse of a positive definite matrix; None if a pivot is not positive.");
 }
 
-void add_rows(Vector total, ConstMatrix rows, ConstVector weights) {
-  require(rows.rows == weights.size() && rows.columns == total.size(), "rows", "a row for each of `weights`, as long as `total`");
-  run(kernels->linear.add_rows, total, rows, weights);
-}
-
-std::size_t dim_of_square(ConstMatrix matrix) {
-  require(matrix.rows > 0 && matrix.rows == matrix.columns, "matrix", "[d, d]");
-  return matrix.rows;
-}
-
-nb::object multiply(ConstMatrix matrix, ConstVector vector) {
-  const std::size_t d = dim_of_square(matrix);
-  require(vector.size() == d, "vector", "[d], for a matrix [d, d]");
-  return new_vector(d, kernels->linear.multiply, matrix, vector);
-}
-
-nb::object cholesky(ConstMatrix matrix) {
-  const std::size_t d = dim_of_square(matrix);
-  return new_matrix(d, d, kernels->linear.cholesky, matrix);
-}
-
-nb::object invert(ConstMatrix matrix) {
-  const std::size_t d = dim_of_square(matrix);
-  return new_matrix(d, d, kernels->linear.invert, matrix);
+void bind_recipes(nb::module_& module) {
+  constexpr Parameter inverses{"inverses", "[S, d, d]"}, targets{"targets", "[S, d]"}, means{"means", "[S, d]"};
+  constexpr Parameter basis{"basis", "[n*]"}, gains{"gains", "[K]"};
+  bind(module, "learn_optimist", learn_optimist, {state, {"largest", "[1]"}, x, y, learning, "link"},
+       "Do as `learn_ridge`, and update the largest |theta_hat| so far.");
+  bind(module, "learn_staged", learn_staged,
+       {state, grams, inverses, targets, means, offer, arm_or_none, x, y, "radius", "floor"},
+       "Do as `learn_ridge`, and update the stage that learns from the observation.");
+  bind(module, "learn_replicates", &Kernels::learn_replicates,
+       {state, grams, targets, pulls, {"weights", "[S, 3]"}, "pseudo", {"arm", "0..K"}, x, y},
+       "Do as `learn_ridge`, and update every replicate, with weights of its own [B, 3].");
+  bind(module, "learn_directions", &Kernels::learn_directions, {state, directions, x, y, {"z", "[M*]"}},
+       "Do as `learn_ridge`, and add x z' to the shared directions.");
+  bind(module, "learn_pull", &Kernels::learn_pull, {state, pulls, arm_or_none, x, y},
+       "Do as `learn_ridge`, and count the arm (-1: none).");
+  bind(module, "optimistic_theta", &Kernels::optimistic_theta, {inverse, mean, x, "beta"}, "[d]",
+       "Return theta_hat + beta V^-1 x / |x|_{V^-1}: [d].");
+  bind(module, "theta_of_directions", &Kernels::theta_of_directions, {state, directions, {"weights", "[M*]"}}, "[d]",
+       "Return theta_hat + V^-1 S weights, of the shared directions S: [d].");
+  bind(module, "theta_of_pseudo_rewards", theta_of_pseudo_rewards,
+       {state, {"rows", "[K*, d]"}, pulls, "a", "lam", "rng"}, "[d]",
+       "Draw the pseudo-rewards of every arm and return the fit to them and the rewards: [d].");
+  bind(module, "optimistic_arm", &Kernels::optimistic_arm, {inverse, mean, offer, "beta"},
+       "Return argmax_k x_k'theta_hat + beta |x_k|_{V^-1}, the lowest index on ties. O(K d^2).");
+  bind(module, "staged_arm", staged_arm, {inverses, means, offer, "radius", "floor"},
+       "Return SupLinUCB's arm, its stage, and whether the stage learns from it.");
+  bind(module, "best_pair", best_pair, {{"gaps", "[K]"}, gains, {"means", "[K]"}},
+       "Return two arms and the probability of the first that minimise (expected gap)^2 / expected gain.");
+  bind(module, "informed_pair", informed_pair, {{"thetas", "[d, m]"}, offer},
+       "Return `best_pair` for members theta^j, the columns of `thetas`.");
+  bind(module, "solve_replicates", &Kernels::solve_replicates, {grams, targets, {"thetas", "[S, d]"}},
+       "Write G^-1 b of every replicate; 0 where G is singular to working precision.");
+  bind(module, "unplayed", unplayed, {basis, pulls, "round"},
+       "Return the arm of the basis that is to be played first, in turn; None if all have been.");
 }
 
 }  // namespace
 
 void bind_linear(nb::module_& module) {
-  module.def("learn_ridge", &learn_ridge, "state"_a, "x"_a, "y"_a, "learning"_a = nb::none(), "link"_a = nb::none(), "Learn an observation, calibrate where that is due, and recompute what is stale.");
-  module.def("learn_members", &learn_members, "state"_a, "sums"_a, "x"_a, "y"_a, "z"_a, "fresh"_a = nb::none(), "origin"_a = nb::none(),
-             "root"_a = nb::none(), "learning"_a = nb::none(), "link"_a = nb::none(),
-             "Do as `learn_ridge`, perturb member j by x z[j], and update a root of sum x x' if one is given.");
-  module.def("learn_history", &learn_history, "state"_a, "root"_a, "pulls"_a, "arm"_a, "x"_a, "y"_a, "learning"_a = nb::none(),
-             "Do as `learn_ridge`, and update an upper triangular root of sum x x' and pull counts (arm -1: none).");
-  module.def("learn_rooted", &learn_rooted, "state"_a, "root"_a, "rooted"_a, "x"_a, "y"_a, "link"_a = nb::none(),
-             "Do as `learn_ridge`, and update a root of sum f f': f is `rooted` or, if that is None, what is learned of x.");
-  module.def("learn_posterior", &learn_posterior, "state"_a, "root"_a, "rewards"_a, "x"_a, "y"_a,
-             "Do as `learn_ridge`, and update a root of V, and number, mean and squared deviations of the rewards.");
-  module.def("learn_fresh", &learn_fresh, "state"_a, "root"_a, "gram_root"_a, "ages"_a, "ageing_rate"_a, "x"_a, "y"_a,
-             "origin"_a = nb::none(), "learning"_a = nb::none(), "link"_a = nb::none(),
-             "Do as `learn_ridge`, and update the roots that fresh members are drawn from.");
-  module.def("best_arm_of_member", &best_arm_of_member, "state"_a, "sums"_a, "factor"_a, "member"_a, "by_coordinate"_a,
-             "Return the greedy arm of one member, the lowest index on ties.");
-  module.def("member_theta", &member_theta, "state"_a, "sums"_a, "factor"_a, "member"_a, "Return theta of one member: [d].");
-  module.def("member_thetas", &member_thetas, "state"_a, "sums"_a, "factor"_a, "Return theta of every member: [d, m].");
-  module.def("vote", &vote, "state"_a, "sums"_a, "factor"_a, "by_coordinate"_a, "sizes"_a,
-             "Return the greedy arm of every member: [m].");
-  module.def("fresh_thetas", &fresh_thetas, "state"_a, "root"_a, "prior_age"_a, "initial"_a, "reward"_a, "w"_a, "g"_a,
-             "Return theta of every draw: [m, d].");
-  module.def("vote_fresh", &vote_fresh, "state"_a, "root"_a, "prior_age"_a, "initial"_a, "reward"_a, "w"_a, "g"_a,
-             "by_coordinate"_a, "sizes"_a, "Return the greedy arm of every draw: [m].");
-  module.def("shift_mean", &shift_mean, "state"_a, "total"_a, "Return theta_hat + V^-1 total: [d].");
-  module.def("add_rows", &add_rows, "total"_a, "rows"_a, "weights"_a, "total += sum_i weights[i] rows[i], in order.");
-  module.def("multiply", &multiply, "matrix"_a, "vector"_a, "Return the product of a symmetric matrix and a vector.");
-  module.def("cholesky", &cholesky, "matrix"_a, "Return the upper triangular R with R'R = matrix; None if a pivot is not positive.");
-  module.def("invert", &invert, "matrix"_a, "Return the inverse of a positive definite matrix; None if a pivot is not positive.");
+  bind_members(module);
+  bind_recipes(module);
 }
 
 }  // namespace ensample

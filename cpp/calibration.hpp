@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "buffer.hpp"
 #include "ridge.hpp"
 #include "linalg.hpp"
 

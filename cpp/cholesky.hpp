@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "buffer.hpp"
 #include "linalg.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {

@@ -81,9 +81,9 @@ inline void fresh_thetas(Matrix state, const FreshDraws& draws, Matrix thetas) {
   Buffer<double> buffer(2 * d, Fill::none);
   const Vector total{buffer.data(), d}, weights{buffer.data() + d, d};
   for (std::size_t j = 0; j < draws.w.rows; ++j) {
-    for (std::size_t i = 0; i < d; ++i) weights[i] = draws.reward * draws.g(j, i);
+    for (std::size_t i = 0; i < d; ++i) weights[i] = draws.reward_scale * draws.g(j, i);
     sum_rows(total, draws.root, weights);
-    for (std::size_t i = 0; i < d; ++i) total[i] += draws.initial * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]) * draws.w(j, i);
+    for (std::size_t i = 0; i < d; ++i) total[i] += draws.initial_scale * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]) * draws.w(j, i);
     shift_mean(ridge.estimate, total, thetas[j]);
   }
 }
@@ -94,10 +94,10 @@ inline void weigh_draws(const RidgeState& ridge, const FreshDraws& draws, Matrix
   for (std::size_t i = 0; i < gains.rows; ++i) {
     for (double& entry : of_past[i]) entry = 0.0;
     add_dots(of_past[i], gains, draws.root[i]);
-    for (double& entry : of_past[i]) entry *= draws.reward;
+    for (double& entry : of_past[i]) entry *= draws.reward_scale;
   }
   for (std::size_t i = 0; i < gains.rows; ++i) {
-    const double weight = draws.initial * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]);
+    const double weight = draws.initial_scale * std::sqrt((1.0 + draws.prior_age) * ridge.prior[i]);
     for (double& entry : gains[i]) entry *= weight;
   }
 }

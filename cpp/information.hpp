@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "buffer.hpp"
 #include "linalg.hpp"
 #include "kernels.hpp"
 

@@ -1,11 +1,58 @@
-// Weighted sums of rows, dot products and the argmax. Every column adds its rows in order, so the bits do not depend on the
-// width of the registers.
+// Owned arrays, weighted sums of rows, dot products and the argmax. Every column adds its rows in order, so the bits
+// do not depend on the width of the registers.
 #pragma once
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
 
 #include "simd.hpp"
 #include "views.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
+
+enum class Fill { zeros, none };
+
+/// Array that starts at a cache line.
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  explicit Buffer(std::size_t size, Fill fill = Fill::zeros) : first(static_cast<T*>(::operator new(size * sizeof(T), line))), count(size) {
+    if (fill == Fill::zeros) std::memset(static_cast<void*>(first), 0, size * sizeof(T));
+  }
+  ~Buffer() { ::operator delete(first, line); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  T& operator[](std::size_t i) { return first[i]; }
+  const T& operator[](std::size_t i) const { return first[i]; }
+  T* data() { return first; }
+  T* begin() { return first; }
+  T* end() { return first + count; }
+  const T* data() const { return first; }
+  const T* begin() const { return first; }
+  const T* end() const { return first + count; }
+  std::size_t size() const { return count; }
+
+ private:
+  static constexpr std::align_val_t line{64};
+  T* first;
+  std::size_t count;
+};
+
+/// A matrix that owns its items.
+class OwnedMatrix : public Matrix {
+ public:
+  OwnedMatrix(std::size_t rows, std::size_t columns, Fill fill = Fill::zeros)
+      : Matrix{nullptr, rows, columns}, buffer(rows * columns, fill) {
+    data = buffer.data();
+  }
+
+ private:
+  Buffer<double> buffer;
+};
 
 inline void copy_values(ConstVector from, Vector to) { std::memcpy(to.data(), from.data(), from.size_bytes()); }
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "cholesky.hpp"
-#include "links.hpp"
+#include "glm.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "buffer.hpp"
 #include "kernels.hpp"
 #include "linalg.hpp"
 #include "ridge.hpp"

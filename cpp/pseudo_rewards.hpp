@@ -38,14 +38,12 @@ bool invert_mixed(ConstMatrix rows, std::span<const Count> pulls, double a, doub
   return invert(gram, inverse);
 }
 
-/// Replicate j observes (x, y) with weight w, and pseudo-rewards 0 and 1 with `pseudo` times weights of their own:
-/// weights [3].
-inline void weigh(const Replicates& replicates, std::size_t j, const double* weights, double pseudo, ConstVector x,
-                  double y) {
+/// A replicate observes (x, y) with the first of three weights, and pseudo-rewards 0 and 1 with `pseudo` times the others.
+inline void weigh(Matrix gram, Vector target, ConstVector weights, double pseudo, ConstVector x, double y) {
   const double real = std::max(weights[0], 0.0);
   const double low = pseudo * std::max(weights[1], 0.0), high = pseudo * std::max(weights[2], 0.0);
-  add_outer(replicates.grams[j], real + low + high, x, x);
-  axpy(replicates.targets[j], real * y + high, x);
+  add_outer(gram, real + low + high, x, x);
+  axpy(target, real * y + high, x);
 }
 
 /// theta = G^-1 b; 0 where G is singular to working precision.

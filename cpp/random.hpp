@@ -26,8 +26,10 @@ struct Generator {
   [[gnu::always_inline]] std::uint64_t word() const { return bits->next_uint64(bits->state); }
   /// Uniform on [0, 1): 53 bits.
   [[gnu::always_inline]] double uniform() const { return static_cast<double>(static_cast<std::int64_t>(word() >> 11)) * 0x1p-53; }
-  /// True half of the time.
-  [[gnu::always_inline]] bool coin() const { return uniform() < 0.5; }
+  /// Uniform on 0, ..., size - 1.
+  [[gnu::always_inline]] std::size_t index(std::size_t size) const {
+    return static_cast<std::size_t>(uniform() * static_cast<double>(size));
+  }
   [[gnu::always_inline]] double normal() const;
   /// Number of heads among `trials` of a coin.
   [[gnu::always_inline]] std::int64_t binomial_half(std::int64_t trials) const;

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "buffer.hpp"
 #include "cholesky.hpp"
 #include "double_double.hpp"
 #include "linalg.hpp"

@@ -13,7 +13,6 @@
 #pragma once
 
 #include "calibration.hpp"
-#include "double_double_factor.hpp"
 #include "math.hpp"
 #include "ridge.hpp"
 

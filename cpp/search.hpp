@@ -12,10 +12,11 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
-#include "buffer.hpp"
 #include "int16.hpp"
 #include "kernels.hpp"
+#include "linalg.hpp"
 #include "math.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -167,7 +168,7 @@ inline void scan(ConstMatrix rows, ConstVector theta, std::size_t start, std::si
 /// Arms with their codes.
 struct EncodedArms {
   ConstMatrix rows, table;
-  const std::uint8_t* codes;
+  ConstCodes codes;
 
   std::size_t dim() const { return rows.columns; }
   std::size_t tiles() const { return (rows.rows + search_tile - 1) / search_tile; }
@@ -269,7 +270,7 @@ inline Best find_best(const EncodedArms& arms, ConstVector theta, SearchBuffers&
   }
   const std::size_t length = rows_of_codes(arms.dim()) * search_tile;
   const auto bounds_of = [&](std::size_t tile) {
-    return TileBounds(arms.codes + tile * length, buffers.weights, bounds.bias);
+    return TileBounds(arms.codes.data() + tile * length, buffers.weights, bounds.bias);
   };
   std::size_t first = 0;
   for (std::size_t tile = 0; tile < arms.tiles(); ++tile) {
@@ -287,14 +288,14 @@ inline Best find_best(const EncodedArms& arms, ConstVector theta, SearchBuffers&
   return best;
 }
 
-inline std::size_t find_best_arm(ConstMatrix rows, ConstMatrix table, const std::uint8_t* codes, ConstVector theta) {
+inline std::size_t find_best_arm(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstVector theta) {
   const EncodedArms arms{rows, table, codes};
   SearchBuffers buffers(arms);
   return find_best(arms, theta, buffers).arm;
 }
 
 /// The same for each column of `thetas` [d, m].
-inline void find_best_arms(ConstMatrix rows, ConstMatrix table, const std::uint8_t* codes, ConstMatrix thetas,
+inline void find_best_arms(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstMatrix thetas,
                            Ints chosen, Vector scores) {
   const EncodedArms arms{rows, table, codes};
   SearchBuffers buffers(arms);
@@ -311,6 +312,32 @@ inline std::size_t scan_arms(ConstMatrix rows, ConstVector theta) {
   Best best{0, -infinity};
   scan(rows, theta, 0, rows.rows, best);
   return best.arm;
+}
+
+// --- Few arms, stored by coordinate [d, K]: every arm is scored --------------------------------------
+
+/// argmax_k x_k'theta, the lowest index on ties.
+inline std::size_t greedy_arm(ConstVector theta, ConstMatrix by_coordinate) {
+  Buffer<double> scores(by_coordinate.columns, Fill::none);
+  sum_rows(scores, by_coordinate, theta);
+  return argmax(scores);
+}
+
+/// The same for each column of `thetas` [d, m], and its score: a product of [m, d] with [d, K], in blocks of members whose
+/// scores stay in the first cache.
+inline void greedy_arms(ConstMatrix thetas, ConstMatrix by_coordinate, Ints chosen, Vector scores) {
+  constexpr std::size_t block = 256;
+  alignas(64) double found[block];
+  for (std::size_t j = 0; j < thetas.columns; ++j) chosen[j] = 0, scores[j] = -std::numeric_limits<double>::infinity();
+  for (std::size_t start = 0; start < thetas.columns; start += block) {
+    const std::size_t width = thetas.columns - start < block ? thetas.columns - start : block;
+    for (std::size_t k = 0; k < by_coordinate.columns; ++k) {
+      for (std::size_t j = 0; j < width; ++j) found[j] = 0.0;
+      for (std::size_t i = 0; i < thetas.rows; ++i) axpy({found, width}, by_coordinate(i, k), {&thetas(i, start), width});
+      for (std::size_t j = 0; j < width; ++j)
+        if (found[j] > scores[start + j]) scores[start + j] = found[j], chosen[start + j] = static_cast<std::int64_t>(k);
+    }
+  }
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

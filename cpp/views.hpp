@@ -12,6 +12,8 @@ using ConstVector = std::span<const double>;
 using Ints = std::span<std::int64_t>;
 using ConstInts = std::span<const std::int64_t>;
 using Counts = std::span<std::int32_t>;
+using Codes = std::span<std::uint8_t>;
+using ConstCodes = std::span<const std::uint8_t>;
 
 /// A C-contiguous matrix.
 template <class T>
@@ -43,10 +45,10 @@ enum class Link : std::int64_t { identity = -1, logistic = 0 };
 
 /// How scales of noise and parameter are learned.
 struct ScaleLearning {
-  Matrix scales;         // what is learned, as `Scales` reads it [6, d]; no data where nothing is
-  double strength;       // lam, if it is above 0: then it is given, and not learned
-  bool sizes_given;      // true: sizes of features are given; false: they are learned from the observations
-  bool intercept;        // whether the last feature is the constant 1
+  Matrix scales;             // what is learned, as `Scales` reads it [6, d]; no data where nothing is
+  double strength = 0.0;     // lam, if it is above 0: then it is given, and not learned
+  bool sizes_given = false;  // true: sizes of features are given; false: learned from the observations
+  bool intercept = false;    // whether the last feature is the constant 1
 };
 
 }  // namespace ensample

@@ -3,7 +3,7 @@
 
 #include "math.hpp"
 #include "networks/products.hpp"
-#include "networks/shape.hpp"
+#include "networks/state.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
@@ -79,7 +79,7 @@ inline void forward(const NetworkShape& shape, ConstVector weights, std::size_t 
 }
 
 /// Outputs [n, K] of n members from number `first` on; few rows at a time, so that their units stay in the caches.
-inline void outputs_of(const NetworkShape& shape, ConstVector weights, std::size_t first, ConstMatrix rows, Matrix outputs) {
+inline void network_outputs(const NetworkShape& shape, ConstVector weights, std::size_t first, ConstMatrix rows, Matrix outputs) {
   constexpr std::size_t at_once = 64;
   Buffer<double> units(std::min(at_once, rows.rows) * shape.hidden_units(), Fill::none);
   for (std::size_t j = 0; j < outputs.rows; ++j)

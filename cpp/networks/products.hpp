@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "buffer.hpp"
 #include "linalg.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {

@@ -8,14 +8,14 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 /// Return how many numbers a round writes to.
-inline std::size_t workspace_size(const NetworkShape& shape, std::size_t weight_rows, std::size_t batch) {
+inline std::size_t network_workspace(const NetworkShape& shape, std::size_t weight_rows, std::size_t batch) {
   const std::size_t rows = 1 + batch, m = shape.members;
   return (weight_rows + 1) * shape.weights() + m * (rows * shape.hidden_units() + 2 * rows + 1) + 8 * (m + 16) +
          Minibatch::size(batch, shape.dim()) + BackwardBuffers::size(shape, rows);
 }
 
 /// Return the gradient [n] of a loss whose derivatives by the outputs of `rows` are `slopes` [m, B].
-inline void gradient_of(const NetworkShape& shape, ConstVector weights, ConstMatrix rows, ConstMatrix slopes, Vector gradient) {
+inline void network_gradient(const NetworkShape& shape, ConstVector weights, ConstMatrix rows, ConstMatrix slopes, Vector gradient) {
   Buffer<double> memory(rows.rows * shape.hidden_units() + rows.rows + BackwardBuffers::size(shape, rows.rows) + 16, Fill::none);
   Workspace space{memory.data()};
   double *units = space.take(rows.rows * shape.hidden_units()).data(), *outputs = space.take(rows.rows).data();
@@ -56,7 +56,7 @@ inline double regularization_of(const NetworkTraining& training, const RewardUni
 }
 
 /// Learn an observation, or return false and change nothing: a gradient is not finite.
-inline bool learn_networks(const NetworkShape& shape, const NetworkTraining& training, const NetworkAnchor& anchor,
+inline bool network_learn(const NetworkShape& shape, const NetworkTraining& training, const NetworkAnchor& anchor,
                            const NetworkState& state, const NetworkMemory& memory, const NewObservation& now,
                            double* workspace) {
   const std::size_t m = shape.members, batch_size = now.places.columns, n = shape.weights();

@@ -1,7 +1,9 @@
-// Ensemble sampling on finitely many arms with every member kept up to date, as the textbook has it.
+// Recipes on finitely many arms that keep every member up to date: ensemble sampling as the textbook has it,
+// information-directed sampling and Ensemble++.
 #pragma once
 
-#include "perturbations.hpp"
+#include "information.hpp"
+#include "simulate/history.hpp"
 #include "simulate/members.hpp"
 #include "simulate/rounds.hpp"
 
@@ -28,14 +30,16 @@ class MemberSums {
     }
   }
 
-  /// Perturb what was observed before the first free round, `first`.
-  void perturb_prescribed(const FiniteProblem& problem, const RunState& run, std::int64_t first) {
+  /// Perturb what was observed before the first free round.
+  void perturb_prescribed(const LinearRun& linear) {
+    const FiniteProblem& problem = linear.problem;
+    const RunState& run = linear.run;
     if (forgets(run)) {  // in their order, which matters
-      const std::size_t count = problem.warmup.size() + static_cast<std::size_t>(first);
-      for (std::size_t i = 0; i < count; ++i) perturb(run, problem.features[prescribed_row(problem, i)]);
+      for (std::int64_t i = 0; i < linear.warm + linear.first; ++i)
+        perturb(run, problem.features[linear.prescribed_row(i)]);
       return;
     }
-    for (std::size_t k = 0; k < problem.features.rows; ++k)
+    for (std::size_t k = 0; k < linear.rows; ++k)
       for (std::int32_t n = 0; n < run.pulls[k]; ++n) perturb(run, problem.features[k]);
   }
 
@@ -124,30 +128,122 @@ class MemberScores {
 };
 
 /// Algorithm 1, with a row of Z drawn each round.
-inline void eager_ensemble(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  MemberSums members(run, rngs, options);
-  const std::int64_t first = begin(problem, run, rngs.noise);
-  members.perturb_prescribed(problem, run, first);
-  const std::size_t d = run.mean.size();
-  const bool looks_at_all = options.stay == optimistic;
-  MemberScores scores(problem, looks_at_all ? static_cast<std::size_t>(options.size) : 0);
-  if (looks_at_all) scores.compute(run, members, inflation(options.factor, run, first));
-  Buffer<double> theta(d, Fill::none), total(d, Fill::none);
-  std::int64_t member = -1;
-  for (std::int64_t t = first; t < horizon_of(run) && !is_stopped(run); ++t) {
-    std::size_t arm;
-    if (looks_at_all) {
-      arm = scores.optimistic_arm();
-    } else {
-      member = next_member(options, t, member, rngs.member);
-      members.sum_of(run, static_cast<std::size_t>(member), total);
-      perturb_estimate(run, total, inflation(options.factor, run, t), theta);
-      arm = greedy_arm(problem, run, theta);
+struct EagerEnsemble : LinearRun {
+  using FiniteRun::FiniteRun;
+
+  void play() {
+    begin();
+    members.perturb_prescribed(*this);
+    if (looks_at_all) scores.compute(run, members, inflation(options.factor, run, first));
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      const std::size_t arm = looks_at_all ? scores.optimistic_arm() : arm_of_next_member(t);
+      const double y = pull(t, arm);
+      members.perturb(run, problem.features[arm]);
+      if (looks_at_all) scores.follow(run, members, t, arm, y, inflation(options.factor, run, t));
     }
-    const double y = pull(problem, run, t, arm, rngs.noise);
-    members.perturb(run, problem.features[arm]);
-    if (looks_at_all) scores.follow(run, members, t, arm, y, inflation(options.factor, run, t));
   }
+
+ private:
+  const bool looks_at_all = options.rule == MemberRule::optimistic;
+  MemberSums members{run, rngs, options};
+  MemberScores scores{problem, looks_at_all ? static_cast<std::size_t>(options.size) : 0};
+  Buffer<double> theta{d, Fill::none}, total{d, Fill::none};
+  std::int64_t member = -1;
+
+  std::size_t arm_of_next_member(std::int64_t t) {
+    member = next_member(options, t, member, rngs.member);
+    members.sum_of(run, static_cast<std::size_t>(member), total);
+    perturb_estimate(run, total, inflation(options.factor, run, t), theta);
+    return greedy_arm(theta);
+  }
+};
+
+/// Draw one of a pair of arms.
+inline std::size_t draw_arm(const ArmPair& pair, Generator rng) {
+  return rng.uniform() < pair.share ? pair.first : pair.second;
 }
+
+/// Information-directed sampling: members as in Algorithm 1; each round plays one of the two arms of `best_pair`, O(K m + K^2).
+struct InformedEnsemble : LinearRun {
+  using FiniteRun::FiniteRun;
+
+  void play() {
+    const std::size_t m = static_cast<std::size_t>(options.size);
+    MemberSums members(run, rngs, options);
+    MemberScores scores(problem, m);
+    GapsAndGains found(arms, m);
+    begin();
+    members.perturb_prescribed(*this);
+    scores.compute(run, members, inflation(options.factor, run, first));
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      found.compute(scores.scores.between(0, arms));
+      const std::size_t arm = draw_arm(best_pair(found.gaps, found.gains, found.means), rngs.member);
+      const double y = pull(t, arm);
+      members.perturb(run, problem.features[arm]);
+      scores.follow(run, members, t, arm, y, inflation(options.factor, run, t));
+    }
+  }
+};
+
+/// Information-directed sampling with members that are drawn anew each round: O(m d^2 + K m d + K^2).
+struct InformedByFreshMembers : LinearRun {
+  using FiniteRun::FiniteRun;
+
+  void play() {
+    const std::size_t m = static_cast<std::size_t>(options.size);
+    RootedHistory history(run, options);
+    GapsAndGains found(arms, m);
+    Buffer<double> total(d, Fill::none), theta(d, Fill::none);
+    const OwnedMatrix thetas(d, m, Fill::none), scores(arms, m, Fill::none);
+    begin();
+    history.begin(problem);
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      const double factor = inflation(options.factor, run, t);
+      for (std::size_t j = 0; j < m; ++j) {
+        history.draw(total, rngs.perturbation);
+        perturb_estimate(run, total, factor, theta);
+        for (std::size_t i = 0; i < d; ++i) thetas(i, j) = theta[i];
+      }
+      score_members(thetas, problem.by_coordinate, scores);
+      found.compute(scores);
+      const std::size_t arm = draw_arm(best_pair(found.gaps, found.gains, found.means), rngs.member);
+      pull(t, arm);
+      history.add(problem.features[arm]);
+    }
+  }
+};
+
+/// Linear Ensemble++: theta = theta_hat + scale V^-1 S zeta with a fresh zeta ~ N(0, I_M); S += x z', z on the unit sphere of R^M.
+struct EnsemblePlusPlus : LinearRun {
+  using FiniteRun::FiniteRun;
+
+  void play() {
+    for (std::size_t i = 0; i < d; ++i) {
+      draw_vector({LawKind::sphere, 1, std::sqrt(run.lam) * unit}, z, rngs.perturbation);
+      for (std::size_t j = 0; j < z.size(); ++j) directions(j, i) = z[j];
+    }
+    begin();
+    for (std::size_t k = 0; k < rows; ++k)
+      for (std::int32_t n = 0; n < run.pulls[k]; ++n) learn_row(k);
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      for (double& zeta : z) zeta = rngs.member.normal();
+      sum_rows(total, directions, z);
+      perturb_estimate(run, total, options.scale, theta);
+      const std::size_t arm = greedy_arm(theta);
+      pull(t, arm);
+      learn_row(arm);
+    }
+  }
+
+ private:
+  const double unit = 1.0 / std::sqrt(static_cast<double>(options.size));
+  Buffer<double> z{static_cast<std::size_t>(options.size), Fill::none}, total{d, Fill::none}, theta{d, Fill::none};
+  const OwnedMatrix directions{z.size(), d, Fill::none};  // S'
+
+  void learn_row(std::size_t row) {
+    draw_vector({LawKind::sphere, 1, unit}, z, rngs.perturbation);
+    add_outer(directions, 1.0, z, problem.features[row]);
+  }
+};
 
 }  // namespace ensample::ENSAMPLE_LEVEL

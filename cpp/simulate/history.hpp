@@ -4,8 +4,8 @@
 #pragma once
 
 #include "fresh.hpp"
-#include "perturbations.hpp"
 #include "simulate/contextual.hpp"
+#include "simulate/members.hpp"
 #include "simulate/rounds.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
@@ -56,72 +56,130 @@ class RootedHistory {
   OwnedRoots roots{d, options.ageing > 0.0};
 };
 
-/// Standard deviation of the n rewards so far, n in its denominator; 0 for none.
-inline double reward_deviation(const RunState& run, std::int64_t n) {
-  if (n == 0) return 0.0;
-  const auto count = static_cast<double>(n);
-  const double mean = run.counters.rewards / count, variance = run.counters.squares / count - mean * mean;
-  return std::sqrt(variance > 0.0 ? variance : 0.0);
-}
+/// theta = theta_hat + factor_t V^-1 (W + scale R'g): O(d^2) a round. The t of factor_t is the number of observations, the
+/// warm-up's included; `adaptive` multiplies it by the standard deviation of the rewards so far.
+struct GaussianHistory : LinearRun {
+  using FiniteRun::FiniteRun;
 
-/// theta = theta_hat + factor_t V^-1 (W + scale R'g): O(d^2) a round. The t of factor_t is the number of observations,
-/// the warm-up's included; `adaptive` multiplies it by the standard deviation of the rewards so far.
-inline void gaussian_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const std::size_t d = run.mean.size(), warm = problem.warmup.size();
-  RootedHistory history(run, options);
-  Buffer<double> total(d, Fill::none), theta(d, Fill::none);
-  const std::int64_t first = opening_rounds(problem, run);
-  for (std::size_t i = 0; i < warm + static_cast<std::size_t>(first); ++i) {
-    observe_prescribed(problem, run, i, rngs.noise);
-    if (options.ageing > 0.0) history.add(problem.features[prescribed_row(problem, i)]);
+  void play() {
+    RootedHistory history(run, options);
+    Buffer<double> total(d, Fill::none), theta(d, Fill::none);
+    for (std::int64_t i = 0; i < warm + first; ++i) {
+      observe_prescribed(i);
+      if (options.ageing > 0.0) history.add(problem.features[prescribed_row(i)]);
+    }
+    if (!(options.ageing > 0.0)) history.begin(problem);
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      history.draw(total, rngs.perturbation);
+      const double factor = inflation(options.factor, run, warm + t);
+      perturb_estimate(run, total, options.adaptive ? factor * reward_deviation(warm + t) : factor, theta);
+      const std::size_t arm = greedy_arm(theta);
+      pull(t, arm);
+      history.add(problem.features[arm]);
+    }
   }
-  if (!(options.ageing > 0.0)) history.begin(problem);
-  for (std::int64_t t = first; t < horizon_of(run); ++t) {
-    if (is_stopped(run)) return;
-    history.draw(total, rngs.perturbation);
-    const std::int64_t seen = static_cast<std::int64_t>(warm) + t;
-    const double factor = inflation(options.factor, run, seen);
-    perturb_estimate(run, total, options.adaptive ? factor * reward_deviation(run, seen) : factor, theta);
-    const std::size_t arm = greedy_arm(problem, run, theta);
-    pull(problem, run, t, arm, rngs.noise);
-    history.add(problem.features[arm]);
-  }
-}
 
-/// theta = theta_hat + factor_t V^-1 (W + sum_k x_k G_k), G_k the sum of N_k draws: O(K d) a round where that sum is
-/// one step.
-inline void summed_history(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const std::size_t d = run.mean.size(), rows = problem.features.rows;
-  Buffer<double> total(d, Fill::none), theta(d, Fill::none), sums(rows, Fill::none);
-  Buffer<std::int64_t> indices(rows, Fill::none);
-  for (std::int64_t t = begin(problem, run, rngs.noise); t < horizon_of(run); ++t) {
-    if (is_stopped(run)) return;
-    draw_initial(run, options.initial, total, rngs.perturbation);
-    std::size_t count = 0;
-    for (std::size_t k = 0; k < rows; ++k)
-      if (run.pulls[k] > 0) {
-        indices[count] = static_cast<std::int64_t>(k);
-        sums[count++] = draw_sum(options.reward, run.pulls[k], rngs.perturbation);
-      }
-    add_some_rows(total, problem.features, {indices.data(), count}, sums.data());
-    perturb_estimate(run, total, inflation(options.factor, run, t), theta);
-    pull(problem, run, t, greedy_arm(problem, run, theta), rngs.noise);
+ private:
+  /// Standard deviation of the n rewards so far, n in its denominator; 0 for none.
+  double reward_deviation(std::int64_t n) const {
+    if (n == 0) return 0.0;
+    const auto count = static_cast<double>(n);
+    const double mean = run.counters.rewards / count, variance = run.counters.squares / count - mean * mean;
+    return std::sqrt(variance > 0.0 ? variance : 0.0);
   }
-}
+};
 
-/// `gaussian_history` on arms that change every round, or on the unit ball.
+/// theta = theta_hat + factor_t V^-1 (W + sum_k x_k G_k), G_k the sum of N_k draws: O(K d) a round where that sum is one step.
+struct SummedHistory : LinearRun {
+  using FiniteRun::FiniteRun;
+
+  void play() {
+    Buffer<double> total(d, Fill::none), theta(d, Fill::none), sums(rows, Fill::none);
+    Buffer<std::int64_t> indices(rows, Fill::none);
+    begin();
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      draw_initial(run, options.initial, total, rngs.perturbation);
+      std::size_t count = 0;
+      for (std::size_t k = 0; k < rows; ++k)
+        if (run.pulls[k] > 0) {
+          indices[count] = static_cast<std::int64_t>(k);
+          sums[count++] = draw_sum(options.reward, run.pulls[k], rngs.perturbation);
+        }
+      add_some_rows(total, problem.features, {indices.data(), count}, sums.data());
+      perturb_estimate(run, total, inflation(options.factor, run, t), theta);
+      pull(t, greedy_arm(theta));
+    }
+  }
+};
+
+/// `GaussianHistory` on arms that change every round, or on the unit ball.
 inline void moving_history(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const std::size_t d = problem.theta.size();
+  ContextualRun contextual(problem, run, rngs, options, false);
   RootedHistory history(run, options);
-  ContextualRound round(problem, run);
-  Buffer<double> total(d, Fill::none);
-  for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
-    round.offer(problem, rngs.context);
+  Buffer<double> total(contextual.d, Fill::none);
+  const auto act = [&](std::int64_t t) {
     history.draw(total, rngs.perturbation);
-    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta);
-    play(problem, run, round, t, rngs.noise);
-    history.add(round.x);
+    perturb_estimate(run, total, inflation(options.factor, run, t), contextual.theta);
+  };
+  contextual.play(act, [&](double) { history.add(contextual.x); });
+}
+
+// --- By the stream fit: the same in the features sqrt(w) x -------------------------------------------
+
+/// What fresh members of a simulated run are drawn from.
+class FreshStream {
+ public:
+  FreshStream(const RunState& run, double ageing) : run(run), ageing(ageing) {}
+
+  /// Add the observation sqrt(w) x.
+  void add(ConstVector x, double w) {
+    for (std::size_t i = 0; i < d; ++i) weighted[i] = std::sqrt(w) * x[i];
+    add_to_roots(roots, ageing, weighted, run.counters.count, 0.0);
   }
+
+  /// Draw S divided by the scale.
+  ConstVector draw(Generator rng) {
+    for (std::size_t i = 0; i < d; ++i) total[i] = std::sqrt(1.0 + roots.prior_age) * run.prior_root[i] * rng.normal();
+    for (std::size_t i = 0; i < d; ++i) {
+      const double g = rng.normal();
+      for (std::size_t k = i; k < d; ++k) total[k] += g * roots.root(i, k);
+    }
+    return total;
+  }
+
+ private:
+  const RunState& run;
+  const double ageing;
+  const std::size_t d = run.mean.size();
+  Buffer<double> weighted{d}, total{d};
+  OwnedRoots roots{d, ageing > 0.0};
+};
+
+/// theta = theta_hat + scale V^-1 S.
+struct FreshStreamRun : StreamRun {
+  using FiniteRun::FiniteRun;
+
+  void play() {
+    FreshStream members(run, options.ageing);
+    Buffer<double> theta(d);
+    for (std::int64_t i = 0; i < warm + first; ++i)
+      members.add(problem.features[prescribed_row(i)], observe_prescribed(i));
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      perturb_estimate(run, members.draw(rngs.perturbation), options.scale, theta);
+      const std::size_t arm = greedy_arm(theta);
+      members.add(problem.features[arm], pull(t, arm));
+    }
+  }
+};
+
+/// The same on arms that change every round, or on the unit ball.
+inline void fresh_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  ContextualRun contextual(problem, run, rngs, options, true);
+  FreshStream members(run, options.ageing);
+  const auto act = [&](std::int64_t) {
+    perturb_estimate(run, members.draw(rngs.perturbation), options.scale, contextual.theta);
+  };
+  contextual.play(act, [&](double w) { members.add(contextual.x, w); });
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

@@ -13,10 +13,6 @@
 // One that acts in no other round never meets another prior: it starts from a base with W, and nothing of it is kept.
 #pragma once
 
-#include <bit>
-#include <limits>
-
-#include "perturbations.hpp"
 #include "simulate/members.hpp"
 #include "simulate/rounds.hpp"
 
@@ -74,7 +70,7 @@ class Base {
 };
 
 /// Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j.
-class LazyEnsemble : FiniteRun {
+class LazyEnsemble : LinearRun {
  public:
   using FiniteRun::FiniteRun;
 
@@ -82,9 +78,9 @@ class LazyEnsemble : FiniteRun {
     for (std::size_t i = 0; i < d; ++i) base_with_prior.begin(i, learned ? run.prior[i] : ratio > 0.0 ? ratio : 0.0);
     std::int64_t member = -1;
     double redraw_at = options.redraw_growth;
-    const std::int64_t horizon = horizon_of(run);
-    for (std::int64_t t = begin(problem, run, rngs.noise); t < horizon && !is_stopped(run); ++t) {
-      if (options.redraw_growth < std::numeric_limits<double>::infinity() && information(run) > redraw_at) {
+    begin();
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      if (options.redraw_growth < infinity && information(run) > redraw_at) {
         ++epoch;
         redraw_at = information(run) + options.redraw_growth;
       }
@@ -99,16 +95,16 @@ class LazyEnsemble : FiniteRun {
       double scale = inflation(options.factor, run, t);
       if (options.symmetric && rngs.member.uniform() < 0.5) scale = -scale;
       perturb_estimate(run, total, scale, theta);
-      pull(problem, run, t, greedy_arm(problem, run, theta), rngs.noise);
+      pull(t, greedy_arm(theta));
     }
   }
 
  private:
   const bool learned = learns_scales(run);  // the scales
   const double ratio = base_ratio();
-  const MemberSchedule schedule{!options.symmetric, options, opening_rounds(problem, run), horizon_of(run),
-                                rngs.member};  // symmetric: signs are drawn in turn with members
-  const std::size_t capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon_of(run));
+  /// Symmetric: signs are drawn in turn with members.
+  const MemberSchedule schedule{!options.symmetric, options, first, horizon, rngs.member};
+  const std::size_t capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon);
   MemberSlots slots{schedule.size() > 0 ? 0 : capacity};
   Buffer<double> sums{capacity * d, Fill::none};                    // S^j
   Buffer<double> initials{learned ? capacity * d : 0, Fill::none};  // W^j / sqrt(prior), separate where the prior is learned
@@ -117,8 +113,8 @@ class LazyEnsemble : FiniteRun {
   std::int64_t epoch = 1;
   Base base_with_prior{d, run.pulls.size()}, base_without_prior{d, run.pulls.size()};
   double prior_learned_at = 0.0;  // number of observations at which the prior in `base_with_prior` was learned
-  Buffer<std::int64_t> indices{problem.features.rows, Fill::none};
-  Buffer<double> weights{problem.features.rows, Fill::none}, draws{d}, sum_with_initial{d}, theta{d};
+  Buffer<std::int64_t> indices{rows, Fill::none};
+  Buffer<double> weights{rows, Fill::none}, draws{d}, sum_with_initial{d}, theta{d};
 
   /// The ratio of the variances of W and Z where new members can start from a base with both, else -1.
   ///
@@ -131,12 +127,12 @@ class LazyEnsemble : FiniteRun {
     if (!gaussian || options.reward.scale == 0.0) return -1.0;
     const double root = options.initial.scale / options.reward.scale, found = root * root;
     double longest = 0.0;
-    for (std::size_t k = 0; k < problem.features.rows; ++k) {
+    for (std::size_t k = 0; k < rows; ++k) {
       double square = 0.0;
       for (const double size : problem.features[k]) square += size * size;
       if (square > longest) longest = square;
     }
-    const double played = static_cast<double>(horizon_of(run) + static_cast<std::int64_t>(problem.warmup.size())) * longest;
+    const double played = static_cast<double>(horizon + warm) * longest;
     return found >= smallest_share * (found + played) ? found : -1.0;
   }
 
@@ -188,7 +184,7 @@ class LazyEnsemble : FiniteRun {
     const Counts pulls = run.pulls;
     const Law law = options.reward;
     const Generator rng = rngs.perturbation;
-    return add_missed(problem, pulls, since, &seen[slot * pulls.size()], indices, weights, total,
+    return add_missed(since, &seen[slot * pulls.size()], indices, weights, total,
                       [&](std::size_t k) { return draw_sum(law, pulls[k] - since[k], rng); });
   }
 
@@ -196,6 +192,83 @@ class LazyEnsemble : FiniteRun {
     const double* initial = &initials[slot * d];
     for (std::size_t i = 0; i < d; ++i) sum_with_initial[i] = total[i] + run.prior_root[i] * initial[i];
     return sum_with_initial;
+  }
+};
+
+/// The same with a generalised linear model, by the stream fit.
+///
+/// It is linear ensemble sampling in the features sqrt(w) x, so the lazy law holds with weights for counts: what member j has
+/// missed of arm k since it last acted is N(0, scale^2 (c_k(now) - c_k(then))) times x_k. A member that is new starts from a base,
+/// N(0, scale^2 V) at some time, or from W and all that came since where W is too small compared to V for a root in doubles.
+class LazyStream : StreamRun {
+ public:
+  using FiniteRun::FiniteRun;
+
+  void play() {
+    for (std::size_t i = 0; i < d; ++i) base_root[i * d + i] = run.prior_root[i];
+    begin();
+    std::int64_t member = -1;
+    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+      member = next_member(options, t, member, rngs.member);
+      perturb_estimate(run, updated_sum(member), 1.0, theta);
+      pull(t, greedy_arm(theta));
+    }
+  }
+
+ private:
+  const std::size_t counts = run.pulls.size(), capacity = acting_members(options, horizon);
+  MemberSlots slots{capacity};
+  Buffer<double> sums{capacity * d, Fill::none};  // S^j of the members that have acted, in the order of their first time
+  Buffer<std::int32_t> seen_pulls{capacity * counts, Fill::none};  // pull counts when the member last acted
+  Buffer<double> seen_weights{capacity * rows, Fill::none};        // c_k then
+  Buffer<double> base_root{d * d};                                 // upper triangular R with R'R = V when the base was computed
+  Buffer<std::int32_t> base_pulls{counts};                         // pull counts then
+  Buffer<double> base_weights{rows};                               // c_k then
+  std::size_t work = 0;                                            // arms that new members have caught up with since
+  Buffer<std::int64_t> indices{rows, Fill::none};
+  Buffer<double> draws{rows > d ? rows : d}, theta{d};
+
+  /// Return S^j of a member, brought up to date.
+  ConstVector updated_sum(std::int64_t member) {
+    const std::size_t known = slots.used(), slot = slots.find(member);
+    if (slot == known) {
+      if (options.from_base && work > 8 * d) refresh_base();  // a new root costs about as much as this work
+      start_from_base(slot);
+      work += draw_missed(slot);
+    } else {
+      draw_missed(slot);
+    }
+    return {&sums[slot * d], d};
+  }
+
+  /// S^j = scale R'g, as if the member had last acted when the base was computed.
+  void start_from_base(std::size_t slot) {
+    for (std::size_t i = 0; i < d; ++i) draws[i] = options.scale * rngs.perturbation.normal();
+    sum_rows({&sums[slot * d], d}, {base_root.data(), d, d}, {draws.data(), d});
+    copy_values(base_weights, {&seen_weights[slot * rows], rows});
+    std::memcpy(&seen_pulls[slot * counts], base_pulls.data(), counts * sizeof(std::int32_t));
+  }
+
+  void refresh_base() {
+    const Matrix root{base_root.data(), d, d};
+    for (double& entry : base_root) entry = 0.0;
+    for (std::size_t i = 0; i < d; ++i) root(i, i) = run.prior[i];
+    add_weighted(problem, fit.weights, root);
+    cholesky_semidefinite(root);
+    copy_values(fit.weights, base_weights);
+    std::memcpy(base_pulls.data(), run.pulls.data(), run.pulls.size_bytes());
+    work = 0;
+  }
+
+  /// Draw what a member has missed since it last acted; return of how many arms.
+  std::size_t draw_missed(std::size_t slot) {
+    std::int32_t* const since = &seen_pulls[slot * counts];
+    double* const seen = &seen_weights[slot * rows];
+    return add_missed(since, since, indices, draws, {&sums[slot * d], d}, [&](std::size_t k) {
+      const double grown = fit.weights[k] - seen[k];
+      seen[k] = fit.weights[k];
+      return options.scale * std::sqrt(grown) * rngs.perturbation.normal();
+    });
   }
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "calibration.hpp"
+#include "glm.hpp"
 #include "ridge.hpp"
 #include "simulate/state.hpp"
 
@@ -69,6 +70,20 @@ inline void observe(RunState& run, ConstVector x, double y) {
   rank_one_update(estimate, x, y, leverage);
   axpy(run.target, y, x);
   count_observation(run.counters, y, leverage);
+}
+
+/// Learn (x, y) of a generalised linear model by the stream fit (glm.hpp): an implicit step of theta_hat, V += w x x' and V^-1
+/// by Sherman-Morrison; return w.
+inline double observe_weighted(RunState& run, Link link, ConstVector x, double y) {
+  const double q = set_gain(estimate_of(run), x);
+  const double v = implicit_step(link, dot(run.mean, x), q, y);
+  const auto at = link_at(link, v, y);
+  const double w = at.slope > min_weight ? at.slope : min_weight;
+  axpy(run.mean, -at.error, run.gain);
+  axpy(run.target, w * v - at.error, x);
+  add_outer(run.inverse, -w / (1.0 + w * q), run.gain, run.gain);
+  count_observation(run.counters, y, w * q);
+  return w;
 }
 
 inline bool calibration_is_due(const RunState& run) { return run.counters.count >= run.counters.next_calibration; }

@@ -1,17 +1,49 @@
-// Which member acts, and where lazy runs keep those that have acted.
+// Which member acts, where lazy runs keep those that have acted, and how perturbations are drawn.
 #pragma once
 
-#include "buffer.hpp"
+#include <cmath>
+
+#include "linalg.hpp"
+#include "random.hpp"
 #include "simulate/state.hpp"
+#include "views.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
+/// The sum of n draws: one step for Gaussian and binomial laws, n steps for the uniform one.
+inline double draw_sum(const Law& law, std::int64_t n, Generator rng) {
+  if (law.kind == LawKind::gaussian) return law.scale * std::sqrt(static_cast<double>(n)) * rng.normal();
+  if (law.kind == LawKind::binomial) {
+    const std::int64_t count = n * law.trials;
+    const std::int64_t heads = count > 1 ? rng.binomial_half(count) : rng.uniform() < 0.5;
+    return law.scale / std::sqrt(static_cast<double>(law.trials)) * (2.0 * static_cast<double>(heads) - static_cast<double>(count));
+  }
+  double total = 0.0;
+  for (; n > 0; --n) total += 2.0 * rng.uniform() - 1.0;
+  return std::sqrt(3.0) * law.scale * total;
+}
+
+/// Draw an initial vector W.
+inline void draw_vector(const Law& law, Vector out, Generator rng) {
+  if (law.kind == LawKind::sphere) {
+    double squares = 0.0;
+    for (double& z : out) {
+      z = rng.normal();
+      squares += z * z;
+    }
+    for (double& z : out) z *= law.scale * std::sqrt(static_cast<double>(out.size()) / squares);
+  } else if (law.kind == LawKind::gaussian) {
+    for (double& z : out) z = law.scale * rng.normal();
+  } else {
+    for (double& z : out) z = draw_sum(law, 1, rng);
+  }
+}
+
 /// Return the member of round t by a rule that does not look at scores; `last` is the one before, -1 in the first round.
 inline std::int64_t next_member(const Options& options, std::int64_t t, std::int64_t last, Generator rng) {
-  if (options.stay == in_turn) return t % options.size;
-  if (last < 0 || t % options.stay == 0)
-    return static_cast<std::int64_t>(rng.uniform() * static_cast<double>(options.size));
-  return last;
+  if (options.rule == MemberRule::round_robin) return t % options.size;
+  if (last >= 0 && t % options.stay != 0) return last;
+  return static_cast<std::int64_t>(rng.index(static_cast<std::size_t>(options.size)));
 }
 
 /// Hash table from member to slot, in the order of their first time: linear probing.

@@ -5,10 +5,8 @@
 // whatever m is.
 #pragma once
 
-#include "perturbations.hpp"
 #include "simulate/contextual.hpp"
 #include "simulate/members.hpp"
-#include "simulate/stream_rounds.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
@@ -49,60 +47,50 @@ class MovingSums {
   OwnedMatrix difference;
 };
 
-/// Algorithm 1 with a Gaussian law of the reward perturbations, touching only the member that acts.
-inline void lazy_moving(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const std::size_t d = problem.theta.size(), capacity = acting_members(options, horizon_of(run));
+/// Algorithm 1 with a Gaussian law of the reward perturbations, touching only the member that acts. By the stream fit W^j,
+/// N(0, scale^2 V) before the first observation, is part of S^j.
+template <bool is_stream>
+void lazy_moving(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  ContextualRun contextual(problem, run, rngs, options, is_stream);
+  const std::size_t d = contextual.d, capacity = acting_members(options, contextual.horizon);
+  const double scale = is_stream ? options.scale : options.reward.scale;
+  const ConstVector prior = is_stream ? ConstVector{} : ConstVector{run.prior};
   MemberSlots slots(capacity);
   MovingSums sums(capacity, d);
-  Buffer<double> initials(capacity * d, Fill::none), total(d, Fill::none);
-  ContextualRound round(problem, run);
+  Buffer<double> initials(is_stream ? 0 : capacity * d, Fill::none), total(d, Fill::none);
   std::int64_t member = -1;
-  for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
-    round.offer(problem, rngs.context);
+  const auto act = [&](std::int64_t t) {
     member = next_member(options, t, member, rngs.member);
     const std::size_t used = slots.used(), slot = slots.find(member);
-    const Vector initial{&initials[slot * d], d};
-    if (slot == used) draw_vector(options.initial, initial, rngs.perturbation);
-    const Vector sum = sums.update(slot, slot == used, round.gram, run.prior, options.reward.scale, rngs.perturbation);
+    const bool is_new = slot == used;
+    const Vector initial{initials.data() + (is_stream ? 0 : slot * d), d};
+    if (is_new && !is_stream) draw_vector(options.initial, initial, rngs.perturbation);
+    const Vector sum = sums.update(slot, is_new, contextual.gram, prior, scale, rngs.perturbation);
+    if constexpr (is_stream) return perturb_estimate(run, sum, 1.0, contextual.theta);
     add_initial(run, sum, initial, total);
-    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta);
-    play(problem, run, round, t, rngs.noise);
-  }
-}
-
-/// The same with a generalised linear model, by the stream fit: W^j, N(0, scale^2 V) before the first observation, is part of S^j.
-inline void lazy_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const std::size_t capacity = acting_members(options, horizon_of(run));
-  MemberSlots slots(capacity);
-  MovingSums sums(capacity, problem.theta.size());
-  ContextualRound round(problem, run);
-  std::int64_t member = -1;
-  for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
-    round.offer(problem, rngs.context);
-    member = next_member(options, t, member, rngs.member);
-    const std::size_t used = slots.used(), slot = slots.find(member);
-    const Vector sum = sums.update(slot, slot == used, round.gram, {}, options.scale, rngs.perturbation);
-    perturb_estimate(run, sum, 1.0, round.theta);
-    play_weighted(problem, run, round, options.link, t, rngs.noise);
-  }
+    perturb_estimate(run, total, inflation(options.factor, run, t), contextual.theta);
+  };
+  contextual.play(act, [](double) {});
 }
 
 /// Algorithm 1 with all members kept up to date.
 inline void eager_moving(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  const std::size_t d = problem.theta.size(), size = static_cast<std::size_t>(options.size);
-  Buffer<double> sums(size * d), initials(size * d, Fill::none), total(d, Fill::none);
-  for (std::size_t j = 0; j < size; ++j) draw_vector(options.initial, {&initials[j * d], d}, rngs.perturbation);
-  ContextualRound round(problem, run);
+  ContextualRun contextual(problem, run, rngs, options, false);
+  const std::size_t d = contextual.d, size = static_cast<std::size_t>(options.size);
+  const OwnedMatrix sums(size, d), initials(size, d, Fill::none);
+  Buffer<double> total(d, Fill::none);
+  for (std::size_t j = 0; j < size; ++j) draw_vector(options.initial, initials[j], rngs.perturbation);
   std::int64_t member = -1;
-  for (std::int64_t t = 0; t < horizon_of(run) && !is_stopped(run); ++t) {
-    round.offer(problem, rngs.context);
+  const auto act = [&](std::int64_t t) {
     member = next_member(options, t, member, rngs.member);
-    const std::size_t acting = static_cast<std::size_t>(member) * d;
-    add_initial(run, {&sums[acting], d}, {&initials[acting], d}, total);
-    perturb_estimate(run, total, inflation(options.factor, run, t), round.theta);
-    play(problem, run, round, t, rngs.noise);
-    for (std::size_t j = 0; j < size; ++j) axpy({&sums[j * d], d}, draw_sum(options.reward, 1, rngs.perturbation), round.x);
-  }
+    const auto j = static_cast<std::size_t>(member);
+    add_initial(run, sums[j], initials[j], total);
+    perturb_estimate(run, total, inflation(options.factor, run, t), contextual.theta);
+  };
+  const auto learn = [&](double) {
+    for (std::size_t j = 0; j < size; ++j) axpy(sums[j], draw_sum(options.reward, 1, rngs.perturbation), contextual.x);
+  };
+  contextual.play(act, learn);
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

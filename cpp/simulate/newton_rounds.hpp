@@ -7,8 +7,7 @@
 
 #include "newton.hpp"
 #include "pseudo_rewards.hpp"
-#include "simulate/greedy.hpp"
-#include "simulate/stream_rounds.hpp"
+#include "simulate/one_estimate.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
 
@@ -16,25 +15,20 @@ namespace ensample::ENSAMPLE_LEVEL {
 enum class ExactKind : std::int64_t { laplace, perturbed_leader, linear_loss, pseudo_rewards, optimist, greedy, members };
 inline constexpr std::int64_t exact_kinds = 7;
 
-class NewtonRounds : FiniteRun {
+class NewtonRounds : LinearRun {
  public:
   using FiniteRun::FiniteRun;
 
   void play() {
     for (std::size_t j = 0; j < sums.size() / d; ++j)
       for (std::size_t i = 0; i < d; ++i) sums[j * d + i] = options.scale * run.prior_root[i] * rngs.perturbation.normal();
-    const auto warm = static_cast<std::int64_t>(problem.warmup.size());
-    const std::int64_t prescribed = warm + opening_rounds(problem, run);
-    for (std::int64_t seen = 0; seen < warm + horizon_of(run) && !is_stopped(run); ++seen) {
-      const std::size_t arm = seen < prescribed ? prescribed_row(problem, static_cast<std::size_t>(seen)) : choose(seen);
-      observe_arm(seen - warm, arm);
-    }
+    for (std::int64_t seen = 0; seen < warm + horizon && !is_stopped(run); ++seen)
+      observe_arm(seen - warm, seen < warm + first ? prescribed_row(seen) : choose(seen));
   }
 
  private:
   const ExactKind kind = static_cast<ExactKind>(options.kind);
   const Link link = options.link;
-  const std::size_t rows = problem.features.rows;
   Buffer<double> counts{rows}, totals{rows};  // how often each row was seen, and the sum of its rewards
   Buffer<double> zero{d}, centre{d}, theta{d}, shift{d};
   Buffer<double> sums{kind == ExactKind::members ? static_cast<std::size_t>(options.size) * d : 0};  // S^j of the members [m, d]
@@ -53,7 +47,7 @@ class NewtonRounds : FiniteRun {
   /// stream fit, as live policies do.
   void observe_arm(std::int64_t t, std::size_t arm) {
     const std::int64_t round = t < 0 ? 0 : t;
-    const double mean = mean_of(problem, round, arm);
+    const double mean = mean_of(round, arm);
     const double y = draw_reward(problem.noise, mean, problem.spreads[arm], rngs.noise);
     counts[arm] += 1.0;
     totals[arm] += y;
@@ -63,7 +57,7 @@ class NewtonRounds : FiniteRun {
       for (std::size_t j = 0; j < sums.size() / d; ++j)
         axpy({&sums[j * d], d}, options.scale * root * rngs.perturbation.normal(), problem.features[arm]);
     }
-    if (t >= 0) note_regret(run, t, best_mean(problem, round) - mean);
+    if (t >= 0) note_loss(t, mean);
   }
 
   /// Return the arm of a round, after `seen` observations.
@@ -83,10 +77,7 @@ class NewtonRounds : FiniteRun {
 
   /// Return the greedy arm or, now and then, any.
   std::size_t explore(std::int64_t seen) {
-    const double chance = exploration(options.epsilon, options.decay, seen);
-    if (chance > 0.0 && rngs.member.uniform() < chance)
-      return static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(problem.by_coordinate.columns));
-    return greedy_arm(problem, run, centre);
+    return draw_exploration(options, seen, rngs.member) ? rngs.member.index(arms) : greedy_arm(centre);
   }
 
   /// Fit the rewards with pseudo-rewards among them, of a coin: ceil(a n) for n rewards of an arm.
@@ -100,7 +91,7 @@ class NewtonRounds : FiniteRun {
     }
     copy_values(centre, theta);
     fit(loss_of(more_counts, more_totals, zero), theta);
-    return greedy_arm(problem, run, theta);
+    return greedy_arm(theta);
   }
 
   /// Write H and its inverse to the first two matrices; return false if H is singular to working precision.
@@ -111,7 +102,7 @@ class NewtonRounds : FiniteRun {
   }
 
   std::size_t most_optimistic() {
-    if (!set_curvature()) return greedy_arm(problem, run, centre);
+    if (!set_curvature()) return greedy_arm(centre);
     for (std::size_t k = 0; k < run.scores.size(); ++k) {
       const auto x = problem.features[k];
       sum_rows(theta, matrix(1), x);
@@ -123,19 +114,18 @@ class NewtonRounds : FiniteRun {
 
   /// The greedy arm of theta_hat + H^-1 shift or, but for Laplace, of the minimiser of the loss that is perturbed by the shift.
   std::size_t perturbed_arm() {
-    if (!set_curvature()) return greedy_arm(problem, run, centre);
+    if (!set_curvature()) return greedy_arm(centre);
     set_shift();
     sum_rows(theta, matrix(1), shift);
     for (std::size_t i = 0; i < d; ++i) theta[i] = centre[i] + theta[i];
     if (kind != ExactKind::laplace) fit(loss_of(counts, totals, shift), theta);
-    return greedy_arm(problem, run, theta);
+    return greedy_arm(theta);
   }
 
   void set_shift() {
     const Generator rng = rngs.perturbation;
     if (kind == ExactKind::members) {
-      const auto member = static_cast<std::size_t>(rngs.member.uniform() * static_cast<double>(options.size));
-      copy_values({&sums[member * d], d}, shift);
+      copy_values({&sums[rngs.member.index(static_cast<std::size_t>(options.size)) * d], d}, shift);
     } else if (kind == ExactKind::perturbed_leader) {
       for (std::size_t i = 0; i < d; ++i) shift[i] = options.scale * run.prior_root[i] * rng.normal();
       for (std::size_t k = 0; k < rows; ++k)

@@ -1,7 +1,8 @@
-// One round of a simulated run on finitely many arms.
+// Simulated runs on finitely many arms: what every algorithm has, and how it plays a round.
 //
-// V is the prior and sum_k N_k x_k x_k' with whole pull counts N_k, from which it can be had again at any time. Where the past
-// is forgotten it is recomputed every round, from a sum that fades.
+// V is the prior and sum_k c_k x_k x_k' with c_k the pull count of arm k or, by the stream fit, the sum of the weights of its
+// observations: it can be had again from them at any time. Where the past is forgotten V is recomputed every round, from a sum
+// that fades.
 #pragma once
 
 #include <bit>
@@ -9,24 +10,6 @@
 #include "simulate/learning.hpp"
 
 namespace ensample::ENSAMPLE_LEVEL {
-
-/// An algorithm on finitely many arms: derived classes `play` a run to its end, or until it is stopped.
-struct FiniteRun {
-  const FiniteProblem& problem;
-  RunState& run;
-  const Rngs& rngs;
-  const Options& options;
-  const std::size_t d = run.mean.size();
-
-  FiniteRun(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
-      : problem(problem), run(run), rngs(rngs), options(options) {}
-};
-
-/// Play a run by an algorithm: an entry of the table in kernels_simulation.cpp.
-template <class Algorithm>
-void play(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
-  Algorithm(problem, run, rngs, options).play();
-}
 
 /// gram += sum_k (pulls_k - counted_k) x_k x_k'; counted = pulls.
 inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix gram, std::int32_t* counted) {
@@ -37,12 +20,19 @@ inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix 
     }
 }
 
-/// Recompute V^-1 and theta_hat from the pull counts and b.
-inline void recompute(const FiniteProblem& problem, RunState& run) {
+/// gram += sum_k weights_k x_k x_k'.
+template <class Weights>
+void add_weighted(const FiniteProblem& problem, const Weights& weights, Matrix gram) {
+  for (std::size_t k = 0; k < problem.features.rows; ++k)
+    if (weights[k] > 0) add_outer(gram, weights[k], problem.features[k], problem.features[k]);
+}
+
+/// Recompute V^-1 and theta_hat from the weights of the arms and b.
+template <class Weights>
+void recompute(const FiniteProblem& problem, RunState& run, const Weights& weights) {
   const std::size_t d = run.mean.size();
   const OwnedMatrix gram(d, d);
-  for (std::size_t k = 0; k < problem.features.rows; ++k)
-    if (run.pulls[k] > 0) add_outer(gram, run.pulls[k], problem.features[k], problem.features[k]);
+  add_weighted(problem, weights, gram);
   for (std::size_t i = 0; i < d; ++i) gram(i, i) += run.prior[i];
   recompute(run, gram);
 }
@@ -56,87 +46,132 @@ inline void calibrate(const FiniteProblem& problem, RunState& run) {
   calibrate(run, gram);
 }
 
-inline double mean_of(const FiniteProblem& problem, std::int64_t t, std::size_t arm) {
-  return problem.period > 0 ? problem.mean_path(static_cast<std::size_t>(t / problem.period), arm) : problem.means[arm];
-}
+/// Ridge regression.
+struct LinearFit {
+  LinearFit(const FiniteProblem&, const Options&) {}
 
-/// The largest mean on offer.
-inline double best_mean(const FiniteProblem& problem, std::int64_t t) {
-  return problem.period > 0 ? problem.best_means[static_cast<std::size_t>(t / problem.period)] : problem.best;
-}
-
-/// Draw the reward of a row of features in round t and learn from it; return it as it was learned.
-inline double learn(const FiniteProblem& problem, RunState& run, std::int64_t t, std::size_t row, double mean, Generator rng) {
-  const double y = from_origin(run, draw_reward(problem.noise, mean, problem.spreads[row], rng));
-  run.pulls[row] += 1;
-  if (forgets(run)) {
-    observe_fading(run, problem.features[row], y);
+  /// Learn a reward of a row of features in round t; return it as it is learned.
+  double learn(const FiniteProblem& problem, RunState& run, std::int64_t t, std::size_t row, double reward) {
+    const double y = from_origin(run, reward);
+    if (forgets(run)) {
+      observe_fading(run, problem.features[row], y);
+      return y;
+    }
+    observe(run, problem.features[row], y);
+    if (calibration_is_due(run))
+      calibrate(problem, run);
+    else if (recomputation_is_due(run, t))
+      recompute(problem, run, run.pulls);
     return y;
   }
-  observe(run, problem.features[row], y);
-  if (calibration_is_due(run))
-    calibrate(problem, run);
-  else if (recomputation_is_due(run, t))
-    recompute(problem, run);
-  return y;
-}
+};
 
-/// Play an arm in round t and learn from it; return the reward as it was learned.
-inline double pull(const FiniteProblem& problem, RunState& run, std::int64_t t, std::size_t arm, Generator rng) {
-  const double mean = mean_of(problem, t, arm), y = learn(problem, run, t, arm, mean, rng);
-  note_regret(run, t, best_mean(problem, t) - mean);
-  return y;
-}
+/// The stream fit of a generalised linear model.
+struct StreamFit {
+  Link link;
+  Buffer<double> weights;  // c_k [K + W]
 
-/// Return how many rounds have their arm prescribed.
-inline std::int64_t opening_rounds(const FiniteProblem& problem, const RunState& run) {
-  const auto rounds = static_cast<std::int64_t>(problem.opening.size());
-  return rounds < horizon_of(run) ? rounds : horizon_of(run);
-}
+  StreamFit(const FiniteProblem& problem, const Options& options)
+      : link(options.link), weights(problem.features.rows) {}
 
-/// Return the row of prescribed observation i: first those of the warm-up, which are no rounds, then those of the opening.
-inline std::size_t prescribed_row(const FiniteProblem& problem, std::size_t i) {
-  const std::size_t warm = problem.warmup.size();
-  return static_cast<std::size_t>(i < warm ? problem.warmup[i] : problem.opening[i - warm]);
-}
-
-/// Make prescribed observation i; return the reward as it was learned.
-inline double observe_prescribed(const FiniteProblem& problem, RunState& run, std::size_t i, Generator rng) {
-  const std::size_t warm = problem.warmup.size(), row = prescribed_row(problem, i);
-  if (i < warm) return learn(problem, run, 0, row, problem.means[row], rng);
-  return pull(problem, run, static_cast<std::int64_t>(i - warm), row, rng);
-}
-
-/// Make the observations of the warm-up and the opening; return the first round in which the algorithm may choose.
-inline std::int64_t begin(const FiniteProblem& problem, RunState& run, Generator rng) {
-  const std::int64_t first = opening_rounds(problem, run);
-  const std::size_t prescribed = problem.warmup.size() + static_cast<std::size_t>(first);
-  for (std::size_t i = 0; i < prescribed; ++i) observe_prescribed(problem, run, i, rng);
-  return first;
-}
-
-/// total += sum_k weight(k) x_k over the arms that were pulled since the counts `since`; `seen` becomes the counts of now. Return
-/// of how many arms. `indices` and `weights` [K + W] are scratch.
-template <class Weight>
-std::size_t add_missed(const FiniteProblem& problem, Counts pulls, const std::int32_t* since, std::int32_t* seen, Ints indices,
-                       Vector weights, Vector total, Weight weight) {
-  std::size_t count = 0;
-  for (std::size_t start = 0; start < pulls.size(); start += count_block) {
-    for (auto missed = unequal(&pulls[start], since + start); missed != 0; missed &= missed - 1) {
-      const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
-      indices[count] = static_cast<std::int64_t>(k);
-      weights[count++] = weight(k);
-    }
+  /// Learn a reward of a row of features in round t; return the weight of the observation.
+  double learn(const FiniteProblem& problem, RunState& run, std::int64_t t, std::size_t row, double reward) {
+    const double w = observe_weighted(run, link, problem.features[row], reward);
+    weights[row] += w;
+    if (recomputation_is_due(run, t)) recompute(problem, run, weights);
+    return w;
   }
-  std::memcpy(seen, pulls.data(), pulls.size_bytes());
-  add_some_rows(total, problem.features, indices.first(count), weights.data());
-  return count;
-}
+};
 
-/// Return argmax_k x_k'theta among the arms on offer, the lowest index on ties.
-inline std::size_t greedy_arm(const FiniteProblem& problem, const RunState& run, ConstVector theta) {
-  sum_rows(run.scores, problem.by_coordinate, theta);
-  return argmax(run.scores);
+/// A run on finitely many arms: algorithms derive from it and `play` to the end, or until they are stopped.
+template <class Fit>
+struct FiniteRun {
+  const FiniteProblem& problem;
+  RunState& run;
+  const Rngs& rngs;
+  const Options& options;
+  Fit fit{problem, options};
+  const std::size_t d = run.mean.size(), rows = problem.features.rows, arms = problem.by_coordinate.columns;
+  const std::int64_t warm = static_cast<std::int64_t>(problem.warmup.size()), horizon = horizon_of(run);
+  /// The first round whose arm is not prescribed.
+  const std::int64_t first = std::min(static_cast<std::int64_t>(problem.opening.size()), horizon);
+
+  FiniteRun(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
+      : problem(problem), run(run), rngs(rngs), options(options) {}
+
+  /// The row of prescribed observation i: first those of the warm-up, which are no rounds, then those of the opening.
+  std::size_t prescribed_row(std::int64_t i) const {
+    return static_cast<std::size_t>(i < warm ? problem.warmup[static_cast<std::size_t>(i)]
+                                             : problem.opening[static_cast<std::size_t>(i - warm)]);
+  }
+
+  double mean_of(std::int64_t t, std::size_t arm) const {
+    return problem.period > 0 ? problem.mean_path(static_cast<std::size_t>(t / problem.period), arm) : problem.means[arm];
+  }
+
+  void note_loss(std::int64_t t, double mean) {
+    const bool moves = problem.period > 0;
+    const double best = moves ? problem.best_means[static_cast<std::size_t>(t / problem.period)] : problem.best;
+    note_regret(run, t, best - mean);
+  }
+
+  /// Draw the reward of a row of features in round t and learn it; return what `Fit::learn` does.
+  double learn(std::int64_t t, std::size_t row, double mean) {
+    const double y = draw_reward(problem.noise, mean, problem.spreads[row], rngs.noise);
+    run.pulls[row] += 1;
+    return fit.learn(problem, run, t, row, y);
+  }
+
+  /// Play an arm in round t and learn from it.
+  double pull(std::int64_t t, std::size_t arm) {
+    const double mean = mean_of(t, arm), learned = learn(t, arm, mean);
+    note_loss(t, mean);
+    return learned;
+  }
+
+  double observe_prescribed(std::int64_t i) {
+    const std::size_t row = prescribed_row(i);
+    return i < warm ? learn(0, row, problem.means[row]) : pull(i - warm, row);
+  }
+
+  /// Make the observations of the warm-up and the opening.
+  void begin() {
+    for (std::int64_t i = 0; i < warm + first; ++i) observe_prescribed(i);
+  }
+
+  /// argmax_k x_k'theta among the arms on offer, the lowest index on ties.
+  std::size_t greedy_arm(ConstVector theta) {
+    sum_rows(run.scores, problem.by_coordinate, theta);
+    return argmax(run.scores);
+  }
+
+  /// total += sum_k weight(k) x_k over the arms that were pulled since the counts `since`; `seen` becomes the counts of now.
+  /// Return of how many arms. `indices` and `weights` [K + W] are scratch.
+  template <class Weight>
+  std::size_t add_missed(const std::int32_t* since, std::int32_t* seen, Ints indices, Vector weights, Vector total,
+                         Weight weight) {
+    const Counts pulls = run.pulls;
+    std::size_t count = 0;
+    for (std::size_t start = 0; start < pulls.size(); start += count_block) {
+      for (auto missed = unequal(&pulls[start], since + start); missed != 0; missed &= missed - 1) {
+        const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
+        indices[count] = static_cast<std::int64_t>(k);
+        weights[count++] = weight(k);
+      }
+    }
+    std::memcpy(seen, pulls.data(), pulls.size_bytes());
+    add_some_rows(total, problem.features, indices.first(count), weights.data());
+    return count;
+  }
+};
+
+using LinearRun = FiniteRun<LinearFit>;
+using StreamRun = FiniteRun<StreamFit>;
+
+/// Play a run by an algorithm: an entry of the table in kernels_simulation.cpp.
+template <class Algorithm>
+void play(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+  Algorithm(problem, run, rngs, options).play();
 }
 
 }  // namespace ensample::ENSAMPLE_LEVEL

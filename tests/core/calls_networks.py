@@ -1,4 +1,4 @@
-"""Valid calls of the bindings of cpp/bindings_networks.cpp."""
+"""Valid calls of the bindings of cpp/bindings_models.cpp."""
 
 from itertools import pairwise
 from typing import Any

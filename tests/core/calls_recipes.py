@@ -1,4 +1,4 @@
-"""Valid calls of the bindings of cpp/bindings_recipes.cpp."""
+"""Valid calls of the bindings of cpp/bindings_linear.cpp."""
 
 from typing import Any
 

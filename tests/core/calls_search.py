@@ -1,4 +1,4 @@
-"""Valid calls of the bindings of cpp/bindings_search.cpp."""
+"""Valid calls of the bindings of cpp/bindings_models.cpp."""
 
 from typing import Any
 

@@ -73,7 +73,8 @@ def options(rng: np.random.Generator, kernel: str, arms: int) -> dict[str, Any]:
     law = Law(int(rng.integers(3)), int(rng.integers(1, 4)), 0.5)
     return {
         "size": int(rng.integers(1, 100)),
-        "stay": int(rng.integers(3)),
+        "rule": int(rng.integers(2)),
+        "stay": int(rng.integers(1, 4)),
         "initial": law,
         "reward": law,
         "factor": Inflation(1.0, learned=bool(rng.integers(2))),

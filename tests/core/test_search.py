@@ -100,7 +100,7 @@ BAD_CALLS = {
         TypeError,
         "greedy_arm",
     ),
-    "theta too short": (_core.greedy_arm, (ROWS[0][:2], ROWS), ValueError, "`theta`"),
+    "theta too short": (_core.greedy_arm, (ROWS[0][:0], ROWS), ValueError, "`theta`"),
     "chosen too short": (
         _core.greedy_arms,
         (ROWS, ROWS, np.zeros(2, np.int64), np.zeros(3)),

@@ -207,12 +207,14 @@ def test_an_eager_ensemble_with_gaussian_laws_plays_as_its_plain_version() -> No
     check(played("eager_ensemble", problem, size=7), eager(problem, 7, GAUSSIAN, GAUSSIAN))
 
 
-@pytest.mark.parametrize("stay", [0, 1, 4])
+@pytest.mark.parametrize(("rule", "stay"), [(0, 1), (0, 4), (1, 1)])
 @pytest.mark.parametrize("size", [19, 20, 40, 1000])  # the schedule is drawn ahead from 20 on
-def test_members_scheduled_ahead_play_as_those_drawn_round_by_round(size: int, stay: int) -> None:
-    problem = finite(warmup=[0, 0, 4], opening=[7, 2])
-    state = played("lazy_ensemble", problem, size=size, stay=stay, initial=SPHERE, reward=UNIFORM)
-    check(state, lazy(problem, size, SPHERE, UNIFORM, stay))
+def test_members_scheduled_ahead_play_as_those_drawn_round_by_round(
+    size: int, rule: int, stay: int
+) -> None:
+    problem, of = finite(warmup=[0, 0, 4], opening=[7, 2]), {"rule": rule, "stay": stay}
+    state = played("lazy_ensemble", problem, size=size, **of, initial=SPHERE, reward=UNIFORM)
+    check(state, lazy(problem, size, SPHERE, UNIFORM, 0 if rule else stay))
 
 
 @pytest.mark.parametrize("size", [7, 40])
@@ -341,7 +343,8 @@ BAD_STATES = {
 }
 BAD_OPTIONS = {
     "size": 0,
-    "stay": -1,
+    "stay": 0,
+    "rule": 2,
     "initial": Law(4, 1, 1.0),
     "reward": SPHERE,
     "factor": 1.0,

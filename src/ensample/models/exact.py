@@ -142,7 +142,7 @@ def scaled_eigen(hessian: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
 def exp(values: FloatArray) -> FloatArray:
     """Return exp with the same bits on every machine, unlike NumPy's."""
     out = np.empty(values.size)
-    _core.exp(np.ascontiguousarray(values), out)
+    _core.evaluate("exp", np.ascontiguousarray(values), out)
     return out
 
 

@@ -44,7 +44,7 @@ class GeneralizedLinear(RewardModel):
         1.0  # the largest standard deviation of a reward, or what stands for it
     )
     code: ClassVar[int | None] = (
-        None  # of the link in the core (cpp/links.hpp); None if it does not know the link
+        None  # of the link in the core (cpp/glm.hpp); None if it does not know the link
     )
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class GeneralizedLinear(RewardModel):
         return SHARE * mean_square(arms) if regularization == AUTO else regularization
 
     def respond(self, state: FloatArray, x: FloatArray, y: float) -> tuple[FloatArray, float]:
-        """Return (sqrt(w) x, r): features and reward for ridge regression (cpp/stream.hpp)."""
+        """Return (sqrt(w) x, r): features and reward for ridge regression (cpp/glm.hpp)."""
         v = self.implicit(*_core.predict(state, x), y)
         root = math.sqrt(max(float(self.slope(v)), MIN_WEIGHT))
         return root * x, root * v - float(self.surplus(v, y)) / root

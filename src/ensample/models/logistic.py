@@ -8,7 +8,7 @@ import numpy as np
 from ensample import _core
 from ensample.models.generalized import GeneralizedLinear
 
-LOGISTIC_LINK = 0  # `Link` in cpp/links.hpp
+LOGISTIC_LINK = 0  # `Link` in cpp/glm.hpp
 
 
 def logistic_mean(u: float) -> float:
@@ -24,7 +24,7 @@ class Logistic(GeneralizedLinear):
     S^j = W^j + sum_i x_i s_i Z_i^j, W ~ N(0, scale^2 lam I), Z ~ N(0, scale^2): the loss, perturbed linearly. s_i^2 is the
     variance of the reward under the centre.
 
-    `fit="stream"`: O(d^2 + m d) a round, and no history is kept. The centre moves by one implicit step (cpp/stream.hpp),
+    `fit="stream"`: O(d^2 + m d) a round, and no history is kept. The centre moves by one implicit step (cpp/glm.hpp),
     its weight is w = mu (1 - mu) at the new centre, V += w x x' and theta^j = theta_hat + V^-1 S^j, S^j += sqrt(w) x Z^j:
     linear ensemble sampling in the features sqrt(w) x, so that propensities, replay, snapshots, half-lives and lazy kernels
     are those of linear ensembles. The order in which rewards come matters a little, and so does where the centre was at

@@ -13,7 +13,7 @@ from ensample.types import FloatArray
 class Loss(ABC):
     """Of an output u and a reward y that is perturbed by z."""
 
-    code: ClassVar[int]  # in the core (cpp/networks/learning.hpp)
+    code: ClassVar[int]  # in the core (cpp/networks/state.hpp)
     expected: ClassVar[str] = (
         ""  # how errors call the rewards that it is for, where not every number is one
     )
@@ -51,7 +51,9 @@ class LogisticLoss(Loss):
 
     def rewards(self, outputs: FloatArray, mean: float, spread: float) -> FloatArray:
         halves = 0.5 * np.ravel(outputs)
-        _core.tanh(halves, halves)  # without overflow, and with the same bits everywhere
+        _core.evaluate(
+            "tanh", halves, halves
+        )  # without overflow, and with the same bits everywhere
         return 0.5 * (1.0 + halves.reshape(outputs.shape))
 
 

@@ -18,7 +18,7 @@ from ensample.types import FloatArray
 class Streamed(LinearModel):
     """A linear model that learns by the stream fit: put before the linear model that it changes.
 
-    V = prior + sum_i w_i x_i x_i', and theta_hat is the result of the implicit steps (cpp/stream.hpp).
+    V = prior + sum_i w_i x_i x_i', and theta_hat is the result of the implicit steps (cpp/glm.hpp).
     """
 
     weighted = True

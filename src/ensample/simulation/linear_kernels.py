@@ -206,7 +206,7 @@ def moving_fresh_members(recipe: EnsembleSampling, run: SimulatedRun) -> None:
     run.play("moving_history", "perturbation", "context", **fresh_options(recipe))
 
 
-# Greedy, epsilon-greedy and optimism: greedy.hpp, linucb.hpp, sup_linucb.hpp
+# Greedy, epsilon-greedy and optimism: one_estimate.hpp
 
 
 @simulates(Greedy, FiniteProblem, EAGER)
@@ -237,8 +237,7 @@ def sup_linucb(recipe: SupLinUCB, run: SimulatedRun) -> None:
     run.play("sup_linucb", stages=recipe.stages, radius=recipe.radius, floor=floor)
 
 
-# Information, shared directions, pseudo-rewards, weights: information_directed.hpp,
-# ensemble_plus_plus.hpp, kveton_phe.hpp, multiplier_bootstrap.hpp
+# Information, shared directions: eager.hpp. Pseudo-rewards, weights: bootstrap.hpp
 
 
 @simulates(InformationDirected, FiniteProblem, EAGER)

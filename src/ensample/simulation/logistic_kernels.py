@@ -49,7 +49,7 @@ def model_of(recipe: Recipe) -> Logistic:
     return recipe.model
 
 
-# The stream fit: lazy_stream.hpp, fresh_stream.hpp
+# The stream fit: lazy.hpp, history.hpp
 
 
 def why_not_stream(recipe: EnsembleSampling) -> str:

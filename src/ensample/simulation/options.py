@@ -39,11 +39,11 @@ LAWS: dict[type[InitialLaw], int] = {
     CenteredBinomial: 2,
     Sphere: 3,
 }
-EVERY_ROUND, IN_TURN, OPTIMISTIC = 1, 0, -1  # values of `Options::stay` in cpp/simulate/state.hpp
-RULES: dict[type[MemberRule], int] = {
-    UniformMember: EVERY_ROUND,
-    RoundRobin: IN_TURN,
-    OptimisticMember: OPTIMISTIC,
+RULES: dict[type[MemberRule], int] = {  # numbers of `MemberRule` in cpp/simulate/state.hpp
+    UniformMember: 0,
+    StickyMember: 0,
+    RoundRobin: 1,
+    OptimisticMember: 2,
 }
 
 
@@ -59,8 +59,8 @@ def law_options(recipe: PerturbationRecipe) -> Options:
 def member_options(recipe: EnsembleRecipe) -> Options:
     """Return the options that say how many members there are and who acts."""
     rule = as_member_rule(recipe.member)
-    stay = rule.rounds if isinstance(rule, StickyMember) else RULES[type(rule)]
-    return {"size": recipe.size, "stay": stay}
+    stay = rule.rounds if isinstance(rule, StickyMember) else 1
+    return {"size": recipe.size, "rule": RULES[type(rule)], "stay": stay}
 
 
 def ensemble_options(recipe: EnsembleRecipe) -> Options:
@@ -100,7 +100,7 @@ def why_not_laws(recipe: PerturbationRecipe) -> str:
 def why_not_members(recipe: EnsembleRecipe) -> str:
     if recipe.intercept and not recipe.calibrates:
         return 'kernels know an intercept only where scale="auto"'
-    known = type(as_member_rule(recipe.member)) in (*RULES, StickyMember)
+    known = type(as_member_rule(recipe.member)) in RULES
     return why_not_laws(recipe) or ("" if known else f"kernels do not know {recipe.member!r}")
 
 
