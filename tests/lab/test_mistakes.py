@@ -8,7 +8,7 @@ import pytest
 import ensample as es
 from ensample.codec import ANYTHING, argument_type
 from ensample.errors import SHOWN, InvalidArgument
-from ensample.lab.mistakes import MOST, Mistakes, mistakes_of
+from ensample.lab.mistakes import MOST, Mistakes, errors_in_options
 from lab.studies import POLICIES, SPHERE, TOML, small
 
 
@@ -308,7 +308,7 @@ def test_every_option_is_tried() -> None:
                 raise InvalidArgument(f"{key}.inner", 0, "another")
 
     def found(**table: int) -> list[str]:
-        return [str(error) for error in mistakes_of(build, table, "vital")]
+        return [str(error) for error in errors_in_options(build, table, "vital")]
 
     assert found(a=1, b=1) == []
     assert found(b=0, c=0) == [
@@ -323,5 +323,5 @@ def test_what_cannot_be_put_right_ends_the_search() -> None:
     def never(table: dict[str, Any]) -> None:
         raise InvalidArgument("x", table.get("x"), "what nobody has")
 
-    assert len(list(mistakes_of(never, {"x": 3}, "vital"))) == 1
-    assert len(list(mistakes_of(never, {}, "x"))) == 1
+    assert len(list(errors_in_options(never, {"x": 3}, "vital"))) == 1
+    assert len(list(errors_in_options(never, {}, "x"))) == 1

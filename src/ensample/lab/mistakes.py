@@ -1,4 +1,4 @@
-"""All that is wrong with a study, collected and said at once."""
+"""All that is wrong with a study, collected and raised at once."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -7,26 +7,25 @@ from typing import Any
 
 from ensample.errors import InvalidArgument, StudyError
 
-MOST = 200  # that are kept; who makes more has made one of another kind
-STAND_IN = 1  # for what is needed and wrong, while the rest is looked at
-FIRST = re.compile(r"[^.\[]*")
+MOST = 200  # mistakes that are kept; more are of the same kind
+STAND_IN = 1  # for an option that is needed and wrong, while the others are checked
+OPTION = re.compile(r"[^.\[]*")
 
 
 class Mistakes:
-    """What is wrong with a study from one source.
+    """Mistakes in a study from one source.
 
     >>> mistakes = Mistakes("mine.toml")
-    >>> with mistakes.noted("policy[0]"):
+    >>> with mistakes.collected("policy[0]"):
     ...     raise InvalidArgument("size", 0, "a whole number >= 1")
-    >>> mistakes.touch("policy[0]"), mistakes.touch("policy[1]")
+    >>> mistakes.concern("policy[0]"), mistakes.concern("policy[1]")
     (True, False)
     """
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.found: dict[
-            str, StudyError
-        ] = {}  # by what they say: a grid has the same one in many cells
+        # By their texts: a grid has the same mistake in many cells.
+        self.found: dict[str, StudyError] = {}
 
     def __len__(self) -> int:
         return len(self.found)
@@ -35,7 +34,7 @@ class Mistakes:
         self._keep(StudyError(self.source, key, value, expected))
 
     def add_all(self, error: StudyError) -> None:
-        """Those of an error."""
+        """Add the mistakes of an error."""
         for mistake in error.mistakes:
             self._keep(mistake)
 
@@ -44,36 +43,34 @@ class Mistakes:
             self.found.setdefault(str(mistake), mistake)
 
     @contextmanager
-    def noted(self, where: str = "") -> Iterator[None]:
-        """An error inside is noted, with its place, and ends there."""
+    def collected(self, where: str = "") -> Iterator[None]:
+        """Add an error that is raised inside, and go on."""
         try:
             yield
         except StudyError as error:
             self.add_all(error)
         except InvalidArgument as error:
-            self.add(
-                f"{where}.{error.argument}" if where else error.argument,
-                error.value,
-                error.expected,
-            )
+            key = f"{where}.{error.argument}" if where else error.argument
+            self.add(key, error.value, error.expected)
 
-    def touch(self, where: str) -> bool:
-        """Whether something is wrong at a place or inside it."""
+    def concern(self, where: str) -> bool:
+        """Return True if there is a mistake at a place or inside it."""
         keys = [mistake.argument for mistake in self.found.values()]
         return any(key == where or key.startswith((f"{where}.", f"{where}[")) for key in keys)
 
-    def complain(self) -> None:
-        """Raise if there is anything to raise."""
+    def raise_any(self) -> None:
+        """Raise one error of all mistakes, if there are any."""
         if self.found:
             raise StudyError.about(list(self.found.values()))
 
 
-def mistakes_of(
+def errors_in_options(
     build: Callable[[dict[str, Any]], object], table: dict[str, Any], vital: str
 ) -> Iterator[InvalidArgument]:
-    """What is wrong with each option of a table: one that is wrong is left out, and the rest is tried again.
+    """Yield what is wrong with each option of a table.
 
-    `vital` is the option without which the others mean nothing; so is "theorem", which says what they mean.
+    An option that is wrong is left out, and the rest is tried again. `vital` is the option without
+    which the others mean nothing; so is "theorem".
     """
     left, blamed = dict(table), set[str]()
     while True:
@@ -81,13 +78,13 @@ def mistakes_of(
             build(left)
             return
         except InvalidArgument as error:
-            key = FIRST.match(error.argument)[0]  # type: ignore[index]
+            key = OPTION.match(error.argument)[0]  # type: ignore[index]
             if key not in blamed:
                 yield error
             if key in (vital, "theorem") or (key in blamed and key in left):
                 return
             if key in left:
                 del left[key]
-            else:  # it is missed
+            else:  # it is needed
                 left[key] = STAND_IN
             blamed.add(key)

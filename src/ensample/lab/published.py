@@ -84,16 +84,16 @@ def check_published(study: "Study", mistakes: Mistakes) -> None:
     """Note what is wrong with the tables, and where the grid is right also cells that do not fit."""
     tables = study.published
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        if not mistakes.touch("published"):
+        if not mistakes.concern("published"):
             mistakes.add("published", tables, "tables [[published]]")
         return
     grid_is_right = not mistakes
     for table in tables:
         for check in (check_needed, check_value, check_error, check_measure):
-            with mistakes.noted("published"):
+            with mistakes.collected("published"):
                 check(table)
         if grid_is_right and {"policy", "problem"} <= table.keys():
-            with mistakes.noted():
+            with mistakes.collected():
                 check_fit(study, table)
 
 
