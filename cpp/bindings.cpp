@@ -23,7 +23,8 @@ void use_level(const std::string& name) {
       kernels = level;
       return;
     }
-  PyErr_Format(PyExc_ValueError, "argument `level`: expected one of levels(), got '%s'", name.c_str());
+  PyErr_Format(PyExc_ValueError, "argument `level`: expected one of levels(), got '%s'",
+               name.c_str());
   throw nb::python_error();
 }
 
@@ -37,10 +38,14 @@ void import_numpy() {
 NB_MODULE(_core, module) {
   using namespace ensample;
   import_numpy();
-  module.doc() = "Compiled kernels of ensample. Arrays are float64 and C-contiguous; shapes are checked, nothing is copied.";
-  module.def("levels", &levels, "Return the instruction-set levels that this build has and this machine can run.");
+  module.doc() =
+      "Compiled kernels of ensample. Arrays are float64 and C-contiguous; shapes are checked, "
+      "nothing is copied.";
+  module.def("levels", &levels,
+             "Return the instruction-set levels that this build has and this machine can run.");
   module.def("level", [] { return std::string(kernels->level); }, "Return the level in use.");
-  module.def("use_level", &use_level, nb::arg("level"), "Use the kernels of another level; all levels give the same bits.");
+  module.def("use_level", &use_level, nb::arg("level"),
+             "Use the kernels of another level; all levels give the same bits.");
   bind_linear(module);
   bind_models(module);
   bind_simulation(module);

@@ -1,4 +1,5 @@
-// What all files of bindings share: NumPy arrays as views, named tuples, and how kernels become Python functions.
+// What all files of bindings share: NumPy arrays as views, named tuples, and how kernels become
+// Python functions.
 #pragma once
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -28,16 +29,19 @@ namespace ensample {
 
 namespace nb = nanobind;
 
-// --- Arrays ------------------------------------------------------------------------------------------
+// --- Arrays --------------------------------------------------------------------------------------
 
 /// NumPy's letter for the kind of a type: float, signed or unsigned integer.
 template <class T>
-constexpr char kind_of = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
+constexpr char kind_of = std::is_floating_point_v<T> ? 'f'
+                         : std::is_signed_v<T>       ? 'i'
+                                                     : 'u';
 
-/// Borrow a C-contiguous NumPy array of N dimensions whose items are exactly T, for one call; writable
-/// unless T is const. Return false for another dtype, layout or number of dimensions: nothing is copied.
+/// Borrow a C-contiguous NumPy array of N dimensions whose items are exactly T, for one call;
+/// writable unless T is const. Return false for another dtype, layout or number of dimensions:
+/// nothing is copied.
 template <class T, int N>
-bool borrow_array(PyObject* object, T*& data, std::size_t (&shape)[N]) {
+bool borrow_array(PyObject* object, T*& data, Index (&shape)[N]) {
   using Item = std::remove_const_t<T>;
   if (!PyArray_Check(object)) return false;
   auto* array = reinterpret_cast<PyArrayObject*>(object);
@@ -46,14 +50,14 @@ bool borrow_array(PyObject* object, T*& data, std::size_t (&shape)[N]) {
   if (PyArray_ITEMSIZE(array) != sizeof(Item)) return false;
   if (!(std::is_const_v<T> ? PyArray_ISCARRAY_RO(array) : PyArray_ISCARRAY(array))) return false;
   data = static_cast<T*>(PyArray_DATA(array));
-  for (int i = 0; i < N; ++i) shape[i] = static_cast<std::size_t>(PyArray_DIM(array, i));
+  for (int i = 0; i < N; ++i) shape[i] = Index(PyArray_DIM(array, i));
   return true;
 }
 
 template <class T>
 bool load_view(PyObject* object, std::span<T>& view) {
   T* data;
-  std::size_t shape[1];
+  Index shape[1];
   if (!borrow_array(object, data, shape)) return false;
   view = {data, shape[0]};
   return true;
@@ -61,7 +65,7 @@ bool load_view(PyObject* object, std::span<T>& view) {
 
 template <class T>
 bool load_view(PyObject* object, View<T>& view) {
-  std::size_t shape[2];
+  Index shape[2];
   if (!borrow_array(object, view.data, shape)) return false;
   view.rows = shape[0], view.columns = shape[1];
   return true;
@@ -69,7 +73,7 @@ bool load_view(PyObject* object, View<T>& view) {
 
 template <class T>
 bool load_view(PyObject* object, MatrixStack<T>& view) {
-  std::size_t shape[3];
+  Index shape[3];
   if (!borrow_array(object, view.data, shape)) return false;
   view.count = shape[0], view.rows = shape[1], view.columns = shape[2];
   return true;
@@ -84,7 +88,7 @@ inline bool load_generator(nb::handle value, Generator& generator) {
   return true;
 }
 
-// --- Named tuples ------------------------------------------------------------------------------------
+// --- Named tuples --------------------------------------------------------------------------------
 
 /// Raise TypeError "argument `name`: expected <expected>", whatever error there was.
 [[noreturn]] inline void raise_type_error(const char* name, const char* expected) {
@@ -106,7 +110,7 @@ class Fields {
   nb::handle object() const { return value; }
 
   operator double() const { return scalar<double>("a number"); }
-  operator std::int64_t() const { return scalar<std::int64_t>("an integer"); }
+  operator Int() const { return scalar<Int>("an integer"); }
   operator bool() const { return scalar<bool>("a boolean"); }
   /// An empty generator for None.
   operator Generator() const {
@@ -142,11 +146,9 @@ class Fields {
   }
 };
 
-inline bool is_link(std::int64_t code) {
-  return code == static_cast<std::int64_t>(Link::identity) || code == static_cast<std::int64_t>(Link::logistic);
-}
+inline bool is_link(Int code) { return code == Int(Link::identity) || code == Int(Link::logistic); }
 
-// --- Calls -------------------------------------------------------------------------------------------
+// --- Calls ---------------------------------------------------------------------------------------
 
 /// Default floating-point mode: a library built with fast-math may have set the processor to flush
 /// small numbers to zero.
@@ -168,7 +170,8 @@ class DefaultFloatingPoint {
 #endif
 };
 
-/// Call a function, or a kernel of the level in use, without the GIL and in default floating-point mode.
+/// Call a function, or a kernel of the level in use, without the GIL and in default floating-point
+/// mode.
 template <class Function, class... Arguments>
 auto run(Function function, Arguments&&... arguments) {
   const nb::gil_scoped_release release;
@@ -188,7 +191,7 @@ struct Parameter {
 };
 
 /// Check all arguments of a call against their shapes.
-template <std::size_t N, class... Arguments>
+template <Index N, class... Arguments>
 Symbols checked(const std::array<Parameter, N>& parameters, const Arguments&... arguments) {
   Symbols symbols;
   const Parameter* next = parameters.data();
@@ -215,7 +218,7 @@ auto named(const char* name) {
 template <class View_>
 std::pair<nb::object, View_> new_array(const Sizes& sizes) {
   npy_intp shape[3];
-  for (std::size_t i = 0; i < sizes.count; ++i) shape[i] = static_cast<npy_intp>(sizes.values[i]);
+  for (Index i = 0; i < sizes.count; ++i) shape[i] = static_cast<npy_intp>(sizes.values[i]);
   constexpr int type = std::is_same_v<View_, Ints> ? NPY_INT64 : NPY_DOUBLE;
   PyObject* array = PyArray_SimpleNew(static_cast<int>(sizes.count), shape, type);
   if (array == nullptr) throw nb::python_error();
@@ -235,7 +238,7 @@ struct Signature<R (*)(A...)> {
 template <class R, class... A>
 struct Signature<R (*Kernels::*)(A...)> : Signature<R (*)(A...)> {};
 
-template <class Function, std::size_t N, std::size_t... I>
+template <class Function, Index N, Index... I>
 void define(nb::module_& module, const char* name, Function function, const Parameter (&given)[N],
             const Shape& result, const char* doc, std::index_sequence<I...>) {
   using Arguments = typename Signature<Function>::Arguments;
@@ -259,17 +262,17 @@ void define(nb::module_& module, const char* name, Function function, const Para
 }
 
 /// Make a Python function that checks its arguments and then calls a function or a kernel.
-template <class Function, std::size_t N>
-void bind(nb::module_& module, const char* name, Function function, const Parameter (&parameters)[N],
-          const char* doc) {
+template <class Function, Index N>
+void bind(nb::module_& module, const char* name, Function function,
+          const Parameter (&parameters)[N], const char* doc) {
   define(module, name, function, parameters, {}, doc, std::make_index_sequence<N>());
 }
 
-/// The same of one that writes an array, its last argument. Python's function returns that array, or None
-/// where false is returned.
-template <class Function, std::size_t N>
-void bind(nb::module_& module, const char* name, Function function, const Parameter (&parameters)[N],
-          const Shape& result, const char* doc) {
+/// The same of one that writes an array, its last argument. Python's function returns that array,
+/// or None where false is returned.
+template <class Function, Index N>
+void bind(nb::module_& module, const char* name, Function function,
+          const Parameter (&parameters)[N], const Shape& result, const char* doc) {
   define(module, name, function, parameters, result, doc, std::make_index_sequence<N>());
 }
 
@@ -309,14 +312,15 @@ template <>
 struct type_caster<ensample::Link> {
   NB_TYPE_CASTER(ensample::Link, const_name("int | None"))
   bool from_python(handle object, std::uint8_t, cleanup_list*) noexcept {
-    std::int64_t code = static_cast<std::int64_t>(ensample::Link::identity);
+    ensample::Int code = ensample::Int(ensample::Link::identity);
     if (!object.is_none() && !(try_cast(object, code) && ensample::is_link(code))) return false;
     value = static_cast<ensample::Link>(code);
     return true;
   }
 };
 
-/// A tuple of `scales` or None, `strength`, `sizes_given` and `intercept`; None where nothing is learned.
+/// A tuple of `scales` or None, `strength`, `sizes_given` and `intercept`; None where nothing is
+/// learned.
 template <>
 struct type_caster<ensample::ScaleLearning> {
   NB_TYPE_CASTER(ensample::ScaleLearning, const_name("tuple | None"))

@@ -1,4 +1,5 @@
-// Generalised linear models, networks, search over many arms, and the functions that tests compare with NumPy's.
+// Generalised linear models, networks, search over many arms, and the functions that tests compare
+// with NumPy's.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
@@ -9,12 +10,14 @@ namespace {
 
 constexpr Parameter rng{"rng"}, link{"link"}, rows{"rows", "[n*, d]"}, prior{"prior", "[d]"};
 constexpr Parameter counts{"counts", "[n*]"}, totals{"totals", "[n*]"}, slopes{"slopes", "[n*]"};
-constexpr Parameter shift{"shift", "[d]"}, theta{"theta", "[d]"}, predictors{"predictors", "[n*]"}, out{"out", "[n*]"};
+constexpr Parameter shift{"shift", "[d]"}, theta{"theta", "[d]"}, predictors{"predictors", "[n*]"},
+    out{"out", "[n*]"};
 
-// --- Functions of math.hpp and random.hpp ------------------------------------------------------------
+// --- Functions of math.hpp and random.hpp --------------------------------------------------------
 
 void evaluate(std::string name, ConstVector values, Vector out) {
-  constexpr const char* names[] = {"exp", "expm1", "log", "log1p", "log2", "tanh"};  // as MathFunction
+  constexpr const char* names[] = {"exp",   "expm1", "log",
+                                   "log1p", "log2",  "tanh"};  // as MathFunction
   for (int i = 0; i < 6; ++i)
     if (name == names[i]) return kernels->evaluate(static_cast<MathFunction>(i), values, out);
   require(false, "name", "exp, expm1, log, log1p, log2 or tanh");
@@ -23,37 +26,41 @@ void evaluate(std::string name, ConstVector values, Vector out) {
 void draw_normal(Generator rng, Vector out) { kernels->draw(Draw::normal, 0, rng, out); }
 void draw_uniform(Generator rng, Vector out) { kernels->draw(Draw::uniform, 0, rng, out); }
 
-void draw_binomial(Generator rng, std::int64_t trials, Vector out) {
-  require(trials >= 0 && trials < std::int64_t{1} << 52, "trials", "a number from 0 to 2^52");
+void draw_binomial(Generator rng, Int trials, Vector out) {
+  require(trials >= 0 && trials < Int{1} << 52, "trials", "a number from 0 to 2^52");
   kernels->draw(Draw::binomial_half, trials, rng, out);
 }
 
-// --- Generalised linear models -----------------------------------------------------------------------
+// --- Generalised linear models -------------------------------------------------------------------
 
 std::pair<double, double> predict(Matrix state, ConstVector x) {
   const Prediction found = kernels->predict(state, x);
   return {found.predictor, found.leverage};
 }
 
-bool minimise(Link link, ConstMatrix rows, ConstVector counts, ConstVector totals, ConstVector prior, ConstVector shift,
-              double tolerance, Vector theta) {
+bool minimise(Link link, ConstMatrix rows, ConstVector counts, ConstVector totals,
+              ConstVector prior, ConstVector shift, double tolerance, Vector theta) {
   return kernels->minimise(link, {rows, counts, totals, prior, shift}, tolerance, theta);
 }
 
-double newton_step(ConstMatrix rows, ConstVector counts, ConstVector totals, ConstVector prior, ConstVector shift,
-                   ConstVector theta, ConstVector means, ConstVector slopes, Vector step) {
+double newton_step(ConstMatrix rows, ConstVector counts, ConstVector totals, ConstVector prior,
+                   ConstVector shift, ConstVector theta, ConstVector means, ConstVector slopes,
+                   Vector step) {
   return kernels->newton_step({rows, counts, totals, prior, shift}, theta, means, slopes, step);
 }
 
-void hessian(ConstMatrix rows, ConstVector counts, ConstVector slopes, ConstVector prior, Matrix hessian) {
+void hessian(ConstMatrix rows, ConstVector counts, ConstVector slopes, ConstVector prior,
+             Matrix hessian) {
   kernels->set_hessian({rows, counts, counts, prior, prior}, slopes, hessian);
 }
 
 void bind_generalised(nb::module_& module) {
-  bind(module, "evaluate", evaluate, {"name", {"values", "[n*]"}, out}, "Write a function, exp or log say, of values.");
+  bind(module, "evaluate", evaluate, {"name", {"values", "[n*]"}, out},
+       "Write a function, exp or log say, of values.");
   bind(module, "draw_uniform", draw_uniform, {rng, out}, "Draw numbers of [0, 1).");
   bind(module, "draw_normal", draw_normal, {rng, out}, "Draw standard normal numbers.");
-  bind(module, "draw_binomial", draw_binomial, {rng, "trials", out}, "Draw heads among `trials` of a coin.");
+  bind(module, "draw_binomial", draw_binomial, {rng, "trials", out},
+       "Draw heads among `trials` of a coin.");
   bind(module, "link_means", &Kernels::link_means, {link, predictors}, "[n]",
        "Return A' at linear predictors [n]: the means of rewards.");
   bind(module, "link_slopes", &Kernels::link_slopes, {link, predictors}, "[n]",
@@ -63,31 +70,36 @@ void bind_generalised(nb::module_& module) {
   bind(module, "predict", predict, {{"state", "[3d+9|3d+11, d]"}, {"x", "[d]"}},
        "Return x'theta_hat and x'V^-1 x, after fading where the past fades.");
   bind(module, "minimise", minimise, {link, rows, counts, totals, prior, shift, "tolerance", theta},
-       "Replace theta by the minimiser of a linearly perturbed loss; return whether the last step was short enough.");
+       "Replace theta by the minimiser of a linearly perturbed loss; return whether the last step "
+       "was short enough.");
   bind(module, "newton_step", newton_step,
        {rows, counts, totals, prior, shift, theta, {"means", "[n*]"}, slopes, {"step", "[d]"}},
-       "Write a step of Newton's method, and return its length: infinite where the Hessian is singular.");
-  bind(module, "hessian", hessian, {rows, counts, slopes, prior}, "[d, d]", "Return the Hessian of a loss [d, d].");
+       "Write a step of Newton's method, and return its length: infinite where the Hessian is "
+       "singular.");
+  bind(module, "hessian", hessian, {rows, counts, slopes, prior}, "[d, d]",
+       "Return the Hessian of a loss [d, d].");
 }
 
-// --- Networks ----------------------------------------------------------------------------------------
+// --- Networks ------------------------------------------------------------------------------------
 
-constexpr std::int64_t max_count = std::int64_t{1} << 53, max_width = 1 << 20, max_members = 1 << 30;
+constexpr Int max_count = Int{1} << 53, max_width = 1 << 20, max_members = 1 << 30;
 constexpr double max_numbers = 1e15;  // of all weights, or of a workspace: more cannot be addressed
 
 NetworkShape shape_of(const nb::object& tuple) {
   const Fields fields(tuple);
   const ConstInts widths = fields["widths"];
-  const std::int64_t members = fields["members"], activation = fields["activation"];
-  require(widths.size() >= 3 && widths.back() == 1, "widths", "those of features, hidden layers and one output");
-  for (const std::int64_t width : widths) require(width >= 1 && width <= max_width, "widths", "numbers from 1 to 2^20");
+  const Int members = fields["members"], activation = fields["activation"];
+  require(widths.size() >= 3 && widths.back() == 1, "widths",
+          "those of features, hidden layers and one output");
+  for (const Int width : widths)
+    require(width >= 1 && width <= max_width, "widths", "numbers from 1 to 2^20");
   require(members >= 1 && members <= max_members, "members", "a number from 1 to 2^30");
   require(activation >= 0 && activation <= 2, "activation", "0 (relu), 1 (leaky) or 2 (tanh)");
   double count = 0.0;
-  for (std::size_t k = 0; k + 1 < widths.size(); ++k)
-    count += static_cast<double>(members) * static_cast<double>(widths[k] + 1) * static_cast<double>(widths[k + 1]);
+  for (Index k = 0; k + 1 < widths.size(); ++k)
+    count += double(members) * double(widths[k] + 1) * double(widths[k + 1]);
   require(count <= max_numbers, "widths", "networks whose weights can be counted");
-  return {widths, static_cast<std::size_t>(members), Activation{activation}};
+  return {widths, Index(members), Activation{activation}};
 }
 
 /// Sizes of features, of weights and of members.
@@ -95,18 +107,20 @@ Symbols symbols_of(const NetworkShape& shape) {
   return {{'d', shape.dim()}, {'n', shape.weights()}, {'m', shape.members}};
 }
 
-void network_outputs(nb::object shape_fields, ConstVector weights, std::int64_t first, ConstMatrix rows, Matrix outputs) {
+void network_outputs(nb::object shape_fields, ConstVector weights, Int first, ConstMatrix rows,
+                     Matrix outputs) {
   const NetworkShape shape = shape_of(shape_fields);
   Symbols symbols = symbols_of(shape);
   symbols.require(weights, "weights", "[n]");
   symbols.require(rows, "rows", "[K, d]");
   symbols.require(outputs, "outputs", "[k, K]");
-  require(first >= 0 && static_cast<std::size_t>(first) < shape.members && outputs.rows <= shape.members - first, "first",
-          "the number of a member that as many others follow");
-  run(&Kernels::network_outputs, shape, weights, static_cast<std::size_t>(first), rows, outputs);
+  require(first >= 0 && Index(first) < shape.members && outputs.rows <= shape.members - first,
+          "first", "the number of a member that as many others follow");
+  run(&Kernels::network_outputs, shape, weights, Index(first), rows, outputs);
 }
 
-void network_gradient(nb::object shape_fields, ConstVector weights, ConstMatrix rows, ConstMatrix slopes, Vector gradient) {
+void network_gradient(nb::object shape_fields, ConstVector weights, ConstMatrix rows,
+                      ConstMatrix slopes, Vector gradient) {
   const NetworkShape shape = shape_of(shape_fields);
   Symbols symbols = symbols_of(shape);
   symbols.require(weights, "weights", "[n]");
@@ -116,23 +130,23 @@ void network_gradient(nb::object shape_fields, ConstVector weights, ConstMatrix 
   run(&Kernels::network_gradient, shape, weights, rows, slopes, gradient);
 }
 
-std::size_t workspace_size(const NetworkShape& shape, std::size_t weight_rows, std::size_t batch) {
-  const double rows = 1.0 + static_cast<double>(batch);
-  const double units = static_cast<double>(shape.hidden_units() + shape.dim() + 8);
-  const bool can_count = rows * units * static_cast<double>(shape.members) <= max_numbers;
+Index workspace_size(const NetworkShape& shape, Index weight_rows, Index batch) {
+  const double rows = 1.0 + double(batch);
+  const double units = double(shape.hidden_units() + shape.dim() + 8);
+  const bool can_count = rows * units * double(shape.members) <= max_numbers;
   require(can_count, "batch", "a batch whose units can be counted");
   return kernels->network_workspace(shape, weight_rows, batch);
 }
 
-std::size_t network_workspace(nb::object shape_fields, std::int64_t weight_rows, std::int64_t batch) {
+Index network_workspace(nb::object shape_fields, Int weight_rows, Int batch) {
   const NetworkShape shape = shape_of(shape_fields);
   require(weight_rows == 1 || weight_rows == 3, "weight_rows", "1, or 3 with the moments of Adam");
   require(batch >= 1 && batch <= max_members, "batch", "a number from 1 to 2^30");
-  return workspace_size(shape, static_cast<std::size_t>(weight_rows), static_cast<std::size_t>(batch));
+  return workspace_size(shape, Index(weight_rows), Index(batch));
 }
 
 NetworkTraining training_of(const Fields& fields) {
-  const std::int64_t loss = fields["loss"];
+  const Int loss = fields["loss"];
   require(loss == 0 || loss == 1, "loss", "0 (squared) or 1 (logistic)");
   return {NetworkLoss{loss}, fields["rate"],        fields["prior"], fields["learns_scale"],
           fields["scale"],   fields["learns_pull"], fields["pull"]};
@@ -143,12 +157,12 @@ NetworkAnchor anchor_of(const Fields& fields, Symbols symbols) {
   symbols.require(anchor.weights, "weights", "[n]");
   symbols.require(anchor.ends, "ends", "[R]");
   symbols.require(anchor.strengths, "strengths", "[R]");
-  std::int64_t begin = 0;
-  for (const std::int64_t end : anchor.ends) {
+  Int begin = 0;
+  for (const Int end : anchor.ends) {
     require(end > begin, "ends", "increasing numbers above 0");
     begin = end;
   }
-  require(static_cast<std::size_t>(begin) == symbols['n'], "ends", "ends of runs, the last being n");
+  require(Index(begin) == symbols['n'], "ends", "ends of runs, the last being n");
   return anchor;
 }
 
@@ -157,14 +171,14 @@ NetworkState state_of(const Fields& fields, Symbols symbols) {
   symbols.require(state.weights, "weights", "[1|3, n]");  // 3 with the moments of Adam
   symbols.require(state.numbers, "numbers", "[4d+4]");
   symbols.require(state.counts, "counts", "[4]");
-  for (const std::int64_t count : state.counts.first(2))
+  for (const Int count : state.counts.first(2))
     require(count >= 0 && count < max_count, "counts", "numbers of observations and minibatches");
   return state;
 }
 
 NetworkMemory memory_of(const Fields& fields, Symbols& symbols) {
-  const NetworkMemory memory{fields["features"], fields["rewards"], fields["rounds"], fields["perturbations"],
-                             fields["prior_outputs"]};
+  const NetworkMemory memory{fields["features"], fields["rewards"], fields["rounds"],
+                             fields["perturbations"], fields["prior_outputs"]};
   symbols.require(memory.features, "features", "[C, d]");
   symbols.require(memory.rewards, "rewards", "[C]");
   symbols.require(memory.rounds, "rounds", "[C]");
@@ -174,22 +188,29 @@ NetworkMemory memory_of(const Fields& fields, Symbols& symbols) {
 }
 
 NewObservation observation_of(const Fields& fields, const NetworkMemory& memory, Symbols symbols) {
-  const NewObservation now{fields["x"], fields["y"], fields["round"], fields["place"], fields["prior_outputs"],
-                           fields["feature_units"], fields["places"]};
-  const auto capacity = static_cast<std::int64_t>(memory.rewards.size());
+  const NewObservation now{fields["x"],
+                           fields["y"],
+                           fields["round"],
+                           fields["place"],
+                           fields["prior_outputs"],
+                           fields["feature_units"],
+                           fields["places"]};
+  const auto capacity = Int(memory.rewards.size());
   symbols.require(now.x, "x", "[d]");
   symbols.require(now.feature_units, "feature_units", "[3, d]");
   symbols.require(now.places, "places", "[s, B]");
   require(now.place >= -1 && now.place < capacity, "place", "a place in memory, or -1");
-  require(now.prior_outputs.size() == memory.prior_outputs.columns, "prior_outputs", "as many as in memory");
+  require(now.prior_outputs.size() == memory.prior_outputs.columns, "prior_outputs",
+          "as many as in memory");
   require(now.places.columns <= max_members, "places", "at most 2^30 a minibatch");
-  for (const std::int64_t place : now.places.items())
+  for (const Int place : now.places.items())
     require(place >= 0 && place < capacity, "places", "places in memory");
   return now;
 }
 
-bool network_learn(nb::object shape_fields, nb::object training_fields, nb::object anchor_fields, nb::object state_fields,
-                   nb::object memory_fields, nb::object observation_fields, Vector workspace) {
+bool network_learn(nb::object shape_fields, nb::object training_fields, nb::object anchor_fields,
+                   nb::object state_fields, nb::object memory_fields, nb::object observation_fields,
+                   Vector workspace) {
   const NetworkShape shape = shape_of(shape_fields);
   Symbols symbols = symbols_of(shape);
   const NetworkTraining training = training_of(Fields(training_fields));
@@ -197,38 +218,43 @@ bool network_learn(nb::object shape_fields, nb::object training_fields, nb::obje
   const NetworkAnchor anchor = anchor_of(Fields(anchor_fields), symbols);
   const NetworkMemory memory = memory_of(Fields(memory_fields), symbols);
   const NewObservation now = observation_of(Fields(observation_fields), memory, symbols);
-  const std::size_t size = workspace_size(shape, state.weights.rows, now.places.columns);
+  const Index size = workspace_size(shape, state.weights.rows, now.places.columns);
   require(workspace.size() >= size, "workspace", "an array as long as network_workspace() says");
-  return run(&Kernels::network_learn, shape, training, anchor, state, memory, now, workspace.data());
+  return run(&Kernels::network_learn, shape, training, anchor, state, memory, now,
+             workspace.data());
 }
 
-void learn_sizes(Matrix units, ConstVector x, std::int64_t count) {
+void learn_sizes(Matrix units, ConstVector x, Int count) {
   require(count >= 1 && count <= max_count, "count", "a number of observations, at least 1");
   kernels->learn_sizes(units, x, count);
 }
 
 void bind_networks(nb::module_& module) {
   using namespace nb::literals;
-  module.def("network_outputs", &network_outputs, "shape"_a, "weights"_a, "first"_a, "rows"_a, "outputs"_a,
-             "Compute the outputs [n, K] of n members from number `first` on.");
-  module.def("network_gradient", &network_gradient, "shape"_a, "weights"_a, "rows"_a, "slopes"_a, "gradient"_a,
-             "Compute the gradient [n] of a loss whose derivatives by the outputs are `slopes` [m, B].");
+  module.def("network_outputs", &network_outputs, "shape"_a, "weights"_a, "first"_a, "rows"_a,
+             "outputs"_a, "Compute the outputs [n, K] of n members from number `first` on.");
+  module.def(
+      "network_gradient", &network_gradient, "shape"_a, "weights"_a, "rows"_a, "slopes"_a,
+      "gradient"_a,
+      "Compute the gradient [n] of a loss whose derivatives by the outputs are `slopes` [m, B].");
   module.def("network_workspace", &network_workspace, "shape"_a, "weight_rows"_a, "batch"_a,
              "Return the length of the array that `network_learn` writes to.");
-  module.def("network_learn", &network_learn, "shape"_a, "training"_a, "anchor"_a, "state"_a, "memory"_a, "observation"_a,
-             "workspace"_a,
-             "Learn an observation by minibatches; return False, and change nothing, if a gradient is not finite.");
-  bind(module, "scale_rows", &Kernels::scale_rows, {{"rows", "[n*, d*]"}, {"sizes", "[d*]"}, {"seen", "[n*, d*]"}},
+  module.def("network_learn", &network_learn, "shape"_a, "training"_a, "anchor"_a, "state"_a,
+             "memory"_a, "observation"_a, "workspace"_a,
+             "Learn an observation by minibatches; return False, and change nothing, if a gradient "
+             "is not finite.");
+  bind(module, "scale_rows", &Kernels::scale_rows,
+       {{"rows", "[n*, d*]"}, {"sizes", "[d*]"}, {"seen", "[n*, d*]"}},
        "Divide features by their typical sizes.");
   bind(module, "learn_sizes", learn_sizes, {{"units", "[3, d*]"}, {"x", "[d*]"}, "count"},
        "Learn typical sizes of features, in place, from observation number `count`.");
 }
 
-// --- Search over many arms ---------------------------------------------------------------------------
+// --- Search over many arms -----------------------------------------------------------------------
 
 /// Bytes of codes of so many arms: two features a byte, and one byte for the radius.
-std::size_t size_of_codes(ConstMatrix rows) {
-  const std::size_t tiles = (rows.rows + search_tile - 1) / search_tile;
+Index size_of_codes(ConstMatrix rows) {
+  const Index tiles = (rows.rows + search_tile - 1) / search_tile;
   return tiles * ((rows.columns + 1) / 2 + 1) * search_tile;
 }
 
@@ -241,19 +267,22 @@ void encode_arms(ConstMatrix rows, Matrix table, Codes codes) {
   kernels->encode_arms(rows, table, codes);
 }
 
-std::size_t find_best_arm(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstVector theta) {
+Index find_best_arm(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstVector theta) {
   require_codes(rows, codes);
   return kernels->find_best_arm(rows, table, codes, theta);
 }
 
-void find_best_arms(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstMatrix thetas, Ints chosen, Vector scores) {
+void find_best_arms(ConstMatrix rows, ConstMatrix table, ConstCodes codes, ConstMatrix thetas,
+                    Ints chosen, Vector scores) {
   require_codes(rows, codes);
   kernels->find_best_arms(rows, table, codes, thetas, chosen, scores);
 }
 
 void bind_search(nb::module_& module) {
-  constexpr Parameter arms{"rows", "[K, d]"}, table{"table", "[4, d]"}, codes{"codes"}, offer{"by_coordinate", "[d, K]"};
-  constexpr Parameter thetas{"thetas", "[d, m*]"}, chosen{"chosen", "[m*]"}, scores{"scores", "[m*]"};
+  constexpr Parameter arms{"rows", "[K, d]"}, table{"table", "[4, d]"}, codes{"codes"},
+      offer{"by_coordinate", "[d, K]"};
+  constexpr Parameter thetas{"thetas", "[d, m*]"}, chosen{"chosen", "[m*]"},
+      scores{"scores", "[m*]"};
   bind(module, "greedy_arm", &Kernels::greedy_arm, {theta, offer},
        "Return argmax_k x_k'theta, the lowest index on ties; `by_coordinate` is [d, K].");
   bind(module, "greedy_arms", &Kernels::greedy_arms, {thetas, offer, chosen, scores},
@@ -264,7 +293,8 @@ void bind_search(nb::module_& module) {
   bind(module, "encode_arms", encode_arms, {arms, table, codes},
        "Quantise features: write `table` [4, d] and `codes`, which `find_best_arm` needs.");
   bind(module, "find_best_arm", find_best_arm, {arms, table, codes, theta},
-       "Return argmax_k x_k'theta, the lowest index on ties, scoring only arms whose codes allow it.");
+       "Return argmax_k x_k'theta, the lowest index on ties, scoring only arms whose codes allow "
+       "it.");
   bind(module, "find_best_arms", find_best_arms, {arms, table, codes, thetas, chosen, scores},
        "Write the best arm of each column of `thetas` [d, m], and its score.");
   module.attr("MAX_SEARCH_DIM") = max_search_dim;

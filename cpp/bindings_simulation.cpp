@@ -6,32 +6,34 @@
 namespace ensample {
 namespace {
 
-bool all_within(ConstInts numbers, std::size_t end) {
-  for (const std::int64_t number : numbers)
-    if (number < 0 || static_cast<std::size_t>(number) >= end) return false;
+bool all_within(ConstInts numbers, Index end) {
+  for (const Int number : numbers)
+    if (number < 0 || Index(number) >= end) return false;
   return true;
 }
 
 /// Read a code of an enumeration whose last value is given.
 template <class Enum>
 Enum code_of(const Fields& field, Enum last, const char* name, const char* expected) {
-  const std::int64_t code = field;
-  require(code >= 0 && code <= static_cast<std::int64_t>(last), name, expected);
+  const Int code = field;
+  require(code >= 0 && code <= Int(last), name, expected);
   return static_cast<Enum>(code);
 }
 
-Noise noise_of(const Fields& field) { return code_of(field, Noise::sale, "noise", "a number of problems/noise.py"); }
+Noise noise_of(const Fields& field) {
+  return code_of(field, Noise::sale, "noise", "a number of problems/noise.py");
+}
 
 Link link_of(const Fields& field) {
-  const std::int64_t code = field;
+  const Int code = field;
   require(is_link(code), "link", "the code of a link that the core knows");
   return static_cast<Link>(code);
 }
 
 FiniteProblem finite_problem(const Fields& f, Symbols& symbols) {
-  const FiniteProblem p{f["features"], f["by_coordinate"], f["means"],   f["spreads"],   noise_of(f["noise"]),
-                        f["best"],     f["warmup"],        f["opening"], f["mean_path"], f["best_means"],
-                        f["period"]};
+  const FiniteProblem p{f["features"],        f["by_coordinate"], f["means"],  f["spreads"],
+                        noise_of(f["noise"]), f["best"],          f["warmup"], f["opening"],
+                        f["mean_path"],       f["best_means"],    f["period"]};
   symbols.require(p.by_coordinate, "by_coordinate", "[d, K]");
   symbols.require(p.features, "features", "[R, d]");  // K + W
   symbols.require(p.means, "means", "[R]");
@@ -46,8 +48,8 @@ FiniteProblem finite_problem(const Fields& f, Symbols& symbols) {
 }
 
 ContextualProblem contextual_problem(const Fields& f, Symbols& symbols) {
-  const ContextualProblem p{f["theta"], f["offered"], noise_of(f["noise"]), f["low"], f["high"], link_of(f["link"]),
-                            f["constant"]};
+  const ContextualProblem p{f["theta"], f["offered"],       noise_of(f["noise"]), f["low"],
+                            f["high"],  link_of(f["link"]), f["constant"]};
   symbols.require(p.theta, "theta", "[d]");
   require(p.offered >= 0 && p.offered <= 1 << 30, "offered", "0 or more arms");
   return p;
@@ -57,14 +59,21 @@ ContextualProblem contextual_problem(const Fields& f, Symbols& symbols) {
 RunCounters& counters_of(nb::handle value) {
   struct Field {
     const char* name;
-    std::size_t offset;
+    Index offset;
     int type = NPY_DOUBLE;
   };
 #define FIELD(name) #name, offsetof(RunCounters, name)
-  static constexpr Field expected[] = {
-      {FIELD(regret)},       {FIELD(rewards)},     {FIELD(squares)}, {FIELD(leverage)},
-      {FIELD(max_leverage)}, {FIELD(information)}, {FIELD(growth)},  {FIELD(count)},
-      {FIELD(origin)},       {FIELD(next_calibration)},              {FIELD(next_checkpoint), NPY_INT64}};
+  static constexpr Field expected[] = {{FIELD(regret)},
+                                       {FIELD(rewards)},
+                                       {FIELD(squares)},
+                                       {FIELD(leverage)},
+                                       {FIELD(max_leverage)},
+                                       {FIELD(information)},
+                                       {FIELD(growth)},
+                                       {FIELD(count)},
+                                       {FIELD(origin)},
+                                       {FIELD(next_calibration)},
+                                       {FIELD(next_checkpoint), NPY_INT64}};
 #undef FIELD
   const auto require_layout = [](bool condition) {
     require(condition, "counters", "a structured array [1] with the fields of RunCounters");
@@ -79,11 +88,13 @@ RunCounters& counters_of(nb::handle value) {
   for (const auto& field : expected) {
     const nb::object found = nb::steal(PyMapping_GetItemString(fields.ptr(), field.name));
     if (!found.is_valid()) PyErr_Clear();
-    require_layout(found.is_valid() && nb::cast<std::size_t>(found[1]) == field.offset);
-    require_layout(reinterpret_cast<PyArray_Descr*>(nb::object(found[0]).ptr())->type_num == field.type);
+    require_layout(found.is_valid() && nb::cast<Index>(found[1]) == field.offset);
+    require_layout(reinterpret_cast<PyArray_Descr*>(nb::object(found[0]).ptr())->type_num ==
+                   field.type);
   }
   void* data = PyArray_DATA(array);  // a packed dtype counts as aligned wherever it is
-  require(reinterpret_cast<std::uintptr_t>(data) % alignof(RunCounters) == 0, "counters", "memory aligned to 8 bytes");
+  require(reinterpret_cast<std::uintptr_t>(data) % alignof(RunCounters) == 0, "counters",
+          "memory aligned to 8 bytes");
   return *static_cast<RunCounters*>(data);
 }
 
@@ -94,13 +105,29 @@ bool is_zero(Counts counts) {
 }
 
 /// Read a run that has not begun, with arrays of the sizes that a problem needs.
-RunState run_state(const Fields& f, Symbols& symbols, std::size_t rows, std::size_t arms) {
+RunState run_state(const Fields& f, Symbols& symbols, Index rows, Index arms) {
   const ConstInts stop = f["stop"];
   symbols.require(stop, "stop", "[1]");
-  const RunState s{f["lam"],     f["fixed_lam"],  f["sizes_given"], f["intercept"],  f["forgetting_rate"],
-                   f["scales"],  f["prior"],      f["prior_root"],  f["gram"],       f["counted"],
-                   f["inverse"], f["mean"],       f["target"],      f["pulls"],      f["gain"],
-                   counters_of(f["counters"].object()), f["checkpoints"], f["regret"], f["scores"], stop[0]};
+  const RunState s{f["lam"],
+                   f["fixed_lam"],
+                   f["sizes_given"],
+                   f["intercept"],
+                   f["forgetting_rate"],
+                   f["scales"],
+                   f["prior"],
+                   f["prior_root"],
+                   f["gram"],
+                   f["counted"],
+                   f["inverse"],
+                   f["mean"],
+                   f["target"],
+                   f["pulls"],
+                   f["gain"],
+                   counters_of(f["counters"].object()),
+                   f["checkpoints"],
+                   f["regret"],
+                   f["scores"],
+                   stop[0]};
   symbols.require(s.scales, "scales", "[6, d]");
   symbols.require(s.gram, "gram", "[d, d]");
   symbols.require(s.inverse, "inverse", "[d, d]");
@@ -111,16 +138,17 @@ RunState run_state(const Fields& f, Symbols& symbols, std::size_t rows, std::siz
   symbols.require(s.gain, "gain", "[d]");
   symbols.require(s.checkpoints, "checkpoints", "[C]");
   symbols.require(s.regret, "regret", "[C]");
-  require(s.pulls.size() >= rows && s.pulls.size() % 16 == 0, "pulls", "[K + W], and more up to a multiple of 16");
+  require(s.pulls.size() >= rows && s.pulls.size() % 16 == 0, "pulls",
+          "[K + W], and more up to a multiple of 16");
   require(is_zero(s.pulls), "pulls", "zeros: a run that has not begun");
   const bool learned = s.counters.next_calibration < infinity;
   require(s.counted.size() == (learned ? s.pulls.size() : 0) && is_zero(s.counted), "counted",
           "as many zeros as pulls where scales are learned, else none");
   require(s.scores.size() == arms, "scores", "[K]");
   require(s.counters.next_checkpoint == 0, "counters", "those of a run that has not begun");
-  std::int64_t last = 0;
-  for (const std::int64_t round : s.checkpoints) {
-    const bool ascends = round > last && round < std::int64_t{1} << 31;
+  Int last = 0;
+  for (const Int round : s.checkpoints) {
+    const bool ascends = round > last && round < Int{1} << 31;
     require(ascends, "checkpoints", "ascending numbers of rounds below 2^31");
     last = round;
   }
@@ -128,16 +156,17 @@ RunState run_state(const Fields& f, Symbols& symbols, std::size_t rows, std::siz
 }
 
 /// Raise unless all rounds of a run have a mean, and pulls can be counted in 32 bits.
-void check_rounds(const FiniteProblem& p, std::int64_t horizon) {
-  const auto warm = static_cast<std::int64_t>(p.warmup.size()), rows = static_cast<std::int64_t>(p.mean_path.rows);
-  require(warm + horizon < std::int64_t{1} << 31, "warmup", "fewer than 2^31 rounds in all");
+void check_rounds(const FiniteProblem& p, Int horizon) {
+  const auto warm = Int(p.warmup.size()), rows = Int(p.mean_path.rows);
+  require(warm + horizon < Int{1} << 31, "warmup", "fewer than 2^31 rounds in all");
   require(p.period == 0 || (horizon - 1) / p.period < rows, "mean_path", "means for all rounds");
 }
 
 /// Read one option by name into `Options`. The only list of their names and ranges.
 class OptionReader {
  public:
-  OptionReader(Options& options, const char* name, nb::object given) : name(name), value(std::move(given), name) {
+  OptionReader(Options& options, const char* name, nb::object given)
+      : name(name), value(std::move(given), name) {
     read(options);
     if (found) return;
     PyErr_Format(PyExc_TypeError, "argument `options`: expected names of options, got `%s`", name);
@@ -151,7 +180,8 @@ class OptionReader {
 
   void read(Options& o) {
     whole("size", o.size, 1);
-    if (is("rule")) o.rule = code_of(value, MemberRule::optimistic, "rule", "a number of MemberRule");
+    if (is("rule"))
+      o.rule = code_of(value, MemberRule::optimistic, "rule", "a number of MemberRule");
     whole("stay", o.stay, 1);
     law("initial", o.initial);
     law("reward", o.reward);
@@ -179,10 +209,10 @@ class OptionReader {
     found = found || same;
     return same;
   }
-  void whole(const char* known, std::int64_t& to, std::int64_t least) {
+  void whole(const char* known, Int& to, Int least) {
     if (!is(known)) return;
     to = value;
-    require(to >= least && to <= std::int64_t{1} << 62, known, "a whole number in its range");
+    require(to >= least && to <= Int{1} << 62, known, "a whole number in its range");
   }
   void number(const char* known, double& to) {
     if (!is(known)) return;
@@ -194,20 +224,23 @@ class OptionReader {
   }
   void law(const char* known, Law& to) {
     if (!is(known)) return;
-    const LawKind kind = code_of(value["kind"], LawKind::sphere, known, "a law with a kind from 0 to 3");
+    const LawKind kind =
+        code_of(value["kind"], LawKind::sphere, known, "a law with a kind from 0 to 3");
     to = {kind, value["trials"], value["scale"]};
-    require(to.trials >= 1 && to.trials <= std::int64_t{1} << 31, known, "a law with 1 to 2^31 trials");
+    require(to.trials >= 1 && to.trials <= Int{1} << 31, known, "a law with 1 to 2^31 trials");
   }
   void factor(const char* known, Inflation& to) {
     if (!is(known)) return;
-    to = {value["base"], value["width"], value["tail"], value["determinant"], value["learned"], value["growth"]};
+    to = {value["base"],        value["width"],   value["tail"],
+          value["determinant"], value["learned"], value["growth"]};
   }
 };
 
 Options options_of(nb::dict given) {
   Options options;
   for (const auto& [name, value] : given) {
-    const char* text = PyUnicode_Check(name.ptr()) ? PyUnicode_AsUTF8AndSize(name.ptr(), nullptr) : nullptr;
+    const char* text =
+        PyUnicode_Check(name.ptr()) ? PyUnicode_AsUTF8AndSize(name.ptr(), nullptr) : nullptr;
     if (text == nullptr) PyErr_Clear();
     require(text != nullptr, "options", "names of options");
     OptionReader(options, text, nb::borrow(value));
@@ -220,7 +253,8 @@ Rngs rngs_of(nb::handle given, unsigned streams, bool contextual) {
   const Fields f(nb::borrow(given), "rngs");
   const Rngs rngs{f["noise"], f["member"], f["perturbation"], f["context"]};
   require(rngs.noise.bits != nullptr, "rngs", "a generator of the noise");
-  require(rngs.member.bits != nullptr || !(streams & member_stream), "rngs", "a generator of members");
+  require(rngs.member.bits != nullptr || !(streams & member_stream), "rngs",
+          "a generator of members");
   require(rngs.perturbation.bits != nullptr || !(streams & perturbation_stream), "rngs",
           "a generator of perturbations");
   require(rngs.context.bits != nullptr || !contextual, "rngs", "a generator of contexts");
@@ -230,12 +264,13 @@ Rngs rngs_of(nb::handle given, unsigned streams, bool contextual) {
 const SimulationKernel& kernel_named(const char* name) {
   for (const auto& kernel : kernels->simulations)
     if (std::strcmp(kernel.name, name) == 0) return kernel;
-  PyErr_Format(PyExc_ValueError, "argument `kernel`: expected the name of a kernel, got '%s'", name);
+  PyErr_Format(PyExc_ValueError, "argument `kernel`: expected the name of a kernel, got '%s'",
+               name);
   throw nb::python_error();
 }
 
-void simulate(const char* name, nb::object problem_fields, nb::object state_fields, nb::object rng_fields,
-              nb::dict option_values) {
+void simulate(const char* name, nb::object problem_fields, nb::object state_fields,
+              nb::object rng_fields, nb::dict option_values) {
   const SimulationKernel& kernel = kernel_named(name);
   const Options options = options_of(option_values);
   const Rngs rngs = rngs_of(rng_fields, kernel.streams, kernel.contextual != nullptr);
@@ -247,12 +282,12 @@ void simulate(const char* name, nb::object problem_fields, nb::object state_fiel
   Symbols symbols;
   if (kernel.contextual != nullptr) {
     const ContextualProblem problem = contextual_problem(given_problem, symbols);
-    RunState state = run_state(given_state, symbols, 0, static_cast<std::size_t>(problem.offered));
+    RunState state = run_state(given_state, symbols, 0, Index(problem.offered));
     require(options.basis.empty(), "basis", "no arms where none stand");
     run(kernel.contextual, problem, state, rngs, options);
   } else {
     const FiniteProblem problem = finite_problem(given_problem, symbols);
-    const std::size_t arms = problem.by_coordinate.columns;
+    const Index arms = problem.by_coordinate.columns;
     RunState state = run_state(given_state, symbols, problem.features.rows, arms);
     check_rounds(problem, state.checkpoints.back());
     require(all_within(options.basis, arms), "basis", "arms by number");
@@ -264,8 +299,9 @@ void simulate(const char* name, nb::object problem_fields, nb::object state_fiel
 
 void bind_simulation(nb::module_& module) {
   using namespace nb::literals;
-  module.def("simulate", &simulate, "kernel"_a, "problem"_a, "state"_a, "rngs"_a, "options"_a,
-             "Play a run to its end, or until state.stop[0] is set, by the algorithm of this name.");
+  module.def(
+      "simulate", &simulate, "kernel"_a, "problem"_a, "state"_a, "rngs"_a, "options"_a,
+      "Play a run to its end, or until state.stop[0] is set, by the algorithm of this name.");
 }
 
 }  // namespace ensample

@@ -9,16 +9,24 @@
 namespace ensample {
 
 #if defined(ENSAMPLE_HAS_portable)
-namespace portable { extern const Kernels all_kernels; }
+namespace portable {
+extern const Kernels all_kernels;
+}
 #endif
 #if defined(ENSAMPLE_HAS_x86_64)
-namespace x86_64 { extern const Kernels all_kernels; }
+namespace x86_64 {
+extern const Kernels all_kernels;
+}
 #endif
 #if defined(ENSAMPLE_HAS_x86_64_v3)
-namespace x86_64_v3 { extern const Kernels all_kernels; }
+namespace x86_64_v3 {
+extern const Kernels all_kernels;
+}
 #endif
 #if defined(ENSAMPLE_HAS_x86_64_v4)
-namespace x86_64_v4 { extern const Kernels all_kernels; }
+namespace x86_64_v4 {
+extern const Kernels all_kernels;
+}
 #endif
 
 namespace {
@@ -45,10 +53,12 @@ unsigned saved_registers() {
 int machine_level() {
   constexpr unsigned ymm = 0x06, zmm = 0xe6, bit_lzcnt = 1u << 5;
   const unsigned saved = saved_registers(), extended = Cpuid(7).ebx;
-  const bool v3 = has_all(saved, ymm) && has_all(Cpuid(1).ecx, bit_AVX | bit_FMA | bit_F16C | bit_MOVBE) &&
-                  has_all(extended, bit_AVX2 | bit_BMI | bit_BMI2) && has_all(Cpuid(0x80000001).ecx, bit_lzcnt);
-  const bool v4 = v3 && has_all(saved, zmm) &&
-                  has_all(extended, bit_AVX512F | bit_AVX512VL | bit_AVX512BW | bit_AVX512DQ | bit_AVX512CD);
+  const bool v3 =
+      has_all(saved, ymm) && has_all(Cpuid(1).ecx, bit_AVX | bit_FMA | bit_F16C | bit_MOVBE) &&
+      has_all(extended, bit_AVX2 | bit_BMI | bit_BMI2) && has_all(Cpuid(0x80000001).ecx, bit_lzcnt);
+  const bool v4 =
+      v3 && has_all(saved, zmm) &&
+      has_all(extended, bit_AVX512F | bit_AVX512VL | bit_AVX512BW | bit_AVX512DQ | bit_AVX512CD);
   return v4 ? 4 : v3 ? 3 : 1;
 }
 #endif

@@ -2,18 +2,20 @@
 //
 // With P = V^-1, q = x'P x and u = x'theta_hat, an observation (x, y) moves the centre to
 //
-//     theta_new = argmin_theta A(x'theta) - y x'theta + |theta - theta_hat|_V^2 / 2 = theta_hat - (A'(v) - y) P x,
+//     theta_new = argmin_theta A(x'theta) - y x'theta + |theta - theta_hat|_V^2 / 2 = theta_hat -
+//     (A'(v) - y) P x,
 //
-// where v = x'theta_new solves v + q (A'(v) - y) = u, an equation of one variable: its left side grows at least as fast as v, and
-// the root is between u and u - q (A'(u) - y). With w = A''(v), V_new = V + w x x' and b = V theta_hat this is
+// where v = x'theta_new solves v + q (A'(v) - y) = u, an equation of one variable: its left side
+// grows at least as fast as v, and the root is between u and u - q (A'(u) - y). With w = A''(v),
+// V_new = V + w x x' and b = V theta_hat this is
 //
 //     b_new = b + sqrt(w) x r,   r = sqrt(w) v - (A'(v) - y) / sqrt(w):
 //
-// what ridge regression does with features sqrt(w) x and reward r, the working response of iterated least squares. Where the past
-// fades, V and b are those after fading.
+// what ridge regression does with features sqrt(w) x and reward r, the working response of iterated
+// least squares. Where the past fades, V and b are those after fading.
 //
-// In the manner of L. Faury, M. Abeille, K.-S. Jun and C. Calauzenes, "Jointly Efficient and Optimal Algorithms for Logistic
-// Bandits", AISTATS 2022.
+// In the manner of L. Faury, M. Abeille, K.-S. Jun and C. Calauzenes, "Jointly Efficient and
+// Optimal Algorithms for Logistic Bandits", AISTATS 2022.
 #pragma once
 
 #include "kernels.hpp"
@@ -22,7 +24,7 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-// --- Canonical links, of a generalised linear model with E[Y | x] = A'(x'theta) ------------------------
+// --- Canonical links, of a generalised linear model with E[Y | x] = A'(x'theta) ------------------
 
 /// exp(-|u|), over and under 1 + exp(-|u|): of u >= 0 the chances of 0 and of 1.
 struct Chances {
@@ -49,8 +51,8 @@ inline double link_slope(Link link, double u) {
   return chances.small * chances.large;
 }
 
-/// A'(u) - y, A''(u) and A'''(u). The first of clicks is (1 - y) A'(u) - y A'(-u), which keeps its digits where the mean is
-/// nearly y.
+/// A'(u) - y, A''(u) and A'''(u). The first of clicks is (1 - y) A'(u) - y A'(-u), which keeps its
+/// digits where the mean is nearly y.
 struct LinkValues {
   double error, slope, third;
 };
@@ -58,19 +60,23 @@ struct LinkValues {
 inline LinkValues link_at(Link link, double u, double y) {
   if (link == Link::identity) return {u - y, 1.0, 0.0};
   const Chances chances(u);
-  const double mean = u >= 0.0 ? chances.large : chances.small, other = u >= 0.0 ? chances.small : chances.large;
+  const double mean = u >= 0.0 ? chances.large : chances.small,
+               other = u >= 0.0 ? chances.small : chances.large;
   const double slope = mean * other;
   return {(1.0 - y) * mean - y * other, slope, slope * (other - mean)};
 }
 
-// --- The implicit step ------------------------------------------------------------------------------
+// --- The implicit step ---------------------------------------------------------------------------
 
-inline constexpr double min_weight = 1e-16;  // of an observation: less would only make its working response large
+inline constexpr double min_weight =
+    1e-16;  // of an observation: less would only make its working response large
 
-/// Return v with v + q (A'(v) - y) = u: Halley's method, by halves where it would leave the bracket. It takes one to three steps.
+/// Return v with v + q (A'(v) - y) = u: Halley's method, by halves where it would leave the
+/// bracket. It takes one to three steps.
 inline double implicit_step(Link link, double u, double q, double y) {
   constexpr int max_steps = 100;
-  constexpr double tolerance = 3e-6;  // |A'''| <= A'' of clicks makes the error less than the cube of the last step
+  constexpr double tolerance =
+      3e-6;  // |A'''| <= A'' of clicks makes the error less than the cube of the last step
   auto at = link_at(link, u, y);
   const double end = u - q * at.error;
   double v = u, excess = q * at.error, low = std::min(u, end), high = std::max(u, end);
@@ -88,13 +94,13 @@ inline double implicit_step(Link link, double u, double q, double y) {
 
 /// Return x'theta_hat and x'V^-1 x: where the past fades, after fading.
 inline Prediction predict(const RidgeState& ridge, ConstVector x) {
-  const std::size_t d = ridge.dim();
+  const Index d = ridge.dim();
   Buffer<double> gain(d, Fill::none);
   if (ridge.fades()) {
     const double kept = kept_share(ridge.rate);
     const OwnedMatrix faded(d, d, Fill::none), inverse(d, d, Fill::none);
-    for (std::size_t i = 0; i < d * d; ++i) faded.data[i] = kept * ridge.sums.gram.data[i];
-    for (std::size_t i = 0; i < d; ++i) faded(i, i) += (1.0 - kept) * ridge.prior[i];
+    for (Index i = 0; i < d * d; ++i) faded.data[i] = kept * ridge.sums.gram.data[i];
+    for (Index i = 0; i < d; ++i) faded(i, i) += (1.0 - kept) * ridge.prior[i];
     if (invert(faded, inverse)) {
       sum_rows(gain, inverse, x);
       return {kept * dot(gain, ridge.sums.target), dot(gain, x)};
@@ -117,24 +123,25 @@ inline Response respond(const RidgeState& ridge, Link link, ConstVector x, doubl
   return {root, root * v - at.error / root};
 }
 
-/// Call learn(sqrt(w) x, r) with what ridge regression learns of an observation of a generalised linear model.
+/// Call learn(sqrt(w) x, r) with what ridge regression learns of an observation of a generalised
+/// linear model.
 template <class Learn>
 void as_response(const RidgeState& ridge, const Observation& observed, Learn&& learn) {
   const auto response = respond(ridge, observed.link, observed.x, observed.y);
   Buffer<double> weighted(observed.x.size(), Fill::none);
-  for (std::size_t i = 0; i < observed.x.size(); ++i) weighted[i] = response.root_weight * observed.x[i];
+  for (Index i = 0; i < observed.x.size(); ++i) weighted[i] = response.root_weight * observed.x[i];
   learn(weighted, response.reward);
 }
 
-/// Call learn(x, y) with features and reward as they are learned: with an intercept (x, 1), and y less the first reward, which
-/// `origin` [1] keeps; by a link as responses; else as they are.
+/// Call learn(x, y) with features and reward as they are learned: with an intercept (x, 1), and y
+/// less the first reward, which `origin` [1] keeps; by a link as responses; else as they are.
 template <class Learn>
 void as_learned(const RidgeState& ridge, const Observation& observed, Learn&& learn) {
   if (observed.link != Link::identity) return as_response(ridge, observed, learn);
   if (observed.origin.empty()) return learn(observed.x, observed.y);
   if (ridge.seen == 0.0) observed.origin[0] = observed.y;
   Buffer<double> buffer(observed.x.size() + 1, Fill::none);
-  for (std::size_t i = 0; i < observed.x.size(); ++i) buffer[i] = observed.x[i];
+  for (Index i = 0; i < observed.x.size(); ++i) buffer[i] = observed.x[i];
   buffer[observed.x.size()] = 1.0;
   learn(buffer, observed.y - observed.origin[0]);
 }

@@ -1,5 +1,5 @@
-// Vectors of 16-bit integers that stay in registers. Sums may wrap around on the way: they are right in the end if the result
-// fits 16 bits.
+// Vectors of 16-bit integers that stay in registers. Sums may wrap around on the way: they are
+// right in the end if the result fits 16 bits.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,8 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-static_assert(std::endian::native == std::endian::little, "codes of two arms are read as one 16-bit word");
+static_assert(std::endian::native == std::endian::little,
+              "codes of two arms are read as one 16-bit word");
 
 #if defined(__AVX512BW__)
 inline constexpr int int16_width = 32;  // 16-bit integers in a register
@@ -30,9 +31,12 @@ struct Int16Vector {
   Int16Vector<N / 2> low, high;
 
   static Int16Vector load(const void* from) {
-    return {Int16Vector<N / 2>::load(from), Int16Vector<N / 2>::load(static_cast<const char*>(from) + N)};
+    return {Int16Vector<N / 2>::load(from),
+            Int16Vector<N / 2>::load(static_cast<const char*>(from) + N)};
   }
-  static Int16Vector of(std::uint16_t value) { return {Int16Vector<N / 2>::of(value), Int16Vector<N / 2>::of(value)}; }
+  static Int16Vector of(std::uint16_t value) {
+    return {Int16Vector<N / 2>::of(value), Int16Vector<N / 2>::of(value)};
+  }
   void store(std::int16_t* to) const { low.store(to), high.store(to + N / 2); }
   template <int first>
   Int16Vector code() const {
@@ -40,8 +44,12 @@ struct Int16Vector {
   }
   std::int16_t max() const { return larger(low, high).max(); }
 
-  friend Int16Vector operator+(const Int16Vector& a, const Int16Vector& b) { return {a.low + b.low, a.high + b.high}; }
-  friend Int16Vector operator*(const Int16Vector& a, std::uint16_t weight) { return {a.low * weight, a.high * weight}; }
+  friend Int16Vector operator+(const Int16Vector& a, const Int16Vector& b) {
+    return {a.low + b.low, a.high + b.high};
+  }
+  friend Int16Vector operator*(const Int16Vector& a, std::uint16_t weight) {
+    return {a.low * weight, a.high * weight};
+  }
   friend Int16Vector larger(const Int16Vector& a, const Int16Vector& b) {
     return {larger(a.low, b.low), larger(a.high, b.high)};
   }
@@ -80,8 +88,12 @@ struct Int16Vector<N, true> {
     }
   }
 
-  friend Int16Vector operator+(const Int16Vector& a, const Int16Vector& b) { return {a.words + b.words}; }
-  friend Int16Vector operator*(const Int16Vector& a, std::uint16_t weight) { return {a.words * weight}; }
+  friend Int16Vector operator+(const Int16Vector& a, const Int16Vector& b) {
+    return {a.words + b.words};
+  }
+  friend Int16Vector operator*(const Int16Vector& a, std::uint16_t weight) {
+    return {a.words * weight};
+  }
   friend Int16Vector larger(const Int16Vector& a, const Int16Vector& b) {
     const auto x = (SignedWords)a.words, y = (SignedWords)b.words;
     return {(Words)(y > x ? y : x)};

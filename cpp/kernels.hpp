@@ -1,5 +1,5 @@
-// What bindings and kernels share: types of arguments and results, and the table of the kernels, one for each
-// instruction-set level.
+// What bindings and kernels share: types of arguments and results, and the table of the kernels,
+// one for each instruction-set level.
 #pragma once
 
 #include "networks/state.hpp"
@@ -46,22 +46,23 @@ struct Stages {
   double radius;                        // what multiplies |x|_{V^-1}
   double floor;                         // the width that is narrow enough for any stage, 1/sqrt(T)
 
-  std::size_t count() const { return means.rows; }
+  Index count() const { return means.rows; }
 };
 
 struct StagedChoice {
-  std::size_t arm, stage;
-  bool learns;  // whether the stage learns from the arm: not where it knows all arms that are left well
+  Index arm, stage;
+  bool learns;  // whether the stage learns from the arm: not where it knows all arms that are left
+                // well
 };
 
 /// Two arms, and the probability of the first.
 struct ArmPair {
-  std::size_t first, second;
+  Index first, second;
   double share;
 };
 
-inline constexpr std::size_t search_tile = 64;       // arms whose codes are stored together
-inline constexpr std::size_t max_search_dim = 2048;  // columns whose bounds fit 16 bits
+inline constexpr Index search_tile = 64;       // arms whose codes are stored together
+inline constexpr Index max_search_dim = 2048;  // columns whose bounds fit 16 bits
 
 /// What is wrong with an option: nothing where `name` is null.
 struct BadOption {
@@ -72,8 +73,8 @@ struct BadOption {
 /// Flags: streams of random numbers that a kernel draws from, besides the stream of the noise.
 enum Streams : unsigned { no_stream = 0, member_stream = 1, perturbation_stream = 2 };
 
-/// One algorithm, for one of the two kinds of problems. It plays a run to its end, or until `RunState::stop`
-/// is set.
+/// One algorithm, for one of the two kinds of problems. It plays a run to its end, or until
+/// `RunState::stop` is set.
 struct SimulationKernel {
   const char* name;
   void (*finite)(const FiniteProblem&, RunState&, const Rngs&, const Options&);

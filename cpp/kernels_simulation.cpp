@@ -1,4 +1,5 @@
-// The simulated runs of one instruction-set level: compiled once for each, with -DENSAMPLE_LEVEL=<its name>.
+// The simulated runs of one instruction-set level: compiled once for each, with
+// -DENSAMPLE_LEVEL=<its name>.
 #include "kernels.hpp"
 
 #include "simulate/bootstrap.hpp"
@@ -32,10 +33,13 @@ BadOption holds_all(const Options& options) {
 }
 
 BadOption counts_pseudo_rewards(const Options& options) {
-  return require(options.scale > 0.0 && options.scale <= 1e6, "scale", "a number above 0, at most 1e6");
+  return require(options.scale > 0.0 && options.scale <= 1e6, "scale",
+                 "a number above 0, at most 1e6");
 }
 
-BadOption has_few_stages(const Options& options) { return require(options.stages <= 64, "stages", "at most 64"); }
+BadOption has_few_stages(const Options& options) {
+  return require(options.stages <= 64, "stages", "at most 64");
+}
 
 constexpr unsigned both_streams = member_stream | perturbation_stream;
 

@@ -1,4 +1,5 @@
-// Updates of linear models by one observation: their own sums, then V and b, then calibration and recomputation.
+// Updates of linear models by one observation: their own sums, then V and b, then calibration and
+// recomputation.
 #pragma once
 
 #include "ensemble.hpp"
@@ -12,7 +13,9 @@ namespace ensample::ENSAMPLE_LEVEL {
 /// Ridge regression alone.
 inline void learn_ridge(Matrix state, const Observation& observed, const ScaleLearning& learning) {
   RidgeState ridge(state);
-  as_learned(ridge, observed, [&](ConstVector x, double y) { finish_update(ridge, learning, !observe(ridge, x, y)); });
+  as_learned(ridge, observed, [&](ConstVector x, double y) {
+    finish_update(ridge, learning, !observe(ridge, x, y));
+  });
 }
 
 /// Update R with R'R = sum x x'; where the past fades it does in R too.
@@ -22,14 +25,14 @@ inline void add_to_root(const RidgeState& ridge, Matrix root, ConstVector x) {
 }
 
 /// Count a pull of an arm, unless that is -1. Whatever the count was, it does not overflow.
-inline void count_pull(Ints pulls, std::int64_t arm) {
+inline void count_pull(Ints pulls, Int arm) {
   if (arm < 0) return;
-  auto& count = pulls[static_cast<std::size_t>(arm)];
-  count = static_cast<std::int64_t>(static_cast<std::uint64_t>(count) + 1);
+  auto& count = pulls[Index(arm)];
+  count = Int(static_cast<std::uint64_t>(count) + 1);
 }
 
-/// One round of Algorithm 1: perturb member j by x z_j. `fresh` [d, m] are draws of W where the past fades, else empty;
-/// `root` is one of sum x x', or empty.
+/// One round of Algorithm 1: perturb member j by x z_j. `fresh` [d, m] are draws of W where the
+/// past fades, else empty; `root` is one of sum x x', or empty.
 inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix fresh, Matrix root,
                           const Observation& observed, const ScaleLearning& learning) {
   RidgeState ridge(state);
@@ -43,7 +46,7 @@ inline void learn_members(Matrix state, Matrix sums, ConstVector z, ConstMatrix 
 }
 
 /// Keep a root of sum x x', and pull counts; arm -1 is none that is counted.
-inline void learn_history(Matrix state, Matrix root, Ints pulls, std::int64_t arm, ConstVector x, double y,
+inline void learn_history(Matrix state, Matrix root, Ints pulls, Int arm, ConstVector x, double y,
                           const ScaleLearning& learning) {
   RidgeState ridge(state);
   add_to_root(ridge, root, x);
@@ -52,7 +55,8 @@ inline void learn_history(Matrix state, Matrix root, Ints pulls, std::int64_t ar
 }
 
 /// Keep a root R of sum f f', with f = `rooted` or, if that is empty, what is learned of x.
-inline void learn_rooted(Matrix state, Matrix root, ConstVector rooted, const Observation& observed) {
+inline void learn_rooted(Matrix state, Matrix root, ConstVector rooted,
+                         const Observation& observed) {
   RidgeState ridge(state);
   as_learned(ridge, observed, [&](ConstVector x, double y) {
     add_to_root(ridge, root, rooted.empty() ? x : rooted);
@@ -72,8 +76,9 @@ inline void learn_posterior(Matrix state, Matrix root, Vector rewards, ConstVect
 }
 
 /// Keep the roots that fresh members are drawn from.
-inline void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages, double ageing_rate,
-                        const Observation& observed, const ScaleLearning& learning) {
+inline void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages,
+                        double ageing_rate, const Observation& observed,
+                        const ScaleLearning& learning) {
   RidgeState ridge(state);
   FreshRoots roots(root, gram_root, ages);
   as_learned(ridge, observed, [&](ConstVector x, double y) {
@@ -85,7 +90,8 @@ inline void learn_fresh(Matrix state, Matrix root, Matrix gram_root, Vector ages
 }
 
 /// Note the largest |theta_hat| so far, before scales are learned anew.
-inline void learn_optimist(Matrix state, Vector largest, const Observation& observed, const ScaleLearning& learning) {
+inline void learn_optimist(Matrix state, Vector largest, const Observation& observed,
+                           const ScaleLearning& learning) {
   RidgeState ridge(state);
   as_learned(ridge, observed, [&](ConstVector x, double y) {
     observe_and_recompute(ridge, x, y);
@@ -94,26 +100,29 @@ inline void learn_optimist(Matrix state, Vector largest, const Observation& obse
   });
 }
 
-/// An observation goes to the stage for which its arm would be played now, or to the first that needs it; arm -1 is none.
-inline void learn_staged(Matrix state, const Stages& stages, ConstMatrix by_coordinate, std::int64_t arm, ConstVector x,
-                         double y) {
+/// An observation goes to the stage for which its arm would be played now, or to the first that
+/// needs it; arm -1 is none.
+inline void learn_staged(Matrix state, const Stages& stages, ConstMatrix by_coordinate, Int arm,
+                         ConstVector x, double y) {
   RidgeState ridge(state);
-  const std::size_t stage = learning_stage(stages, choose_staged(stages, by_coordinate), arm, x);
+  const Index stage = learning_stage(stages, choose_staged(stages, by_coordinate), arm, x);
   if (stage < stages.count()) learn_in_stage(stages, stage, x, y);
   observe_and_recompute(ridge, x, y);
 }
 
 /// Every replicate observes (x, y) with weights of its own [B, 3].
-inline void learn_replicates(Matrix state, MatrixStack<double> grams, Matrix targets, Ints pulls, ConstMatrix weights,
-                             double pseudo, std::size_t arm, ConstVector x, double y) {
+inline void learn_replicates(Matrix state, MatrixStack<double> grams, Matrix targets, Ints pulls,
+                             ConstMatrix weights, double pseudo, Index arm, ConstVector x,
+                             double y) {
   RidgeState ridge(state);
-  for (std::size_t j = 0; j < targets.rows; ++j) weigh(grams[j], targets[j], weights[j], pseudo, x, y);
-  count_pull(pulls, static_cast<std::int64_t>(arm));
+  for (Index j = 0; j < targets.rows; ++j) weigh(grams[j], targets[j], weights[j], pseudo, x, y);
+  count_pull(pulls, Int(arm));
   observe_and_recompute(ridge, x, y);
 }
 
 /// S += x z', kept transposed as [2M, d], older terms first.
-inline void learn_directions(Matrix state, Matrix directions, ConstVector x, double y, ConstVector z) {
+inline void learn_directions(Matrix state, Matrix directions, ConstVector x, double y,
+                             ConstVector z) {
   RidgeState ridge(state);
   const bool is_fresh = observe(ridge, x, y);
   add_outer(directions.between(z.size(), 2 * z.size()), 1.0, z, x);
@@ -122,45 +131,50 @@ inline void learn_directions(Matrix state, Matrix directions, ConstVector x, dou
 }
 
 /// Count the arm, unless it is -1.
-inline void learn_pull(Matrix state, Ints pulls, std::int64_t arm, ConstVector x, double y) {
+inline void learn_pull(Matrix state, Ints pulls, Int arm, ConstVector x, double y) {
   RidgeState ridge(state);
   count_pull(pulls, arm);
   observe_and_recompute(ridge, x, y);
 }
 
-/// total = sum_j weights[j] (older[j] + newer[j]), for `directions` [2M, d] whose first half holds older terms.
+/// total = sum_j weights[j] (older[j] + newer[j]), for `directions` [2M, d] whose first half holds
+/// older terms.
 inline void combine_directions(ConstMatrix directions, ConstVector weights, Vector total) {
   const ConstMatrix older = directions.between(0, weights.size());
   const ConstMatrix newer = directions.between(weights.size(), 2 * weights.size());
-  for_each_column_tile<16>(total.size(), [&]<int N>(std::size_t start) {
+  for_each_column_tile<16>(total.size(), [&]<int N>(Index start) {
     auto tile = SimdVector<N>::of(0.0);
-    for (std::size_t j = 0; j < weights.size(); ++j)
-      tile += weights[j] * (SimdVector<N>::load(&older(j, start)) + SimdVector<N>::load(&newer(j, start)));
+    for (Index j = 0; j < weights.size(); ++j)
+      tile += weights[j] *
+              (SimdVector<N>::load(&older(j, start)) + SimdVector<N>::load(&newer(j, start)));
     tile.store(&total[start]);
   });
 }
 
 /// Write theta_hat + V^-1 S weights, of the directions S.
-inline void theta_of_directions(Matrix state, ConstMatrix directions, ConstVector weights, Vector theta) {
+inline void theta_of_directions(Matrix state, ConstMatrix directions, ConstVector weights,
+                                Vector theta) {
   Buffer<double> total(theta.size(), Fill::none);
   combine_directions(directions, weights, total);
   shift_mean(RidgeState(state).estimate, total, theta);
 }
 
-/// Draw the pseudo-rewards of every arm and write theta = G^-1 (b + sum_k x_k U_k), G as in `invert_mixed`.
-inline void theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pulls, double a, double lam, Generator rng,
-                                    Vector theta) {
+/// Draw the pseudo-rewards of every arm and write theta = G^-1 (b + sum_k x_k U_k), G as in
+/// `invert_mixed`.
+inline void theta_of_pseudo_rewards(Matrix state, ConstMatrix rows, ConstInts pulls, double a,
+                                    double lam, Generator rng, Vector theta) {
   const RidgeState ridge(state);
-  const std::size_t d = theta.size();
+  const Index d = theta.size();
   const OwnedMatrix inverse(d, d);
   Buffer<double> total(d), heads(rows.rows, Fill::none);
-  for (std::size_t k = 0; k < rows.rows; ++k)
-    heads[k] = static_cast<double>(rng.binomial_half(pseudo_count(a, pulls[k])));
+  for (Index k = 0; k < rows.rows; ++k)
+    heads[k] = double(rng.binomial_half(pseudo_count(a, pulls[k])));
   sum_rows(total, rows, heads);
   if (invert_mixed(rows, pulls, a, lam, inverse)) {
-    for (std::size_t i = 0; i < d; ++i) total[i] = ridge.sums.target[i] + total[i];
+    for (Index i = 0; i < d; ++i) total[i] = ridge.sums.target[i] + total[i];
     sum_rows(theta, inverse, total);
-  } else {  // singular to working precision: the arms' directions are in V^-1, which has twice the digits
+  } else {  // singular to working precision: the arms' directions are in V^-1, which has twice the
+            // digits
     shift_mean(ridge.estimate, total, theta);
     for (double& entry : theta) entry /= a + 1.0;
   }

@@ -1,9 +1,10 @@
 // Ridge regression with rank-one updates: one implementation for live policies and simulated runs.
 //
-// V = prior + sum x x' and b = sum x y. V^-1 and theta_hat = V^-1 b follow by Sherman-Morrison, O(d^2) an observation, and are
-// recomputed from V and b when rounding would cost digits, and at intervals. Live policies keep the sums in double-double
-// (`Sums<DoubleDouble>`), so that a million observations lose nothing; simulated runs keep them in doubles (`Sums<double>`) and
-// can rebuild V from whole pull counts.
+// V = prior + sum x x' and b = sum x y. V^-1 and theta_hat = V^-1 b follow by Sherman-Morrison,
+// O(d^2) an observation, and are recomputed from V and b when rounding would cost digits, and at
+// intervals. Live policies keep the sums in double-double
+// (`Sums<DoubleDouble>`), so that a million observations lose nothing; simulated runs keep them in
+// doubles (`Sums<double>`) and can rebuild V from whole pull counts.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-// An observation counts half as much after every half-life. The rate is log 2 / half-life, 0 if nothing is forgotten.
+// An observation counts half as much after every half-life. The rate is log 2 / half-life, 0 if
+// nothing is forgotten.
 
 /// g = 2^(-1 / half-life), the weight that an observation keeps after one more.
 inline double kept_share(double rate) { return exp(-rate); }
@@ -47,21 +49,22 @@ struct Sums<DoubleDouble> {
   Vector target, target_low;
 
   void add(ConstVector x, double y) const {
-    const std::size_t d = x.size();
+    const Index d = x.size();
     const double* weights = x.data();
     double *high = gram.data, *low = gram_low.data;
     // One register each: gcc 12 keeps pairs of wider vectors in memory.
-    for_each_column_tile<register_width>(d, [=]<int N>(std::size_t start) {
+    for_each_column_tile<register_width>(d, [=]<int N>(Index start) {
       const auto tile = SimdVector<N>::load(weights + start);
-      for (std::size_t i = 0; i < d; ++i) {
-        const std::size_t place = i * d + start;
-        const DoubleDoubleOf<SimdVector<N>> sum{SimdVector<N>::load(high + place), SimdVector<N>::load(low + place)};
+      for (Index i = 0; i < d; ++i) {
+        const Index place = i * d + start;
+        const DoubleDoubleOf<SimdVector<N>> sum{SimdVector<N>::load(high + place),
+                                                SimdVector<N>::load(low + place)};
         const auto more = plus_product(sum, SimdVector<N>::of(weights[i]), tile);
         more.high.store(high + place);
         more.low.store(low + place);
       }
     });
-    for (std::size_t i = 0; i < x.size(); ++i) add_product(target[i], target_low[i], x[i], y);
+    for (Index i = 0; i < x.size(); ++i) add_product(target[i], target_low[i], x[i], y);
   }
 };
 
@@ -70,7 +73,7 @@ struct Estimate {
   Matrix inverse;
   Vector mean, gain;
 
-  std::size_t dim() const { return mean.size(); }
+  Index dim() const { return mean.size(); }
 };
 
 /// When rank-one updates cost too many digits.
@@ -79,10 +82,11 @@ struct UpdateLimits {
   double max_condition;  // `condition_bound` above which V counts as ill-conditioned
 };
 
-/// max diag V * max diag V^-1: a lower bound of the condition number of V, and at least its d^2-th part.
+/// max diag V * max diag V^-1: a lower bound of the condition number of V, and at least its d^2-th
+/// part.
 inline double condition_bound(ConstMatrix gram, ConstMatrix inverse) {
   double largest = 0.0, largest_inverse = 0.0;
-  for (std::size_t i = 0; i < gram.rows; ++i) {
+  for (Index i = 0; i < gram.rows; ++i) {
     largest = std::max(largest, gram(i, i));
     largest_inverse = std::max(largest_inverse, inverse(i, i));
   }
@@ -102,18 +106,20 @@ inline void rank_one_update(const Estimate& estimate, ConstVector x, double y, d
   add_outer(estimate.inverse, -weight, estimate.gain, estimate.gain);
 }
 
-/// Recompute V^-1 and theta_hat from V and b in doubles, with two steps of refinement if V is ill-conditioned. Return the
-/// condition bound, or 0 if V is singular to working precision: then nothing changes.
-inline double recompute(const Estimate& estimate, ConstMatrix gram, ConstVector target, double max_condition) {
+/// Recompute V^-1 and theta_hat from V and b in doubles, with two steps of refinement if V is
+/// ill-conditioned. Return the condition bound, or 0 if V is singular to working precision: then
+/// nothing changes.
+inline double recompute(const Estimate& estimate, ConstMatrix gram, ConstVector target,
+                        double max_condition) {
   if (!invert(gram, estimate.inverse)) return 0.0;
-  const std::size_t d = estimate.dim();
+  const Index d = estimate.dim();
   sum_rows(estimate.mean, estimate.inverse, target);
   const double condition = condition_bound(gram, estimate.inverse);
   if (!(condition > max_condition)) return condition;
   Buffer<double> rest(d, Fill::none), step(d, Fill::none);
   for (int twice = 0; twice < 2; ++twice) {  // theta_hat += V^-1 (b - V theta_hat)
     sum_rows(rest, gram, estimate.mean);
-    for (std::size_t i = 0; i < d; ++i) rest[i] = target[i] - rest[i];
+    for (Index i = 0; i < d; ++i) rest[i] = target[i] - rest[i];
     sum_rows(step, estimate.inverse, rest);
     axpy(estimate.mean, 1.0, step);
   }

@@ -1,7 +1,8 @@
 // Shapes of arguments, declared as text and checked before a kernel runs.
 //
-// "[2d|3d, m]" is a matrix of 2d or 3d rows and m columns. A letter stands for one size in all arguments of a call; it is at
-// least 1, or may be 0 where it is marked with a star ("[n*, d]"). "0..m" is a whole number of at least 0 and below m.
+// "[2d|3d, m]" is a matrix of 2d or 3d rows and m columns. A letter stands for one size in all
+// arguments of a call; it is at least 1, or may be 0 where it is marked with a star ("[n*, d]").
+// "0..m" is a whole number of at least 0 and below m.
 #pragma once
 
 #include <array>
@@ -14,10 +15,11 @@
 
 namespace ensample {
 
-/// Raise ValueError "argument `name`: expected ..." unless a condition holds. It needs no GIL: nanobind
-/// translates the exception.
+/// Raise ValueError "argument `name`: expected ..." unless a condition holds. It needs no GIL:
+/// nanobind translates the exception.
 inline void require(bool condition, const char* name, const char* expected) {
-  if (!condition) throw std::invalid_argument("argument `" + std::string(name) + "`: expected " + expected);
+  if (!condition)
+    throw std::invalid_argument("argument `" + std::string(name) + "`: expected " + expected);
 }
 
 /// factor symbol + offset; the offset alone where there is no symbol.
@@ -46,7 +48,9 @@ struct TermReader {
     while ('0' <= *next && *next <= '9') value = 10 * value + (*next++ - '0');
     return static_cast<std::int8_t>(value);
   }
-  constexpr bool at_letter() const { return ('a' <= *next && *next <= 'z') || ('A' <= *next && *next <= 'Z'); }
+  constexpr bool at_letter() const {
+    return ('a' <= *next && *next <= 'z') || ('A' <= *next && *next <= 'Z');
+  }
   constexpr Term term() {
     const bool negative = take('-'), has_digits = '0' <= *next && *next <= '9';
     const std::int8_t first = number(), opposite = static_cast<std::int8_t>(-first);
@@ -93,37 +97,49 @@ struct Shape {
 
 /// Sizes of an argument: none where None was given for it.
 struct Sizes {
-  std::size_t count = 0;
-  std::array<std::size_t, 3> values{};
+  Index count = 0;
+  std::array<Index, 3> values{};
 };
 
 template <class T>
-Sizes sizes_of(std::span<T> array) { return {1, {array.size()}}; }
+Sizes sizes_of(std::span<T> array) {
+  return {1, {array.size()}};
+}
 template <class T>
-Sizes sizes_of(View<T> array) { return {2, {array.rows, array.columns}}; }
+Sizes sizes_of(View<T> array) {
+  return {2, {array.rows, array.columns}};
+}
 template <class T>
-Sizes sizes_of(MatrixStack<T> array) { return {3, {array.count, array.rows, array.columns}}; }
+Sizes sizes_of(MatrixStack<T> array) {
+  return {3, {array.count, array.rows, array.columns}};
+}
 template <class Array>
-Sizes sizes_of(const std::optional<Array>& array) { return array ? sizes_of(*array) : Sizes{}; }
-inline Sizes sizes_of(const ScaleLearning& learning) { return learning.scales.data ? sizes_of(learning.scales) : Sizes{}; }
+Sizes sizes_of(const std::optional<Array>& array) {
+  return array ? sizes_of(*array) : Sizes{};
+}
+inline Sizes sizes_of(const ScaleLearning& learning) {
+  return learning.scales.data ? sizes_of(learning.scales) : Sizes{};
+}
 template <class Other>
-Sizes sizes_of(const Other&) { return {}; }
+Sizes sizes_of(const Other&) {
+  return {};
+}
 
 /// What the letters in the shapes of one call stand for.
 class Symbols {
  public:
   Symbols() { known.fill(unknown); }
-  Symbols(std::initializer_list<std::pair<char, std::size_t>> given) : Symbols() {
+  Symbols(std::initializer_list<std::pair<char, Index>> given) : Symbols() {
     for (const auto& [symbol, value] : given) at(symbol) = value;
   }
 
-  std::size_t operator[](char symbol) const { return known[static_cast<std::size_t>(symbol - 'A')]; }
+  Index operator[](char symbol) const { return known[Index(symbol - 'A')]; }
 
   /// Set the letters that are a size by themselves.
   template <class Argument>
   void read(const char* name, const Shape& shape, const Argument& argument) {
     const Sizes found = shape.kind == Shape::Kind::array ? sizes_of(argument) : Sizes{};
-    for (std::size_t i = 0; i < found.count; ++i) {
+    for (Index i = 0; i < found.count; ++i) {
       const Term& term = shape.sizes[i][0];
       if (shape.alternatives[i] > 1 || !term.is_symbol()) continue;
       auto& value = at(term.symbol);
@@ -137,14 +153,15 @@ class Symbols {
   void check(const char* name, const Shape& shape, const Argument& argument) const {
     if constexpr (std::is_integral_v<Argument>) {
       if (shape.kind != Shape::Kind::whole_number) return;
-      const auto value = static_cast<std::int64_t>(argument);
-      if (value < value_of(shape.sizes[0][0]) || value >= value_of(shape.sizes[0][1])) raise(name, shape, {});
+      const auto value = Int(argument);
+      if (value < value_of(shape.sizes[0][0]) || value >= value_of(shape.sizes[0][1]))
+        raise(name, shape, {});
     } else if (shape.kind == Shape::Kind::array) {
       const Sizes found = sizes_of(argument);
-      for (std::size_t i = 0; i < found.count; ++i) {
+      for (Index i = 0; i < found.count; ++i) {
         bool fits = false;
-        for (std::size_t k = 0; k < shape.alternatives[i]; ++k)
-          fits = fits || value_of(shape.sizes[i][k]) == static_cast<std::int64_t>(found.values[i]);
+        for (Index k = 0; k < shape.alternatives[i]; ++k)
+          fits = fits || value_of(shape.sizes[i][k]) == Int(found.values[i]);
         if (!fits) raise(name, shape, found);
       }
     }
@@ -159,17 +176,17 @@ class Symbols {
   /// Sizes of an array of this shape.
   Sizes of(const Shape& shape) const {
     Sizes sizes{shape.dimensions, {}};
-    for (std::size_t i = 0; i < sizes.count; ++i) sizes.values[i] = static_cast<std::size_t>(value_of(shape.sizes[i][0]));
+    for (Index i = 0; i < sizes.count; ++i) sizes.values[i] = Index(value_of(shape.sizes[i][0]));
     return sizes;
   }
 
  private:
-  static constexpr std::size_t unknown = ~std::size_t{0};
-  std::array<std::size_t, 'z' - 'A' + 1> known;
+  static constexpr Index unknown = ~Index{0};
+  std::array<Index, 'z' - 'A' + 1> known;
 
-  std::size_t& at(char symbol) { return known[static_cast<std::size_t>(symbol - 'A')]; }
-  std::int64_t value_of(const Term& term) const {
-    return term.offset + (term.symbol ? term.factor * static_cast<std::int64_t>((*this)[term.symbol]) : 0);
+  Index& at(char symbol) { return known[Index(symbol - 'A')]; }
+  Int value_of(const Term& term) const {
+    return term.offset + (term.symbol ? term.factor * Int((*this)[term.symbol]) : 0);
   }
 
   [[noreturn]] void raise(const char* name, const Shape& shape, const Sizes& found) const {
@@ -183,7 +200,8 @@ class Symbols {
       text += separator + std::string(1, *place) + " = " + std::to_string((*this)[*place]);
       separator = ", ";
     }
-    for (std::size_t i = 0; i < found.count; ++i) text += (i == 0 ? ", got [" : ", ") + std::to_string(found.values[i]);
+    for (Index i = 0; i < found.count; ++i)
+      text += (i == 0 ? ", got [" : ", ") + std::to_string(found.values[i]);
     throw std::invalid_argument(found.count > 0 ? text + "]" : text);
   }
 };

@@ -7,10 +7,13 @@
 
 namespace ensample {
 
+using Index = std::size_t;
+using Int = std::int64_t;
+
 using Vector = std::span<double>;
 using ConstVector = std::span<const double>;
-using Ints = std::span<std::int64_t>;
-using ConstInts = std::span<const std::int64_t>;
+using Ints = std::span<Int>;
+using ConstInts = std::span<const Int>;
 using Counts = std::span<std::int32_t>;
 using Codes = std::span<std::uint8_t>;
 using ConstCodes = std::span<const std::uint8_t>;
@@ -19,12 +22,14 @@ using ConstCodes = std::span<const std::uint8_t>;
 template <class T>
 struct View {
   T* data = nullptr;
-  std::size_t rows = 0, columns = 0;
+  Index rows = 0, columns = 0;
 
-  std::span<T> operator[](std::size_t i) const { return {data + i * columns, columns}; }
-  T& operator()(std::size_t i, std::size_t k) const { return data[i * columns + k]; }
+  std::span<T> operator[](Index i) const { return {data + i * columns, columns}; }
+  T& operator()(Index i, Index k) const { return data[i * columns + k]; }
   std::span<T> items() const { return {data, rows * columns}; }
-  View between(std::size_t first, std::size_t last) const { return {data + first * columns, last - first, columns}; }
+  View between(Index first, Index last) const {
+    return {data + first * columns, last - first, columns};
+  }
   operator View<const T>() const { return {data, rows, columns}; }
 };
 
@@ -35,20 +40,21 @@ using ConstMatrix = View<const double>;
 template <class T>
 struct MatrixStack {
   T* data = nullptr;
-  std::size_t count = 0, rows = 0, columns = 0;
+  Index count = 0, rows = 0, columns = 0;
 
-  View<T> operator[](std::size_t i) const { return {data + i * rows * columns, rows, columns}; }
+  View<T> operator[](Index i) const { return {data + i * rows * columns, rows, columns}; }
 };
 
 /// Canonical links: identity of linear models, logistic of clicks.
-enum class Link : std::int64_t { identity = -1, logistic = 0 };
+enum class Link : Int { identity = -1, logistic = 0 };
 
 /// How scales of noise and parameter are learned.
 struct ScaleLearning {
-  Matrix scales;             // what is learned, as `Scales` reads it [6, d]; no data where nothing is
-  double strength = 0.0;     // lam, if it is above 0: then it is given, and not learned
-  bool sizes_given = false;  // true: sizes of features are given; false: learned from the observations
-  bool intercept = false;    // whether the last feature is the constant 1
+  Matrix scales;          // what is learned, as `Scales` reads it [6, d]; no data where nothing is
+  double strength = 0.0;  // lam, if it is above 0: then it is given, and not learned
+  bool sizes_given =
+      false;  // true: sizes of features are given; false: learned from the observations
+  bool intercept = false;  // whether the last feature is the constant 1
 };
 
 }  // namespace ensample

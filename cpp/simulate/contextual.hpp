@@ -12,21 +12,22 @@ struct ContextualRun {
   const Rngs& rngs;
   const Options& options;
   const bool is_stream;  // whether the model is fitted by the stream fit
-  const std::size_t d = problem.theta.size(), arms = static_cast<std::size_t>(problem.offered);
-  const std::int64_t horizon = horizon_of(run);
+  const Index d = problem.theta.size(), arms = Index(problem.offered);
+  const Int horizon = horizon_of(run);
   OwnedMatrix gram{d, d}, features{arms, d};  // V; the arms on offer [K, d]
   Buffer<double> theta{d}, x{d};              // the model that acts; what was played
 
-  ContextualRun(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options, bool is_stream)
+  ContextualRun(const ContextualProblem& problem, RunState& run, const Rngs& rngs,
+                const Options& options, bool is_stream)
       : problem(problem), run(run), rngs(rngs), options(options), is_stream(is_stream) {
-    for (std::size_t i = 0; i < d; ++i) gram(i, i) = run.prior[i];
+    for (Index i = 0; i < d; ++i) gram(i, i) = run.prior[i];
   }
 
-  /// Play to the end, or until the run is stopped: act(t) writes the model of round t to `theta`, and learn(w) follows the
-  /// observation of `x`, whose weight is w.
+  /// Play to the end, or until the run is stopped: act(t) writes the model of round t to `theta`,
+  /// and learn(w) follows the observation of `x`, whose weight is w.
   template <class Act, class Learn>
   void play(Act act, Learn learn) {
-    for (std::int64_t t = 0; t < horizon && !is_stopped(run); ++t) {
+    for (Int t = 0; t < horizon && !is_stopped(run); ++t) {
       offer();
       act(t);
       learn(play_best(t));
@@ -36,22 +37,23 @@ struct ContextualRun {
  private:
   /// Draw the arms of a round.
   void offer() {
-    const std::size_t free = problem.constant ? d - 1 : d;
-    for (std::size_t k = 0; k < arms; ++k) {
+    const Index free = problem.constant ? d - 1 : d;
+    for (Index k = 0; k < arms; ++k) {
       const Vector row = features[k];
       double squares = 0.0;
-      for (std::size_t i = 0; i < free; ++i) {
+      for (Index i = 0; i < free; ++i) {
         row[i] = rngs.context.normal();
         squares += row[i] * row[i];
       }
-      for (std::size_t i = 0; i < free; ++i) row[i] /= std::sqrt(squares);
+      for (Index i = 0; i < free; ++i) row[i] /= std::sqrt(squares);
       if (problem.constant) row[free] = 1.0;
     }
   }
 
   /// Play the best x for `theta` and learn from it; return the weight of the observation.
-  double play_best(std::int64_t t) {
-    const double best = choose(), mean = link_mean(problem.link, product(x, problem.theta)), y = draw(mean);
+  double play_best(Int t) {
+    const double best = choose(), mean = link_mean(problem.link, product(x, problem.theta)),
+                 y = draw(mean);
     double w = 1.0;
     if (is_stream)
       w = observe_weighted(run, options.link, x, y);
@@ -70,7 +72,7 @@ struct ContextualRun {
   double choose() {
     if (arms == 0) return choose_direction();
     double best = -infinity;
-    for (std::size_t k = 0; k < arms; ++k) {
+    for (Index k = 0; k < arms; ++k) {
       run.scores[k] = product(features[k], theta);
       best = std::max(best, product(features[k], problem.theta));
     }
@@ -81,29 +83,30 @@ struct ContextualRun {
   /// `choose` on the unit ball.
   double choose_direction() {
     const double length = std::sqrt(product(theta, theta));
-    for (std::size_t i = 0; i < d; ++i) x[i] = length > 0.0 ? theta[i] / length : i == 0 ? 1.0 : 0.0;
+    for (Index i = 0; i < d; ++i) x[i] = length > 0.0 ? theta[i] / length : i == 0 ? 1.0 : 0.0;
     return std::sqrt(product(problem.theta, problem.theta));
   }
 
   /// x'y, one product after the other: `dot` has four sums.
   static double product(ConstVector x, ConstVector y) {
     double sum = 0.0;
-    for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+    for (Index i = 0; i < x.size(); ++i) sum += x[i] * y[i];
     return sum;
   }
 
   double draw(double mean) {
     const double share = std::min(std::abs(mean), 1.0);
-    return draw_reward(problem.noise, mean, problem.low + (problem.high - problem.low) * share, rngs.noise);
+    return draw_reward(problem.noise, mean, problem.low + (problem.high - problem.low) * share,
+                       rngs.noise);
   }
 
   /// Learn the scales anew; replace the prior in V by the one that follows.
   void replace_prior() {
     const OwnedMatrix sums(d, d, Fill::none);
-    for (std::size_t i = 0; i < d; ++i) gram(i, i) -= run.prior[i];
+    for (Index i = 0; i < d; ++i) gram(i, i) -= run.prior[i];
     copy_values(gram.items(), sums.items());
     calibrate(run, sums);
-    for (std::size_t i = 0; i < d; ++i) gram(i, i) += run.prior[i];
+    for (Index i = 0; i < d; ++i) gram(i, i) += run.prior[i];
   }
 };
 

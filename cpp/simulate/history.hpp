@@ -1,6 +1,7 @@
 // Models drawn anew each round: LinPHE, Thompson sampling and ensemble sampling with fresh members.
 //
-// The first of a round's exchangeable members acts, so that only it is drawn: a round costs the same for every size.
+// The first of a round's exchangeable members acts, so that only it is drawn: a round costs the
+// same for every size.
 #pragma once
 
 #include "fresh.hpp"
@@ -14,23 +15,24 @@ namespace ensample::ENSAMPLE_LEVEL {
 inline void draw_initial(const RunState& run, const Law& law, Vector total, Generator rng) {
   draw_vector(law, total, rng);
   if (learns_scales(run))
-    for (std::size_t i = 0; i < total.size(); ++i) total[i] *= run.prior_root[i];
+    for (Index i = 0; i < total.size(); ++i) total[i] *= run.prior_root[i];
 }
 
-/// Draws of W + scale R'g, g ~ N(0, I), R'R = sum x x'. With ageing (fresh.hpp) R'R is larger for old observations, and
-/// W with it.
+/// Draws of W + scale R'g, g ~ N(0, I), R'R = sum x x'. With ageing (fresh.hpp) R'R is larger for
+/// old observations, and W with it.
 class RootedHistory {
  public:
   RootedHistory(const RunState& run, const Options& options) : run(run), options(options) {}
 
-  /// Start from the observations so far, which do not age: an aged sum has to see them in their order.
+  /// Start from the observations so far, which do not age: an aged sum has to see them in their
+  /// order.
   void begin(const FiniteProblem& problem) {
     if (forgets(run)) {
       copy_values(run.gram.items(), roots.root.items());
       cholesky_semidefinite(roots.root);
       return;
     }
-    for (std::size_t k = 0; k < problem.features.rows; ++k)
+    for (Index k = 0; k < problem.features.rows; ++k)
       for (std::int32_t n = 0; n < run.pulls[k]; ++n) rotate(roots.root, problem.features[k]);
   }
 
@@ -51,29 +53,31 @@ class RootedHistory {
  private:
   const RunState& run;
   const Options& options;
-  const std::size_t d = run.mean.size();
+  const Index d = run.mean.size();
   Buffer<double> weights{d};
   OwnedRoots roots{d, options.ageing > 0.0};
 };
 
-/// theta = theta_hat + factor_t V^-1 (W + scale R'g): O(d^2) a round. The t of factor_t is the number of observations, the
-/// warm-up's included; `adaptive` multiplies it by the standard deviation of the rewards so far.
+/// theta = theta_hat + factor_t V^-1 (W + scale R'g): O(d^2) a round. The t of factor_t is the
+/// number of observations, the warm-up's included; `adaptive` multiplies it by the standard
+/// deviation of the rewards so far.
 struct GaussianHistory : LinearRun {
   using FiniteRun::FiniteRun;
 
   void play() {
     RootedHistory history(run, options);
     Buffer<double> total(d, Fill::none), theta(d, Fill::none);
-    for (std::int64_t i = 0; i < warm + first; ++i) {
+    for (Int i = 0; i < warm + first; ++i) {
       observe_prescribed(i);
       if (options.ageing > 0.0) history.add(problem.features[prescribed_row(i)]);
     }
     if (!(options.ageing > 0.0)) history.begin(problem);
-    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+    for (Int t = first; t < horizon && !is_stopped(run); ++t) {
       history.draw(total, rngs.perturbation);
       const double factor = inflation(options.factor, run, warm + t);
-      perturb_estimate(run, total, options.adaptive ? factor * reward_deviation(warm + t) : factor, theta);
-      const std::size_t arm = greedy_arm(theta);
+      perturb_estimate(run, total, options.adaptive ? factor * reward_deviation(warm + t) : factor,
+                       theta);
+      const Index arm = greedy_arm(theta);
       pull(t, arm);
       history.add(problem.features[arm]);
     }
@@ -81,28 +85,30 @@ struct GaussianHistory : LinearRun {
 
  private:
   /// Standard deviation of the n rewards so far, n in its denominator; 0 for none.
-  double reward_deviation(std::int64_t n) const {
+  double reward_deviation(Int n) const {
     if (n == 0) return 0.0;
-    const auto count = static_cast<double>(n);
-    const double mean = run.counters.rewards / count, variance = run.counters.squares / count - mean * mean;
+    const auto count = double(n);
+    const double mean = run.counters.rewards / count,
+                 variance = run.counters.squares / count - mean * mean;
     return std::sqrt(variance > 0.0 ? variance : 0.0);
   }
 };
 
-/// theta = theta_hat + factor_t V^-1 (W + sum_k x_k G_k), G_k the sum of N_k draws: O(K d) a round where that sum is one step.
+/// theta = theta_hat + factor_t V^-1 (W + sum_k x_k G_k), G_k the sum of N_k draws: O(K d) a round
+/// where that sum is one step.
 struct SummedHistory : LinearRun {
   using FiniteRun::FiniteRun;
 
   void play() {
     Buffer<double> total(d, Fill::none), theta(d, Fill::none), sums(rows, Fill::none);
-    Buffer<std::int64_t> indices(rows, Fill::none);
+    Buffer<Int> indices(rows, Fill::none);
     begin();
-    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+    for (Int t = first; t < horizon && !is_stopped(run); ++t) {
       draw_initial(run, options.initial, total, rngs.perturbation);
-      std::size_t count = 0;
-      for (std::size_t k = 0; k < rows; ++k)
+      Index count = 0;
+      for (Index k = 0; k < rows; ++k)
         if (run.pulls[k] > 0) {
-          indices[count] = static_cast<std::int64_t>(k);
+          indices[count] = Int(k);
           sums[count++] = draw_sum(options.reward, run.pulls[k], rngs.perturbation);
         }
       add_some_rows(total, problem.features, {indices.data(), count}, sums.data());
@@ -113,18 +119,19 @@ struct SummedHistory : LinearRun {
 };
 
 /// `GaussianHistory` on arms that change every round, or on the unit ball.
-inline void moving_history(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+inline void moving_history(const ContextualProblem& problem, RunState& run, const Rngs& rngs,
+                           const Options& options) {
   ContextualRun contextual(problem, run, rngs, options, false);
   RootedHistory history(run, options);
   Buffer<double> total(contextual.d, Fill::none);
-  const auto act = [&](std::int64_t t) {
+  const auto act = [&](Int t) {
     history.draw(total, rngs.perturbation);
     perturb_estimate(run, total, inflation(options.factor, run, t), contextual.theta);
   };
   contextual.play(act, [&](double) { history.add(contextual.x); });
 }
 
-// --- By the stream fit: the same in the features sqrt(w) x -------------------------------------------
+// --- By the stream fit: the same in the features sqrt(w) x ---------------------------------------
 
 /// What fresh members of a simulated run are drawn from.
 class FreshStream {
@@ -133,16 +140,17 @@ class FreshStream {
 
   /// Add the observation sqrt(w) x.
   void add(ConstVector x, double w) {
-    for (std::size_t i = 0; i < d; ++i) weighted[i] = std::sqrt(w) * x[i];
+    for (Index i = 0; i < d; ++i) weighted[i] = std::sqrt(w) * x[i];
     add_to_roots(roots, ageing, weighted, run.counters.count, 0.0);
   }
 
   /// Draw S divided by the scale.
   ConstVector draw(Generator rng) {
-    for (std::size_t i = 0; i < d; ++i) total[i] = std::sqrt(1.0 + roots.prior_age) * run.prior_root[i] * rng.normal();
-    for (std::size_t i = 0; i < d; ++i) {
+    for (Index i = 0; i < d; ++i)
+      total[i] = std::sqrt(1.0 + roots.prior_age) * run.prior_root[i] * rng.normal();
+    for (Index i = 0; i < d; ++i) {
       const double g = rng.normal();
-      for (std::size_t k = i; k < d; ++k) total[k] += g * roots.root(i, k);
+      for (Index k = i; k < d; ++k) total[k] += g * roots.root(i, k);
     }
     return total;
   }
@@ -150,7 +158,7 @@ class FreshStream {
  private:
   const RunState& run;
   const double ageing;
-  const std::size_t d = run.mean.size();
+  const Index d = run.mean.size();
   Buffer<double> weighted{d}, total{d};
   OwnedRoots roots{d, ageing > 0.0};
 };
@@ -162,21 +170,22 @@ struct FreshStreamRun : StreamRun {
   void play() {
     FreshStream members(run, options.ageing);
     Buffer<double> theta(d);
-    for (std::int64_t i = 0; i < warm + first; ++i)
+    for (Int i = 0; i < warm + first; ++i)
       members.add(problem.features[prescribed_row(i)], observe_prescribed(i));
-    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+    for (Int t = first; t < horizon && !is_stopped(run); ++t) {
       perturb_estimate(run, members.draw(rngs.perturbation), options.scale, theta);
-      const std::size_t arm = greedy_arm(theta);
+      const Index arm = greedy_arm(theta);
       members.add(problem.features[arm], pull(t, arm));
     }
   }
 };
 
 /// The same on arms that change every round, or on the unit ball.
-inline void fresh_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs, const Options& options) {
+inline void fresh_moving_stream(const ContextualProblem& problem, RunState& run, const Rngs& rngs,
+                                const Options& options) {
   ContextualRun contextual(problem, run, rngs, options, true);
   FreshStream members(run, options.ageing);
-  const auto act = [&](std::int64_t) {
+  const auto act = [&](Int) {
     perturb_estimate(run, members.draw(rngs.perturbation), options.scale, contextual.theta);
   };
   contextual.play(act, [&](double w) { members.add(contextual.x, w); });

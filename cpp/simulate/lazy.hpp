@@ -1,16 +1,19 @@
 // Ensemble sampling on finitely many arms that touches only the member that acts.
 //
-// Between two rounds in which member j acts, its perturbations sum_i X_i Z_i^j are not needed. When it acts again they are
-// drawn at once: for each arm the sum of n = N_k(now) - N_k(then) draws, whose law is known. This is exact in law, given all
-// that was seen, and costs the same for any number of members; memory is that of the members that act again, at most min(m, T).
+// Between two rounds in which member j acts, its perturbations sum_i X_i Z_i^j are not needed. When
+// it acts again they are drawn at once: for each arm the sum of n = N_k(now) - N_k(then) draws,
+// whose law is known. This is exact in law, given all that was seen, and costs the same for any
+// number of members; memory is that of the members that act again, at most min(m, T).
 //
-// A member that acts for the first time has missed everything. With Gaussian laws it starts from a base: W + sum_i X_i Z_i
-// over the rounds up to some counts N_k is N(0, scale^2 B) with B = ratio I + sum_k N_k x_k x_k', so that d draws times a root
-// of B do for it. Where W is so small compared to the arms that rounding would lose it in B, there is no base and a new member
-// catches up with everything.
+// A member that acts for the first time has missed everything. With Gaussian laws it starts from a
+// base: W + sum_i X_i Z_i over the rounds up to some counts N_k is N(0, scale^2 B) with B = ratio I
+// + sum_k N_k x_k x_k', so that d draws times a root of B do for it. Where W is so small compared
+// to the arms that rounding would lose it in B, there is no base and a new member catches up with
+// everything.
 //
-// Where the prior is learned W changes with it. A member that will act again keeps W separate and starts from a base without it.
-// One that acts in no other round never meets another prior: it starts from a base with W, and nothing of it is kept.
+// Where the prior is learned W changes with it. A member that will act again keeps W separate and
+// starts from a base without it. One that acts in no other round never meets another prior: it
+// starts from a base with W, and nothing of it is kept.
 #pragma once
 
 #include "simulate/members.hpp"
@@ -18,28 +21,29 @@
 
 namespace ensample::ENSAMPLE_LEVEL {
 
-inline constexpr double smallest_share = 1e-8;  // of W in B that a root in doubles keeps to eight digits
+inline constexpr double smallest_share =
+    1e-8;  // of W in B that a root in doubles keeps to eight digits
 
 /// Where new members start: N(0, prior + sum_k N_k x_k x_k').
 class Base {
  public:
-  Base(std::size_t d, std::size_t counts) : prior(d), gram(d, d), factor(d, d), pulls(counts) {}
+  Base(Index d, Index counts) : prior(d), gram(d, d), factor(d, d), pulls(counts) {}
 
   /// Set the prior before the first observation.
-  void begin(std::size_t i, double value) {
+  void begin(Index i, double value) {
     prior[i] = value;
     factor(i, i) = std::sqrt(value);
   }
 
   /// A new root costs about as much as catching up with 8 arms for each dimension.
   bool needs_refresh() const { return work > 8 * dim(); }
-  void add_work(std::size_t arms) { work += arms; }
+  void add_work(Index arms) { work += arms; }
 
   /// Bring B, its root and its counts up to date.
   void refresh(const FiniteProblem& problem, const RunState& run) {
     add_pulls(problem, run, gram, pulls.data());
     copy_values(gram.items(), factor.items());
-    for (std::size_t i = 0; i < dim(); ++i) factor(i, i) += prior[i];
+    for (Index i = 0; i < dim(); ++i) factor(i, i) += prior[i];
     cholesky_semidefinite(factor);
     work = 0;
   }
@@ -50,15 +54,16 @@ class Base {
     refresh(problem, run);
   }
 
-  /// Return true if the prior is large enough, compared to the arms that were played, for a root in doubles to keep it.
+  /// Return true if the prior is large enough, compared to the arms that were played, for a root in
+  /// doubles to keep it.
   bool prior_is_representable() const {
     bool representable = true;
-    for (std::size_t i = 0; i < dim(); ++i)
+    for (Index i = 0; i < dim(); ++i)
       representable = representable && prior[i] >= smallest_share * (prior[i] + gram(i, i));
     return representable;
   }
 
-  std::size_t dim() const { return prior.size(); }
+  Index dim() const { return prior.size(); }
   ConstMatrix root() const { return factor; }
   const std::int32_t* counts() const { return pulls.data(); }
 
@@ -66,25 +71,27 @@ class Base {
   Buffer<double> prior;
   OwnedMatrix gram, factor;
   Buffer<std::int32_t> pulls;
-  std::size_t work = 0;  // arms that new members have caught up with since
+  Index work = 0;  // arms that new members have caught up with since
 };
 
-/// Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i Z_i^j.
+/// Algorithm 1 and its relatives: theta = theta_hat + factor_t V^-1 S^j with S^j = W^j + sum_i X_i
+/// Z_i^j.
 class LazyEnsemble : LinearRun {
  public:
   using FiniteRun::FiniteRun;
 
   void play() {
-    for (std::size_t i = 0; i < d; ++i) base_with_prior.begin(i, learned ? run.prior[i] : ratio > 0.0 ? ratio : 0.0);
-    std::int64_t member = -1;
+    for (Index i = 0; i < d; ++i)
+      base_with_prior.begin(i, learned ? run.prior[i] : ratio > 0.0 ? ratio : 0.0);
+    Int member = -1;
     double redraw_at = options.redraw_growth;
     begin();
-    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+    for (Int t = first; t < horizon && !is_stopped(run); ++t) {
       if (options.redraw_growth < infinity && information(run) > redraw_at) {
         ++epoch;
         redraw_at = information(run) + options.redraw_growth;
       }
-      std::size_t slot;
+      Index slot;
       if (schedule.size() > 0) {
         slot = schedule[t];
       } else {
@@ -104,22 +111,27 @@ class LazyEnsemble : LinearRun {
   const double ratio = base_ratio();
   /// Symmetric: signs are drawn in turn with members.
   const MemberSchedule schedule{!options.symmetric, options, first, horizon, rngs.member};
-  const std::size_t capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon);
+  const Index capacity = schedule.size() > 0 ? schedule.slots() : acting_members(options, horizon);
   MemberSlots slots{schedule.size() > 0 ? 0 : capacity};
-  Buffer<double> sums{capacity * d, Fill::none};                    // S^j
-  Buffer<double> initials{learned ? capacity * d : 0, Fill::none};  // W^j / sqrt(prior), separate where the prior is learned
-  Buffer<std::int32_t> seen{capacity * run.pulls.size(), Fill::none};  // pull counts when the member last acted
-  Buffer<std::int64_t> epochs{capacity};                               // when its W was drawn; 0: not yet
-  std::int64_t epoch = 1;
+  Buffer<double> sums{capacity * d, Fill::none};  // S^j
+  Buffer<double> initials{learned ? capacity * d : 0,
+                          Fill::none};  // W^j / sqrt(prior), separate where the prior is learned
+  Buffer<std::int32_t> seen{capacity * run.pulls.size(),
+                            Fill::none};  // pull counts when the member last acted
+  Buffer<Int> epochs{capacity};           // when its W was drawn; 0: not yet
+  Int epoch = 1;
   Base base_with_prior{d, run.pulls.size()}, base_without_prior{d, run.pulls.size()};
-  double prior_learned_at = 0.0;  // number of observations at which the prior in `base_with_prior` was learned
-  Buffer<std::int64_t> indices{rows, Fill::none};
+  double prior_learned_at =
+      0.0;  // number of observations at which the prior in `base_with_prior` was learned
+  Buffer<Int> indices{rows, Fill::none};
   Buffer<double> weights{rows, Fill::none}, draws{d}, sum_with_initial{d}, theta{d};
 
-  /// The ratio of the variances of W and Z where new members can start from a base with both, else -1.
+  /// The ratio of the variances of W and Z where new members can start from a base with both, else
+  /// -1.
   ///
-  /// The pivots of B's root are at least this ratio, and its diagonal at most the ratio plus all squared norms of arms played.
-  /// Where the scales are learned W is in units of its prior, and a base without it is there even where its law is another: 0.
+  /// The pivots of B's root are at least this ratio, and its diagonal at most the ratio plus all
+  /// squared norms of arms played. Where the scales are learned W is in units of its prior, and a
+  /// base without it is there even where its law is another: 0.
   double base_ratio() const {
     const bool gaussian = options.initial.kind == LawKind::gaussian;
     if (options.reward.kind != LawKind::gaussian) return -1.0;
@@ -127,17 +139,17 @@ class LazyEnsemble : LinearRun {
     if (!gaussian || options.reward.scale == 0.0) return -1.0;
     const double root = options.initial.scale / options.reward.scale, found = root * root;
     double longest = 0.0;
-    for (std::size_t k = 0; k < rows; ++k) {
+    for (Index k = 0; k < rows; ++k) {
       double square = 0.0;
       for (const double size : problem.features[k]) square += size * size;
       if (square > longest) longest = square;
     }
-    const double played = static_cast<double>(horizon + warm) * longest;
+    const double played = double(horizon + warm) * longest;
     return found >= smallest_share * (found + played) ? found : -1.0;
   }
 
   /// Return W^j + sum_i X_i Z_i^j of the member in a slot, brought up to date.
-  ConstVector updated_sum(std::size_t slot, bool once) {
+  ConstVector updated_sum(Index slot, bool once) {
     const Vector total{&sums[slot * d], d};
     if (once || epochs[slot] != epoch) return first_sum(slot, once, total);
     draw_missed(total, slot, &seen[slot * run.pulls.size()]);
@@ -145,7 +157,7 @@ class LazyEnsemble : LinearRun {
   }
 
   /// `updated_sum` of a member that has not acted yet.
-  ConstVector first_sum(std::size_t slot, bool once, Vector total) {
+  ConstVector first_sum(Index slot, bool once, Vector total) {
     epochs[slot] = epoch;
     Base& base = ready_base(once);
     const bool is_separate = &base == &base_without_prior;
@@ -175,40 +187,43 @@ class LazyEnsemble : LinearRun {
       }
       if (!learned || base_with_prior.prior_is_representable()) return base_with_prior;
     }
-    if (base_without_prior.needs_refresh() && ratio >= 0.0) base_without_prior.refresh(problem, run);
+    if (base_without_prior.needs_refresh() && ratio >= 0.0)
+      base_without_prior.refresh(problem, run);
     return base_without_prior;
   }
 
-  /// Draw what a member has missed since it last acted, S^j += sum_k x_k (sum of n_k draws); return of how many arms.
-  std::size_t draw_missed(Vector total, std::size_t slot, const std::int32_t* since) {
+  /// Draw what a member has missed since it last acted, S^j += sum_k x_k (sum of n_k draws); return
+  /// of how many arms.
+  Index draw_missed(Vector total, Index slot, const std::int32_t* since) {
     const Counts pulls = run.pulls;
     const Law law = options.reward;
     const Generator rng = rngs.perturbation;
     return add_missed(since, &seen[slot * pulls.size()], indices, weights, total,
-                      [&](std::size_t k) { return draw_sum(law, pulls[k] - since[k], rng); });
+                      [&](Index k) { return draw_sum(law, pulls[k] - since[k], rng); });
   }
 
-  ConstVector with_initial(ConstVector total, std::size_t slot) {
+  ConstVector with_initial(ConstVector total, Index slot) {
     const double* initial = &initials[slot * d];
-    for (std::size_t i = 0; i < d; ++i) sum_with_initial[i] = total[i] + run.prior_root[i] * initial[i];
+    for (Index i = 0; i < d; ++i) sum_with_initial[i] = total[i] + run.prior_root[i] * initial[i];
     return sum_with_initial;
   }
 };
 
 /// The same with a generalised linear model, by the stream fit.
 ///
-/// It is linear ensemble sampling in the features sqrt(w) x, so the lazy law holds with weights for counts: what member j has
-/// missed of arm k since it last acted is N(0, scale^2 (c_k(now) - c_k(then))) times x_k. A member that is new starts from a base,
-/// N(0, scale^2 V) at some time, or from W and all that came since where W is too small compared to V for a root in doubles.
+/// It is linear ensemble sampling in the features sqrt(w) x, so the lazy law holds with weights for
+/// counts: what member j has missed of arm k since it last acted is N(0, scale^2 (c_k(now) -
+/// c_k(then))) times x_k. A member that is new starts from a base, N(0, scale^2 V) at some time, or
+/// from W and all that came since where W is too small compared to V for a root in doubles.
 class LazyStream : StreamRun {
  public:
   using FiniteRun::FiniteRun;
 
   void play() {
-    for (std::size_t i = 0; i < d; ++i) base_root[i * d + i] = run.prior_root[i];
+    for (Index i = 0; i < d; ++i) base_root[i * d + i] = run.prior_root[i];
     begin();
-    std::int64_t member = -1;
-    for (std::int64_t t = first; t < horizon && !is_stopped(run); ++t) {
+    Int member = -1;
+    for (Int t = first; t < horizon && !is_stopped(run); ++t) {
       member = next_member(options, t, member, rngs.member);
       perturb_estimate(run, updated_sum(member), 1.0, theta);
       pull(t, greedy_arm(theta));
@@ -216,23 +231,27 @@ class LazyStream : StreamRun {
   }
 
  private:
-  const std::size_t counts = run.pulls.size(), capacity = acting_members(options, horizon);
+  const Index counts = run.pulls.size(), capacity = acting_members(options, horizon);
   MemberSlots slots{capacity};
-  Buffer<double> sums{capacity * d, Fill::none};  // S^j of the members that have acted, in the order of their first time
-  Buffer<std::int32_t> seen_pulls{capacity * counts, Fill::none};  // pull counts when the member last acted
-  Buffer<double> seen_weights{capacity * rows, Fill::none};        // c_k then
-  Buffer<double> base_root{d * d};                                 // upper triangular R with R'R = V when the base was computed
-  Buffer<std::int32_t> base_pulls{counts};                         // pull counts then
-  Buffer<double> base_weights{rows};                               // c_k then
-  std::size_t work = 0;                                            // arms that new members have caught up with since
-  Buffer<std::int64_t> indices{rows, Fill::none};
+  Buffer<double> sums{
+      capacity * d,
+      Fill::none};  // S^j of the members that have acted, in the order of their first time
+  Buffer<std::int32_t> seen_pulls{capacity * counts,
+                                  Fill::none};  // pull counts when the member last acted
+  Buffer<double> seen_weights{capacity * rows, Fill::none};  // c_k then
+  Buffer<double> base_root{d * d};  // upper triangular R with R'R = V when the base was computed
+  Buffer<std::int32_t> base_pulls{counts};  // pull counts then
+  Buffer<double> base_weights{rows};        // c_k then
+  Index work = 0;                           // arms that new members have caught up with since
+  Buffer<Int> indices{rows, Fill::none};
   Buffer<double> draws{rows > d ? rows : d}, theta{d};
 
   /// Return S^j of a member, brought up to date.
-  ConstVector updated_sum(std::int64_t member) {
-    const std::size_t known = slots.used(), slot = slots.find(member);
+  ConstVector updated_sum(Int member) {
+    const Index known = slots.used(), slot = slots.find(member);
     if (slot == known) {
-      if (options.from_base && work > 8 * d) refresh_base();  // a new root costs about as much as this work
+      if (options.from_base && work > 8 * d)
+        refresh_base();  // a new root costs about as much as this work
       start_from_base(slot);
       work += draw_missed(slot);
     } else {
@@ -242,8 +261,8 @@ class LazyStream : StreamRun {
   }
 
   /// S^j = scale R'g, as if the member had last acted when the base was computed.
-  void start_from_base(std::size_t slot) {
-    for (std::size_t i = 0; i < d; ++i) draws[i] = options.scale * rngs.perturbation.normal();
+  void start_from_base(Index slot) {
+    for (Index i = 0; i < d; ++i) draws[i] = options.scale * rngs.perturbation.normal();
     sum_rows({&sums[slot * d], d}, {base_root.data(), d, d}, {draws.data(), d});
     copy_values(base_weights, {&seen_weights[slot * rows], rows});
     std::memcpy(&seen_pulls[slot * counts], base_pulls.data(), counts * sizeof(std::int32_t));
@@ -252,7 +271,7 @@ class LazyStream : StreamRun {
   void refresh_base() {
     const Matrix root{base_root.data(), d, d};
     for (double& entry : base_root) entry = 0.0;
-    for (std::size_t i = 0; i < d; ++i) root(i, i) = run.prior[i];
+    for (Index i = 0; i < d; ++i) root(i, i) = run.prior[i];
     add_weighted(problem, fit.weights, root);
     cholesky_semidefinite(root);
     copy_values(fit.weights, base_weights);
@@ -261,10 +280,10 @@ class LazyStream : StreamRun {
   }
 
   /// Draw what a member has missed since it last acted; return of how many arms.
-  std::size_t draw_missed(std::size_t slot) {
+  Index draw_missed(Index slot) {
     std::int32_t* const since = &seen_pulls[slot * counts];
     double* const seen = &seen_weights[slot * rows];
-    return add_missed(since, since, indices, draws, {&sums[slot * d], d}, [&](std::size_t k) {
+    return add_missed(since, since, indices, draws, {&sums[slot * d], d}, [&](Index k) {
       const double grown = fit.weights[k] - seen[k];
       seen[k] = fit.weights[k];
       return options.scale * std::sqrt(grown) * rngs.perturbation.normal();

@@ -1,4 +1,5 @@
-// What simulated runs learn, whatever their arms: rank-one updates, recomputation, learned scales, forgetting.
+// What simulated runs learn, whatever their arms: rank-one updates, recomputation, learned scales,
+// forgetting.
 #pragma once
 
 #include <limits>
@@ -11,23 +12,32 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 inline Estimate estimate_of(const RunState& run) { return {run.inverse, run.mean, run.gain}; }
-inline bool learns_scales(const RunState& run) { return run.counters.next_calibration < std::numeric_limits<double>::infinity(); }
+inline bool learns_scales(const RunState& run) {
+  return run.counters.next_calibration < std::numeric_limits<double>::infinity();
+}
 inline bool forgets(const RunState& run) { return run.forgetting_rate > 0.0; }
-inline bool is_stopped(const RunState& run) { return __atomic_load_n(&run.stop, __ATOMIC_RELAXED) != 0; }
-inline std::int64_t horizon_of(const RunState& run) { return run.checkpoints[run.checkpoints.size() - 1]; }
+inline bool is_stopped(const RunState& run) {
+  return __atomic_load_n(&run.stop, __ATOMIC_RELAXED) != 0;
+}
+inline Int horizon_of(const RunState& run) { return run.checkpoints[run.checkpoints.size() - 1]; }
 
-/// Recompute V^-1 and theta_hat from V and b; nothing changes where V is singular to working precision.
+/// Recompute V^-1 and theta_hat from V and b; nothing changes where V is singular to working
+/// precision.
 inline void recompute(RunState& run, ConstMatrix gram) {
-  constexpr double max_leverage = 1e4;         // at which a rank-one update would cancel four digits
-  constexpr double max_leverage_ill_conditioned = 0.25;  // from an ill-conditioned V: lost digits do not come back by rank-one updates
+  constexpr double max_leverage = 1e4;  // at which a rank-one update would cancel four digits
+  constexpr double max_leverage_ill_conditioned =
+      0.25;  // from an ill-conditioned V: lost digits do not come back by rank-one updates
   constexpr double max_condition = 1e6;
   const double condition = recompute(estimate_of(run), gram, run.target, max_condition);
-  if (condition != 0.0) run.counters.max_leverage = condition > max_condition ? max_leverage_ill_conditioned : max_leverage;
+  if (condition != 0.0)
+    run.counters.max_leverage =
+        condition > max_condition ? max_leverage_ill_conditioned : max_leverage;
 }
 
-/// Learn the scales from sum x x', which is used up, and recompute V^-1 and theta_hat with the prior that follows.
+/// Learn the scales from sum x x', which is used up, and recompute V^-1 and theta_hat with the
+/// prior that follows.
 inline void calibrate(RunState& run, Matrix gram) {
-  const std::size_t d = run.mean.size();
+  const Index d = run.mean.size();
   auto& counters = run.counters;
   Scales scales(run.scales);
   const OwnedMatrix V(d, d, Fill::none);
@@ -35,13 +45,13 @@ inline void calibrate(RunState& run, Matrix gram) {
   copy_values(gram.items(), V.items());
   copy_values(run.target, target);
   if (!run.sizes_given)
-    for (std::size_t i = 0; i < d; ++i) scales.sizes[i] = std::sqrt(gram(i, i) / counters.count);
+    for (Index i = 0; i < d; ++i) scales.sizes[i] = std::sqrt(gram(i, i) / counters.count);
   const double n = effective_count(counters.count, run.forgetting_rate);
   learn_scales(scales, gram, target, counters.squares, n, run.fixed_lam, run.intercept);
   scales.calibrated_at = counters.count;
   const double next = std::ceil(next_calibration(counters.count, run.forgetting_rate));
   counters.next_calibration = next > counters.count + 1.0 ? next : counters.count + 1.0;
-  for (std::size_t i = 0; i < d; ++i) {
+  for (Index i = 0; i < d; ++i) {
     run.prior[i] = prior_of(scales, i, run.intercept);
     run.prior_root[i] = std::sqrt(run.prior[i]);
     V(i, i) += run.prior[i];
@@ -72,8 +82,8 @@ inline void observe(RunState& run, ConstVector x, double y) {
   count_observation(run.counters, y, leverage);
 }
 
-/// Learn (x, y) of a generalised linear model by the stream fit (glm.hpp): an implicit step of theta_hat, V += w x x' and V^-1
-/// by Sherman-Morrison; return w.
+/// Learn (x, y) of a generalised linear model by the stream fit (glm.hpp): an implicit step of
+/// theta_hat, V += w x x' and V^-1 by Sherman-Morrison; return w.
 inline double observe_weighted(RunState& run, Link link, ConstVector x, double y) {
   const double q = set_gain(estimate_of(run), x);
   const double v = implicit_step(link, dot(run.mean, x), q, y);
@@ -86,23 +96,26 @@ inline double observe_weighted(RunState& run, Link link, ConstVector x, double y
   return w;
 }
 
-inline bool calibration_is_due(const RunState& run) { return run.counters.count >= run.counters.next_calibration; }
+inline bool calibration_is_due(const RunState& run) {
+  return run.counters.count >= run.counters.next_calibration;
+}
 
-/// sum x x' <- g sum x x' + x x', b <- g b + x y and the rewards' sums alike; V^-1 and theta_hat are recomputed, O(d^3).
+/// sum x x' <- g sum x x' + x x', b <- g b + x y and the rewards' sums alike; V^-1 and theta_hat
+/// are recomputed, O(d^3).
 inline void observe_fading(RunState& run, ConstVector x, double y) {
   const double kept = kept_share(run.forgetting_rate);
-  const std::size_t d = x.size();
+  const Index d = x.size();
   auto& counters = run.counters;
   const OwnedMatrix V(d, d, Fill::none);
-  for (std::size_t i = 0; i < d; ++i) {
+  for (Index i = 0; i < d; ++i) {
     run.target[i] = kept * run.target[i] + y * x[i];
-    for (std::size_t k = 0; k < d; ++k) V(i, k) = run.gram(i, k) = kept * run.gram(i, k) + x[i] * x[k];
+    for (Index k = 0; k < d; ++k) V(i, k) = run.gram(i, k) = kept * run.gram(i, k) + x[i] * x[k];
   }
   counters.rewards = kept * counters.rewards + y;
   counters.squares = kept * counters.squares + y * y;
   counters.count += 1.0;
   if (calibration_is_due(run)) return calibrate(run, V);
-  for (std::size_t i = 0; i < d; ++i) V(i, i) += run.prior[i];
+  for (Index i = 0; i < d; ++i) V(i, i) += run.prior[i];
   recompute(run, V);
 }
 
@@ -114,46 +127,54 @@ inline double from_origin(RunState& run, double y) {
 }
 
 /// log(det V / lam^d).
-inline double information(const RunState& run) { return run.counters.information + log(run.counters.growth); }
+inline double information(const RunState& run) {
+  return run.counters.information + log(run.counters.growth);
+}
 
-/// Return true if V^-1 is recomputed after round t: at intervals, and where the last observation has cost it too many digits.
-inline bool recomputation_is_due(const RunState& run, std::int64_t t) {
-  constexpr std::int64_t interval = 2048;
+/// Return true if V^-1 is recomputed after round t: at intervals, and where the last observation
+/// has cost it too many digits.
+inline bool recomputation_is_due(const RunState& run, Int t) {
+  constexpr Int interval = 2048;
   return (t + 1) % interval == 0 || run.counters.leverage > run.counters.max_leverage;
 }
 
-/// Return true if V^-1 is not that of a rank-one update: the scales were learned anew, or the past fades.
+/// Return true if V^-1 is not that of a rank-one update: the scales were learned anew, or the past
+/// fades.
 inline bool is_replaced(const RunState& run) {
-  return forgets(run) || (learns_scales(run) && Scales(run.scales).calibrated_at == run.counters.count);
+  return forgets(run) ||
+         (learns_scales(run) && Scales(run.scales).calibrated_at == run.counters.count);
 }
 
 /// Add to the regret and, at a checkpoint, write it down.
-inline void note_regret(RunState& run, std::int64_t t, double loss) {
+inline void note_regret(RunState& run, Int t, double loss) {
   auto& counters = run.counters;
   counters.regret += loss;
-  if (run.checkpoints[static_cast<std::size_t>(counters.next_checkpoint)] == t + 1)
-    run.regret[static_cast<std::size_t>(counters.next_checkpoint++)] = counters.regret;
+  if (run.checkpoints[Index(counters.next_checkpoint)] == t + 1)
+    run.regret[Index(counters.next_checkpoint++)] = counters.regret;
 }
 
 /// theta = theta_hat + scale V^-1 total.
 inline void perturb_estimate(const RunState& run, ConstVector total, double scale, Vector theta) {
   sum_rows(theta, run.inverse, total);
-  for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = run.mean[i] + scale * theta[i];
+  for (Index i = 0; i < theta.size(); ++i) theta[i] = run.mean[i] + scale * theta[i];
 }
 
 /// Return what multiplies a perturbation after t observations.
-inline double inflation(const Inflation& factor, const RunState& run, std::int64_t t) {
-  constexpr double grows_from = 100.0;  // observations from which a growing base grows by about the logarithm
+inline double inflation(const Inflation& factor, const RunState& run, Int t) {
+  constexpr double grows_from =
+      100.0;  // observations from which a growing base grows by about the logarithm
   if (factor.learned) {
-    const double noise = Scales(run.scales).noise, seen = static_cast<double>(t);
+    const double noise = Scales(run.scales).noise, seen = double(t);
     double base = factor.base;
     if (factor.growth > 0.0)
-      base = std::sqrt(base * base + factor.growth * log1p(effective_count(seen, run.forgetting_rate) / grows_from));
+      base =
+          std::sqrt(base * base +
+                    factor.growth * log1p(effective_count(seen, run.forgetting_rate) / grows_from));
     return noise > 0.0 ? base * std::sqrt(noise) : base;
   }
   if (factor.width == 0.0) return factor.base;
-  const double d = static_cast<double>(run.mean.size());
-  const double seen = factor.determinant ? information(run) : d * log1p(static_cast<double>(t) / d / run.lam);
+  const double d = double(run.mean.size());
+  const double seen = factor.determinant ? information(run) : d * log1p(double(t) / d / run.lam);
   return factor.base + factor.width * std::sqrt(seen + factor.tail);
 }
 

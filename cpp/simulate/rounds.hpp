@@ -1,8 +1,8 @@
 // Simulated runs on finitely many arms: what every algorithm has, and how it plays a round.
 //
-// V is the prior and sum_k c_k x_k x_k' with c_k the pull count of arm k or, by the stream fit, the sum of the weights of its
-// observations: it can be had again from them at any time. Where the past is forgotten V is recomputed every round, from a sum
-// that fades.
+// V is the prior and sum_k c_k x_k x_k' with c_k the pull count of arm k or, by the stream fit, the
+// sum of the weights of its observations: it can be had again from them at any time. Where the past
+// is forgotten V is recomputed every round, from a sum that fades.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,9 @@
 namespace ensample::ENSAMPLE_LEVEL {
 
 /// gram += sum_k (pulls_k - counted_k) x_k x_k'; counted = pulls.
-inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix gram, std::int32_t* counted) {
-  for (std::size_t k = 0; k < problem.features.rows; ++k)
+inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix gram,
+                      std::int32_t* counted) {
+  for (Index k = 0; k < problem.features.rows; ++k)
     if (run.pulls[k] != counted[k]) {
       add_outer(gram, run.pulls[k] - counted[k], problem.features[k], problem.features[k]);
       counted[k] = run.pulls[k];
@@ -23,23 +24,23 @@ inline void add_pulls(const FiniteProblem& problem, const RunState& run, Matrix 
 /// gram += sum_k weights_k x_k x_k'.
 template <class Weights>
 void add_weighted(const FiniteProblem& problem, const Weights& weights, Matrix gram) {
-  for (std::size_t k = 0; k < problem.features.rows; ++k)
+  for (Index k = 0; k < problem.features.rows; ++k)
     if (weights[k] > 0) add_outer(gram, weights[k], problem.features[k], problem.features[k]);
 }
 
 /// Recompute V^-1 and theta_hat from the weights of the arms and b.
 template <class Weights>
 void recompute(const FiniteProblem& problem, RunState& run, const Weights& weights) {
-  const std::size_t d = run.mean.size();
+  const Index d = run.mean.size();
   const OwnedMatrix gram(d, d);
   add_weighted(problem, weights, gram);
-  for (std::size_t i = 0; i < d; ++i) gram(i, i) += run.prior[i];
+  for (Index i = 0; i < d; ++i) gram(i, i) += run.prior[i];
   recompute(run, gram);
 }
 
 /// Learn the scales from the pull counts, b and the squares of the rewards.
 inline void calibrate(const FiniteProblem& problem, RunState& run) {
-  const std::size_t d = run.mean.size();
+  const Index d = run.mean.size();
   add_pulls(problem, run, run.gram, run.counted.data());
   const OwnedMatrix gram(d, d, Fill::none);
   copy_values(run.gram.items(), gram.items());
@@ -51,7 +52,7 @@ struct LinearFit {
   LinearFit(const FiniteProblem&, const Options&) {}
 
   /// Learn a reward of a row of features in round t; return it as it is learned.
-  double learn(const FiniteProblem& problem, RunState& run, std::int64_t t, std::size_t row, double reward) {
+  double learn(const FiniteProblem& problem, RunState& run, Int t, Index row, double reward) {
     const double y = from_origin(run, reward);
     if (forgets(run)) {
       observe_fading(run, problem.features[row], y);
@@ -75,7 +76,7 @@ struct StreamFit {
       : link(options.link), weights(problem.features.rows) {}
 
   /// Learn a reward of a row of features in round t; return the weight of the observation.
-  double learn(const FiniteProblem& problem, RunState& run, std::int64_t t, std::size_t row, double reward) {
+  double learn(const FiniteProblem& problem, RunState& run, Int t, Index row, double reward) {
     const double w = observe_weighted(run, link, problem.features[row], reward);
     weights[row] += w;
     if (recomputation_is_due(run, t)) recompute(problem, run, weights);
@@ -83,7 +84,8 @@ struct StreamFit {
   }
 };
 
-/// A run on finitely many arms: algorithms derive from it and `play` to the end, or until they are stopped.
+/// A run on finitely many arms: algorithms derive from it and `play` to the end, or until they are
+/// stopped.
 template <class Fit>
 struct FiniteRun {
   const FiniteProblem& problem;
@@ -91,71 +93,74 @@ struct FiniteRun {
   const Rngs& rngs;
   const Options& options;
   Fit fit{problem, options};
-  const std::size_t d = run.mean.size(), rows = problem.features.rows, arms = problem.by_coordinate.columns;
-  const std::int64_t warm = static_cast<std::int64_t>(problem.warmup.size()), horizon = horizon_of(run);
+  const Index d = run.mean.size(), rows = problem.features.rows,
+              arms = problem.by_coordinate.columns;
+  const Int warm = Int(problem.warmup.size()), horizon = horizon_of(run);
   /// The first round whose arm is not prescribed.
-  const std::int64_t first = std::min(static_cast<std::int64_t>(problem.opening.size()), horizon);
+  const Int first = std::min(Int(problem.opening.size()), horizon);
 
   FiniteRun(const FiniteProblem& problem, RunState& run, const Rngs& rngs, const Options& options)
       : problem(problem), run(run), rngs(rngs), options(options) {}
 
-  /// The row of prescribed observation i: first those of the warm-up, which are no rounds, then those of the opening.
-  std::size_t prescribed_row(std::int64_t i) const {
-    return static_cast<std::size_t>(i < warm ? problem.warmup[static_cast<std::size_t>(i)]
-                                             : problem.opening[static_cast<std::size_t>(i - warm)]);
+  /// The row of prescribed observation i: first those of the warm-up, which are no rounds, then
+  /// those of the opening.
+  Index prescribed_row(Int i) const {
+    return Index(i < warm ? problem.warmup[Index(i)] : problem.opening[Index(i - warm)]);
   }
 
-  double mean_of(std::int64_t t, std::size_t arm) const {
-    return problem.period > 0 ? problem.mean_path(static_cast<std::size_t>(t / problem.period), arm) : problem.means[arm];
+  double mean_of(Int t, Index arm) const {
+    return problem.period > 0 ? problem.mean_path(Index(t / problem.period), arm)
+                              : problem.means[arm];
   }
 
-  void note_loss(std::int64_t t, double mean) {
+  void note_loss(Int t, double mean) {
     const bool moves = problem.period > 0;
-    const double best = moves ? problem.best_means[static_cast<std::size_t>(t / problem.period)] : problem.best;
+    const double best = moves ? problem.best_means[Index(t / problem.period)] : problem.best;
     note_regret(run, t, best - mean);
   }
 
   /// Draw the reward of a row of features in round t and learn it; return what `Fit::learn` does.
-  double learn(std::int64_t t, std::size_t row, double mean) {
+  double learn(Int t, Index row, double mean) {
     const double y = draw_reward(problem.noise, mean, problem.spreads[row], rngs.noise);
     run.pulls[row] += 1;
     return fit.learn(problem, run, t, row, y);
   }
 
   /// Play an arm in round t and learn from it.
-  double pull(std::int64_t t, std::size_t arm) {
+  double pull(Int t, Index arm) {
     const double mean = mean_of(t, arm), learned = learn(t, arm, mean);
     note_loss(t, mean);
     return learned;
   }
 
-  double observe_prescribed(std::int64_t i) {
-    const std::size_t row = prescribed_row(i);
+  double observe_prescribed(Int i) {
+    const Index row = prescribed_row(i);
     return i < warm ? learn(0, row, problem.means[row]) : pull(i - warm, row);
   }
 
   /// Make the observations of the warm-up and the opening.
   void begin() {
-    for (std::int64_t i = 0; i < warm + first; ++i) observe_prescribed(i);
+    for (Int i = 0; i < warm + first; ++i) observe_prescribed(i);
   }
 
   /// argmax_k x_k'theta among the arms on offer, the lowest index on ties.
-  std::size_t greedy_arm(ConstVector theta) {
+  Index greedy_arm(ConstVector theta) {
     sum_rows(run.scores, problem.by_coordinate, theta);
     return argmax(run.scores);
   }
 
-  /// total += sum_k weight(k) x_k over the arms that were pulled since the counts `since`; `seen` becomes the counts of now.
-  /// Return of how many arms. `indices` and `weights` [K + W] are scratch.
+  /// total += sum_k weight(k) x_k over the arms that were pulled since the counts `since`; `seen`
+  /// becomes the counts of now. Return of how many arms. `indices` and `weights` [K + W] are
+  /// scratch.
   template <class Weight>
-  std::size_t add_missed(const std::int32_t* since, std::int32_t* seen, Ints indices, Vector weights, Vector total,
-                         Weight weight) {
+  Index add_missed(const std::int32_t* since, std::int32_t* seen, Ints indices, Vector weights,
+                   Vector total, Weight weight) {
     const Counts pulls = run.pulls;
-    std::size_t count = 0;
-    for (std::size_t start = 0; start < pulls.size(); start += count_block) {
+    Index count = 0;
+    for (Index start = 0; start < pulls.size(); start += count_block) {
       for (auto missed = unequal(&pulls[start], since + start); missed != 0; missed &= missed - 1) {
-        const std::size_t k = start + static_cast<std::size_t>(std::countr_zero(missed));
-        indices[count] = static_cast<std::int64_t>(k);
+        const Index k = start + Index(std::countr_zero(missed));
+        indices[count] = Int(k);
         weights[count++] = weight(k);
       }
     }
