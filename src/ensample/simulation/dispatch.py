@@ -112,12 +112,13 @@ def kernel_for(
     `arrays` is the problem as kernels take it. Raise if no kernel has this evaluation.
     """
     registered = KERNELS.get((type(recipe), type(arrays)), [])
-    able = [kernel for kernel in registered if not kernel.why_not(recipe)]
+    able = (kernel for kernel in registered if not kernel.why_not(recipe))
     if evaluation == "auto":
-        if not able:
+        fastest = next(able, None)
+        if fastest is None:
             reason = why_no_kernel(recipe, problem, arrays, registered)
             warn_once(f"{reason}: its live policy is simulated, about {SLOW}")
-        return able[0] if able else None
+        return fastest
     by_evaluation = {kernel.evaluation: kernel for kernel in able}
     if evaluation != Evaluation.LIVE and evaluation not in by_evaluation:
         there = [each.value for each in Evaluation if each in {*by_evaluation, Evaluation.LIVE}]
