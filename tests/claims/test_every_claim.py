@@ -9,11 +9,21 @@ from typing import Any, NamedTuple
 import pytest
 
 import documented
-from ensample.claims import CLAIMS, Claim, Scale, Section, Verdict, find, total_cost, verify
-from ensample.claims import statements as statements_package
+from ensample.claims import (
+    CLAIMS,
+    Claim,
+    Scale,
+    Section,
+    Verdict,
+    find,
+    statements,
+    total_cost,
+    verify,
+)
 from ensample.claims.claim import SOUND, Judge
 from ensample.claims.power import is_sharp, power
-from ensample.claims.references import place
+from ensample.claims.registry import STATEMENTS
+from ensample.claims.texts import CHECKED, TEXTS, place
 from ensample.errors import InvalidArgument, WrongType
 from ensample.report.paper import Finding
 from golden.make_claims import STORED, record
@@ -128,11 +138,9 @@ def test_the_budgets_of_time() -> None:
     )
 
 
-def test_every_file_is_registered() -> None:
-    files = {path.stem for path in Path(statements_package.__file__).parent.glob("*.py")} - {
-        "__init__"
-    }
-    assert len(files) == len(CLAIMS)
+def test_every_statement_has_checks() -> None:
+    files = {path.stem for path in Path(statements.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == set(STATEMENTS) and set(CHECKED) == set(TEXTS)
 
 
 def test_an_outcome_is_a_function_of_scale_and_seed() -> None:

@@ -11,15 +11,22 @@ import ensample as es
 from ensample.claims.claim import Verdict
 from ensample.claims.evidence import generator, same_law
 from ensample.claims.histories import count_vectors, draw_stacks
-from ensample.claims.perturbed import norms_when_chased, norms_when_fixed
-from ensample.claims.recorded import record
-from ensample.claims.statements import (
-    ridge_concentration,
-    sphere_anticoncentration,
-    three_point_anticoncentration,
+from ensample.claims.recorded import record, watch
+from ensample.claims.statements.anticoncentration import (
+    adverse_directions,
+    edge,
+    exact_tails,
+    sampled_tails,
+    sphere_tail,
+    subgaussian,
 )
-from ensample.claims.tails import adverse_directions, exact_tails, sampled_tails
-from ensample.claims.watched import watch
+from ensample.claims.statements.concentration import (
+    NOISES,
+    chance,
+    norms_when_chased,
+    norms_when_fixed,
+    reward,
+)
 from ensample.randomness import RunStream
 from ensample.statistics import ks_distance
 from evidence import holds
@@ -50,7 +57,8 @@ def test_norms_against_full_matrices(measure, dim: int) -> None:
     """The same random numbers, with V inverted afresh in every round."""
     lam, rounds, members = 2.0, 10, 4
     law = es.Rademacher(1.5)
-    fast = measure(law, law, lam, dim, rounds, members, np.random.default_rng(5))
+    setting = es.Setting(dim, 2, rounds, 1.0, 1.0, lam)
+    fast = measure(law, law, setting, members, np.random.default_rng(5))
     rng = np.random.default_rng(5)
     S = law.rescaled(lam**0.5 * 1.5).draw_vectors(rng, members, dim)
     V = np.array([lam * np.eye(dim)] * members)
@@ -99,17 +107,15 @@ def test_directions_are_unit_vectors_of_many_kinds() -> None:
 
 def test_the_tail_of_a_sphere() -> None:
     """In two dimensions an arc, in three a cap (Archimedes)."""
-    assert sphere_anticoncentration.tail(2) == pytest.approx(math.acos(1 / (3 * 2**0.5)) / math.pi)
-    assert sphere_anticoncentration.tail(3) == pytest.approx((1 - 1 / (3 * 3**0.5)) / 2)
-    assert sphere_anticoncentration.tail(10**6) == pytest.approx(stats.norm.sf(1 / 3), rel=1e-5)
+    assert sphere_tail(2) == pytest.approx(math.acos(1 / (3 * 2**0.5)) / math.pi)
+    assert sphere_tail(3) == pytest.approx((1 - 1 / (3 * 3**0.5)) / 2)
+    assert sphere_tail(10**6) == pytest.approx(stats.norm.sf(1 / 3), rel=1e-5)
 
 
-@pytest.mark.parametrize("noise", ridge_concentration.NOISES, ids=repr)
+@pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_noise_has_the_mean_and_the_spread_it_should(noise) -> None:
     rng, n = np.random.default_rng(1), 100_000
-    rewards = ridge_concentration.reward(
-        noise, np.full(n, 0.3), ridge_concentration.chance(noise, n, rng)
-    )
+    rewards = reward(noise, np.full(n, 0.3), chance(noise, n, rng))
     assert holds(stats.ttest_1samp(rewards, 0.3).pvalue)
     assert not holds(stats.ttest_1samp(rewards, 0.35).pvalue), "negative control"
     assert rewards.std() == pytest.approx(float(noise.spreads(np.array(0.3))), rel=0.03)
@@ -127,10 +133,14 @@ def test_the_law_of_the_regret_sees_another_scale() -> None:
     assert same_law(ks_distance(*regrets), [2000, 2000], 0.2).verdict is Verdict.REFUTED
 
 
+def setting_of_lam_2(horizon: int) -> es.Setting:
+    return es.Setting(2, 2, horizon, 1.0, 1.0, 2.0)
+
+
 def test_one_draw_answers_for_ensembles_of_every_size() -> None:
     """Least shares and reaches over all histories, of the first n members, against stacks of n members looked at one by one."""
     world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8]])), [0.5, 0.4], 1.0)
-    stacks = draw_stacks(world, 2.0, 6, 9, np.random.default_rng(3))
+    stacks = draw_stacks(world, setting_of_lam_2(6), 9, np.random.default_rng(3))
     shares, reaches = stacks.least_shares(0.5, 2.0), stacks.least_reaches()
     for n in (1, 4, 9):
         alone = replace(stacks, W=stacks.W[:n], sums=stacks.sums[:, :, :n])
@@ -147,13 +157,14 @@ def test_one_draw_answers_for_ensembles_of_every_size() -> None:
 def test_stacks_in_steps_are_stacks_of_which_some_sums_are_kept() -> None:
     """Looked at in units of a step; and drawn so, the sums have the variance of what is left out."""
     world = es.LinearProblem(es.FiniteArms(np.array([[1.0, 0.0], [0.6, 0.8]])), [0.5, 0.4], 1.0)
-    whole = draw_stacks(world, 2.0, 10, 9, np.random.default_rng(3))
+    whole = draw_stacks(world, setting_of_lam_2(10), 9, np.random.default_rng(3))
     steps = replace(whole, sums=whole.sums[:, ::3], every=3)
     for one, other in zip(
         steps.look(np.array([[1, 2], [3, 0]])), whole.look(np.array([[3, 6], [9, 0]])), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-12)
-    long = draw_stacks(world, 2.0, 10_001, 4000, np.random.default_rng(4), every=5000)
+    setting = setting_of_lam_2(10_001)
+    long = draw_stacks(world, setting, 4000, np.random.default_rng(4), every=5000)
     assert long.sums.shape == (2, 3, 4000) and long.every == 5000
     scaled = long.sums[:, 2].ravel() / 100.0
     assert holds(stats.kstest(scaled, "norm").pvalue)
@@ -183,8 +194,8 @@ def test_a_watched_round_is_what_the_definitions_say() -> None:
 
 def test_the_rarest_three_point_law() -> None:
     """Symmetric on {-a, 0, a}, variance 1/2, subGaussian constant 1: not zero with probability 0.078."""
-    a = three_point_anticoncentration.edge(0.5)
+    a = edge(0.5)
     assert 0.25 / a**2 == pytest.approx(0.039, abs=5e-4)
     tilts = np.linspace(0.01, 20, 5000)
-    assert three_point_anticoncentration.subgaussian(a, 0.5, tilts) == pytest.approx(1.0, abs=1e-3)
-    assert three_point_anticoncentration.subgaussian(1.02 * a, 0.5, tilts) > 1.001
+    assert subgaussian(a, 0.5, tilts) == pytest.approx(1.0, abs=1e-3)
+    assert subgaussian(1.02 * a, 0.5, tilts) > 1.001

@@ -8,7 +8,7 @@ from ensample.claims import CLAIMS, Scale, find, verify
 from ensample.claims.claim import Judge
 from ensample.claims.evidence import always_at_most, identity
 from ensample.claims.power import BLUNT, is_sharp, power, powers, smallest
-from ensample.claims.references import PLACES, cited
+from ensample.claims.texts import PLACES, cited
 
 
 def bound_divided(measured: float) -> Judge:

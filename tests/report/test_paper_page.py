@@ -12,7 +12,7 @@ import pytest
 
 from documented import alike
 from ensample.claims import CLAIMS, Broken, Curve, Figure, Kind, Outcome, Scale, Verdict
-from ensample.claims.references import place
+from ensample.claims.texts import place
 from ensample.report.paper import Finding, page
 from ensample.report.paper.document import document
 from ensample.report.paper.figures import for_file, for_page

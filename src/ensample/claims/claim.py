@@ -12,7 +12,10 @@ Value = TypeVar("Value")
 
 
 class Scale(StrEnum):
-    """How much work a check may do: the whole suite takes under a minute, under 15 minutes, or hours, on two cores."""
+    """How much work a check may do.
+
+    On two cores the whole suite takes under a minute, under 15 minutes, or hours.
+    """
 
     QUICK = "quick"
     STANDARD = "standard"
@@ -32,7 +35,7 @@ class Kind(StrEnum):
 
     IDENTITY = "identity"  # two computations agree up to rounding; the tolerance is stated
     INEQUALITY = "inequality"  # always true: one counterexample refutes it
-    PROBABILITY = "probability"  # about the chance of an event: exact intervals at the suite's false-alarm rate
+    PROBABILITY = "probability"  # about the chance of an event: exact intervals
     RATE = "rate"  # about an exponent: an interval over independent replicates
 
 
@@ -78,12 +81,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found. `ensample.claims.evidence` makes outcomes; a check rarely builds one by hand."""
+    """What a check found. The functions of `ensample.claims.evidence` return outcomes."""
 
     measured: float
     relation: str  # how the statement compares measured with bound: <=, >= or =
     bound: float
-    margin: float  # room between the evidence's worst end and the bound, as a share of the bound; negative: none
+    margin: float  # between the evidence's worst end and the bound, as a share of the bound
     verdict: Verdict
     sample: int  # what was looked at: draws, runs, cases
     detail: str = ""
@@ -95,7 +98,7 @@ Judge = Callable[[float], Outcome]
 """judge(f): the verdict on the statement spoiled by a fault of size f; size 1 spoils nothing."""
 
 Measure = Callable[[Scale, int], Judge]
-"""measure(scale, seed): the work, done once for faults of every size. A pure function of both, whatever runs beside it."""
+"""measure(scale, seed): the work, done once for all faults, and a pure function of both."""
 
 Check = Callable[[Scale, int], Outcome]
 
@@ -179,7 +182,7 @@ class Claim:
         return self.measure(scale, seed)(SOUND)
 
     def check_broken(self, scale: Scale, seed: int, judge: Judge | None = None) -> Outcome:
-        """What is found about the broken twin; `judge` is this claim's own at this scale and seed, if it is at hand."""
+        """Check the broken twin; `judge` is this claim's own at this scale and seed, if known."""
         broken = self.broken.check
         if callable(broken):
             return broken(scale, seed)

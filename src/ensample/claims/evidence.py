@@ -1,21 +1,24 @@
 """From measurements to verdicts, with one false-alarm rate for the whole suite.
 
-A statement about probabilities is `refuted` only if an exact interval excludes it, and `holds` only if the interval lies
-entirely on its side; otherwise the outcome is `inconclusive` and names the sample size that would decide, were the
-estimate the truth. Both errors, refuting a true statement and upholding a false one, have probability at most the
-statement's share of `SUITE_FALSE_ALARM`. The shares are fixed: adding a claim changes no verdict of another. Rates suppose
-that slopes are about normal over the seeds.
+A statement about probabilities is `refuted` only if an exact interval excludes it, and `holds` only
+if the interval lies entirely on its side; otherwise the outcome is `inconclusive` and names the
+sample size that would decide, were the estimate the truth. Both errors, refuting a true statement
+and upholding a false one, have probability at most the statement's share of `SUITE_FALSE_ALARM`.
+The shares are fixed: adding a claim changes no verdict of another. Rates suppose that slopes are
+about normal over the seeds.
 
-A statement that something *equals* a value cannot be proved by sampling. It `holds` if the interval contains the value and
-lies within a stated tolerance of it, and is refuted if the interval excludes the value.
+A statement that something *equals* a value cannot be proved by sampling. It `holds` if the interval
+contains the value and lies within a stated tolerance of it, and is refuted if the interval excludes
+the value.
 
-Identities and inequalities are not statistical: one counterexample beyond rounding refutes them, and one that holds was
-searched for and not found.
+Identities and inequalities are not statistical: one counterexample beyond rounding refutes them,
+and one that holds was searched for and not found.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -33,7 +36,7 @@ MOST_CLAIMS = 50
 """Room for this many claims; a test counts them."""
 
 CLAIM_ALARM = SUITE_FALSE_ALARM / MOST_CLAIMS
-"""A claim's share. A claim that makes several tests gives each its part: `alarm=CLAIM_ALARM / tests`."""
+"""A claim's share. One that makes several tests gives each `alarm=CLAIM_ALARM / tests`."""
 
 ROUNDING = 1e-12
 """Relative slack of inequalities between computed numbers."""
@@ -47,7 +50,7 @@ def cell(claim: str) -> int:
 def generator(
     seed: int, claim: str, part: int = 0, stream: RunStream = RunStream.PERTURBATION
 ) -> Generator:
-    """Random numbers of one part of one claim: independent of other claims, of order and of threads."""
+    """Return random numbers of one part of one claim, whatever other claims or threads do."""
     return run_generator(seed, cell(claim), part, stream)
 
 
@@ -73,7 +76,7 @@ def always_at_most(measured: float, bound: float, sample: int, detail: str = "")
 
 
 def always_at_least(measured: float, bound: float, sample: int, detail: str = "") -> Outcome:
-    """The smallest value found is at least the bound, up to rounding (absolute where the bound is 0)."""
+    """The smallest value found is at least the bound, up to rounding (absolute if it is 0)."""
     holds = measured >= bound - ROUNDING * (abs(bound) if bound else 1.0)
     margin = max(0.0, room(measured - bound, bound)) if holds else room(measured - bound, bound)
     return Outcome(
@@ -164,11 +167,12 @@ def same_law(
 ) -> Outcome:
     """Two laws are the same, to within `tolerance` in Kolmogorov-Smirnov distance.
 
-    `distance` is that of the empirical laws; `samples` are their sizes (one size if the other law is known). The true
-    distance is within the sum of the Dvoretzky-Kiefer-Wolfowitz radii of it, whatever the laws are.
+    `distance` is that of the empirical laws; `samples` are their sizes (one size if the other law
+    is known). The true distance is within the sum of the Dvoretzky-Kiefer-Wolfowitz radii of it,
+    whatever the laws are.
 
-    >>> same_law(0.004, [100_000], 0.02).verdict.value, same_law(0.03, [100_000], 0.02).verdict.value
-    ('holds', 'refuted')
+    >>> [same_law(distance, [100_000], 0.02).verdict.value for distance in (0.004, 0.03)]
+    ['holds', 'refuted']
     """
     radius = sum(ks_radius(size, alarm / len(samples)) for size in samples)
     if distance > radius:
@@ -191,15 +195,15 @@ def same_law(
 def slope_at_most(
     x: FloatArray, y: FloatArray, bound: float, detail: str = "", alarm: float = CLAIM_ALARM
 ) -> Outcome:
-    """y grows no faster than x^bound: log-log slopes of independent replicates and Student's interval of their mean.
+    """y grows no faster than x^bound: Student's interval of the mean log-log slope of replicates.
 
-    x: [points], y: [replicates, points], positive. A replicate's row may itself be a mean of runs, which brings
-    the slopes closer to normal, as the interval supposes.
+    x: [points], y: [replicates, points], positive. A replicate's row may itself be a mean of runs,
+    which brings the slopes closer to normal, as the interval supposes.
 
     >>> noise = np.random.default_rng(0).lognormal(0, 0.05, (20, 4))
     >>> x = np.array([1.0, 10, 100, 1000])
-    >>> slope_at_most(x, noise * x**0.4, 0.5).verdict.value, slope_at_most(x, noise * x**0.6, 0.5).verdict.value
-    ('holds', 'refuted')
+    >>> [slope_at_most(x, noise * x**power, 0.5).verdict.value for power in (0.4, 0.6)]
+    ['holds', 'refuted']
     """
     centred = np.log(x) - np.log(x).mean()
     slopes = np.log(y) @ centred / (centred @ centred)
@@ -222,6 +226,25 @@ def slope_at_most(
     return Outcome(
         mean, "<=", bound, room(bound - mean - reach, bound), verdict, n, detail, decides
     )
+
+
+class Trials(NamedTuple):
+    """One of several tests of P(success) >= chance."""
+
+    successes: int
+    trials: int
+    chance: float
+    detail: str = ""
+
+
+def each_at_least(tests: Sequence[Trials], split: int = 0) -> Outcome:
+    """P(success) >= chance in every test. The alarm is split over them, or over `split` tests.
+
+    >>> each_at_least([Trials(990, 1000, 0.95), Trials(900, 1000, 0.95)]).verdict.value
+    'refuted'
+    """
+    alarm = CLAIM_ALARM / (split or len(tests))
+    return weakest([probability_at_least(*test, alarm) for test in tests])
 
 
 def weakest(outcomes: Sequence[Outcome]) -> Outcome:

@@ -1,8 +1,9 @@
 """The power of a check: the smallest fault that it refutes.
 
-A claim that holds has been tested as sharply as the smallest fault its check would have noticed. A fault has a size f: a bound
-divided by f, an ensemble of m/f members, perturbations times f. The smallest f that is refuted is found by bisection, on a
-logarithmic scale of f - 1, since an identity notices an error of 1e-9 and a bound on the regret perhaps none below 10.
+A claim that holds has been tested as sharply as the smallest fault its check would have noticed. A
+fault has a size f: a bound divided by f, an ensemble of m/f members, perturbations times f. The
+smallest f that is refuted is found by bisection, on a logarithmic scale of f - 1, since an identity
+notices an error of 1e-9 and a bound on the regret perhaps none below 10.
 """
 
 import math
@@ -20,8 +21,8 @@ def is_sharp(judge: Judge) -> bool:
     """Whether the statement no longer holds once it is spoiled tenfold.
 
     >>> from ensample.claims.evidence import always_at_most
-    >>> is_sharp(lambda f: always_at_most(0.3, 1 / f, 1)), is_sharp(lambda f: always_at_most(0.03, 1 / f, 1))
-    (True, False)
+    >>> [is_sharp(lambda f: always_at_most(worst, 1 / f, 1)) for worst in (0.3, 0.03)]
+    [True, False]
     """
     return judge(BLUNT).verdict is not Verdict.HOLDS
 
@@ -51,7 +52,7 @@ def power(judge: Judge, largest: float) -> float | None:
 def powers(
     claim: Claim, scale: Scale, seed: int, judge: Judge | None = None
 ) -> tuple[float | None, ...]:
-    """Of every family of the claim's faults; `judge` is that of the first at this scale and seed, if it is at hand."""
+    """Return the power for every family of faults; `judge` is that of the first, if known."""
     return tuple(
         power((judge if place == 0 and judge else fault.measure(scale, seed)), fault.largest)
         for place, fault in enumerate(claim.faults)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ensample.checks import instance, whole
 from ensample.claims.claim import SOUND, Claim, Cost, Outcome, Scale, Verdict
 from ensample.claims.power import is_sharp, powers
-from ensample.claims.references import place
+from ensample.claims.texts import place
 from ensample.errors import InvalidArgument
 from ensample.statistics import require_scipy
 
@@ -64,10 +64,11 @@ def verify(
 ) -> list[Checked]:
     """Check claims one after the other; those that simulate use all cores.
 
-    The outcomes are a pure function of (claim, scale, seed): neither the order nor the company of a claim matters.
-    `progress` is called with the number of finished claims and the claim that comes next. With `power` the smallest fault of
-    each family that is refuted is looked for too, which takes several times as long; with `twins` the broken twins are checked,
-    at quick scale, which is enough to refute them.
+    The outcomes are a pure function of (claim, scale, seed): neither the order nor the company of a
+    claim matters. `progress` is called with the number of finished claims and the claim that comes
+    next. With `power` the smallest fault of each family that is refuted is looked for too, which
+    takes several times as long; with `twins` the broken twins are checked, at quick scale, which is
+    enough to refute them.
 
     >>> from ensample.claims import find
     >>> [row] = verify(find(["chi-square"]))
@@ -124,12 +125,13 @@ def require_memory(claims: Sequence[Claim], scale: Scale) -> None:
             raise InvalidArgument(
                 "scale",
                 scale.value,
-                f"a scale that fits: {claim.id} needs {needed:,.0f} MB and {available:,.0f} MB are free",
+                f"a scale that fits: {claim.id} needs {needed:,.0f} MB and {available:,.0f} MB are "
+                "free",
             )
 
 
 def available_megabytes() -> float | None:
-    """Memory free for new work, within the limit of a container where there is one; None where nobody says."""
+    """Return the free memory, within the limit of a container; None if it is unknown."""
     limits = [free for free in (system_bytes(), container_bytes()) if free is not None]
     return min(limits) / 1e6 if limits else None
 

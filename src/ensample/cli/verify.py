@@ -13,7 +13,7 @@ from ensample.claims import Checked, Claim, Scale, Verdict, find, total_cost
 from ensample.claims import verify as verify_claims
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.claims.power import smallest
-from ensample.claims.references import cited
+from ensample.claims.texts import cited
 from ensample.cli import complete
 from ensample.cli.console import errors, output, progress
 from ensample.extras import require

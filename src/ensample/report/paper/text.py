@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ensample.claims import Claim, Outcome, Scale, Section
 from ensample.claims.evidence import SUITE_FALSE_ALARM
 from ensample.claims.power import smallest
-from ensample.claims.references import place
+from ensample.claims.texts import place
 from ensample.numerals import NOTHING
 from ensample.report.paper import prose
 from ensample.report.paper.findings import (
