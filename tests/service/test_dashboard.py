@@ -18,13 +18,11 @@ from ensample.evaluation.sequences import LowerBound
 from ensample.experiments.events import Decided, Event
 from ensample.experiments.mixture import Mixture
 from ensample.experiments.storage.base import Snapshot
-from ensample.service.dashboard import counting
-from ensample.service.dashboard.action_means import ActionMeans
-from ensample.service.dashboard.facts import looks, provisional_looks
+from ensample.service.dashboard import counter
 from ensample.service.dashboard.joining import Delays
-from ensample.service.dashboard.lift import Lift, against_action, against_chance
+from ensample.service.dashboard.lift import ActionMeans, Lift, against_action, against_chance
 from ensample.service.dashboard.summary import OTHERS, Summary
-from ensample.service.dashboard.view import lift_words
+from ensample.service.dashboard.view import lift_words, looks, provisional_looks
 from service.conftest import SHOP, Serve, Served
 from service.test_keys import made
 from service.test_operations import until
@@ -276,7 +274,7 @@ def test_mean_reward_of_each_action_is_that_of_the_log(shop_experiment: es.Exper
             for row in final(log)
             if row["action"] == name and row["reward"] is not None
         ]
-        found, bound = summary.action_means[place], LowerBound()
+        found, bound = summary.means[place], LowerBound()
         assert (
             found is not None
             and found.rows == len(rewards)
@@ -318,9 +316,7 @@ def test_page_says_which_decisions_do_not_count_yet(serve: Serve) -> None:
         "60 decisions may still get a reward (wait: 30 min)" in text
         and "the line is provisional" in text
     )
-    assert (
-        "line provisional" in text and "provisional: decisions within their wait count as 0" in text
-    )
+    assert "provisional: decisions within their wait count as 0" in text
     assert "provisional 0.417 over 60" in text, "25 of 60"
     events = experiment.events
     experiment._clock = lambda: start + 3_600
@@ -480,10 +476,7 @@ def test_names_are_words_and_nothing_else(serve: Serve) -> None:
         assert html.escape(name, quote=False) in html.unescape(text).replace(
             name, html.escape(name, quote=False)
         )
-    assert (
-        "49" not in text.partition("Votes now")[2].partition("Calibration")[0]
-        and "{{ 7 * 7 }}" in text
-    )
+    assert ">49<" not in text and "{{ 7 * 7 }}" in text
 
 
 def test_pages_need_a_key_and_show_what_it_is_for(shop: Served) -> None:
@@ -505,16 +498,16 @@ def test_pages_need_a_key_and_show_what_it_is_for(shop: Served) -> None:
 def test_a_look_counts_for_a_while_and_goes_on_the_next_time(
     shop: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting.Counted, "go_along", lambda *_: None)  # only those who look count
+    monkeypatch.setattr(counter.Counter, "go_along", lambda *_: None)  # only those who look count
     traffic(shop)
     experiment = shop.service.catalog["shop"].experiment
-    along = counting.known(
+    along = counter.counter_of(
         experiment
     ).summary.seq  # the event of its beginning may have been, before
     assert along <= 1
     looks = []
     for _ in range(8):
-        found, _ = counting.counted(experiment, budget=-1.0)
+        found, _ = counter.counted(experiment, budget=-1.0)
         looks.append(found.summary.seq)
         if found.done == 1.0:
             break
@@ -524,19 +517,19 @@ def test_a_look_counts_for_a_while_and_goes_on_the_next_time(
     assert found.summary.lift.now().value == pytest.approx(whole.lift.now().value)
     assert "Counting" not in shop.get(PAGE).text
     traffic(shop, 10)
-    monkeypatch.setattr(counting, "BUDGET", 0.0)
-    assert counting.known(experiment) is found
+    monkeypatch.setattr(counter, "BUDGET", 0.0)
+    assert counter.counter_of(experiment) is found
 
 
 def test_it_is_counted_before_anybody_looks(shop: Served) -> None:
     traffic(shop)
     experiment = shop.service.catalog["shop"].experiment
-    assert until(lambda: counting.known(experiment).summary.seq == experiment.events)
+    assert until(lambda: counter.counter_of(experiment).summary.seq == experiment.events)
 
 
 def test_nobody_who_calls_waits_for_what_is_counted_along(monkeypatch: pytest.MonkeyPatch) -> None:
     experiment, other = played(), played(10)
-    found, enter = counting.known(experiment), Summary.enter
+    found, enter = counter.counter_of(experiment), Summary.enter
 
     def entered(summary: Summary, event: Event) -> None:
         enter(summary, event)
@@ -544,18 +537,18 @@ def test_nobody_who_calls_waits_for_what_is_counted_along(monkeypatch: pytest.Mo
             other.reward("q1", 1)
 
     monkeypatch.setattr(Summary, "enter", entered)
-    counting.count_along([other, experiment], math.inf)
+    counter.count_along([other, experiment], math.inf)
     assert found.summary.seq == 75, "the next time that it was asked"
-    counting.count_along([experiment, other], budget=-1.0)
+    counter.count_along([experiment, other], budget=-1.0)
     assert found.summary.seq == 100
     with found.lock:
-        counting.count_along([experiment], math.inf)  # somebody looks
+        counter.count_along([experiment], math.inf)  # somebody looks
     assert found.summary.seq == 100
     monkeypatch.setattr(found, "_awaited", True)  # somebody wants to
-    counting.count_along([experiment], math.inf)
+    counter.count_along([experiment], math.inf)
     assert found.summary.seq == 125
     monkeypatch.setattr(found, "_awaited", False)
-    counting.count_along([experiment], math.inf)
+    counter.count_along([experiment], math.inf)
     assert (
         found.summary.seq == experiment.events
         and found.summary.chosen == summary_of(experiment).chosen
@@ -566,7 +559,7 @@ def test_several_who_look_at_once_count_once(shop: Served) -> None:
     traffic(shop)
     experiment = shop.service.catalog["shop"].experiment
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda _: counting.counted(experiment)[0], range(8)))
+        found = list(threads.map(lambda _: counter.counted(experiment)[0], range(8)))
     assert (
         len(set(map(id, found))) == 1 and found[0].summary.chosen == summary_of(experiment).chosen
     )

@@ -116,72 +116,71 @@ def test_nothing_is_complained_of_and_nothing_sticks_out(
     assert seen == [as_rgb(getattr(variables()[name], scheme)) for name in ("--paper", "--ink")]
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-def test_provisional_lines_are_dashed(width: int, browser: Any, site: Site) -> None:
-    visit(browser, f"{site.address}/experiments/open", width)
-    assert (
-        "100 decisions may still get a reward (wait: 4 h)"
-        in browser.find_element("css selector", ".notice").text
+def sizes(browser: Any) -> Any:
+    """Return width, height, left and right of each canvas, its name, and whether something is drawn on it."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll('.chart canvas')].map(canvas => {"
+        "const b = canvas.getBoundingClientRect();"
+        "const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;"
+        "return [b.width, b.height, b.left, b.right, canvas.closest('.chart').ariaLabel, data.some(x => x)]})"
     )
-    dashes = browser.execute_script(
-        "return [...document.querySelectorAll('figure svg .line.provisional')].map(l => getComputedStyle(l).strokeDasharray)"
-    )
-    assert len(dashes) >= 2 and all(dash != "none" for dash in dashes)
 
 
 @pytest.mark.parametrize("width", [400, 1400])
-def test_figures_are_drawn_in_their_colours_and_their_words_stay_inside(
+def test_charts_are_drawn_within_the_page_and_have_names(
     width: int, browser: Any, site: Site
 ) -> None:
     visit(browser, f"{site.address}/experiments/shop", width)
-    boxes = browser.execute_script(
-        "return [...document.querySelectorAll('figure svg')].map(svg => {const b = svg.getBoundingClientRect();"
-        "return [b.width, b.height, b.left, b.right, svg.getAttribute('aria-label')]})"
-    )
-    assert len(boxes) == 5 and all(
-        w > 250 and h > 90 and 0 <= left < right <= width and said
-        for w, h, left, right, said in boxes
-    )
-    outside = browser.execute_script(
-        "return [...document.querySelectorAll('figure svg text')].filter(t => {const a = t.getBoundingClientRect();"
-        "const b = t.closest('svg').getBoundingClientRect(); return a.left < b.left - 1 || a.right > b.right + 1 ||"
-        "a.top < b.top - 1 || a.bottom > b.bottom + 1}).map(t => t.textContent)"
-    )
-    assert outside == []
-    filled_with = browser.execute_script(
-        "return getComputedStyle(document.querySelector('figure svg .s0.line')).stroke"
-    )
-    assert filled_with == as_rgb(variables()["--s0"].light)
-    names = browser.execute_script(
-        "return [...document.querySelectorAll('.keys li')].map(li => li.textContent)"
-    )
-    assert names == [name if len(name) <= 60 else name[:59] + "…" for name in HOSTILE]
-    assert (
-        browser.execute_script(
-            "return document.querySelectorAll('main script, main img, main [style]').length"
-        )
-        == 0
-    )
+    found = sizes(browser)
+    assert len(found) == 5
+    for wide, high, left, right, name, drawn in found:
+        assert wide > 250 and high > 90 and 0 <= left < right <= width and name and drawn
+    legend = browser.find_element("css selector", "#shares ~ figure .u-legend").text
+    assert all((name if len(name) <= 60 else name[:59] + "…") in legend for name in HOSTILE)
+    loaded = "return document.querySelectorAll('main script, main img').length"
+    assert browser.execute_script(loaded) == 0
 
 
-def test_the_script_fetches_again_and_tells_what_the_pointer_is_on(
-    browser: Any, site: Site
-) -> None:
+def test_charts_follow_the_colours_of_the_reader(browser: Any, site: Site) -> None:
+    visit(browser, f"{site.address}/experiments/open")
+    stroke = "return drawn.values().next().value.series[1].stroke()"
+    assert browser.execute_script(stroke) == variables()["--s0"].light
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+    assert browser.execute_script(stroke) == variables()["--s0"].dark
+    dashes = "return [...drawn.values()].flatMap(c => c.series).filter(s => s.dash).length"
+    assert browser.execute_script(dashes) == 2, "the provisional lines"
+    notice = browser.find_element("css selector", ".notice").text
+    assert "100 decisions may still get a reward (wait: 4 h)" in notice
+
+
+def test_arrow_keys_move_from_value_to_value(browser: Any, site: Site) -> None:
     visit(browser, f"{site.address}/experiments/shop")
-    told = browser.execute_script(
-        "const spot = document.querySelector('figure .spot'), caption = spot.closest('figure').querySelector('figcaption');"
-        "const before = caption.textContent; const over = what => new PointerEvent(what, {bubbles: true});"
-        "spot.dispatchEvent(over('pointerover')); const during = caption.textContent;"
-        "spot.dispatchEvent(over('pointerout')); return [before, during, spot.querySelector('title').textContent,"
-        "caption.textContent]"
+    said = browser.execute_async_script(
+        "const done = arguments[0], element = document.querySelector('.chart'); element.focus();"
+        "const press = key => element.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true}));"
+        "press('ArrowLeft'); requestAnimationFrame(() => setTimeout(() =>"
+        "done([element.querySelector('.u-legend').textContent, drawn.get(element).cursor.idx]), 100))"
     )
-    before, during, title, after = told
-    assert during == title != before == after
+    assert "after 500 decisions" in said[0] and said[1] > 3
+
+
+def test_the_page_has_its_charts_as_tables_too(browser: Any, site: Site) -> None:
+    """For those who cannot see them, or have no scripts."""
+    visit(browser, f"{site.address}/experiments/shop")
+    browser.find_element("css selector", "#lift ~ figure summary").click()
+    rows = browser.find_element("css selector", "#lift ~ figure details table").text.splitlines()
+    assert rows[0] == "low high lift" and rows[-1].startswith("after 500 decisions")
+
+
+def test_the_script_fetches_the_page_again(browser: Any, site: Site) -> None:
+    visit(browser, f"{site.address}/experiments/shop")
     browser.execute_script("document.querySelector('main').dataset.old = 'yes'")
     fresh = browser.execute_async_script(
-        "const done = arguments[0]; refresh().then(() => done(document.querySelector('main').dataset.old === undefined))"
+        "const done = arguments[0]; refresh().then(() => done("
+        "document.querySelector('main').dataset.old === undefined))"
     )
-    assert fresh is True and browser.get_log("browser") == []
+    assert fresh is True and len(sizes(browser)) == 5 and browser.get_log("browser") == []
 
 
 def test_without_a_key_there_is_no_page(browser: Any, site: Site) -> None:
@@ -196,7 +195,7 @@ def test_without_a_key_there_is_no_page(browser: Any, site: Site) -> None:
 def test_everything_has_a_name_to_be_read_aloud(browser: Any, site: Site) -> None:
     visit(browser, f"{site.address}/experiments/shop")
     unnamed = browser.execute_script(
-        "return [...document.querySelectorAll('section, svg, [role=region], nav')].filter(e =>"
+        "return [...document.querySelectorAll('section, meter, [role=img], [role=region], nav')].filter(e =>"
         "!e.getAttribute('aria-label') && !document.getElementById(e.getAttribute('aria-labelledby'))).length"
     )
     assert (

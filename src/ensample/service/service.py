@@ -11,7 +11,7 @@ from ensample.errors import EnsampleError, StorageError
 from ensample.experiments.storage.sqlite import SQLiteStorage
 from ensample.service.auth import Auth
 from ensample.service.catalog import Catalog
-from ensample.service.dashboard.counting import count_along
+from ensample.service.dashboard.counter import count_along
 from ensample.service.errors import HTTPError
 from ensample.service.journal import Journal
 from ensample.service.metrics import Metrics

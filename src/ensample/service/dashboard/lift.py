@@ -1,4 +1,4 @@
-"""What the policy earns above a reference, with bounds that hold at all times at once.
+"""The lift of a policy over a reference and the mean reward of an action, with bounds that hold at all times at once.
 
 The reference rho is the action of the holdout, or choosing at random where nothing is held out. With p the logged propensities,
 pi what is drawn from outside the holdout, d = (pi(A) - rho(A)) / p(A) and any c that was known before,
@@ -8,6 +8,10 @@ pi what is drawn from outside the holdout, d = (pi(A) - rho(A)) / p(A) and any c
 has mean V(pi) - V(rho) given the past, because the mean of d is 0. With rewards in [0, 1] phi is at least
 -max(c max d, (1 - c) max -d), so that `evaluation.sequences.LowerBound` bounds the mean of V(pi) - V(rho) over the decisions so
 far. c is the mean of the rewards before.
+
+The rewards r_1, r_2, ... of the decisions that chose an action have means mu_t given the past and their contexts, and lie in
+[0, 1]. `LowerBound` bounds the mean of mu_1 .. mu_t from below, and by 1 - r from above. Contexts are those in which the
+action was chosen, so that two actions may differ because their contexts do.
 """
 
 from collections.abc import Iterable
@@ -20,6 +24,7 @@ from ensample.service.dashboard.timeline import Stretch
 from ensample.types import FloatArray
 
 ALARM = 0.05
+TOGETHER = 64  # rewards that are added at once
 CHECKPOINTS = 80
 LEAST = 1e-9  # of a propensity, as in evaluation
 
@@ -80,8 +85,68 @@ def against_chance(propensities: list[float], chosen: int) -> Gain | None:
     )
 
 
+class ActionMean(NamedTuple):
+    """A mean of rewards in [0, 1] and its 95% confidence sequence."""
+
+    rows: int
+    value: float
+    low: float
+    high: float
+
+
+class RewardMean:
+    """The rewards of one action, in [0, 1]."""
+
+    def __init__(self) -> None:
+        self.lower, self.upper = LowerBound(), LowerBound()
+        self._waiting: list[float] = []
+
+    def add(self, reward: float) -> None:
+        self._waiting.append(reward)
+        if len(self._waiting) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._waiting:
+            rewards, self._waiting = np.array(self._waiting), []
+            self.lower.add(rewards, 0.0)
+            self.upper.add(1.0 - rewards, 0.0)
+
+    def now(self) -> ActionMean:
+        value = self.lower.mean
+        low, high = max(self.lower.at(ALARM / 2), 0.0), 1.0 - max(self.upper.at(ALARM / 2), 0.0)
+        return ActionMean(self.lower.count, value, min(low, value), max(high, value))
+
+
+class ActionMeans:
+    """The means of all actions, by place.
+
+    >>> means = ActionMeans()
+    >>> for reward in [0.0, 1.0] * 500:
+    ...     means.add(3, reward)
+    >>> means.flush()
+    >>> found = means[3]
+    >>> found.rows, found.value, found.low < 0.46 < 0.54 < found.high, means[4]
+    (1000, 0.5, True, None)
+    """
+
+    def __init__(self) -> None:
+        self._means: dict[int, RewardMean] = {}
+
+    def add(self, place: int, reward: float) -> None:
+        self._means.setdefault(place, RewardMean()).add(reward)
+
+    def flush(self) -> None:
+        for found in self._means.values():
+            found.flush()
+
+    def __getitem__(self, place: int) -> ActionMean | None:
+        found = self._means.get(place)
+        return None if found is None else found.now()
+
+
 class Lift:
-    """Decisions go in in the order in which they were taken, each once its reward is known."""
+    """The lift. Decisions are added in the order in which they were taken, each once its reward is known."""
 
     def __init__(self) -> None:
         self.lower, self.upper = LowerBound(), LowerBound()
@@ -91,13 +156,12 @@ class Lift:
         self._rows, self._total = 0, 0.0
 
     def add(self, gain: Gain, reward: float) -> None:
-        """A reward in [0, 1]."""
+        """Add a decision with its reward in [0, 1]."""
         self._waiting.append((*gain, reward))
         if len(self._waiting) >= max(self._every, 64):
             self.flush()
 
     def flush(self) -> None:
-        """Take in what waits."""
         if not self._waiting:
             return
         d, up, down, r = np.array(self._waiting).T
@@ -110,14 +174,14 @@ class Lift:
             self._look()
 
     def _centres(self, rewards: FloatArray) -> FloatArray:
-        """The mean of the rewards before each; one half before the first."""
+        """Return the mean of the rewards before each, one half before the first."""
         sums = self._total + np.concatenate(([0.0], np.cumsum(rewards)))
         centres: FloatArray = (sums[:-1] + 0.5) / (self._rows + np.arange(rewards.size) + 1.0)
         self._rows, self._total = self._rows + rewards.size, float(sums[-1])
         return centres
 
     def _look(self) -> None:
-        """Looks are kept at distances that grow, so that there are never many."""
+        """Store a look. Their distances grow, so that there are never many."""
         self.path.append(self.now())
         if len(self.path) > CHECKPOINTS:
             self.path = self.path[1::2]
@@ -140,7 +204,7 @@ class Lift:
         return found
 
     def now(self) -> Checkpoint:
-        """Once all that waits was taken in. Over few decisions the mean may lie where no lift can be: it ends there."""
+        """Return the lift after a flush. Over few decisions the mean may lie where no lift can be: it is clipped."""
         value = min(max(self.lower.mean, -1.0), 1.0)
         low, high = max(self.lower.at(ALARM / 2), -1.0), min(-self.upper.at(ALARM / 2), 1.0)
         return Checkpoint(self.lower.count, value, min(low, value), max(high, value))

@@ -10,9 +10,8 @@ import numpy as np
 from ensample.evaluation.propensity_check import HEIGHTS, PropensityCheck, by_height
 from ensample.experiments.events import Activated, Decided, Event, Expired, Rewarded
 from ensample.experiments.settings import Settings
-from ensample.service.dashboard.action_means import ActionMeans
 from ensample.service.dashboard.joining import Joining, Pending
-from ensample.service.dashboard.lift import Gain, Lift, against_action, against_chance
+from ensample.service.dashboard.lift import ActionMeans, Gain, Lift, against_action, against_chance
 from ensample.service.dashboard.timeline import Stretch, Timeline
 
 ALARM = 0.01  # of all checks of propensities together
@@ -57,7 +56,7 @@ class Summary:
         self.total, self.rewarded = 0.0, 0
         self.check, self.heights, self.draws = (PropensityCheck(ALARM / 3) for _ in range(3))
         self.timeline, self.lift = Timeline(), Lift()
-        self.action_means = ActionMeans()
+        self.means = ActionMeans()
         self.joining = Joining(settings.reward, self._settled, self._revised)
         self.recent: deque[Posed] = deque(maxlen=RECENT)
         self._offers: dict[tuple[str, ...], UncheckedOffer] = {}
@@ -176,7 +175,7 @@ class Summary:
         self.total += pending.reward
         self.rewarded += 1
         self.timeline.at(pending.time).reward(pending.reward, pending.held)
-        self.action_means.add(pending.action, scaled)
+        self.means.add(pending.action, scaled)
         if pending.gain is not None:
             self.lift.add(pending.gain, scaled)
 
@@ -238,7 +237,7 @@ class Summary:
         """Take in what waits for others like it."""
         self._check()
         self.lift.flush()
-        self.action_means.flush()
+        self.means.flush()
 
     @property
     def holds(self) -> bool:

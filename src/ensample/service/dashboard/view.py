@@ -1,190 +1,175 @@
-"""What an experiment's page says, as words and figures: the template only puts them in their places."""
+"""What an experiment's page says, as words, rows and charts: the template only puts them in their places."""
 
+import math
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
-from ensample.numerals import aligned, decimals, numeral, percent, several, signed
-from ensample.service.dashboard.action_means import ActionMean
+from ensample.experiments.reward import SECOND
+from ensample.numerals import NOTHING, aligned, decimals, numeral, percent, several, signed
 from ensample.service.dashboard.charts import (
-    Band,
-    bar,
-    bound_strip,
+    Chart,
     brief,
     delay_chart,
     disagreement_chart,
-    interval_strip,
     lift_chart,
     reward_chart,
     share_chart,
     shortened,
 )
-from ensample.service.dashboard.counting import Counted, Verified
-from ensample.service.dashboard.facts import (
-    Fact,
-    exploring_facts,
-    facts_of,
-    inside_facts,
-    join_facts,
-    looks,
-    outcome_facts,
-    provisional_looks,
-    scale,
-)
-from ensample.service.dashboard.lift import Checkpoint
-from ensample.service.dashboard.present import Present
+from ensample.service.dashboard.counter import Counter, Present
+from ensample.service.dashboard.lift import Checkpoint, Provisional
 from ensample.service.dashboard.summary import Summary
 from ensample.service.metrics import Latency
 
 BANDS = 8  # actions that have a colour of their own
 ROWS = 12  # actions in a list
-WORDS = {"baseline": "the holdout", "floor": "the floor", "policy": "the policy"}
+STRIP = 1.2  # bounds that a strip is wide, to either side
+DRAWN_BY = {"baseline": "the holdout", "floor": "the floor", "policy": "the policy"}
+OUTCOMES = {
+    "applied": "counted",
+    "duplicate": "sent again",
+    "late": "after the wait",
+    "unknown": "no such decision",
+    "not_shown": "for another action, or never activated",
+    "default": "no reward came: the default",
+    "expired": "no reward came: left out",
+}
+
+
+class Fact(NamedTuple):
+    """A number with its name, and a note on it."""
+
+    name: str
+    value: str
+    note: str = ""
 
 
 class Row(NamedTuple):
-    """An action in a list."""
+    """A row of a list. `strip`: a value and its interval, as shares of a width."""
 
     name: str
     cells: tuple[str, ...]
-    drawn: Markup
+    strip: tuple[float, float, float] | None = None
     alarmed: bool = False
+    share: float = 0.0
 
 
-class View(NamedTuple):
-    """See experiment.html."""
+class Limited(NamedTuple):
+    """The first rows of a list, and how many there are beyond."""
 
-    name: str
-    paused: bool
-    done: float
-    describes: str
-    facts: list[Fact]
-    reference: str
-    lift: Markup | None
-    lift_bounds: bool  # whether there is more than a provisional line
-    lift_words: str
-    why_no_lift: str
-    reward: Markup | None
-    has_holdout: bool
-    leaves_out: bool  # whether decisions without a reward are
-    waits: bool  # whether decisions wait for a while, rather than for ever
-    within: str  # how many decisions are within their wait, and what that means
-    provisional: str  # what the provisional lines count
-    means: list[Row]  # the mean reward of each action
-    more_means: int
-    bounded: bool  # whether these means have intervals
-    time: str
-    disagreement: Markup | None
-    every: str  # how long a stretch of time is
-    shares: Markup | None
-    bands: list[Band]
-    votes: list[Row]
-    votes_of: int
-    more_votes: int
-    holds: bool
-    checked: str
-    impossible: int
-    check: list[Row]
-    more_checks: int
-    others: list[tuple[str, list[Row]]]
-    join: list[Fact]
-    delays: Markup | None
-    outcomes: list[Fact]
-    exploring: list[Fact]
-    inside: list[Fact]
-    verified: Verified | None
-    decisions: int
+    rows: list[Row]
+    more: int
 
 
-def view_of(name: str, paused: bool, counted: Counted, now: Present, latency: Latency) -> View:
-    """Within the lock of what is counted."""
-    summary = counted.summary
-    settings = summary.settings
-    stretches, width = summary.timeline.stretches(), summary.timeline.width
-    bands = bands_of(summary)
-    check = check_rows(summary)
-    votes = vote_rows(now, bands)
+def limited(rows: list[Row]) -> Limited:
+    return Limited(rows[:ROWS], len(rows[ROWS:]))
+
+
+def view_of(counter: Counter, now: Present, latency: Latency) -> dict[str, Any]:
+    """Return what experiment.html needs. Hold the counter's lock meanwhile."""
+    summary = counter.summary
+    rules, width = summary.settings.reward, summary.timeline.width
+    stretches = summary.timeline.stretches()
     path, provisional = looks(summary), provisional_looks(summary)
     is_open = any(stretch.open for _, stretch in stretches)
-    means = mean_rows(summary)
-    return View(
-        name=name,
-        paused=paused,
-        done=counted.done,
-        describes=description(summary, now),
-        facts=facts_of(summary, now, path),
-        reference=reference_of(summary),
-        lift=lift_chart(
-            path, provisional, scale(summary), f"Lift over {reference_of(summary)} and its bounds"
-        )
-        if path or provisional
-        else None,
-        lift_bounds=bool(path),
-        lift_words=lift_words(summary, path),
-        why_no_lift=why_no_lift(summary),
-        reward=reward_chart(stretches, width, f"Mean reward by {width.says}")
-        if summary.rewarded or is_open
-        else None,
-        has_holdout=settings.baseline is not None,
-        leaves_out=settings.reward.default is None,
-        waits=settings.reward.wait is not None,
-        within=within_words(summary),
-        provisional=provisional_words(summary) if is_open else "",
-        means=means[:ROWS],
-        more_means=len(means[ROWS:]),
-        bounded=settings.reward.rule == "first",
-        time=f"{datetime.now(UTC):%d %b %Y, %H:%M:%S} UTC",
-        disagreement=disagreement_chart(stretches, width, f"Disagreement by {width.says}"),
-        every=width.says,
-        shares=share_chart(stretches, width, bands, f"Shares of actions by {width.says}")
-        if summary.decisions
-        else None,
-        bands=bands,
-        votes=votes[:ROWS],
-        votes_of=now.asked,
-        more_votes=len(votes[ROWS:]),
-        holds=summary.holds,
-        checked=several(summary.check.rows, "decision") if summary.check.rows else "",
-        impossible=summary.check.impossible,
-        check=check[:ROWS],
-        more_checks=len(check[ROWS:]),
-        others=[
-            ("By height of the propensity", height_rows(summary)),
-            ("Drawn by", draw_rows(summary)),
+    return {
+        "done": counter.done,
+        "time": f"{datetime.now(UTC):%d %b %Y, %H:%M:%S} UTC",
+        "describes": description(summary, now),
+        "decisions": summary.decisions,
+        "facts": main_facts(summary, now, path),
+        "reference": reference_of(summary),
+        "has_bounds": bool(path),
+        "lift_words": lift_words(summary, path),
+        "why_no_lift": why_no_lift(summary),
+        "leaves_out": rules.default is None,
+        "waits": rules.wait is not None,
+        "within": within_words(summary),
+        "provisional": is_open
+        and f"provisional: decisions within their wait count as "
+        f"{numeral(rules.default or 0.0)} until a reward comes",
+        "means": limited(mean_rows(summary)),
+        "bounded": rules.rule == "first",
+        "every": width.says,
+        "votes": limited(vote_rows(now)),
+        "votes_of": now.asked,
+        "holds": summary.holds,
+        "checked": several(summary.check.rows, "decision") if summary.check.rows else "",
+        "impossible": summary.check.impossible,
+        "check": limited(check_rows(summary)),
+        "others": {
+            "By height of the propensity": standing_rows(summary.heights),
+            "Drawn by": standing_rows(summary.draws),
+        },
+        "join": join_facts(summary),
+        "outcomes": [
+            Fact(name.replace("_", " "), f"{now.counts.get(name, 0):,}", note)
+            for name, note in OUTCOMES.items()
         ],
-        join=join_facts(summary),
-        delays=delay_chart(summary.joining.delays.counts, "How long rewards took")
-        if summary.joining.joined
-        else None,
-        outcomes=outcome_facts(now),
-        exploring=exploring_facts(summary),
-        inside=inside_facts(now, latency, counted),
-        verified=counted.verified,
-        decisions=summary.decisions,
-    )
+        "exploring": exploring_facts(summary),
+        "inside": inside_facts(now, latency, counter),
+        "charts": charts_of(summary, path, provisional, is_open),
+    }
+
+
+def charts_of(
+    summary: Summary, path: list[Checkpoint], provisional: list[Provisional], is_open: bool
+) -> dict[str, Chart | None]:
+    stretches, width = summary.timeline.stretches(), summary.timeline.width
+    every, delays = width.says, summary.joining.delays.counts
+    found: dict[str, Chart | None] = dict.fromkeys(("lift", "reward", "shares", "delays"))
+    if path or provisional:
+        label = f"Lift over {reference_of(summary)} and its bounds"
+        found["lift"] = lift_chart(path, provisional, scale(summary), label)
+    if summary.rewarded or is_open:
+        found["reward"] = reward_chart(stretches, width, f"Mean reward by {every}")
+    if summary.decisions:
+        label = f"Shares of actions by {every}"
+        found["shares"] = share_chart(stretches, width, bands_of(summary), label)
+    if summary.joining.joined:
+        found["delays"] = delay_chart(delays, "How long rewards took")
+    label = f"Disagreement by {every}"
+    return found | {"disagreement": disagreement_chart(stretches, width, label)}
+
+
+def scale(summary: Summary) -> float:
+    return summary.settings.reward.high - summary.settings.reward.low
+
+
+def looks(summary: Summary) -> list[Checkpoint]:
+    """Return the stored looks at the lift, and the present one."""
+    lift = summary.lift
+    if not lift.lower.count:
+        return []
+    return [*(look for look in lift.path if look.rows < lift.lower.count), lift.now()]
+
+
+def provisional_looks(summary: Summary) -> list[Provisional]:
+    """Return how the lift would go on with the decisions that are within their wait."""
+    return summary.lift.with_open(stretch for _, stretch in summary.timeline.stretches())
 
 
 def description(summary: Summary, now: Present) -> str:
     settings = summary.settings
-    rules = settings.reward
-    size = getattr(settings.recipe, "size", None)
+    rules, size = settings.reward, getattr(settings.recipe, "size", None)
+    members = f" with {size:,} members" if isinstance(size, int) else ""
     parts = [
-        type(settings.recipe).__name__
-        + (f" with {size:,} members" if isinstance(size, int) else "")
+        type(settings.recipe).__name__ + members,
+        f"{len(now.actions)} actions" if now.actions else "actions come with each decision",
+        f"rewards from {numeral(rules.low)} to {numeral(rules.high)}",
     ]
-    parts.append(
-        f"{len(now.actions)} actions" if now.actions else "actions come with each decision"
-    )
-    parts.append(f"rewards from {numeral(rules.low)} to {numeral(rules.high)}")
     if rules.wait is not None:
         default = "" if rules.default is None else f", then {numeral(rules.default)}"
-        parts.append(f"wait {brief(float(rules.wait))}{default}")  # type: ignore[arg-type]
+        parts.append(f"wait {wait_words(summary)}{default}")
     parts.append(f"floor {percent(settings.floor)}")
     if settings.baseline is not None:
-        parts.append(
-            f"{percent(settings.baseline[1])} held out for {shortened(settings.baseline[0])}"
-        )
+        action, part = settings.baseline
+        parts.append(f"{percent(part)} held out for {shortened(action)}")
     return " · ".join(parts)
+
+
+def wait_words(summary: Summary) -> str:
+    return brief((summary.settings.reward.wait_microseconds or 0) / SECOND)
 
 
 def reference_of(summary: Summary) -> str:
@@ -196,147 +181,184 @@ def lift_words(summary: Summary, path: list[Checkpoint]) -> str:
     if not path:
         return "No decision's wait is over yet: the line is provisional."
     width, last = scale(summary), path[-1]
+    verdict = "Not told apart yet"
+    if last.low > 0:
+        verdict = "The policy earns more"
+    elif last.high < 0:
+        verdict = "The policy earns less"
     ends = f"{signed(width * last.low)} and {signed(width * last.high)}"
-    verdict = (
-        "The policy earns more"
-        if last.low > 0
-        else "The policy earns less"
-        if last.high < 0
-        else "Not told apart yet"
-    )
-    return f"{verdict}: {signed(width * last.value)} a decision, between {ends} over {several(last.rows, 'decision')}."
+    over = several(last.rows, "decision")
+    return f"{verdict}: {signed(width * last.value)} a decision, between {ends} over {over}."
 
 
 def within_words(summary: Summary) -> str:
     """Say which decisions do not count yet, and why."""
-    rules, count = summary.settings.reward, summary.joining.within
-    if rules.wait is None or not count:
+    count = summary.joining.within
+    if summary.settings.reward.wait is None or not count:
         return ""
-    wait = brief(float(rules.wait))  # type: ignore[arg-type]
     return (
-        f"{several(count, 'decision')} may still get a reward (wait: {wait}): "
+        f"{several(count, 'decision')} may still get a reward (wait: {wait_words(summary)}): "
         "lift, mean rewards and join rate count a decision once its wait is over, "
         "because rewards that come early would bias them."
     )
 
 
-def provisional_words(summary: Summary) -> str:
-    default = summary.settings.reward.default
-    return (
-        ""
-        if default is None
-        else f"provisional: decisions within their wait count as {numeral(default)} until a reward comes"
-    )
-
-
 def why_no_lift(summary: Summary) -> str:
-    """What to do next."""
+    """Say why there is no lift, and what to do about it."""
     settings = summary.settings
     if settings.reward.rule == "sum":
         return "Rewards are added up, so that nothing bounds them: there is no bound on the lift either."
     if settings.baseline is None and settings.floor == 0.0:
-        return 'Nothing is held out and the floor is 0. An experiment made with "baseline": ["an action", 0.1] has a lift.'
+        made = 'An experiment made with "baseline": ["an action", 0.1] has a lift.'
+        return f"Nothing is held out and the floor is 0. {made}"
     if summary.unknown and summary.unknown == summary.decisions:
         return "This recipe does not know its propensities."
     if settings.reward.wait is not None and summary.decisions:
-        return f"The first decisions still wait for their rewards ({brief(float(settings.reward.wait))})."  # type: ignore[arg-type]
+        return f"The first decisions still wait for their rewards ({wait_words(summary)})."
     return "No decision has its reward yet."
 
 
-def bands_of(summary: Summary) -> list[Band]:
-    """The actions that were chosen most, in the order in which they were met; the others together."""
+def main_facts(summary: Summary, now: Present, path: list[Checkpoint]) -> list[Fact]:
+    joining, waits = summary.joining, summary.settings.reward.wait is not None
+    mean = aligned(summary.total / summary.rewarded) if summary.rewarded else NOTHING
+    over = f"over {several(joining.settled, 'decision')}" if waits else ""
+    found = [
+        Fact("Decisions", f"{now.decisions:,}"),
+        Fact("Rewards learned", f"{now.version:,}", "the version of the model"),
+        Fact("Mean reward", mean, mean_note(summary)),
+        Fact("Join rate", percent_or_nothing(joining.rate), over),
+        Fact("Disagreement", percent_or_nothing(now.disagreement)),
+    ]
+    if path:
+        width, last = scale(summary), path[-1]
+        ends = f"{signed(width * last.low)} to {signed(width * last.high)}"
+        note = f"{ends}, over {several(last.rows, 'decision')}"
+        found.insert(2, Fact("Lift", signed(width * last.value), note))
+    return found
+
+
+def mean_note(summary: Summary) -> str:
+    """Say what the mean reward is over, and what it would be with open decisions."""
+    if summary.settings.reward.wait is None:
+        return ""
+    note = f"over {several(summary.rewarded, 'decision')}"
+    stretches = [stretch for _, stretch in summary.timeline.stretches()]
+    if waiting := sum(stretch.open for stretch in stretches):
+        count = summary.rewarded + waiting
+        mean = (summary.total + sum(stretch.open_total for stretch in stretches)) / count
+        note += f"; provisional {aligned(mean)} over {count:,}"
+    return note
+
+
+def percent_or_nothing(share: float | None) -> str:
+    return NOTHING if share is None else percent(share)
+
+
+def join_facts(summary: Summary) -> list[Fact]:
+    joining = summary.joining
+    median, slow = (joining.delays.quantile(share) for share in (0.5, 0.9))
+    waits = summary.settings.reward.wait is not None
+    note = "of decisions whose wait is over" if waits else "of all shown"
+    return [
+        Fact("Join rate", percent_or_nothing(joining.rate), note),
+        Fact("Waiting", f"{joining.waiting:,}"),
+        Fact("Half came within", NOTHING if median is None else brief(median)),
+        Fact("9 in 10 within", NOTHING if slow is None else brief(slow)),
+    ]
+
+
+def exploring_facts(summary: Summary) -> list[Fact]:
+    rows, total = summary.decisions - summary.unknown, summary.decisions
+
+    def drawn(name: str, by: str) -> Fact:
+        count = summary.drawn[by]
+        return Fact(name, f"{count:,}", f"{percent(count / total)} of decisions" if total else "")
+
+    size = f"{summary.effective:,.0f}" if rows else NOTHING
+    note = f"{percent(summary.effective / rows)} of {rows:,}" if rows else ""
+    return [
+        drawn("Floor hits", "floor"),
+        drawn("Held out", "baseline"),
+        Fact("Effective sample", size, note),
+    ]
+
+
+def inside_facts(now: Present, latency: Latency, counter: Counter) -> list[Fact]:
+    verified = counter.verified
+    hash = Fact("Last verified hash", NOTHING, "no snapshot yet")
+    if verified is not None:
+        said = "the snapshot fits it" if verified.fits else "the snapshot does NOT fit it"
+        note = f"after {verified.seq:,} events; {said}"
+        hash = Fact("Last verified hash", verified.hash[:16], note)
+    return [
+        Fact("Version", f"{now.version:,}", "rewards learned"),
+        Fact("Events", f"{now.events:,}", "in the ledger"),
+        Fact("Commit, median", seconds(latency.median), f"of {latency.commits:,} since the start"),
+        Fact("Commit, 99 in 100", seconds(latency.slowest)),
+        hash,
+    ]
+
+
+def seconds(found: float | None) -> str:
+    if found is None:
+        return NOTHING
+    return "over 4 s" if math.isinf(found) else f"≤ {brief(found)}"
+
+
+def bands_of(summary: Summary) -> list[tuple[str, frozenset[int], str]]:
+    """Return name, places and colour of the actions that were chosen most, and of all others together."""
     names = list(summary.actions)
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
     own = sorted(order[:BANDS]) if len(order) > BANDS + 1 else sorted(order)
-    found = [
-        Band(names[place], frozenset({place}), f"s{number}") for number, place in enumerate(own)
-    ]
+    found = [(names[place], frozenset({place}), f"s{number}") for number, place in enumerate(own)]
     if rest := frozenset(order) - set(own):
-        found.append(Band(f"{len(rest)} others", rest, "s9"))
+        found.append((f"{len(rest)} others", rest, "s9"))
     return found
 
 
 def mean_rows(summary: Summary) -> list[Row]:
-    """Return the mean reward of each action with its interval, those that were chosen most first, on one scale."""
+    """Return the mean reward of each action with its interval, all on one scale, the most chosen first."""
     low, width = summary.settings.reward.low, scale(summary)
     names = list(summary.actions)
     order = sorted(range(len(names)), key=lambda place: (-summary.chosen[place], place))
-    known = [
-        (names[place], found)
-        for place in order
-        if (found := summary.action_means[place]) is not None
-    ]
-    if summary.settings.reward.rule == "sum":  # sums have no range that is known
-        return [
-            Row(name, (aligned(low + width * mean.value), "", f"{mean.rows:,}"), Markup())
-            for name, mean in known
-        ]
+    known = [(names[place], mean) for place in order if (mean := summary.means[place]) is not None]
     left = min((mean.low for _, mean in known[:ROWS]), default=0.0)
-    right = max((mean.high for _, mean in known[:ROWS]), default=1.0)
-    return [mean_row(name, mean, (low, width), (left, right)) for name, mean in known]
+    span = max((mean.high for _, mean in known[:ROWS]), default=1.0) - left or 1.0
+    rows = []
+    for name, mean in known:
+        value, bottom, top = (aligned(low + width * number) for number in mean[1:])
+        at = tuple((number - left) / span for number in mean[1:])
+        cells = (value, f"{bottom} to {top}", f"{mean.rows:,}")
+        rows.append(Row(name, cells, at))  # type: ignore[arg-type]
+    return rows
 
 
-def mean_row(
-    name: str, mean: ActionMean, scaled: tuple[float, float], ends: tuple[float, float]
-) -> Row:
-    value, low, high = (aligned(scaled[0] + scaled[1] * number) for number in mean[1:])
-    left, span = ends[0], (ends[1] - ends[0]) or 1.0
-    at = [(number - left) / span for number in mean[1:]]
-    label = f"mean {value}, interval {low} to {high}"
-    return Row(
-        name,
-        (value, f"{low} to {high}", f"{mean.rows:,}"),
-        interval_strip(at[0], at[1], at[2], label),
-    )
-
-
-def vote_rows(now: Present, bands: list[Band]) -> list[Row]:
-    colours = {band.name: band.colour for band in bands}
+def vote_rows(now: Present) -> list[Row]:
     ordered = sorted(now.votes.items(), key=lambda item: (-item[1], item[0]))
     return [
-        Row(
-            name,
-            (percent(max(share, 0.0)),),
-            bar(share, colours.get(name, "s9"), f"{percent(max(share, 0.0))} of the votes"),
-        )
-        for name, share in ordered
+        Row(name, (percent(max(share, 0.0)),), share=max(share, 0.0)) for name, share in ordered
     ]
 
 
 def check_rows(summary: Summary) -> list[Row]:
-    """Those that passed their bounds first, then those that are chosen most."""
+    """Return the actions that passed their bounds first, then those that are chosen most."""
     standings = sorted(summary.check.standings(), key=lambda row: (row.passed is None, -row.chosen))
     return [standing_row(row.name, row) for row in standings]
 
 
-def height_rows(summary: Summary) -> list[Row]:
-    return [
-        standing_row(row.name, row)
-        for row in summary.heights.standings()
-        if row.expected or row.chosen
-    ]
-
-
-def draw_rows(summary: Summary) -> list[Row]:
-    return [
-        standing_row(WORDS[row.name], row)
-        for row in summary.draws.standings()
-        if row.expected or row.chosen
-    ]
+def standing_rows(check: Any) -> list[Row]:
+    standings = [row for row in check.standings() if row.expected or row.chosen]
+    return [standing_row(DRAWN_BY.get(row.name, row.name), row) for row in standings]
 
 
 def standing_row(name: str, row: Any) -> Row:
     alarmed = row.passed is not None
     verdict = f"passed by decision {row.passed:,}" if alarmed else "within"
-    cells = (
-        signed_count(row.difference),
-        f"± {row.bound:,.1f}",
-        f"{row.chosen:,}",
-        f"{row.expected:,.1f}",
-        verdict,
-    )
-    label = f"difference {cells[0]}, bound {cells[1]}, {verdict}"
-    return Row(name, cells, bound_strip(row.difference, row.bound, alarmed, label), alarmed)
+    bounds = (f"± {row.bound:,.1f}", f"{row.chosen:,}", f"{row.expected:,.1f}", verdict)
+    place = row.difference / row.bound if row.bound else 0.0
+    strip = (place, -1.0, 1.0)
+    at = tuple(0.5 + 0.5 * min(max(share / STRIP, -1.0), 1.0) for share in strip)
+    return Row(name, (signed_count(row.difference), *bounds), at, alarmed)  # type: ignore[arg-type]
 
 
 def signed_count(difference: float) -> str:
@@ -344,6 +366,5 @@ def signed_count(difference: float) -> str:
     >>> signed_count(-0.01), signed_count(2.26)
     ('0.0', '+2.3')
     """
-    return ("+" if difference >= 0.05 else "") + decimals(
-        difference if abs(difference) >= 0.05 else 0.0, 1
-    )
+    shown = difference if abs(difference) >= 0.05 else 0.0
+    return ("+" if shown > 0 else "") + decimals(shown, 1)

@@ -10,10 +10,8 @@ from ensample.extras import package
 from ensample.numerals import signed
 from ensample.palette import sheet
 from ensample.service.dashboard.charts import shortened
-from ensample.service.dashboard.counting import counted, known
-from ensample.service.dashboard.facts import looks, scale
-from ensample.service.dashboard.present import present
-from ensample.service.dashboard.view import view_of
+from ensample.service.dashboard.counter import counted, counter_of, present
+from ensample.service.dashboard.view import looks, scale, view_of
 from ensample.service.endpoint import Call, route
 from ensample.service.errors import HTTPError
 from ensample.service.handlers.experiments import hosted, may_see, time_of
@@ -78,7 +76,7 @@ def row_of(call: Call, name: str) -> dict[str, Any]:
 
 def lift_of(experiment: Any) -> str:
     """Return the lift when it was last counted, unless it is being counted now."""
-    found = known(experiment)
+    found = counter_of(experiment)
     if not found.lock.acquire(blocking=False):
         return ""
     try:
@@ -93,15 +91,19 @@ async def experiment_page(call: Call) -> Response:
     """An experiment, for people: lift, rewards, shares, votes, calibration."""
     found, service = hosted(call), call.service
     now = await time_of(found)
-    summary, recent = await service.in_thread(lambda: counted(found.experiment, now=now))
+    counter, recent = await service.in_thread(lambda: counted(found.experiment, now=now))
     moment = await found.worker.ask(lambda: present(found.experiment, recent))
     latency = service.metrics.commit_latency(found.name)
-    paused, host = found.name in service.store.paused(), call.headers.get("host", HOST)
+    values = {
+        "name": found.name,
+        "paused": found.name in service.store.paused(),
+        "host": call.headers.get("host", HOST),
+    }
 
     def rendered() -> Response:
-        with summary.lock:
-            view = view_of(found.name, paused, summary, moment, latency)
-        return page("experiment.html", view=view, host=host)
+        with counter.lock:
+            view = view_of(counter, moment, latency)
+        return page("experiment.html", view=view, charts=view["charts"], **values)
 
     return await service.in_thread(rendered)
 
